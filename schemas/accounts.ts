@@ -1,0 +1,69 @@
+/** Accounts, signing up and signing in: contract section 9. */
+import { Type } from '@sinclair/typebox';
+import { ref, Timestamp, Uuid } from './common.ts';
+import { BillingPeriod } from './plans.ts';
+
+const email = Type.String({
+  format: 'email',
+  minLength: 3,
+  maxLength: 254,
+  description: 'E-mail address; case does not matter.',
+  examples: ['ada@example.com'],
+});
+const newPassword = Type.String({
+  minLength: 8,
+  maxLength: 256,
+  description: '8 to 256 characters.',
+  examples: ['correct horse battery'],
+});
+/** A password to compare: any length up to the longest that could have been set. */
+const givenPassword = (description: string) =>
+  Type.String({ minLength: 1, maxLength: 256, description, examples: ['correct horse battery'] });
+
+export const Account = Type.Object(
+  {
+    id: Uuid("The account's id."),
+    email,
+    plan: Type.String({ maxLength: 40, description: "The account's plan.", examples: ['free'] }),
+    billing_period: ref(BillingPeriod),
+    created_at: Timestamp('When the account was created.'),
+  },
+  { $id: 'Account', additionalProperties: false, description: 'The signed-in account.' },
+);
+
+export const SignUp = Type.Object(
+  { email, password: newPassword },
+  { $id: 'SignUp', additionalProperties: false, description: 'Who signs up.' },
+);
+
+export const LogIn = Type.Object(
+  {
+    email: Type.String({
+      minLength: 1,
+      maxLength: 254,
+      description: 'E-mail address.',
+      examples: ['ada@example.com'],
+    }),
+    password: givenPassword('The password.'),
+  },
+  { $id: 'LogIn', additionalProperties: false, description: 'Who signs in.' },
+);
+
+export const UpdateAccount = Type.Object(
+  { email, current_password: givenPassword('The current password, as proof.') },
+  { $id: 'UpdateAccount', additionalProperties: false, description: 'A new e-mail address.' },
+);
+
+export const DeleteAccount = Type.Object(
+  { current_password: givenPassword('The current password, as proof.') },
+  {
+    $id: 'DeleteAccount',
+    additionalProperties: false,
+    description: 'Proof that the owner deletes the account.',
+  },
+);
+
+export const ChangePassword = Type.Object(
+  { current_password: givenPassword('The current password.'), new_password: newPassword },
+  { $id: 'ChangePassword', additionalProperties: false, description: 'The old and the new password.' },
+);

@@ -1,0 +1,58 @@
+/** Pieces that several resources share. Pure TypeBox: nothing here knows Fastify or the database. */
+import { type SchemaOptions, type Static, type TSchema, Type } from '@sinclair/typebox';
+
+/** A reference to a named component, so that `openapi.json` names it and generators name the type. */
+export const ref = <T extends TSchema>(schema: T, options: SchemaOptions = {}) =>
+  Type.Unsafe<Static<T>>({ $ref: `${schema.$id}#`, ...options });
+
+/** One of a fixed set of strings, as a single `enum` (a union of literals documents and reports badly). */
+export const stringEnum = <const T extends readonly string[]>(values: T, options: SchemaOptions = {}) =>
+  Type.Unsafe<T[number]>({ type: 'string', enum: values, ...options });
+
+/** The same type or `null`. Named components become `anyOf`, everything else a type list. */
+export const nullable = <T extends TSchema>(schema: T, options: SchemaOptions = {}) => {
+  const { $ref, type, enum: values } = schema as TSchema & { $ref?: string; type?: string; enum?: unknown[] };
+  if ($ref !== undefined) {
+    return Type.Unsafe<Static<T> | null>({ anyOf: [schema, { type: 'null' }], ...options });
+  }
+  const allowed = values === undefined ? {} : { enum: [...values, null] };
+  return Type.Unsafe<Static<T> | null>({ ...schema, ...allowed, type: [type, 'null'], ...options });
+};
+
+export const Uuid = (description: string) =>
+  Type.String({
+    format: 'uuid',
+    minLength: 36,
+    maxLength: 36,
+    description,
+    examples: ['01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f'],
+  });
+
+export const Timestamp = (description: string) =>
+  Type.String({ format: 'date-time', maxLength: 30, description, examples: ['2026-11-20T13:45:12.345Z'] });
+
+export const Day = (description: string) =>
+  Type.String({ format: 'date', minLength: 10, maxLength: 10, description, examples: ['2026-11-20'] });
+
+/** A counter: an integer from 0 that JavaScript clients can hold exactly. */
+export const Count = (description: string, examples: number[] = [12]) =>
+  Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, format: 'int64', description, examples });
+
+/** Opaque position in a list that pages. */
+export const Cursor = Type.String({
+  minLength: 1,
+  maxLength: 512,
+  pattern: '^[A-Za-z0-9_-]+$',
+  description: 'The `next_cursor` of the previous page; opaque.',
+});
+
+export const NextCursor = nullable(Cursor, {
+  description: 'Pass it as `cursor` for the next page; null on the last page.',
+  examples: [null],
+});
+
+/** Path parameters of everything that is addressed by its id. */
+export const IdParams = Type.Object({ id: Uuid('The id of the resource.') }, { additionalProperties: false });
+
+/** Answer without a body. */
+export const NoContent = Type.Null({ description: 'Done; no body.' });

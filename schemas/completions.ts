@@ -1,0 +1,159 @@
+/** Chat completions in the shape of OpenAI's API: contract section 7. */
+import { type Static, Type } from '@sinclair/typebox';
+import { Count, nullable, ref, stringEnum } from './common.ts';
+
+const text = (description: string) => Type.String({ maxLength: 20_000_000, description });
+
+export const ContentPart = Type.Object(
+  {
+    type: Type.String({
+      minLength: 1,
+      maxLength: 60,
+      description: 'The kind of part: `text`, `image_url`, …',
+      examples: ['text'],
+    }),
+    text: Type.Optional(text('The text of a `text` part.')),
+  },
+  {
+    $id: 'ContentPart',
+    additionalProperties: true,
+    description: 'A part of a message; other members pass through to the model.',
+  },
+);
+
+const content = Type.Unsafe<string | null | Static<typeof ContentPart>[]>({
+  anyOf: [
+    text('Plain text.'),
+    { type: 'array', items: { $ref: 'ContentPart#' }, maxItems: 2000 },
+    { type: 'null' },
+  ],
+  description: 'Text, or a list of parts; null where an assistant message only calls tools.',
+  examples: ['How do I create a key?'],
+});
+
+export const completionRoles = ['system', 'developer', 'user', 'assistant', 'tool', 'function'] as const;
+
+export const CompletionMessage = Type.Object(
+  {
+    role: stringEnum(completionRoles, { description: 'Who says it.', examples: ['user'] }),
+    content: Type.Optional(content),
+  },
+  {
+    $id: 'CompletionMessage',
+    additionalProperties: true,
+    description: 'A message; other members pass through to the model.',
+  },
+);
+
+const maxTokens = (description: string) =>
+  Type.Optional(
+    nullable(Type.Integer({ minimum: 1, maximum: 1_000_000, format: 'int32' }), {
+      description,
+      examples: [500],
+    }),
+  );
+
+export const CompletionRequest = Type.Object(
+  {
+    model: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 200,
+        description: 'A model that `GET /models` lists; the default one when left out.',
+        examples: ['parley-builtin'],
+      }),
+    ),
+    messages: Type.Array(ref(CompletionMessage), {
+      minItems: 1,
+      maxItems: 2000,
+      description: 'The conversation so far.',
+    }),
+    n: Type.Optional(
+      nullable(Type.Integer({ minimum: 1, maximum: 8, format: 'int32' }), {
+        description: 'How many choices; each is charged.',
+        examples: [1],
+      }),
+    ),
+    stream: Type.Optional(
+      nullable(Type.Boolean({ enum: [false] }), { description: 'Only `false`.', examples: [false] }),
+    ),
+    temperature: Type.Optional(
+      nullable(Type.Number({ minimum: 0, maximum: 2 }), {
+        description: 'Randomness of the reply.',
+        examples: [0.7],
+      }),
+    ),
+    max_tokens: maxTokens('The most tokens a choice may have (older name).'),
+    max_completion_tokens: maxTokens('The most tokens a choice may have.'),
+  },
+  {
+    $id: 'CompletionRequest',
+    additionalProperties: true,
+    description:
+      "The body of OpenAI's chat completions. What is not named here (`tools`, `response_format`, …) passes through to the model untouched.",
+  },
+);
+
+export const CompletionChoice = Type.Object(
+  {
+    index: Count('Which choice.', [0]),
+    message: Type.Object(
+      {
+        role: stringEnum(['assistant'] as const, { description: 'Always `assistant`.' }),
+        content: nullable(text(''), {
+          description: 'What the model said.',
+          examples: ['Open "Your API" and press Create key.'],
+        }),
+        refusal: nullable(text(''), {
+          description: 'Why the model refused, where it did.',
+          examples: [null],
+        }),
+      },
+      { additionalProperties: true, description: 'The message.' },
+    ),
+    logprobs: Type.Unsafe<unknown>({
+      type: ['object', 'null'],
+      additionalProperties: true,
+      description: 'Log probabilities, where asked for and known.',
+      examples: [null],
+    }),
+    finish_reason: nullable(Type.String({ maxLength: 60 }), {
+      description: 'Why it ended.',
+      examples: ['stop'],
+    }),
+  },
+  { $id: 'CompletionChoice', additionalProperties: true, description: 'One answer.' },
+);
+
+export const CompletionUsage = Type.Object(
+  {
+    prompt_tokens: Count('Tokens the model read.', [42]),
+    completion_tokens: Count('Tokens the model wrote.', [128]),
+    total_tokens: Count('Both together.', [170]),
+  },
+  { $id: 'CompletionUsage', additionalProperties: true, description: 'Model tokens.' },
+);
+
+export const Completion = Type.Object(
+  {
+    id: Type.String({
+      maxLength: 200,
+      description: "The completion's id.",
+      examples: ['chatcmpl-01932f5e7c1a7b3e9d2f3a5b7c9d1e0f'],
+    }),
+    object: stringEnum(['chat.completion'] as const, { description: 'Always `chat.completion`.' }),
+    created: Count('Unix time in seconds.', [1763596800]),
+    model: Type.String({
+      maxLength: 200,
+      description: 'The model that answered.',
+      examples: ['parley-builtin'],
+    }),
+    system_fingerprint: nullable(Type.String({ maxLength: 200 }), {
+      description: "The model's configuration, where known.",
+      examples: [null],
+    }),
+    choices: Type.Array(ref(CompletionChoice), { maxItems: 8, description: 'The answers.' }),
+    usage: ref(CompletionUsage),
+  },
+  { $id: 'Completion', additionalProperties: true, description: "OpenAI's chat completion." },
+);

@@ -1,0 +1,223 @@
+/**
+ * Every error the service can answer with: one table, contract section 6. The error class, the envelope's
+ * schema, the reference and each operation's documented responses are derived from it.
+ */
+import { type Static, Type } from '@sinclair/typebox';
+import { Count, nullable, stringEnum, Timestamp } from './common.ts';
+
+/** `type` as OpenAI's clients read it. */
+const errorTypes = [
+  'invalid_request_error',
+  'authentication_error',
+  'permission_error',
+  'not_found_error',
+  'conflict_error',
+  'rate_limit_error',
+  'insufficient_quota',
+  'server_error',
+] as const;
+type ErrorType = (typeof errorTypes)[number];
+type ErrorEntry = { status: number; type: ErrorType; message: string };
+
+/** code → status, type, and the sentence that is sent where the thrower has no better one. */
+export const errorTable = {
+  invalidRequest: { status: 400, type: 'invalid_request_error', message: 'The request is not valid.' },
+  apiKeyInQuery: {
+    status: 400,
+    type: 'invalid_request_error',
+    message:
+      'An API key must not be sent in the query string, where logs and histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it was a real one.',
+  },
+  missingCredentials: {
+    status: 401,
+    type: 'authentication_error',
+    message: 'This endpoint needs an API key. Send it as `Authorization: Bearer <API_KEY>`.',
+  },
+  invalidApiKey: {
+    status: 401,
+    type: 'authentication_error',
+    message:
+      'The API key is malformed or unknown. Check that it was copied whole, or create a new one in the dashboard.',
+  },
+  apiKeyRevoked: {
+    status: 401,
+    type: 'authentication_error',
+    message: 'This API key was revoked or replaced. Use a current key, or create a new one in the dashboard.',
+  },
+  apiKeyExpired: {
+    status: 401,
+    type: 'authentication_error',
+    message: 'This API key has expired. Create a new one in the dashboard.',
+  },
+  sessionRequired: {
+    status: 401,
+    type: 'authentication_error',
+    message: 'Sign in first: this endpoint takes the dashboard session cookie.',
+  },
+  invalidLogin: {
+    status: 401,
+    type: 'authentication_error',
+    message: 'The e-mail address or the password is wrong.',
+  },
+  insufficientScope: {
+    status: 403,
+    type: 'permission_error',
+    message: 'This API key does not have the scope that the endpoint needs. Create a key that has it.',
+  },
+  originNotAllowed: {
+    status: 403,
+    type: 'permission_error',
+    message:
+      'This origin is not among the allowed origins of the API key. Add it in the dashboard under "Your API".',
+  },
+  bearerNotAccepted: {
+    status: 403,
+    type: 'permission_error',
+    message: 'API keys are not accepted here: this endpoint is for the signed-in dashboard only.',
+  },
+  crossSiteRequest: {
+    status: 403,
+    type: 'permission_error',
+    message: 'This request came from another site and was refused.',
+  },
+  signupsClosed: {
+    status: 403,
+    type: 'permission_error',
+    message: 'Sign-ups are closed on this service. Ask its operator for an account.',
+  },
+  planNotSelfServe: {
+    status: 403,
+    type: 'permission_error',
+    message: 'Plans are changed by the operator of this service. Ask them to change yours.',
+  },
+  notFound: { status: 404, type: 'not_found_error', message: 'There is nothing here by that name.' },
+  methodNotAllowed: {
+    status: 405,
+    type: 'invalid_request_error',
+    message: 'This path does not take that method; the `Allow` header lists those that it takes.',
+  },
+  emailTaken: {
+    status: 409,
+    type: 'conflict_error',
+    message: 'There is an account with this e-mail address already. Sign in, or use another address.',
+  },
+  payloadTooLarge: { status: 413, type: 'invalid_request_error', message: 'The request body is too large.' },
+  unsupportedMediaType: {
+    status: 415,
+    type: 'invalid_request_error',
+    message: 'Bodies are JSON. Send `Content-Type: application/json`.',
+  },
+  apiKeyLimitReached: {
+    status: 429,
+    type: 'invalid_request_error',
+    message: 'This account has 5 active keys already. Revoke one before creating another.',
+  },
+  quotaExceeded: {
+    status: 429,
+    type: 'insufficient_quota',
+    message: "Today's quota is spent. It resets at 00:00 UTC.",
+  },
+  internalError: {
+    status: 500,
+    type: 'server_error',
+    message: 'Something went wrong on our side. Try again; if it stays, give the operator the request id.',
+  },
+  upstreamError: {
+    status: 502,
+    type: 'server_error',
+    message: 'The model behind this service answered with an error. Nothing was charged; try again later.',
+  },
+  serviceUnavailable: {
+    status: 503,
+    type: 'server_error',
+    message: 'The service cannot answer right now. Nothing was charged; try again shortly.',
+  },
+  overloaded: {
+    status: 503,
+    type: 'server_error',
+    message: 'The service is busy right now. Nothing was charged; try again shortly.',
+  },
+  upstreamTimeout: {
+    status: 504,
+    type: 'server_error',
+    message: 'The model behind this service did not answer in time. Nothing was charged; try again later.',
+  },
+} as const satisfies Record<string, ErrorEntry>;
+
+export type ErrorCode = keyof typeof errorTable;
+export const errorCodes = Object.keys(errorTable) as ErrorCode[];
+
+export const ErrorDetail = Type.Object(
+  {
+    path: Type.String({
+      maxLength: 1000,
+      description: 'Where in the input: a JSON pointer, or a parameter name.',
+      examples: ['/message'],
+    }),
+    message: Type.String({
+      maxLength: 1000,
+      description: 'What is wrong there.',
+      examples: ['must be string'],
+    }),
+  },
+  { $id: 'ErrorDetail', additionalProperties: false, description: 'One thing that validation found.' },
+);
+
+export const ExceededLimit = Type.Object(
+  {
+    name: Type.String({
+      maxLength: 100,
+      description: 'The meter or limit that refused.',
+      examples: ['chat'],
+    }),
+    ceiling: Count('How much the limit allows in its window.', [50]),
+    resetsAt: Timestamp('When the window ends.'),
+  },
+  { $id: 'ExceededLimit', additionalProperties: false, description: 'The limit that refused the request.' },
+);
+
+export const ErrorBody = Type.Object(
+  {
+    code: stringEnum(errorCodes, { description: 'Stable; branch on this.', examples: ['invalidRequest'] }),
+    message: Type.String({
+      maxLength: 2000,
+      description: 'A sentence a person can act on.',
+      examples: ['The request is not valid.'],
+    }),
+    type: stringEnum(errorTypes, { description: "The class of error, as OpenAI's clients read it." }),
+    param: nullable(Type.String({ maxLength: 1000 }), {
+      description: 'The parameter at fault, where there is one.',
+      examples: ['message'],
+    }),
+    request_id: Type.String({
+      maxLength: 36,
+      description: 'Give it to the operator; also in `X-Request-Id`.',
+      examples: ['01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f'],
+    }),
+    docs: Type.String({
+      format: 'uri',
+      maxLength: 2000,
+      description: 'What this code means and what to do.',
+    }),
+    details: Type.Optional(
+      Type.Array(Type.Unsafe<Static<typeof ErrorDetail>>({ $ref: 'ErrorDetail#' }), {
+        maxItems: 100,
+        description: 'Each fault that validation found.',
+      }),
+    ),
+    limit: Type.Optional(Type.Unsafe<Static<typeof ExceededLimit>>({ $ref: 'ExceededLimit#' })),
+    reason: Type.Optional(
+      Type.String({
+        maxLength: 100,
+        description: 'A finer code where the model refused the input.',
+        examples: ['context_length_exceeded'],
+      }),
+    ),
+  },
+  { $id: 'ErrorBody', additionalProperties: false, description: 'What went wrong.' },
+);
+
+export const ErrorResponse = Type.Object(
+  { error: Type.Unsafe<Static<typeof ErrorBody>>({ $ref: 'ErrorBody#' }) },
+  { $id: 'ErrorResponse', additionalProperties: false, description: 'Every error has this shape.' },
+);

@@ -1,0 +1,32 @@
+/** The contract: every named component. A schema with an `$id` in one of these files becomes one. */
+import type { TSchema } from '@sinclair/typebox';
+import * as accounts from './accounts.ts';
+import * as chat from './chat.ts';
+import * as completions from './completions.ts';
+import * as conversations from './conversations.ts';
+import * as errors from './errors.ts';
+import * as keys from './keys.ts';
+import * as models from './models.ts';
+import * as plans from './plans.ts';
+import * as search from './search.ts';
+import * as service from './service.ts';
+import * as usage from './usage.ts';
+
+const resources = [
+  accounts,
+  chat,
+  completions,
+  conversations,
+  errors,
+  keys,
+  models,
+  plans,
+  search,
+  service,
+  usage,
+];
+
+/** All components, to be added to the application once. */
+export const components: TSchema[] = resources
+  .flatMap((resource) => Object.values(resource) as unknown[])
+  .filter((value): value is TSchema => typeof value === 'object' && value !== null && '$id' in value);

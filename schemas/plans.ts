@@ -1,0 +1,111 @@
+/** Plans and the account's subscription: contract section 2. */
+import { Type } from '@sinclair/typebox';
+import { Count, nullable, ref, stringEnum, Timestamp } from './common.ts';
+
+export const meters = ['chat', 'images', 'search'] as const;
+/** A daily quota that metered calls draw on. */
+export type Meter = (typeof meters)[number];
+
+export const billingPeriods = ['monthly', 'yearly'] as const;
+export type BillingPeriod = (typeof billingPeriods)[number];
+export const BillingPeriod = stringEnum(billingPeriods, {
+  $id: 'BillingPeriod',
+  description: 'How often the plan is paid.',
+  examples: ['monthly'],
+});
+
+const planId = Type.String({
+  pattern: '^[a-z][a-z0-9-]{0,39}$',
+  minLength: 1,
+  maxLength: 40,
+  description: "The plan's id.",
+  examples: ['plus'],
+});
+const ceiling = (what: string, example: number) =>
+  nullable(Count(''), { description: `${what} a UTC day; null for no ceiling.`, examples: [example] });
+
+export const Limits = Type.Object(
+  { chat: ceiling('Chat replies', 1000), images: ceiling('Images', 50), search: ceiling('Searches', 500) },
+  { $id: 'Limits', additionalProperties: false, description: 'The daily ceiling of each meter.' },
+);
+
+const cents = (description: string, example: number) =>
+  Type.Integer({ minimum: 0, maximum: 100_000_000, format: 'int32', description, examples: [example] });
+
+const planFields = {
+  id: planId,
+  name: Type.String({ minLength: 1, maxLength: 60, description: 'What people call it.', examples: ['Plus'] }),
+  currency: Type.String({
+    pattern: '^[A-Z]{3}$',
+    minLength: 3,
+    maxLength: 3,
+    description: 'ISO 4217 code.',
+    examples: ['USD'],
+  }),
+  monthly_price_cents: cents('Price of a month, billed monthly.', 1000),
+  yearly_price_cents: cents('Price of a year, billed yearly: 17 % less than 12 months.', 9960),
+  limits: ref(Limits),
+  requests_per_minute: Type.Integer({
+    minimum: 1,
+    maximum: 1_000_000,
+    format: 'int32',
+    description: 'Requests a minute, over all keys and the web together.',
+    examples: [60],
+  }),
+};
+
+export const Plan = Type.Object(planFields, {
+  $id: 'Plan',
+  additionalProperties: false,
+  description: 'What an account can subscribe to.',
+});
+
+export const PlanList = Type.Object(
+  {
+    data: Type.Array(ref(Plan), {
+      minItems: 1,
+      maxItems: 50,
+      description: 'In the order in which to show them; new accounts start on the first.',
+    }),
+  },
+  { $id: 'PlanList', additionalProperties: false, description: 'The plans of this service.' },
+);
+
+/** The operator's `PLANS_FILE`: the shape of `GET /plans`, where the yearly price may be left to the rule. */
+export const PlansFile = Type.Object(
+  {
+    data: Type.Array(
+      Type.Object(
+        { ...planFields, yearly_price_cents: Type.Optional(planFields.yearly_price_cents), limits: Limits },
+        { additionalProperties: false },
+      ),
+      { minItems: 1, maxItems: 50 },
+    ),
+  },
+  { additionalProperties: false },
+);
+
+export const Subscription = Type.Object(
+  {
+    plan: planId,
+    billing_period: ref(BillingPeriod),
+    price_cents: cents('What one billing period costs.', 1000),
+    currency: planFields.currency,
+    limits: ref(Limits),
+    requests_per_minute: planFields.requests_per_minute,
+    self_serve: Type.Boolean({
+      description: 'Whether the owner can change the plan here; else the operator does.',
+    }),
+    changed_at: Timestamp('When the plan or billing period last changed.'),
+  },
+  {
+    $id: 'Subscription',
+    additionalProperties: false,
+    description: "The account's plan and how it is billed.",
+  },
+);
+
+export const UpdateSubscription = Type.Object(
+  { plan: planId, billing_period: ref(BillingPeriod) },
+  { $id: 'UpdateSubscription', additionalProperties: false, description: 'The plan to change to, at once.' },
+);
