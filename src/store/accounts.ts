@@ -1,0 +1,162 @@
+/**
+ * Accounts. What needs the current password names the hash that it was checked against, so that a change of the
+ * password in between makes it a no-op. Contract section 9.
+ */
+import { and, eq, isNull, type SQL, sql } from 'drizzle-orm';
+import { v7 as uuidv7 } from 'uuid';
+import type { BillingPeriod } from '../../schemas/plans.ts';
+import { ApiError } from '../errors.ts';
+import { type Db, sqlState } from './client.ts';
+import { accounts, apiKeys, sessions } from './tables.ts';
+
+export type Account = typeof accounts.$inferSelect;
+
+/** An account whose owner just proved the password. */
+export type ProvenAccount = Pick<Account, 'id' | 'passwordHash'>;
+
+const UNIQUE_VIOLATION = '23505';
+
+const emailKeyOf = (email: string) => email.toLowerCase();
+
+const living = (id: string): SQL | undefined => and(eq(accounts.id, id), isNull(accounts.deletedAt));
+
+const proven = ({ id, passwordHash }: ProvenAccount): SQL | undefined =>
+  and(living(id), eq(accounts.passwordHash, passwordHash));
+
+/** @throws ApiError `emailTaken` where a living account has the address already */
+async function orEmailTaken<T>(statement: Promise<T>): Promise<T> {
+  try {
+    return await statement;
+  } catch (error) {
+    if (sqlState(error) === UNIQUE_VIOLATION) throw new ApiError('emailTaken', { param: 'email' });
+    throw error;
+  }
+}
+
+/**
+ * Creates an account, billed monthly.
+ *
+ * @throws ApiError `emailTaken`
+ */
+export async function createAccount(
+  db: Db,
+  account: Pick<Account, 'email' | 'passwordHash' | 'plan'>,
+): Promise<Account> {
+  const [created] = await orEmailTaken(
+    db
+      .insert(accounts)
+      .values({
+        ...account,
+        id: uuidv7(),
+        emailKey: emailKeyOf(account.email),
+        billingPeriod: 'monthly',
+        planChangedAt: sql`now()`,
+        createdAt: sql`now()`,
+      })
+      .returning(),
+  );
+  if (created === undefined) throw new Error('An insert returned no row.');
+  return created;
+}
+
+/** The living account with this id. */
+export async function findAccount(db: Db, id: string): Promise<Account | undefined> {
+  const [account] = await db.select().from(accounts).where(living(id));
+  return account;
+}
+
+/** The living account with this e-mail address, whatever its case. */
+export async function findByEmail(db: Db, email: string): Promise<Account | undefined> {
+  const [account] = await db
+    .select()
+    .from(accounts)
+    .where(and(eq(accounts.emailKey, emailKeyOf(email)), isNull(accounts.deletedAt)));
+  return account;
+}
+
+/**
+ * Gives the account another e-mail address.
+ *
+ * @returns undefined when the password was changed or the account deleted since
+ * @throws ApiError `emailTaken`
+ */
+export async function updateEmail(
+  db: Db,
+  account: ProvenAccount,
+  email: string,
+): Promise<Account | undefined> {
+  const [updated] = await orEmailTaken(
+    db
+      .update(accounts)
+      .set({ email, emailKey: emailKeyOf(email) })
+      .where(proven(account))
+      .returning(),
+  );
+  return updated;
+}
+
+/**
+ * Replaces the password and ends every session of the account. A sign-in with the old password that is under way
+ * creates no session any more: `createSession` names the hash, too.
+ *
+ * @returns undefined when the password was changed or the account deleted since
+ */
+export function updatePassword(
+  db: Db,
+  account: ProvenAccount,
+  passwordHash: string,
+): Promise<Account | undefined> {
+  return db.transaction(async (tx) => {
+    const [updated] = await tx.update(accounts).set({ passwordHash }).where(proven(account)).returning();
+    if (updated) await tx.delete(sessions).where(eq(sessions.accountId, updated.id));
+    return updated;
+  });
+}
+
+/**
+ * Puts the account on a plan, at once.
+ *
+ * @param plan - id of a plan; the caller knows that it exists
+ * @returns undefined when the account is gone
+ */
+export async function setPlan(
+  db: Db,
+  id: string,
+  plan: string,
+  period: BillingPeriod,
+): Promise<Account | undefined> {
+  const isSame = and(eq(accounts.plan, plan), eq(accounts.billingPeriod, period));
+  const [updated] = await db
+    .update(accounts)
+    .set({
+      plan,
+      billingPeriod: period,
+      planChangedAt: sql`case when ${isSame} then ${accounts.planChangedAt} else now() end`,
+    })
+    .where(living(id))
+    .returning();
+  return updated;
+}
+
+/**
+ * Deletes an account as far as anybody can tell: its sessions and keys end, its e-mail address is free again. The
+ * account's row is written first; whoever makes a key locks it, so that none is made behind the revocation.
+ *
+ * @returns whether it was deleted: not when the password was changed or the account deleted since
+ */
+export function deleteAccount(db: Db, account: ProvenAccount): Promise<boolean> {
+  return db.transaction(async (tx) => {
+    const deleted = await tx
+      .update(accounts)
+      .set({ deletedAt: sql`now()` })
+      .where(proven(account))
+      .returning({ id: accounts.id });
+    if (deleted.length === 0) return false;
+    await tx.delete(sessions).where(eq(sessions.accountId, account.id));
+    await tx
+      .update(apiKeys)
+      .set({ revokedAt: sql`now()` })
+      .where(and(eq(apiKeys.accountId, account.id), isNull(apiKeys.revokedAt)));
+    return true;
+  });
+}

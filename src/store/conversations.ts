@@ -1,0 +1,137 @@
+/** Conversations and their messages. A key sees what it created; the web sees all of the account's. Contract section 1. */
+import { and, desc, eq, isNull, lt, or, type SQL, sql } from 'drizzle-orm';
+import type { Db } from './client.ts';
+import { accounts, conversations, messages } from './tables.ts';
+
+/** Whose conversations: `keyId` null is the web, which sees all. */
+export type Owner = { accountId: string; keyId: string | null };
+
+export type Conversation = typeof conversations.$inferSelect;
+export type Message = typeof messages.$inferSelect;
+
+/** One question and its answer, to be stored together. */
+export type Turn = {
+  accountId: string;
+  keyId: string | null;
+  conversationId: string;
+  isNew: boolean;
+  title: string;
+  question: { id: string; content: string };
+  answer: { id: string; content: string; model: string };
+};
+
+const visibleTo = ({ accountId, keyId }: Owner): SQL | undefined =>
+  and(eq(conversations.accountId, accountId), keyId === null ? undefined : eq(conversations.keyId, keyId));
+
+/** The conversation, if the owner may see it. */
+export async function findConversation(db: Db, owner: Owner, id: string): Promise<Conversation | undefined> {
+  const [row] = await db
+    .select()
+    .from(conversations)
+    .where(and(visibleTo(owner), eq(conversations.id, id)));
+  return row;
+}
+
+/**
+ * A page of conversations, most recently updated first.
+ *
+ * @param after - where the previous page ended
+ */
+export function listConversations(
+  db: Db,
+  owner: Owner,
+  limit: number,
+  after?: { at: Date; id: string },
+): Promise<Conversation[]> {
+  const position =
+    after &&
+    or(
+      lt(conversations.updatedAt, after.at),
+      and(eq(conversations.updatedAt, after.at), lt(conversations.id, after.id)),
+    );
+  return db
+    .select()
+    .from(conversations)
+    .where(and(visibleTo(owner), position))
+    .orderBy(desc(conversations.updatedAt), desc(conversations.id))
+    .limit(limit);
+}
+
+/**
+ * Messages of a conversation, newest first.
+ *
+ * @param before - the id of the oldest message that is known already
+ */
+export function listMessages(
+  db: Db,
+  accountId: string,
+  conversationId: string,
+  limit: number,
+  before?: string,
+): Promise<Message[]> {
+  return db
+    .select()
+    .from(messages)
+    .where(
+      and(
+        eq(messages.accountId, accountId),
+        eq(messages.conversationId, conversationId),
+        before === undefined ? undefined : lt(messages.id, before),
+      ),
+    )
+    .orderBy(desc(messages.id))
+    .limit(limit);
+}
+
+/** Deletes a conversation and its messages. Returns whether the owner had it. */
+export function deleteConversation(db: Db, owner: Owner, id: string): Promise<boolean> {
+  return db.transaction(async (tx) => {
+    const deleted = await tx
+      .delete(conversations)
+      .where(and(visibleTo(owner), eq(conversations.id, id)))
+      .returning({ id: conversations.id });
+    if (deleted.length === 0) return false;
+    await tx
+      .delete(messages)
+      .where(and(eq(messages.accountId, owner.accountId), eq(messages.conversationId, id)));
+    return true;
+  });
+}
+
+/**
+ * Stores a turn. A conversation or account that was deleted meanwhile is not brought back: then nothing is stored.
+ *
+ * @param db - the transaction that makes the charge final
+ */
+export async function storeTurn(db: Db, turn: Turn): Promise<void> {
+  const { accountId, conversationId, keyId, question, answer, title } = turn;
+  const now = sql`now()`;
+  const kept = turn.isNew
+    ? await db
+        .insert(conversations)
+        .select(
+          db
+            .select({
+              accountId: accounts.id,
+              id: sql`${conversationId}::uuid`.as('id'),
+              keyId: sql`${keyId}::uuid`.as('key_id'),
+              title: sql`${title}::text`.as('title'),
+              createdAt: now.as('created_at'),
+              updatedAt: now.as('updated_at'),
+            })
+            .from(accounts)
+            .where(and(eq(accounts.id, accountId), isNull(accounts.deletedAt))),
+        )
+        .returning({ id: conversations.id })
+    : await db
+        .update(conversations)
+        .set({ updatedAt: now })
+        .where(and(eq(conversations.accountId, accountId), eq(conversations.id, conversationId)))
+        .returning({ id: conversations.id });
+  if (kept.length === 0) return;
+  const shared = { accountId, conversationId, createdAt: now };
+  await db.insert(messages).values([
+    { ...shared, id: question.id, role: 'user', content: question.content, model: null },
+    { ...shared, id: answer.id, role: 'assistant', content: answer.content, model: answer.model },
+  ]);
+}

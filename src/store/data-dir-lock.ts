@@ -1,0 +1,163 @@
+/**
+ * One process at a time on the folder of the embedded database, which does not protect itself. The lock is a Unix
+ * socket in the folder: it dies with its process however that ends, it is seen by every container that mounts the
+ * folder, and operator commands reach the running process through it. Contract section 11.
+ *
+ * Every starter listens on a socket of its own name and only then looks for others, so of two starters at least one
+ * sees the other. Names are never used twice: a socket that refuses a connection is dead for good, and whoever finds
+ * it may remove it without hitting anybody's new one. Hence no guard files and no guessing by age.
+ */
+import { randomBytes } from 'node:crypto';
+import { mkdir, readdir, rm } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { askJson, serveJson } from './local-socket.ts';
+
+/** A folder that cannot be had; its message is the one line the operator sees. */
+export class DataDirError extends Error {
+  override readonly name = 'DataDirError';
+}
+
+/** Runs an operator command in the process that has the folder; what it throws is told by its message. */
+export type CommandHandler = (name: string, args: string[]) => Promise<string[]>;
+
+export type DataDirLock = {
+  /** Gives the folder back. Call it when the database is closed. */
+  release(): Promise<void>;
+};
+
+/** Of two that start together, the one with the lesser name goes first. */
+type State = 'starting' | 'holding';
+type Other = { name: string; state: State };
+
+const socketName = /^parley-[0-9a-z]+-[0-9a-f]+\.sock$/;
+const newSocketName = () => `parley-${Date.now().toString(36)}-${randomBytes(4).toString('hex')}.sock`;
+
+/** Long enough for a living process; one that is too busy to answer has the folder. */
+const PROBE_MS = 3000;
+const START_MS = 10_000;
+const COMMAND_MS = 120_000;
+
+const codeOf = (error: unknown) => (error as NodeJS.ErrnoException).code;
+
+const reasons: Record<string, string> = {
+  EACCES: 'permission denied',
+  EEXIST: 'it is not a folder',
+  ENOSPC: 'the disk is full',
+  ENOTDIR: 'it is not a folder',
+  ENOTSUP: 'its file system holds no Unix sockets',
+  EPERM: 'permission denied',
+  EROFS: 'its file system is read-only',
+};
+
+const unusable = (folder: string, error: unknown) => {
+  const code = codeOf(error) ?? 'unknown';
+  return new DataDirError(
+    `DATA_DIR ${folder} cannot be used: ${reasons[code] ?? 'the system refused'} (${code}).`,
+  );
+};
+
+/** What a socket's process is doing; undefined when it is dead. Any doubt counts for its being alive. */
+async function stateOf(folder: string, name: string, attempts = 3): Promise<State | undefined> {
+  try {
+    const { state } = (await askJson(folder, name, '/state', null, PROBE_MS)) as { state: State };
+    return state;
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === 'ECONNREFUSED' || code === 'ENOENT') return undefined;
+    // It may have died while it was asked.
+    if (code === 'ECONNRESET' && attempts > 1) return stateOf(folder, name, attempts - 1);
+    return 'holding';
+  }
+}
+
+/** The other processes at a folder. Sockets of dead ones are removed. */
+async function othersAt(folder: string, own?: string): Promise<Other[]> {
+  const names = (await readdir(folder)).filter((name) => socketName.test(name) && name !== own);
+  const others = await Promise.all(
+    names.map(async (name) => {
+      const state = await stateOf(folder, name);
+      if (state === undefined) await rm(join(folder, name), { force: true });
+      return state === undefined ? [] : [{ name, state }];
+    }),
+  );
+  return others.flat();
+}
+
+/** Waits until nobody else is at the folder. */
+async function outlast(folder: string, own: string): Promise<void> {
+  const deadline = Date.now() + START_MS;
+  for (;;) {
+    const others = await othersAt(folder, own);
+    if (others.length === 0) return;
+    const mustYield = others.some(({ name, state }) => state === 'holding' || name < own);
+    if (mustYield || Date.now() > deadline) {
+      throw new DataDirError(
+        `DATA_DIR ${folder} is in use by another process. Stop that one, or set DATA_DIR to another folder.`,
+      );
+    }
+    await sleep(20);
+  }
+}
+
+/**
+ * Takes the folder, making it where there is none.
+ *
+ * @param dataDir - the folder of the embedded database
+ * @param handleCommand - for operators' commands; called from now on, also before the database is open
+ * @throws DataDirError when another process has the folder, or when it cannot be written
+ */
+export async function lockDataDir(dataDir: string, handleCommand: CommandHandler): Promise<DataDirLock> {
+  const folder = resolve(dataDir);
+  const own = newSocketName();
+  let state: State = 'starting';
+
+  const handle = async (path: string, body: unknown) => {
+    if (path === '/state') return { state };
+    const { args, name } = body as { name: string; args: string[] };
+    return { lines: await handleCommand(name, args) };
+  };
+
+  let release: () => Promise<void>;
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    release = await serveJson(folder, own, handle);
+  } catch (error) {
+    throw unusable(folder, error);
+  }
+  try {
+    await outlast(folder, own);
+  } catch (error) {
+    await release();
+    throw error;
+  }
+  state = 'holding';
+  return { release };
+}
+
+/**
+ * Has the process that holds the folder run a command.
+ *
+ * @returns its lines; undefined when no process holds the folder
+ * @throws Error with the message of the command's failure
+ */
+export async function askHolder(
+  dataDir: string,
+  name: string,
+  args: string[],
+): Promise<string[] | undefined> {
+  const folder = resolve(dataDir);
+  let others: Other[];
+  try {
+    others = await othersAt(folder);
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    throw unusable(folder, error);
+  }
+  const holder = others.find(({ state }) => state === 'holding') ?? others[0];
+  if (holder === undefined) return undefined;
+  const { lines } = (await askJson(folder, holder.name, '/command', { name, args }, COMMAND_MS)) as {
+    lines: string[];
+  };
+  return lines;
+}

@@ -1,0 +1,101 @@
+/** JSON over Unix sockets in a folder, whatever the length of its path. Contract section 11. */
+import { once } from 'node:events';
+import { chmod, mkdtemp, rename, rm, symlink } from 'node:fs/promises';
+import { createServer, request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { json } from 'node:stream/consumers';
+
+/** What the kernel takes for a socket, less its final NUL: 107 bytes on Linux, 103 on macOS. */
+const MAX_PATH_BYTES = 103;
+
+const fits = (path: string) => Buffer.byteLength(path) <= MAX_PATH_BYTES;
+
+/**
+ * Names a socket by a path that the kernel takes: the path itself, from the working directory, or through a
+ * symbolic link that lives as long as the call. The socket stays in its folder, where other containers see it.
+ */
+async function withShortPath<T>(folder: string, name: string, use: (path: string) => Promise<T>): Promise<T> {
+  const path = join(folder, name);
+  const short = [path, relative(process.cwd(), path)].find(fits);
+  if (short !== undefined) return use(short);
+  const linkFolder = await mkdtemp(join(tmpdir(), 'parley-'));
+  try {
+    await symlink(folder, join(linkFolder, 'd'));
+    return await use(join(linkFolder, 'd', name));
+  } finally {
+    await rm(linkFolder, { recursive: true, force: true });
+  }
+}
+
+/** Answers with a value; the message of what it throws is the other side's to read. */
+export type JsonHandler = (path: string, body: unknown) => Promise<unknown>;
+
+/**
+ * Listens on a socket for the owner of the folder alone. Its name appears only once it takes connections: who finds
+ * it and is refused knows that its process is dead.
+ *
+ * @param folder - absolute path
+ * @param name - of a socket that does not exist yet
+ * @returns a function that removes the socket
+ */
+export async function serveJson(
+  folder: string,
+  name: string,
+  handle: JsonHandler,
+): Promise<() => Promise<void>> {
+  const server = createServer((incoming, outgoing) => {
+    const answer = (status: number, value: unknown) => {
+      outgoing.writeHead(status, { 'content-type': 'application/json', connection: 'close' });
+      outgoing.end(JSON.stringify(value));
+    };
+    json(incoming)
+      .then((value) => handle(incoming.url ?? '/', value))
+      .then(
+        (value) => answer(200, value),
+        (error: unknown) => answer(422, { message: error instanceof Error ? error.message : String(error) }),
+      );
+  });
+  const unpublished = `.${name}`;
+  await withShortPath(folder, unpublished, async (path) => {
+    server.listen(path);
+    await once(server, 'listening');
+    await chmod(path, 0o600);
+  });
+  await rename(join(folder, unpublished), join(folder, name));
+  // The socket alone keeps no process running.
+  server.unref();
+  return async () => {
+    await rm(join(folder, name), { force: true });
+    const closed = once(server, 'close');
+    server.close();
+    server.closeAllConnections();
+    await closed;
+  };
+}
+
+/**
+ * Asks the process behind a socket.
+ *
+ * @param timeoutMs - for the whole answer
+ * @throws Error with the other side's message, or with the `code` of what failed on the way
+ */
+export function askJson(
+  folder: string,
+  name: string,
+  path: string,
+  body: unknown,
+  timeoutMs: number,
+): Promise<unknown> {
+  return withShortPath(folder, name, async (socketPath) => {
+    const signal = AbortSignal.timeout(timeoutMs);
+    const outgoing = request({ socketPath, path, method: 'POST', signal, agent: false });
+    // Between its answer and the end of that, nobody else listens for its failure.
+    outgoing.on('error', () => {});
+    outgoing.end(JSON.stringify(body));
+    const [incoming] = await once(outgoing, 'response');
+    const value = (await json(incoming)) as { message?: string };
+    if (incoming.statusCode !== 200) throw new Error(value.message);
+    return value;
+  });
+}

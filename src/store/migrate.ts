@@ -1,0 +1,46 @@
+/** Migrations, partitions and the guides' passages, applied at start under a lock. Contract section 11. */
+import { fileURLToPath } from 'node:url';
+import { sql } from 'drizzle-orm';
+import { migrate as migratePglite } from 'drizzle-orm/pglite/migrator';
+import { drizzle as drizzlePostgres } from 'drizzle-orm/postgres-js';
+import { migrate as migratePostgres } from 'drizzle-orm/postgres-js/migrator';
+import postgres from 'postgres';
+import { projectRoot } from '../project.ts';
+import type { Database, Db } from './client.ts';
+
+/** `requests` has partitions for this many days ahead. */
+export const PARTITION_DAYS_AHEAD = 7;
+
+const migrationsFolder = fileURLToPath(new URL('drizzle', projectRoot));
+
+/** Any constant will do, as long as nothing else in the database takes the same lock. */
+const MIGRATION_LOCK = 7_275_39;
+
+/** Makes the partitions of `requests` that the coming days need; harmless to repeat. */
+export const makePartitions = (db: Db): Promise<unknown> =>
+  db.execute(sql`select ledger_make_partitions(${PARTITION_DAYS_AHEAD}::int)`);
+
+/**
+ * Brings the database to the present schema.
+ *
+ * @param database - the open database
+ * @param directUrl - for Postgres: the database without a transaction pooler in between, for the session lock
+ */
+export async function migrate(database: Database, directUrl?: string): Promise<void> {
+  if (database.kind === 'embedded') {
+    await migratePglite(database.db as never, { migrationsFolder });
+    await makePartitions(database.db);
+    return;
+  }
+  if (directUrl === undefined) throw new Error('A Postgres database is migrated over its direct URL.');
+  const client = postgres(directUrl, { max: 1, onnotice: () => {}, connect_timeout: 5 });
+  try {
+    const db = drizzlePostgres(client);
+    await db.execute(sql`select pg_advisory_lock(${sql.raw(String(MIGRATION_LOCK))})`);
+    await migratePostgres(db, { migrationsFolder });
+    await makePartitions(db as unknown as Db);
+  } finally {
+    // Ends the session, and the lock with it.
+    await client.end({ timeout: 5 });
+  }
+}

@@ -1,0 +1,47 @@
+/** What a question's words are worth beyond themselves: other words for the same, and which stand side by side. */
+
+/** Each list: words that somebody who asks may use for each other. Lower case; their forms are found by stemming. */
+const sameMeaning: readonly (readonly string[])[] = [
+  ['create', 'make', 'generate', 'new', 'get'],
+  ['delete', 'remove', 'revoke', 'cancel'],
+  ['change', 'edit', 'update', 'upgrade', 'downgrade', 'switch'],
+  ['price', 'pricing', 'cost', 'pay'],
+  ['start', 'run', 'install', 'deploy'],
+  ['configure', 'settings', 'config', 'environment', 'env'],
+  ['postgres', 'postgresql'],
+  ['javascript', 'js', 'node', 'typescript'],
+  ['client', 'library', 'sdk'],
+  ['origin', 'cors'],
+  ['conversation', 'thread', 'history'],
+  ['image', 'picture'],
+  ['lost', 'forgot', 'forgotten'],
+  ['expire', 'expiry', 'expiration'],
+  ['store', 'keep', 'save'],
+  ['spent', 'exceeded', 'exhausted'],
+  ['message', 'prompt'],
+  ['secret', 'safe', 'secure', 'private'],
+];
+
+/** Every word with the number of its list. */
+export const relatedWords: readonly { family: number; word: string }[] = sameMeaning.flatMap((words, family) =>
+  words.map((word) => ({ family, word })),
+);
+
+/** Words of questions rather than of subjects; they are no stop words, but tell little. */
+export const faintWords: readonly string[] = ['use', 'mean', 'get', 'need', 'want', 'work', 'happen', 'say', 'tell', 'know', 'see', 'go', 'possible', 'support', 'write', 'would', 'could', 'like', 'please', 'explain', 'help', 'try'];
+
+/** Compounds that the guides write as two words, or as one. */
+const spellings: readonly (readonly [RegExp, string])[] = [
+  [/\b(log|sign)-?(in|out|up)\b/giu, '$1 $2'],
+  [/\be-mail/giu, 'email'],
+];
+
+/** Writes compounds as the guides do: `login` as `log in`. */
+export const asTheGuidesSpell = (query: string): string =>
+  spellings.reduce((text, [pattern, words]) => text.replace(pattern, words), query);
+
+/** The pairs of neighbouring words, in lower case: `log in` tells more than `log`, where `in` alone tells nothing. */
+export function neighbours(query: string): string[] {
+  const words = query.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+  return words.slice(1).map((word, index) => `${words[index]} ${word}`);
+}

@@ -1,0 +1,144 @@
+/** The guides' sections in the database, and full-text search over them. Contract section 8. */
+import { createHash } from 'node:crypto';
+import { eq, sql } from 'drizzle-orm';
+import { type Db, rowsOf } from './client.ts';
+import { MARK, snippetOf } from './passage-snippet.ts';
+import { asTheGuidesSpell, faintWords, neighbours, relatedWords } from './passage-words.ts';
+import { passages, settings } from './tables.ts';
+
+/** What is kept of a guide. */
+export type GuideText = {
+  slug: string;
+  title: string;
+  sections: readonly { heading: string; anchor: string; text: string }[];
+};
+
+export type PassageHit = {
+  guide: string;
+  title: string;
+  heading: string;
+  anchor: string;
+  /** Plain text in one line, at most 300 characters. */
+  snippet: string;
+  /** 0 to 1: how much of what was asked the passage holds, rare words and headings counting most. */
+  score: number;
+};
+
+/** What is looked at of a query; the rest of a longer one is passed over, so that the work is bounded. */
+const QUERY_LENGTH = 1000;
+const QUERY_WORDS = 32;
+
+/** How many more than asked for are looked at closely. */
+const CANDIDATES = 20;
+
+const DIGEST = 'passages_digest';
+
+async function storedDigest(db: Db): Promise<string | undefined> {
+  const [row] = await db.select({ value: settings.value }).from(settings).where(eq(settings.name, DIGEST));
+  return row?.value;
+}
+
+/**
+ * Makes the table hold these guides, if it does not yet. Several processes may do it at once.
+ *
+ * @param db - the database
+ * @param guides - all of them; passages of others go
+ * @returns whether anything was replaced
+ */
+export async function loadPassages(db: Db, guides: readonly GuideText[]): Promise<boolean> {
+  const rows = guides.flatMap(({ slug, title, sections }) =>
+    sections.map(({ heading, anchor, text }, position) => ({ guide: slug, position, title, heading, anchor, body: text })),
+  );
+  const digest = createHash('sha256').update(JSON.stringify(rows)).digest('hex');
+  if ((await storedDigest(db)) === digest) return false;
+  return db.transaction(async (tx) => {
+    await tx.execute(sql`select pg_advisory_xact_lock(hashtext('parley.passages'))`);
+    // Another process may have done it while this one waited.
+    if ((await storedDigest(tx)) === digest) return false;
+    await tx.delete(passages);
+    if (rows.length > 0) await tx.insert(passages).values(rows);
+    await tx.insert(settings).values({ name: DIGEST, value: digest }).onConflictDoUpdate({ target: settings.name, set: { value: digest } });
+    return true;
+  });
+}
+
+/**
+ * Finds passages for a question or a few words. Every word counts for itself (a whole question rarely has all its
+ * words in one passage): by how rare it is in the guides, and by where it stands (heading, then title, then text).
+ *
+ * `to_tsvector` takes any text literally, and its lexemes, quoted, make the queries: nothing that a client sends is
+ * parsed as a query.
+ *
+ * @param query - taken literally
+ * @param limit - at most so many, best first
+ * @returns nothing where the query has only stop words
+ */
+export async function searchPassages(db: Db, query: string, limit: number): Promise<PassageHit[]> {
+  const words = asTheGuidesSpell(query.slice(0, QUERY_LENGTH));
+  const pairs = neighbours(words).slice(0, QUERY_WORDS);
+  const rows = await rowsOf<PassageHit>(
+    db,
+    sql`
+      with asked as (
+        select lexeme from unnest(to_tsvector('english', ${words}::text)) order by positions[1], lexeme limit ${QUERY_WORDS}::int
+      ), related as (
+        select family, (ts_lexize('english_stem', word))[1] as stem
+        from json_to_recordset(${JSON.stringify(relatedWords)}::json) as r (family int, word text)
+      ), faint as (
+        select (ts_lexize('english_stem', word))[1] as stem from json_array_elements_text(${JSON.stringify(faintWords)}::json) as r (word)
+      ), meant as (
+        select lexeme, lexeme as found_as, 1.0 as weight from asked
+        union
+        select s.stem, o.stem, 0.8 from asked join related s on s.stem = lexeme join related o using (family) where o.stem <> s.stem
+      ), terms as (
+        select lexeme, weight, ('''' || replace(replace(found_as, '\\', '\\\\'), '''', '''''') || '''')::tsquery as term from meant
+      ), weighed as (
+        select lexeme, any_term,
+          sqrt(ln(1 + (total - holders + 0.5) / (holders + 0.5)))::float8 * case when lexeme in (select stem from faint) then 0.3 else 1 end as rarity,
+          holders > 0 as is_known
+        from (select lexeme, string_agg(term::text, ' | ')::tsquery as any_term from terms group by lexeme) g,
+          lateral (select count(*) as holders from passages where search @@ any_term) h,
+          (select count(*) as total from passages) t
+      ), found as (
+        -- The rank of a term is at most pi^2/6 however often it occurs: bring one occurrence in a heading to 1.
+        select p.guide, p.position, lexeme, rarity, least(1, ts_rank('{0.1, 0.3, 0.4, 1.0}', p.search, term) * 1.645) * weight as rank
+        from weighed join terms using (lexeme) join passages p on p.search @@ term
+      ), matched as (
+        select guide, position, rarity, rarity * least(1, max(rank) + 0.2 * (sum(rank) - max(rank))) as worth
+        from found group by guide, position, lexeme, rarity
+      ), covered as (
+        -- What the heading adds below is less than a third: the best by their words alone hold the best of all.
+        select guide, position, round((sum(worth) / total * (0.5 + 0.5 * sum(rarity) / total))::numeric, 6) as cover
+        from matched, (
+          -- Words that no guide knows make a question foreign, but a talkative one is not to drown in them.
+          select sum(rarity) filter (where is_known) + least(coalesce(sum(rarity) filter (where not is_known), 0), 3) as total from weighed
+        ) t
+        group by guide, position, total
+        order by cover desc, guide collate "C", position
+        limit ${limit + CANDIDATES}::int
+      ), ranked as (
+        select
+          -- Rounded, so that sums in another order make no other order of results.
+          round((cover * (0.77 + 0.15 * stems.share + 0.08 * least(1, shared / 2.0))::numeric), 4)::float8 as score,
+          p.*
+        from covered join passages p using (guide, position),
+          -- How much of the heading was asked for, and how many neighbouring words of the question stand in it.
+          lateral (
+            select coalesce(avg((lexeme in (select lexeme from asked))::int), 0)::float8 as share from unnest(to_tsvector('english', p.heading))
+          ) as stems,
+          lateral (select ' ' || regexp_replace(lower(p.heading), '[^[:alnum:]]+', ' ', 'g') || ' ' as words) as heading,
+          lateral (
+            select count(*) as shared from json_array_elements_text(${JSON.stringify(pairs)}::json) as pair
+            where position(' ' || pair || ' ' in heading.words) > 0
+          ) as pairs
+        order by score desc, p.guide collate "C", p.position
+        limit ${limit}::int
+      )
+      select guide, title, heading, anchor, score,
+        ts_headline('english', body, (select string_agg(any_term::text, ' | ')::tsquery from weighed),
+          ${`HighlightAll=true, StartSel=${MARK.start}, StopSel=${MARK.stop}`}) as snippet
+      from ranked
+      order by score desc, guide collate "C", position`,
+  );
+  return rows.map((row) => ({ ...row, snippet: snippetOf(row.snippet) }));
+}

@@ -1,0 +1,12 @@
+/** Small values that the installation makes once. */
+import { eq } from 'drizzle-orm';
+import type { Db } from './client.ts';
+import { settings } from './tables.ts';
+
+/** The value under a name; the first process to ask makes it. */
+export async function settingOnce(db: Db, name: string, make: () => string): Promise<string> {
+  await db.insert(settings).values({ name, value: make() }).onConflictDoNothing();
+  const [row] = await db.select().from(settings).where(eq(settings.name, name));
+  if (row === undefined) throw new Error(`The setting ${name} vanished while it was read.`);
+  return row.value;
+}

@@ -1,0 +1,236 @@
+/**
+ * The database, on Postgres and PGlite alike. Every table that grows with use is keyed by account first, so
+ * that it can be distributed by account; none has a foreign key to `accounts`, whose row a hot account's
+ * charges would otherwise all lock (docs/decisions/0006-no-foreign-keys.md).
+ *
+ * `requests` is partitioned by day and the ledger's functions are SQL: both are hand-written in `drizzle/`.
+ */
+import { sql } from 'drizzle-orm';
+import {
+  bigint,
+  date,
+  index,
+  integer,
+  pgTable,
+  primaryKey,
+  smallint,
+  text,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core';
+import type { Scope } from '../../schemas/keys.ts';
+import { accountId, bytea, instant, tsvector } from './columns.ts';
+
+export const accounts = pgTable(
+  'accounts',
+  {
+    id: uuid('id').primaryKey(),
+    email: text('email').notNull(),
+    /** Lower-case, for look-ups. */
+    emailKey: text('email_key').notNull(),
+    passwordHash: text('password_hash').notNull(),
+    plan: text('plan').notNull(),
+    billingPeriod: text('billing_period').$type<'monthly' | 'yearly'>().notNull(),
+    planChangedAt: instant('plan_changed_at').notNull(),
+    createdAt: instant('created_at').notNull(),
+    /** Set in one short transaction; the account's rows go later, in batches. */
+    deletedAt: instant('deleted_at'),
+  },
+  (table) => [uniqueIndex('accounts_email').on(table.emailKey).where(sql`deleted_at is null`)],
+);
+
+export const sessions = pgTable(
+  'sessions',
+  {
+    accountId: accountId(),
+    id: uuid('id').notNull(),
+    /** SHA-256 of the id in the cookie. */
+    digest: bytea('digest').notNull(),
+    createdAt: instant('created_at').notNull(),
+    lastSeenAt: instant('last_seen_at').notNull(),
+    address: text('address').notNull(),
+    userAgent: text('user_agent').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.accountId, table.id] }),
+    uniqueIndex('sessions_digest').on(table.digest),
+  ],
+);
+
+export const apiKeys = pgTable(
+  'api_keys',
+  {
+    accountId: accountId(),
+    id: uuid('id').notNull(),
+    name: text('name').notNull(),
+    scopes: text('scopes').array().$type<Scope[]>().notNull(),
+    allowedOrigins: text('allowed_origins').array().notNull(),
+    /** Public id of the current secret. */
+    publicId: text('public_id').notNull(),
+    createdAt: instant('created_at').notNull(),
+    lastUsedAt: instant('last_used_at'),
+    expiresAt: instant('expires_at'),
+    revokedAt: instant('revoked_at'),
+  },
+  (table) => [
+    primaryKey({ columns: [table.accountId, table.id] }),
+    // A preflight carries no credential: it is answered from this index.
+    index('api_keys_origins').using('gin', table.allowedOrigins).where(sql`revoked_at is null`),
+  ],
+);
+
+/** Every secret a key ever had: the current one (`ends_at` null), and replaced ones until or after their grace. */
+export const keySecrets = pgTable(
+  'key_secrets',
+  {
+    publicId: text('public_id').primaryKey(),
+    accountId: accountId(),
+    keyId: uuid('key_id').notNull(),
+    /** SHA-256 of the raw key. */
+    digest: bytea('digest').notNull(),
+    endsAt: instant('ends_at'),
+  },
+  (table) => [index('key_secrets_key').on(table.accountId, table.keyId)],
+);
+
+/** One row per account, UTC day and meter: what is charged and not refunded. The meter `tokens` has no ceiling. */
+export const usageCounters = pgTable(
+  'usage_counters',
+  {
+    accountId: accountId(),
+    day: date('day').notNull(),
+    meter: text('meter').notNull(),
+    used: bigint('used', { mode: 'number' }).notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.accountId, table.day, table.meter] })],
+);
+
+/** The ledger: a row per charge. `admitted` → `final` | `refunded`, each by `WHERE state = 'admitted'` only. */
+export const requests = pgTable(
+  'requests',
+  {
+    accountId: accountId(),
+    /** The UTC day that admitted it, by the database's clock; also the partition. */
+    day: date('day').notNull(),
+    id: uuid('id').notNull(),
+    /** Null for the web. */
+    keyId: uuid('key_id'),
+    endpoint: text('endpoint').notNull(),
+    meter: text('meter').notNull(),
+    units: integer('units').notNull(),
+    state: text('state').$type<'admitted' | 'final' | 'refunded'>().notNull(),
+    /** The process whose lease guards it while it is admitted. */
+    process: uuid('process').notNull(),
+    admittedAt: instant('admitted_at').notNull(),
+    settledAt: instant('settled_at'),
+    status: smallint('status'),
+    /** Error code where it ended in an error. */
+    code: text('code'),
+    model: text('model'),
+    inputTokens: integer('input_tokens'),
+    outputTokens: integer('output_tokens'),
+    latencyMs: integer('latency_ms'),
+  },
+  (table) => [
+    primaryKey({ columns: [table.accountId, table.day, table.id] }),
+    index('requests_open').on(table.process).where(sql`state = 'admitted'`),
+  ],
+);
+
+/** Processes that may hold admitted charges. A sweep refunds those of expired leases only. */
+export const leases = pgTable('leases', {
+  process: uuid('process').primaryKey(),
+  expiresAt: instant('expires_at').notNull(),
+});
+
+/** Requests of known accounts that were refused before a charge: best effort, per minute. */
+export const refusals = pgTable(
+  'refusals',
+  {
+    accountId: accountId(),
+    minute: instant('minute').notNull(),
+    /** The nil UUID for the web. */
+    keyId: uuid('key_id').notNull(),
+    code: text('code').notNull(),
+    status: smallint('status').notNull(),
+    count: integer('count').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.accountId, table.minute, table.keyId, table.code] })],
+);
+
+/** What each key used in a day: final charges and tokens. Stays when old days of `requests` are dropped. */
+export const keyUsage = pgTable(
+  'key_usage',
+  {
+    accountId: accountId(),
+    day: date('day').notNull(),
+    /** The nil UUID for the web. */
+    keyId: uuid('key_id').notNull(),
+    meter: text('meter').notNull(),
+    used: bigint('used', { mode: 'number' }).notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.accountId, table.day, table.keyId, table.meter] })],
+);
+
+export const conversations = pgTable(
+  'conversations',
+  {
+    accountId: accountId(),
+    id: uuid('id').notNull(),
+    /** The key that created it; null for the web. */
+    keyId: uuid('key_id'),
+    title: text('title').notNull(),
+    createdAt: instant('created_at').notNull(),
+    updatedAt: instant('updated_at').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.accountId, table.id] }),
+    index('conversations_recent').on(
+      table.accountId,
+      table.updatedAt.desc().nullsFirst(),
+      table.id.desc().nullsFirst(),
+    ),
+  ],
+);
+
+export const messages = pgTable(
+  'messages',
+  {
+    accountId: accountId(),
+    conversationId: uuid('conversation_id').notNull(),
+    id: uuid('id').notNull(),
+    role: text('role').$type<'user' | 'assistant'>().notNull(),
+    content: text('content').notNull(),
+    model: text('model'),
+    createdAt: instant('created_at').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.accountId, table.conversationId, table.id] })],
+);
+
+/** Small values that the installation makes once, such as the session secret. */
+export const settings = pgTable('settings', {
+  name: text('name').primaryKey(),
+  value: text('value').notNull(),
+});
+
+/** Sections of the guides, for the built-in search. */
+export const passages = pgTable(
+  'passages',
+  {
+    guide: text('guide').notNull(),
+    position: integer('position').notNull(),
+    title: text('title').notNull(),
+    heading: text('heading').notNull(),
+    anchor: text('anchor').notNull(),
+    body: text('body').notNull(),
+    search: tsvector('search')
+      .notNull()
+      .generatedAlwaysAs(
+        sql`setweight(to_tsvector('english', heading), 'A') || setweight(to_tsvector('english', title), 'B') || setweight(to_tsvector('english', body), 'C')`,
+      ),
+  },
+  (table) => [
+    primaryKey({ columns: [table.guide, table.position] }),
+    index('passages_search').using('gin', table.search),
+  ],
+);
