@@ -1,0 +1,38 @@
+/** Cursors: opaque to clients, positions in an order to us. Never trusted: each part is checked. */
+import { validate as isUuid } from 'uuid';
+import { ApiError } from '../errors.ts';
+
+type Part = 'instant' | 'uuid' | 'day';
+
+const isInstant = (text: string) =>
+  /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(text) && !Number.isNaN(Date.parse(text));
+
+const checks: Record<Part, (text: string) => boolean> = {
+  instant: isInstant,
+  uuid: isUuid,
+  day: (text) => isInstant(`${text}T00:00:00.000Z`),
+};
+
+/** Packs the position of the last row of a page. */
+export const encodeCursor = (parts: readonly string[]): string =>
+  Buffer.from(parts.join('|')).toString('base64url');
+
+/**
+ * Unpacks a cursor.
+ *
+ * @param shape - what its parts are
+ * @throws ApiError `invalidRequest` when it is none of ours
+ */
+export function decodeCursor<const T extends readonly Part[]>(
+  cursor: string,
+  shape: T,
+): { [K in keyof T]: string } {
+  const parts = Buffer.from(cursor, 'base64url').toString('utf8').split('|');
+  if (parts.length !== shape.length || !shape.every((part, index) => checks[part](parts[index] ?? ''))) {
+    throw new ApiError('invalidRequest', {
+      message: '`cursor` is not one that this list returned.',
+      param: 'cursor',
+    });
+  }
+  return parts as { [K in keyof T]: string };
+}

@@ -1,0 +1,77 @@
+/** Plans: what they cost and allow. Contract section 2. */
+import { readFileSync } from 'node:fs';
+import type { Static } from '@sinclair/typebox';
+import { type BillingPeriod, type Plan as PlanSchema, PlansFile } from '../../schemas/plans.ts';
+import { checkerOf } from '../validation.ts';
+
+export type Plan = Static<typeof PlanSchema>;
+
+/** Every plan of this installation, in the order in which they are shown. Never empty. */
+export type PlanCatalogue = Readonly<{
+  plans: readonly Plan[];
+  /** The plan of new accounts, and of accounts whose plan is no longer offered. */
+  standard: Plan;
+  find(id: string): Plan | undefined;
+}>;
+
+/** Price of a year in cents: 17 % less than twelve months, rounded to the cent. */
+export const yearlyPriceCents = (monthlyPriceCents: number): number =>
+  Math.round((12 * monthlyPriceCents * 83) / 100);
+
+/** What one billing period of a plan costs, in cents. */
+export const priceCents = (plan: Plan, period: BillingPeriod): number =>
+  period === 'yearly' ? plan.yearly_price_cents : plan.monthly_price_cents;
+
+function catalogue(plans: readonly Plan[]): PlanCatalogue {
+  const byId = new Map(plans.map((plan) => [plan.id, plan]));
+  if (byId.size < plans.length) throw new Error('two plans have the same id.');
+  const [standard] = plans;
+  if (standard === undefined) throw new Error('there must be at least one plan.');
+  return Object.freeze({ plans, standard, find: (id: string) => byId.get(id) });
+}
+
+const builtIn = (
+  id: string,
+  name: string,
+  monthly: number,
+  chat: number,
+  images: number,
+  search: number,
+  perMinute: number,
+): Plan => ({
+  id,
+  name,
+  currency: 'USD',
+  monthly_price_cents: monthly,
+  yearly_price_cents: yearlyPriceCents(monthly),
+  limits: { chat, images, search },
+  requests_per_minute: perMinute,
+});
+
+export const defaultPlans: PlanCatalogue = catalogue([
+  builtIn('free', 'Free', 0, 50, 5, 50, 20),
+  builtIn('plus', 'Plus', 1000, 1000, 50, 500, 60),
+  builtIn('pro', 'Pro', 3000, 10_000, 500, 5000, 300),
+]);
+
+/**
+ * Reads an operator's plans.
+ *
+ * @param file - path of a JSON file in the shape of `GET /plans`; a yearly price may be left out
+ * @throws Error saying where the file departs from that shape
+ */
+export function loadPlans(file: string): PlanCatalogue {
+  const content: unknown = JSON.parse(readFileSync(file, 'utf8'));
+  const fault = checkerOf(PlansFile)(content);
+  if (fault !== null) throw new Error(`${fault}.`);
+  const { data } = content as Static<typeof PlansFile>;
+  return catalogue(
+    data.map((plan) => {
+      const yearly = yearlyPriceCents(plan.monthly_price_cents);
+      if (plan.yearly_price_cents !== undefined && plan.yearly_price_cents !== yearly) {
+        throw new Error(`plan "${plan.id}": yearly_price_cents must be ${yearly} (12 months less 17 %).`);
+      }
+      return { ...plan, yearly_price_cents: yearly };
+    }),
+  );
+}

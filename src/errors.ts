@@ -1,0 +1,63 @@
+/** Errors as they are thrown: codes and sentences come from the one table in `schemas/errors.ts`. */
+import type { Static } from '@sinclair/typebox';
+import { type ErrorBody, type ErrorCode, errorTable } from '../schemas/errors.ts';
+
+type Envelope = Static<typeof ErrorBody>;
+
+/** What an error may say beyond its code: everything here reaches the client. */
+export type ErrorOptions = {
+  /** A better sentence than the table's. Never built from an upstream's or the database's words. */
+  message?: string;
+  param?: string;
+  details?: NonNullable<Envelope['details']>;
+  limit?: NonNullable<Envelope['limit']>;
+  reason?: string;
+  /** Response headers, e.g. `Retry-After`, `Allow`, `WWW-Authenticate`. */
+  headers?: Record<string, string>;
+  /** What really happened: for the log, never for the client. */
+  cause?: unknown;
+};
+
+/**
+ * An error of the contract's section 6. Throw it anywhere below a route; `plugins/errors.ts` answers it.
+ *
+ * @param code - a code of the table, which decides the status and `type`
+ * @param options - what this occurrence adds
+ */
+export class ApiError extends Error {
+  readonly code: ErrorCode;
+  readonly statusCode: number;
+  readonly options: ErrorOptions;
+
+  constructor(code: ErrorCode, options: ErrorOptions = {}) {
+    super(options.message ?? errorTable[code].message, { cause: options.cause });
+    this.name = 'ApiError';
+    this.code = code;
+    this.statusCode = errorTable[code].status;
+    this.options = options;
+  }
+}
+
+/**
+ * The envelope of contract section 6.
+ *
+ * @param error - what to tell
+ * @param requestId - repeated in `X-Request-Id`
+ * @param publicUrl - the origin of the service, for the link to the code's explanation
+ */
+export function errorEnvelope(error: ApiError, requestId: string, publicUrl: string): { error: Envelope } {
+  const { details, limit, param, reason } = error.options;
+  return {
+    error: {
+      code: error.code,
+      message: error.message,
+      type: errorTable[error.code].type,
+      param: param ?? null,
+      request_id: requestId,
+      docs: `${publicUrl}/docs/guides/errors#${error.code.toLowerCase()}`,
+      ...(details && { details }),
+      ...(limit && { limit }),
+      ...(reason && { reason }),
+    },
+  };
+}
