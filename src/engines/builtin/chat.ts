@@ -1,0 +1,121 @@
+/**
+ * The built-in chat engine, `parley-builtin`: it answers from the service's own guides, so that a fresh machine
+ * answers at once, offline and deterministically. Contract sections 7 and 8.
+ */
+import { v7 as uuidv7 } from 'uuid';
+import { guides, guidesDigest } from '../../domain/guides.ts';
+import type { Db } from '../../store/client.ts';
+import { searchPassages } from '../../store/passages.ts';
+import type { ChatEngine, CompletionChunk, CompletionInput, CompletionResult, Model } from '../types.ts';
+import { PASSAGES_WANTED, replyTo } from './replies.ts';
+
+export const builtinModel: Model = { id: 'parley-builtin', object: 'model', created: 1_795_132_800, owned_by: 'parley' };
+
+const CHARACTERS_PER_TOKEN = 4;
+
+/** How much of a message is searched for: the beginning and the end of a longer one. */
+const SEARCHED_LENGTH = 1000;
+
+/**
+ * The built-in engine's count of tokens: four characters each, rounded up. It has no vocabulary of its own; this is
+ * about what language models count for English.
+ */
+export const estimateTokens = (text: string): number => Math.ceil(text.length / CHARACTERS_PER_TOKEN);
+
+/** What the engine reads: the text of the last message of a user. Instructions and earlier turns mean nothing to it. */
+function questionOf({ messages }: CompletionInput): string {
+  const content = messages.findLast(({ role }) => role === 'user')?.content ?? '';
+  if (typeof content === 'string') return content;
+  return content.flatMap(({ type, text }) => (type === 'text' && text !== undefined ? [text] : [])).join('\n');
+}
+
+function searched(question: string): string {
+  if (question.length <= SEARCHED_LENGTH) return question;
+  return `${question.slice(0, SEARCHED_LENGTH / 2)} ${question.slice(-SEARCHED_LENGTH / 2)}`;
+}
+
+type Answer = { words: string[]; finishReason: 'stop' | 'length'; usage: CompletionResult['usage'] };
+
+/** The words of a text, each with the white space before it, as far as the tokens reach. */
+function wordsWithin(text: string, tokens: number): Pick<Answer, 'words' | 'finishReason'> {
+  const words: string[] = [];
+  let length = 0;
+  for (const word of text.match(/\s*\S+/g) ?? []) {
+    length += word.length;
+    if (length > tokens * CHARACTERS_PER_TOKEN) return { words, finishReason: 'length' };
+    words.push(word);
+  }
+  return { words, finishReason: 'stop' };
+}
+
+/**
+ * Makes the engine.
+ *
+ * @param db - the database with the guides' passages
+ * @param publicUrl - the service's own origin, where links lead
+ */
+export function builtinChat(db: Db, publicUrl: string): ChatEngine {
+  const known = guides();
+  // Changes exactly when answers may.
+  const fingerprint = `fp_${guidesDigest(known).slice(0, 10)}`;
+
+  async function answer(input: CompletionInput, signal: AbortSignal): Promise<Answer> {
+    signal.throwIfAborted();
+    const question = questionOf(input).trim();
+    const hits = await searchPassages(db, searched(question), PASSAGES_WANTED);
+    signal.throwIfAborted();
+    const text = replyTo(question, hits, known, publicUrl);
+    const { words, finishReason } = wordsWithin(text, input.max_completion_tokens ?? input.max_tokens ?? Number.POSITIVE_INFINITY);
+    const prompt = estimateTokens(question);
+    const completion = (input.n ?? 1) * estimateTokens(words.join(''));
+    return { words, finishReason, usage: { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion } };
+  }
+
+  const head = (input: CompletionInput) => ({
+    id: `chatcmpl-${uuidv7().replaceAll('-', '')}`,
+    created: Math.floor(Date.now() / 1000),
+    model: input.model,
+    system_fingerprint: fingerprint,
+  });
+
+  const choices = (input: CompletionInput) => Array.from({ length: input.n ?? 1 }, (_, index) => index);
+
+  async function* stream(input: CompletionInput, signal: AbortSignal): AsyncGenerator<CompletionChunk> {
+    const { words, finishReason, usage } = await answer(input, signal);
+    const common = { ...head(input), object: 'chat.completion.chunk' as const };
+    const chunk = (index: number, delta: CompletionChunk['choices'][number]['delta'], finish: string | null = null): CompletionChunk => ({
+      ...common,
+      choices: [{ index, delta, logprobs: null, finish_reason: finish }],
+    });
+    for (const index of choices(input)) {
+      yield chunk(index, { role: 'assistant', content: '', refusal: null });
+      for (const word of words) {
+        signal.throwIfAborted();
+        yield chunk(index, { content: word });
+      }
+      yield chunk(index, {}, finishReason);
+    }
+    yield { ...common, choices: [], usage };
+  }
+
+  return {
+    kind: 'builtin',
+    models: async () => [builtinModel],
+    stream,
+    async complete(input, signal) {
+      const { words, finishReason, usage } = await answer(input, signal);
+      const content = words.join('');
+      return {
+        ...head(input),
+        object: 'chat.completion' as const,
+        choices: choices(input).map((index) => ({
+          index,
+          message: { role: 'assistant' as const, content, refusal: null },
+          logprobs: null,
+          finish_reason: finishReason,
+        })),
+        usage,
+      };
+    },
+  };
+}

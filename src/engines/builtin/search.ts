@@ -1,0 +1,30 @@
+/** The built-in search engine: full-text search over the service's own guides. Contract section 8. */
+import { guideUrl } from '../../domain/guides.ts';
+import type { Db } from '../../store/client.ts';
+import { type PassageHit, searchPassages } from '../../store/passages.ts';
+import type { SearchEngine } from '../types.ts';
+
+/** How a passage is named in results and links. */
+export const titleOf = ({ title, heading }: Pick<PassageHit, 'title' | 'heading'>): string => `${title}: ${heading}`;
+
+/**
+ * Makes the engine.
+ *
+ * @param db - the database with the guides' passages
+ * @param publicUrl - the service's own origin, where results lead
+ */
+export function builtinSearch(db: Db, publicUrl: string): SearchEngine {
+  return {
+    kind: 'builtin',
+    async search(query, limit, signal) {
+      signal.throwIfAborted();
+      const hits = await searchPassages(db, query, limit);
+      return hits.map((hit) => ({
+        title: titleOf(hit),
+        url: guideUrl(publicUrl, hit.guide, hit.anchor),
+        snippet: hit.snippet,
+        score: hit.score,
+      }));
+    },
+  };
+}

@@ -1,0 +1,46 @@
+/**
+ * Who answers: one interface each for chat, search and images, contract section 8. Chat engines speak OpenAI's
+ * chat completions, the language of every model server; `POST /chat` is translated to it.
+ */
+import type { Static } from '@sinclair/typebox';
+import type { CompletionChunk as CompletionChunkSchema } from '../../schemas/completion-chunks.ts';
+import type { Completion, CompletionRequest } from '../../schemas/completions.ts';
+import type { Model as ModelSchema } from '../../schemas/models.ts';
+import type { SearchResult as SearchResultSchema } from '../../schemas/search.ts';
+
+export type Model = Static<typeof ModelSchema>;
+export type SearchResult = Static<typeof SearchResultSchema>;
+export type CompletionResult = Static<typeof Completion>;
+export type CompletionChunk = Static<typeof CompletionChunkSchema>;
+/** What a client asked for, with the model settled. */
+export type CompletionInput = Static<typeof CompletionRequest> & { model: string } & Record<string, unknown>;
+
+export type ChatEngine = {
+  kind: 'builtin' | 'upstream';
+  /** The models on offer, the default one first. */
+  models(): Promise<Model[]>;
+  /**
+   * Answers a chat.
+   *
+   * @param signal - aborted when nobody waits for the answer any more
+   * @throws ApiError `upstreamError`, `upstreamTimeout`, `overloaded` or `invalidRequest`
+   */
+  complete(input: CompletionInput, signal: AbortSignal): Promise<CompletionResult>;
+  /**
+   * The same answer as it is made: a chunk with the role, chunks of text, one with `finish_reason`, and at the end,
+   * always, one with `usage` and no choices. A consumer that is slow slows the engine.
+   */
+  stream(input: CompletionInput, signal: AbortSignal): AsyncIterable<CompletionChunk>;
+};
+
+export type SearchEngine = {
+  kind: 'builtin' | 'upstream';
+  /**
+   * @param query - taken literally
+   * @param limit - at most so many results, best first
+   * @throws ApiError as for chat
+   */
+  search(query: string, limit: number, signal: AbortSignal): Promise<SearchResult[]>;
+};
+
+export type Engines = { chat: ChatEngine; search: SearchEngine };
