@@ -1,0 +1,98 @@
+/** The application: what is registered, in which scope, in which order. */
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import fastify, { type FastifyInstance, type FastifyPluginAsync } from 'fastify';
+import type { Config } from './config.ts';
+import { Ledger } from './domain/ledger.ts';
+import { createEngines } from './engines/index.ts';
+import bodies from './plugins/bodies.ts';
+import callerGuard from './plugins/caller-guard.ts';
+import errors from './plugins/errors.ts';
+import { methodFallbacks, methodRegister } from './plugins/methods.ts';
+import openapi from './plugins/openapi.ts';
+import queryKeys from './plugins/query-keys.ts';
+import sessionGuard from './plugins/session-guard.ts';
+import sessions from './plugins/sessions.ts';
+import settings from './plugins/settings.ts';
+import account from './routes/account.ts';
+import auth from './routes/auth.ts';
+import chat from './routes/chat.ts';
+import completions from './routes/completions.ts';
+import conversations from './routes/conversations.ts';
+import docs from './routes/docs.ts';
+import health from './routes/health.ts';
+import home from './routes/home.ts';
+import keys from './routes/keys.ts';
+import models from './routes/models.ts';
+import plans from './routes/plans.ts';
+import search from './routes/search.ts';
+import service from './routes/service.ts';
+import subscription from './routes/subscription.ts';
+import usage from './routes/usage.ts';
+import { serverOptions } from './server-options.ts';
+import type { Database } from './store/client.ts';
+
+/** What the routes are built on; made once per process. */
+export type Resources = { config: Config; database: Database; sessionSecret: string };
+
+/** Anybody. */
+const publicRoutes: FastifyPluginAsync = async (scope) => {
+  scope.register(service);
+  scope.register(plans);
+};
+
+/** The product's own pages: the session cookie, never a Bearer key. */
+const dashboardRoutes: FastifyPluginAsync = async (scope) => {
+  scope.register(sessions);
+  scope.register(auth);
+  scope.register(async (signedIn) => {
+    signedIn.register(sessionGuard);
+    signedIn.register(account);
+    signedIn.register(keys);
+    signedIn.register(subscription);
+  });
+};
+
+/** A Bearer key with the scope, or the web. Bearer requests never touch the session store. */
+const callerRoutes: FastifyPluginAsync = async (scope) => {
+  scope.register(callerGuard);
+  scope.register(chat);
+  scope.register(completions);
+  scope.register(conversations);
+  scope.register(search);
+  scope.register(models);
+  scope.register(usage);
+};
+
+const api: FastifyPluginAsync = async (scope) => {
+  scope.register(publicRoutes);
+  scope.register(dashboardRoutes);
+  scope.register(callerRoutes);
+};
+
+/**
+ * Builds the application; it neither listens nor queries yet.
+ *
+ * @param resources - configuration and the open, migrated database
+ */
+export async function buildApp(resources: Resources): Promise<FastifyInstance> {
+  const { config, database } = resources;
+  const app = fastify(serverOptions(config)).withTypeProvider<TypeBoxTypeProvider>();
+
+  const engines = createEngines(config, database.db);
+  const ledger = new Ledger(database.db, config.plans);
+  app.register(settings, { ...resources, engines, ledger });
+
+  app.register(errors);
+  app.register(openapi);
+  app.register(methodRegister);
+  app.register(queryKeys);
+  app.register(bodies);
+
+  app.register(home);
+  app.register(docs);
+  app.register(health);
+  app.register(api, { prefix: '/api/v1' });
+
+  app.register(methodFallbacks);
+  return app as unknown as FastifyInstance;
+}

@@ -1,0 +1,78 @@
+/**
+ * The command line of operator commands: finds whoever can run one. With Postgres that is this process. The embedded
+ * database belongs to one process at a time: the running service, or else this one for as long as it takes.
+ */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Config, loadConfig } from '../config.ts';
+import { openDatabase } from '../store/client.ts';
+import { askHolder, DataDirError, lockDataDir } from '../store/data-dir-lock.ts';
+import { migrate } from '../store/migrate.ts';
+import { CommandError, checkUsage, runOperatorCommand } from './operator.ts';
+
+async function onPostgres(config: Config, url: string, name: string, args: string[]): Promise<string[]> {
+  const database = await openDatabase({ url, connections: 1 });
+  try {
+    return await runOperatorCommand({ db: database.db, config }, name, args);
+  } finally {
+    await database.close();
+  }
+}
+
+/** @throws DataDirError when a process takes the folder first */
+async function inThisProcess(config: Config, name: string, args: string[]): Promise<string[]> {
+  const { dataDir } = config;
+  if (!existsSync(join(dataDir, 'PG_VERSION'))) {
+    throw new CommandError(
+      `There is no database in DATA_DIR ${dataDir} yet. Start the service once, or set DATA_DIR or DATABASE_URL as for the service.`,
+    );
+  }
+  const lock = await lockDataDir(dataDir, (asked, itsArgs) => runOperatorCommand(undefined, asked, itsArgs));
+  try {
+    const database = await openDatabase({ dataDir });
+    try {
+      await migrate(database);
+      return await runOperatorCommand({ db: database.db, config }, name, args);
+    } finally {
+      await database.close();
+    }
+  } finally {
+    await lock.release();
+  }
+}
+
+async function onEmbedded(config: Config, name: string, args: string[]): Promise<string[]> {
+  const answered = await askHolder(config.dataDir, name, args);
+  if (answered !== undefined) return answered;
+  try {
+    return await inThisProcess(config, name, args);
+  } catch (error) {
+    // The service may have started since it was asked for.
+    const answeredLater =
+      error instanceof DataDirError ? await askHolder(config.dataDir, name, args) : undefined;
+    if (answeredLater === undefined) throw error;
+    return answeredLater;
+  }
+}
+
+/**
+ * Runs a command and prints what it says; on failure one line to standard error, and exit code 1.
+ *
+ * @param name - of the table in `operator.ts`
+ * @param args - the command's own arguments
+ */
+export async function commandLine(name: string, args: string[] = process.argv.slice(2)): Promise<void> {
+  try {
+    checkUsage(name, args);
+    const config = loadConfig();
+    const { databaseUrl } = config;
+    const lines = await (databaseUrl === undefined
+      ? onEmbedded(config, name, args)
+      : onPostgres(config, databaseUrl, name, args));
+    for (const line of lines) console.log(line);
+  } catch (error) {
+    const { message } = error as Error;
+    console.error(message.split('\n', 1)[0]);
+    process.exitCode = 1;
+  }
+}

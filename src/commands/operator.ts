@@ -1,0 +1,134 @@
+/**
+ * What the operator does from the command line, `npm run <name> -- …`: the table of commands. The process that has
+ * the database runs them, be it the command's own or the running service. Contract sections 9, 11 and 13.
+ */
+import { randomInt } from 'node:crypto';
+import { billingPeriods } from '../../schemas/plans.ts';
+import type { Config } from '../config.ts';
+import { hashPassword } from '../domain/passwords.ts';
+import { findByEmail, setPlan, updatePassword } from '../store/accounts.ts';
+import { type Db, isUnavailable, sqlState } from '../store/client.ts';
+
+/** A command that cannot be done; its message is the one line the operator sees. */
+export class CommandError extends Error {
+  override readonly name = 'CommandError';
+}
+
+/** What commands work on. */
+export type CommandContext = { db: Db; config: Config };
+
+type Command = {
+  /** Names of the arguments; all are required. */
+  parameters: readonly string[];
+  /** @returns lines for the operator to read */
+  run(context: CommandContext, args: readonly string[]): Promise<string[]>;
+};
+
+async function accountOf(db: Db, email: string) {
+  const account = await findByEmail(db, email);
+  if (account === undefined) throw new CommandError(`There is no account with the e-mail address ${email}.`);
+  return account;
+}
+
+/** Without letters and digits that people confuse; 20 of them are 99 random bits. */
+const PASSWORD_ALPHABET = '23456789abcdefghjkmnpqrstuvwxyz';
+
+const newPassword = () => {
+  const letter = () => PASSWORD_ALPHABET[randomInt(PASSWORD_ALPHABET.length)];
+  const group = () => Array.from({ length: 5 }, letter).join('');
+  return Array.from({ length: 4 }, group).join('-');
+};
+
+const resetPassword: Command = {
+  parameters: ['EMAIL'],
+  run: async ({ db }, [email = '']) => {
+    const account = await accountOf(db, email);
+    const password = newPassword();
+    const updated = await updatePassword(db, account, await hashPassword(password));
+    if (updated === undefined)
+      throw new CommandError(
+        'The password was changed at the same moment. Nothing was done; run the command again.',
+      );
+    return [
+      `New password of ${updated.email}: ${password}`,
+      'It is shown only here. Every session of the account has ended; its keys go on working.',
+    ];
+  },
+};
+
+const changePlan: Command = {
+  parameters: ['EMAIL', 'PLAN', 'PERIOD'],
+  run: async ({ config, db }, [email = '', planId = '', periodName = '']) => {
+    const plan = config.plans.find(planId);
+    if (plan === undefined) {
+      const known = config.plans.plans.map(({ id }) => id).join(', ');
+      throw new CommandError(`There is no plan "${planId}". The plans are ${known}.`);
+    }
+    const period = billingPeriods.find((one) => one === periodName);
+    if (period === undefined)
+      throw new CommandError(
+        `There is no billing period "${periodName}". The periods are ${billingPeriods.join(', ')}.`,
+      );
+    const account = await accountOf(db, email);
+    const updated = await setPlan(db, account.id, plan.id, period);
+    if (updated === undefined) throw new CommandError('The account was deleted at the same moment.');
+    return [`${updated.email} is on the plan ${updated.plan}, billed ${updated.billingPeriod}, from now on.`];
+  },
+};
+
+const commands: ReadonlyMap<string, Command> = new Map([
+  ['reset-password', resetPassword],
+  ['set-plan', changePlan],
+]);
+
+function commandNamed(name: string): Command {
+  const command = commands.get(name);
+  if (command === undefined)
+    throw new CommandError(
+      `There is no command "${name}". The commands are ${[...commands.keys()].join(', ')}.`,
+    );
+  return command;
+}
+
+/**
+ * Checks a command before anything is opened for it.
+ *
+ * @throws CommandError saying how to use it
+ */
+export function checkUsage(name: string, args: readonly string[]): void {
+  const { parameters } = commandNamed(name);
+  if (args.length !== parameters.length)
+    throw new CommandError(`Usage: npm run ${name} -- ${parameters.join(' ')}`);
+}
+
+/** The database's own words: what Drizzle wraps around them holds every parameter. */
+function reasonOf(error: unknown): string {
+  if (isUnavailable(error)) return `the database cannot be reached (${sqlState(error)}).`;
+  const root = error instanceof Error && error.cause !== undefined ? error.cause : error;
+  return root instanceof Error ? root.message : String(root);
+}
+
+/**
+ * Runs a command.
+ *
+ * @param context - undefined until the process has opened its database
+ * @returns lines for the operator to read
+ * @throws CommandError, and nothing else
+ */
+export async function runOperatorCommand(
+  context: CommandContext | undefined,
+  name: string,
+  args: readonly string[],
+): Promise<string[]> {
+  checkUsage(name, args);
+  if (context === undefined)
+    throw new CommandError(
+      'The process that has the database is not ready yet. Run the command again in a moment.',
+    );
+  try {
+    return await commandNamed(name).run(context, args);
+  } catch (error) {
+    if (error instanceof CommandError) throw error;
+    throw new CommandError(`The command failed: ${reasonOf(error)}`, { cause: error });
+  }
+}

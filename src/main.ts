@@ -1,0 +1,66 @@
+/** The process: configuration, start, and an orderly end on SIGTERM and SIGINT. Contract sections 11 and 13. */
+import closeWithGrace from 'close-with-grace';
+import { type Config, ConfigError, loadConfig } from './config.ts';
+import { type Service, startService } from './service.ts';
+import { isUnavailable, sqlState } from './store/client.ts';
+import { DataDirError } from './store/data-dir-lock.ts';
+
+/** One line that says what to do, for the failures that operators cause and can mend. */
+function explain(error: unknown, config: Config | undefined): string {
+  if (error instanceof ConfigError || error instanceof DataDirError) return error.message;
+  const { code, message } = error as NodeJS.ErrnoException;
+  const where = config && `${config.host}:${config.port}`;
+  if (code === 'EADDRINUSE')
+    return `${where} is taken by another process. Stop that one, or set PORT to another port.`;
+  if (code === 'EADDRNOTAVAIL') return `${where} is not an address of this machine. Set HOST to one that is.`;
+  if (code === 'EACCES') return `This user may not listen at ${where}. Set PORT to 1024 or above.`;
+  const state = sqlState(error);
+  if (state === '28P01' || state === '28000')
+    return 'The database refused the user or the password in DATABASE_URL.';
+  if (state === '3D000') return 'The database that DATABASE_URL names does not exist. Create it first.';
+  if (isUnavailable(error))
+    return `The database at DATABASE_URL cannot be reached (${state}). Check that it runs and that the address is right.`;
+  return `The service could not start: ${message}`;
+}
+
+/** What a person who just started it wants to know. */
+async function banner({ app, database, port }: Service, config: Config): Promise<string> {
+  const url = config.publicUrlIsSet ? config.publicUrl : `http://localhost:${port}`;
+  const store =
+    database.kind === 'embedded'
+      ? `embedded Postgres ${await database.version()} in ${config.dataDir}, for trying out and small installs; it does not survive a power loss. DATABASE_URL sets another.`
+      : `Postgres ${await database.version()}`;
+  const engine =
+    app.engines.chat.kind === 'builtin'
+      ? 'built-in: answers from the guides; no language model is configured'
+      : 'an upstream of the operator';
+  return [
+    '',
+    `  Parley serves at ${url}`,
+    `  Database  ${store}`,
+    `  Engine    ${engine}`,
+    `  Read      ${url}/docs`,
+    '  Stop      Ctrl-C',
+    '',
+  ].join('\n');
+}
+
+let config: Config | undefined;
+try {
+  config = loadConfig();
+  const service = await startService(config);
+  // The log goes to standard output, line by line; this is for people.
+  process.stderr.write(`${await banner(service, config)}\n`);
+  closeWithGrace(
+    { delay: (config.drainSeconds + 5) * 1000, logger: service.app.log },
+    async ({ err, signal }) => {
+      if (err) service.app.log.fatal({ err }, 'Ending after an error that nothing caught.');
+      else service.app.log.info(`Ending on ${signal}.`);
+      service.app.draining = true;
+      await service.stop();
+    },
+  );
+} catch (error) {
+  process.stderr.write(`${explain(error, config)}\n`);
+  process.exit(1);
+}

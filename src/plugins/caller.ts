@@ -1,0 +1,11 @@
+/** Who is calling, as the guards found out. */
+
+/** A key (`keyId` set) or the web (`keyId` null) on behalf of an account. */
+export type Caller = { accountId: string; keyId: string | null };
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set by the guard of the scope; reading it on a public route throws. */
+    caller: Caller;
+  }
+}

@@ -1,0 +1,120 @@
+/**
+ * The dashboard session: a signed cookie that names a row of `sessions`. Contract section 9.
+ *
+ * Only the scope that takes nothing but sessions registers this plugin. Where a Bearer key may stand in its place,
+ * `restoreSession` reads the same cookie, so that a request with a key never comes near the session store.
+ */
+import { callbackify } from 'node:util';
+import { fastifyCookie } from '@fastify/cookie';
+import fastifySession from '@fastify/session';
+import type { FastifyReply, FastifyRequest, Session } from 'fastify';
+import fp from 'fastify-plugin';
+import type { Config } from '../config.ts';
+import { ApiError } from '../errors.ts';
+import type { ProvenAccount } from '../store/accounts.ts';
+import type { Db } from '../store/client.ts';
+import { ABSOLUTE_DAYS, createSession, endSession, findSession, type SessionKey } from '../store/sessions.ts';
+
+declare module 'fastify' {
+  /** Without an account where nobody is signed in. */
+  interface Session extends Partial<SessionKey> {}
+}
+
+const DAY_MS = 86_400_000;
+const USER_AGENT_LENGTH = 300;
+
+const isHttps = (config: Config) => config.publicUrl.startsWith('https:');
+
+/** With the prefix, browsers take the cookie only over https, from this very host and for all of its paths. */
+export const sessionCookieName = (config: Config): string =>
+  isHttps(config) ? '__Host-parley_session' : 'parley_session';
+
+/** The same when the cookie is set and when it is cleared, or browsers ignore the latter. */
+const cookieAttributes = (config: Config) =>
+  ({ path: '/', httpOnly: true, sameSite: 'strict', secure: isHttps(config) }) as const;
+
+/** The rows of `sessions` as `@fastify/session` wants them. */
+function sessionStore(db: Db) {
+  const get = async (secretId: string): Promise<Session | null> => {
+    const found = await findSession(db, secretId);
+    // The cookie's attributes come from the plugin's options.
+    return found === undefined ? null : { ...found, cookie: { originalMaxAge: null } };
+  };
+  return {
+    get: callbackify(get),
+    // `signIn` writes the row; nothing of a session changes after that.
+    set: (_secretId: string, _session: Session, done: () => void) => done(),
+    destroy: callbackify((secretId: string) => endSession(db, secretId)),
+  };
+}
+
+/**
+ * Signs an account in: a new session with a new id, whatever session the request came with is over.
+ *
+ * @param account - whose password was just proved
+ * @throws ApiError `invalidLogin` when the password was changed or the account deleted since
+ */
+export async function signIn(request: FastifyRequest, account: ProvenAccount): Promise<void> {
+  await request.session.regenerate();
+  const userAgent = request.headers['user-agent'] ?? '';
+  const isCreated = await createSession(request.server.db, account, request.session.sessionId, {
+    address: request.ip,
+    userAgent: userAgent.slice(0, USER_AGENT_LENGTH),
+  });
+  if (!isCreated) throw new ApiError('invalidLogin');
+  // Has the plugin send the cookie. What is modified and not saved, it saves by itself, but then sends no Secure
+  // cookie unless it sees https, and behind a proxy it does not.
+  await request.session.save();
+}
+
+/** Ends the session of this request and clears its cookie. */
+export async function signOut(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  await request.session.destroy();
+  clearSessionCookie(reply);
+}
+
+/** Clears the cookie of a session that has ended already. */
+export function clearSessionCookie(reply: FastifyReply): void {
+  const { config } = reply.server;
+  reply.clearCookie(sessionCookieName(config), cookieAttributes(config));
+}
+
+/**
+ * The session of a request whose scope does not register this plugin: takes exactly the cookies that it takes.
+ *
+ * @returns null where there is no cookie, where it is not ours, and where its session has ended
+ */
+export async function restoreSession(
+  request: FastifyRequest,
+): Promise<{ accountId: string; sessionId: string } | null> {
+  const { config, db, sessionSecret } = request.server;
+  // `parse` is ready once the dashboard's scope has registered `@fastify/cookie`, as every application does.
+  const signed = fastifyCookie.parse(request.headers.cookie ?? '')[sessionCookieName(config)];
+  if (!signed) return null;
+  const { valid, value } = fastifyCookie.unsign(signed, sessionSecret);
+  const found = valid ? await findSession(db, value) : undefined;
+  return found === undefined ? null : { accountId: found.accountId, sessionId: found.id };
+}
+
+export default fp(
+  async (app) => {
+    const { config, db, sessionSecret } = app;
+    const cookieName = sessionCookieName(config);
+
+    await app.register(fastifyCookie);
+    await app.register(fastifySession, {
+      secret: sessionSecret,
+      cookieName,
+      cookie: { ...cookieAttributes(config), maxAge: ABSOLUTE_DAYS * DAY_MS },
+      store: sessionStore(db),
+      saveUninitialized: false,
+      rolling: false,
+    });
+    // The plugin clears a cookie whose session is gone, and that answer may overtake a sign-in in another tab and
+    // take the new cookie with it. What has been read is forgotten, so that only `signOut` clears.
+    app.addHook('onRequest', async (request) => {
+      delete request.cookies[cookieName];
+    });
+  },
+  { name: 'sessions', dependencies: ['settings'] },
+);

@@ -1,0 +1,130 @@
+/** The signed-in account. Contract sections 1 and 9. */
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import type { FastifyRequest } from 'fastify';
+import {
+  Account as AccountSchema,
+  ChangePassword,
+  DeleteAccount,
+  UpdateAccount,
+} from '../../schemas/accounts.ts';
+import { NoContent, ref } from '../../schemas/common.ts';
+import { hashPassword, verifyPassword } from '../domain/passwords.ts';
+import type { PlanCatalogue } from '../domain/plans.ts';
+import { ApiError } from '../errors.ts';
+import { clearSessionCookie, signIn } from '../plugins/sessions.ts';
+import { type Account, deleteAccount, findAccount, updateEmail, updatePassword } from '../store/accounts.ts';
+
+/** An account as its owner sees it; on the standard plan where its own is no longer offered. */
+export const toAccount = (account: Account, plans: PlanCatalogue) => ({
+  id: account.id,
+  email: account.email,
+  plan: (plans.find(account.plan) ?? plans.standard).id,
+  billing_period: account.billingPeriod,
+  created_at: account.createdAt.toISOString(),
+});
+
+const wrongPassword = () =>
+  new ApiError('invalidLogin', { message: 'The current password is wrong.', param: 'current_password' });
+
+const routes: FastifyPluginAsyncTypebox = async (app) => {
+  const { db } = app;
+  const { plans } = app.config;
+
+  /** @throws ApiError `sessionRequired` when the account was deleted since the session was read */
+  const currentAccount = async (request: FastifyRequest): Promise<Account> => {
+    const account = await findAccount(db, request.caller.accountId);
+    if (account === undefined) throw new ApiError('sessionRequired');
+    return account;
+  };
+
+  /** @throws ApiError `invalidLogin` */
+  const provenAccount = async (request: FastifyRequest, password: string): Promise<Account> => {
+    const account = await currentAccount(request);
+    if (await verifyPassword(account.passwordHash, password)) return account;
+    throw wrongPassword();
+  };
+
+  app.get(
+    '/account',
+    {
+      schema: {
+        operationId: 'getAccount',
+        summary: 'Read the account',
+        description: 'The account that is signed in.',
+        tags: ['Account'],
+        response: { 200: ref(AccountSchema) },
+      },
+    },
+    async (request) => toAccount(await currentAccount(request), plans),
+  );
+
+  app.patch(
+    '/account',
+    {
+      schema: {
+        operationId: 'updateAccount',
+        summary: 'Change the e-mail address',
+        description:
+          'Sign in with the new address from now on. Sessions and keys stay as they are. Needs the current password.',
+        tags: ['Account'],
+        body: ref(UpdateAccount),
+        response: { 200: ref(AccountSchema) },
+      },
+      config: { errors: ['invalidLogin', 'emailTaken', 'overloaded'] },
+    },
+    async (request) => {
+      const { current_password: password, email } = request.body;
+      const updated = await updateEmail(db, await provenAccount(request, password), email);
+      if (updated === undefined) throw wrongPassword();
+      return toAccount(updated, plans);
+    },
+  );
+
+  app.delete(
+    '/account',
+    {
+      schema: {
+        operationId: 'deleteAccount',
+        summary: 'Delete the account',
+        description:
+          'Ends every session and every key at once and frees the e-mail address; the data of the account is removed soon after. It cannot be undone. Needs the current password.',
+        tags: ['Account'],
+        body: ref(DeleteAccount),
+        response: { 204: NoContent },
+      },
+      config: { errors: ['invalidLogin', 'overloaded'] },
+    },
+    async (request, reply) => {
+      const isDeleted = await deleteAccount(db, await provenAccount(request, request.body.current_password));
+      if (!isDeleted) throw wrongPassword();
+      clearSessionCookie(reply);
+      return reply.code(204).send(null);
+    },
+  );
+
+  app.post(
+    '/account/password',
+    {
+      schema: {
+        operationId: 'changePassword',
+        summary: 'Change the password',
+        description:
+          'Ends every other session of the account; this one goes on under a new cookie. Keys stay as they are. Needs the current password.',
+        tags: ['Account'],
+        body: ref(ChangePassword),
+        response: { 204: NoContent },
+      },
+      config: { errors: ['invalidLogin', 'overloaded'] },
+    },
+    async (request, reply) => {
+      const { current_password: current, new_password: next } = request.body;
+      const account = await provenAccount(request, current);
+      const updated = await updatePassword(db, account, await hashPassword(next));
+      if (updated === undefined) throw wrongPassword();
+      await signIn(request, updated);
+      return reply.code(204).send(null);
+    },
+  );
+};
+
+export default routes;

@@ -1,0 +1,102 @@
+/** Signing up, in and out. Contract sections 1 and 9. */
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { Account, LogIn, SignUp } from '../../schemas/accounts.ts';
+import { NoContent, ref } from '../../schemas/common.ts';
+import { hashPassword, verifyPassword } from '../domain/passwords.ts';
+import { ApiError } from '../errors.ts';
+import { assertSameSite } from '../plugins/csrf.ts';
+import sessionGuard from '../plugins/session-guard.ts';
+import { signIn, signOut } from '../plugins/sessions.ts';
+import { createAccount, findByEmail } from '../store/accounts.ts';
+import { toAccount } from './account.ts';
+
+/** For everybody: they begin a session, so a foreign page must not be able to call them either. */
+const beginnings: FastifyPluginAsyncTypebox = async (app) => {
+  const { operatorContact, plans, signups } = app.config;
+
+  app.addHook('onRequest', async (request) => assertSameSite(request));
+
+  app.post(
+    '/auth/signup',
+    {
+      schema: {
+        operationId: 'signUp',
+        summary: 'Sign up',
+        description:
+          'Creates an account on the first plan and signs it in: the answer sets the session cookie.',
+        tags: ['Account'],
+        body: ref(SignUp),
+        response: { 201: ref(Account) },
+      },
+      config: { errors: ['crossSiteRequest', 'signupsClosed', 'emailTaken', 'overloaded'] },
+      onRequest: async () => {
+        if (signups === 'open') return;
+        const whom = operatorContact === null ? 'its operator' : `its operator: ${operatorContact}`;
+        throw new ApiError('signupsClosed', {
+          message: `Sign-ups are closed on this service. For an account ask ${whom}.`,
+        });
+      },
+    },
+    async (request, reply) => {
+      const { email, password } = request.body;
+      const passwordHash = await hashPassword(password);
+      const account = await createAccount(app.db, { email, passwordHash, plan: plans.standard.id });
+      await signIn(request, account);
+      return reply.code(201).send(toAccount(account, plans));
+    },
+  );
+
+  app.post(
+    '/auth/login',
+    {
+      schema: {
+        operationId: 'logIn',
+        summary: 'Sign in',
+        description:
+          'Begins a new session: the answer sets the session cookie. An unknown e-mail address and a wrong password get the same answer.',
+        tags: ['Account'],
+        body: ref(LogIn),
+        response: { 200: ref(Account) },
+      },
+      config: { errors: ['crossSiteRequest', 'invalidLogin', 'overloaded'] },
+    },
+    async (request) => {
+      const { email, password } = request.body;
+      const account = await findByEmail(app.db, email);
+      const isRight = await verifyPassword(account?.passwordHash ?? null, password);
+      if (account === undefined || !isRight) throw new ApiError('invalidLogin');
+      await signIn(request, account);
+      return toAccount(account, plans);
+    },
+  );
+};
+
+/** For whoever is signed in. */
+const ends: FastifyPluginAsyncTypebox = async (app) => {
+  await app.register(sessionGuard);
+
+  app.post(
+    '/auth/logout',
+    {
+      schema: {
+        operationId: 'logOut',
+        summary: 'Sign out',
+        description:
+          'Ends the session on every replica and clears its cookie. Other sessions of the account go on.',
+        tags: ['Account'],
+        response: { 204: NoContent },
+      },
+    },
+    async (request, reply) => {
+      await signOut(request, reply);
+      return reply.code(204).send(null);
+    },
+  );
+};
+
+const routes: FastifyPluginAsyncTypebox = async (app) => {
+  app.register(beginnings);
+  app.register(ends);
+};
+
+export default routes;

@@ -1,0 +1,121 @@
+/** Stored conversations. A key sees its own, the web sees all of the account's. Contract sections 1 and 7. */
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { IdParams, NoContent, ref } from '../../schemas/common.ts';
+import {
+  Conversation,
+  ConversationList,
+  ConversationListQuery,
+  ConversationQuery,
+} from '../../schemas/conversations.ts';
+import { decodeCursor, encodeCursor } from '../domain/cursor.ts';
+import { ApiError } from '../errors.ts';
+import * as store from '../store/conversations.ts';
+
+const noSuchConversation = () =>
+  new ApiError('notFound', { message: 'You have no conversation with this id.' });
+
+const toSummary = (row: store.Conversation) => ({
+  id: row.id,
+  title: row.title,
+  key_id: row.keyId,
+  created_at: row.createdAt.toISOString(),
+  updated_at: row.updatedAt.toISOString(),
+});
+
+const toMessage = (row: store.Message) => ({
+  id: row.id,
+  role: row.role,
+  content: row.content,
+  model: row.model,
+  created_at: row.createdAt.toISOString(),
+});
+
+const routes: FastifyPluginAsyncTypebox = async (app) => {
+  app.get(
+    '/conversations',
+    {
+      schema: {
+        operationId: 'listConversations',
+        summary: 'List conversations',
+        description:
+          'Most recently updated first. A key lists those that it created, the dashboard all of the account.',
+        tags: ['Conversations'],
+        querystring: ConversationListQuery,
+        response: { 200: ref(ConversationList) },
+      },
+      config: { scope: 'chat' },
+    },
+    async (request) => {
+      const { cursor, limit = 20 } = request.query;
+      const [at, id] = cursor === undefined ? [] : decodeCursor(cursor, ['instant', 'uuid']);
+      const after = at !== undefined && id !== undefined ? { at: new Date(at), id } : undefined;
+      const rows = await store.listConversations(app.db, request.caller, limit + 1, after);
+      const page = rows.slice(0, limit);
+      const last = page.at(-1);
+      const next =
+        rows.length > limit && last !== undefined
+          ? encodeCursor([last.updatedAt.toISOString(), last.id])
+          : null;
+      return { data: page.map(toSummary), next_cursor: next };
+    },
+  );
+
+  app.get(
+    '/conversations/:id',
+    {
+      schema: {
+        operationId: 'getConversation',
+        summary: 'Read a conversation',
+        description:
+          'The conversation with its newest messages, oldest of them first; `next_cursor` leads to older ones.',
+        tags: ['Conversations'],
+        params: IdParams,
+        querystring: ConversationQuery,
+        response: { 200: ref(Conversation) },
+      },
+      config: { scope: 'chat', errors: ['notFound'] },
+    },
+    async (request) => {
+      const { cursor, limit = 200 } = request.query;
+      const conversation = await store.findConversation(app.db, request.caller, request.params.id);
+      if (conversation === undefined) throw noSuchConversation();
+      const [before] = cursor === undefined ? [] : decodeCursor(cursor, ['uuid']);
+      const rows = await store.listMessages(
+        app.db,
+        request.caller.accountId,
+        conversation.id,
+        limit + 1,
+        before,
+      );
+      const page = rows.slice(0, limit);
+      const oldest = page.at(-1);
+      return {
+        ...toSummary(conversation),
+        messages: page.reverse().map(toMessage),
+        next_cursor: rows.length > limit && oldest !== undefined ? encodeCursor([oldest.id]) : null,
+      };
+    },
+  );
+
+  app.delete(
+    '/conversations/:id',
+    {
+      schema: {
+        operationId: 'deleteConversation',
+        summary: 'Delete a conversation',
+        description: 'Deletes the conversation and all its messages, for good.',
+        tags: ['Conversations'],
+        params: IdParams,
+        response: { 204: NoContent },
+      },
+      config: { scope: 'chat', errors: ['notFound'] },
+    },
+    async (request, reply) => {
+      if (!(await store.deleteConversation(app.db, request.caller, request.params.id)))
+        throw noSuchConversation();
+      return reply.code(204).send(null);
+    },
+  );
+};
+
+export default routes;

@@ -1,0 +1,83 @@
+/** Whether the process is up, and whether it should get traffic. Contract sections 1 and 11. */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { sql } from 'drizzle-orm';
+import fp from 'fastify-plugin';
+import { ref } from '../../schemas/common.ts';
+import { Health } from '../../schemas/service.ts';
+import { ApiError } from '../errors.ts';
+
+const DATABASE_TIMEOUT_MS = 1000;
+const RETRY_AFTER_SECONDS = '1';
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Set on SIGTERM: what is open is finished, new traffic should go elsewhere. */
+    draining: boolean;
+  }
+}
+
+const notReady = (cause: unknown) =>
+  new ApiError('serviceUnavailable', { headers: { 'retry-after': RETRY_AFTER_SECONDS }, cause });
+
+const routes: FastifyPluginAsyncTypebox = async (app) => {
+  app.decorate('draining', false);
+
+  async function askDatabase(): Promise<void> {
+    const answered = new AbortController();
+    const late = delay(DATABASE_TIMEOUT_MS, undefined, { signal: answered.signal, ref: false }).then(
+      () => {
+        throw new Error(`The database did not answer within ${DATABASE_TIMEOUT_MS} ms.`);
+      },
+      () => {},
+    );
+    await Promise.race([app.db.execute(sql`select 1`), late]).finally(() => answered.abort());
+  }
+
+  // One question at a time, however many ask: a database that hangs would otherwise collect them.
+  let asking: Promise<void> | undefined;
+  const databaseAnswers = () => {
+    asking ??= askDatabase().finally(() => {
+      asking = undefined;
+    });
+    return asking;
+  };
+
+  app.get(
+    '/healthz',
+    {
+      schema: {
+        operationId: 'getHealth',
+        summary: 'Whether the process is up',
+        description: 'Answers as long as the process runs, whatever the state of the database. Restart it when this does not answer.',
+        tags: ['Service'],
+        response: { 200: ref(Health) },
+      },
+    },
+    async () => ({ status: 'ok' as const }),
+  );
+
+  app.get(
+    '/readyz',
+    {
+      schema: {
+        operationId: 'getReadiness',
+        summary: 'Whether to send traffic here',
+        description: 'Answers 200 while the database answers and the process is not stopping. Send traffic only then.',
+        tags: ['Service'],
+        response: { 200: ref(Health) },
+      },
+      config: { errors: ['serviceUnavailable'] },
+    },
+    async () => {
+      if (app.draining) throw notReady('The process is stopping.');
+      await databaseAnswers().catch((error) => {
+        throw notReady(error);
+      });
+      return { status: 'ok' as const };
+    },
+  );
+};
+
+// Not encapsulated, so that whoever stops the application can set `draining` on it.
+export default fp(routes, { name: 'health', dependencies: ['settings', 'openapi'] });

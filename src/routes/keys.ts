@@ -1,0 +1,139 @@
+/** API keys, managed by the signed-in owner. Contract sections 1 to 3. */
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import type { FastifyRequest } from 'fastify';
+import { v7 as uuidv7 } from 'uuid';
+import { IdParams, NoContent, ref } from '../../schemas/common.ts';
+import { ApiKey, ApiKeyList, CreateApiKey, CreatedApiKey, UpdateApiKey } from '../../schemas/keys.ts';
+import { generateApiKey, keyPrefix } from '../domain/api-key.ts';
+import { normaliseOrigins, OriginError } from '../domain/origins.ts';
+import { ApiError } from '../errors.ts';
+import { type ApiKeyRow, createKey, listActiveKeys, revokeKey, setAllowedOrigins } from '../store/keys.ts';
+
+const toApiKey = (row: ApiKeyRow) => ({
+  id: row.id,
+  name: row.name,
+  scopes: row.scopes,
+  allowed_origins: row.allowedOrigins,
+  key_prefix: keyPrefix(row.publicId),
+  created_at: row.createdAt.toISOString(),
+  last_used_at: row.lastUsedAt?.toISOString() ?? null,
+  expires_at: row.expiresAt?.toISOString() ?? null,
+});
+
+function originsFrom(entries: readonly string[]): string[] {
+  try {
+    return normaliseOrigins(entries);
+  } catch (error) {
+    if (!(error instanceof OriginError)) throw error;
+    throw new ApiError('invalidRequest', { message: error.message, param: 'allowed_origins' });
+  }
+}
+
+/** @throws ApiError `invalidRequest` when the time has passed already */
+function expiryFrom(expiresAt: string | null | undefined): Date | null {
+  if (expiresAt === null || expiresAt === undefined) return null;
+  const date = new Date(expiresAt);
+  if (date.getTime() > Date.now()) return date;
+  throw new ApiError('invalidRequest', { message: '`expires_at` must lie ahead.', param: 'expires_at' });
+}
+
+/** The rules for a name hold after trimming. */
+async function trimName(request: FastifyRequest): Promise<void> {
+  const body = request.body as { name?: unknown } | null | undefined;
+  if (typeof body?.name === 'string') body.name = body.name.trim();
+}
+
+const routes: FastifyPluginAsyncTypebox = async (app) => {
+  app.get(
+    '/keys',
+    {
+      schema: {
+        operationId: 'listKeys',
+        summary: 'List the active keys',
+        description:
+          "The account's active keys, at most 5, without their secrets. Expired and revoked keys are not listed.",
+        tags: ['Keys'],
+        response: { 200: ref(ApiKeyList) },
+      },
+    },
+    async (request) => ({ data: (await listActiveKeys(app.db, request.caller.accountId)).map(toApiKey) }),
+  );
+
+  app.post(
+    '/keys',
+    {
+      schema: {
+        operationId: 'createKey',
+        summary: 'Create a key',
+        description:
+          'Makes a new key. The raw key is in this response only: it is stored hashed and cannot be shown again.',
+        tags: ['Keys'],
+        body: ref(CreateApiKey),
+        response: { 201: ref(CreatedApiKey) },
+      },
+      config: { errors: ['apiKeyLimitReached'] },
+      preValidation: trimName,
+    },
+    async (request, reply) => {
+      const { allowed_origins: origins = [], expires_at: expiresAt, name, scopes } = request.body;
+      const { digest, publicId, rawKey } = generateApiKey();
+      const row = await createKey(app.db, {
+        accountId: request.caller.accountId,
+        id: uuidv7(),
+        name,
+        scopes,
+        allowedOrigins: originsFrom(origins),
+        expiresAt: expiryFrom(expiresAt),
+        publicId,
+        digest,
+      });
+      return reply.code(201).send({ ...toApiKey(row), key: rawKey });
+    },
+  );
+
+  app.patch(
+    '/keys/:id',
+    {
+      schema: {
+        operationId: 'updateKey',
+        summary: "Change a key's allowed origins",
+        description:
+          "Replaces the list of origins whose pages may call with this key: https only, at most 10. An empty list restricts the key to servers and the service's own origin.",
+        tags: ['Keys'],
+        params: IdParams,
+        body: ref(UpdateApiKey),
+        response: { 200: ref(ApiKey) },
+      },
+      config: { errors: ['notFound'] },
+    },
+    async (request) => {
+      const origins = originsFrom(request.body.allowed_origins);
+      const row = await setAllowedOrigins(app.db, request.caller.accountId, request.params.id, origins);
+      if (row === undefined)
+        throw new ApiError('notFound', { message: 'You have no active key with this id.' });
+      return toApiKey(row);
+    },
+  );
+
+  app.delete(
+    '/keys/:id',
+    {
+      schema: {
+        operationId: 'revokeKey',
+        summary: 'Revoke a key',
+        description: 'Ends the key at once and for good. Requests that are being answered run to their end.',
+        tags: ['Keys'],
+        params: IdParams,
+        response: { 204: NoContent },
+      },
+      config: { errors: ['notFound'] },
+    },
+    async (request, reply) => {
+      const wasActive = await revokeKey(app.db, request.caller.accountId, request.params.id);
+      if (!wasActive) throw new ApiError('notFound', { message: 'You have no active key with this id.' });
+      return reply.code(204).send(null);
+    },
+  );
+};
+
+export default routes;

@@ -1,0 +1,51 @@
+/** The models that answer, in the shape of OpenAI's API. Contract sections 1 and 8. */
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { ref } from '../../schemas/common.ts';
+import { Model, ModelList, ModelParams } from '../../schemas/models.ts';
+import { ApiError } from '../errors.ts';
+
+const routes: FastifyPluginAsyncTypebox = async (app) => {
+  const findModel = async (id: string) => {
+    const model = (await app.engines.chat.models()).find((candidate) => candidate.id === id);
+    if (model !== undefined) return model;
+    throw new ApiError('notFound', { message: 'There is no such model. `GET /api/v1/models` lists those that there are.', param: 'model' });
+  };
+
+  app.get(
+    '/models',
+    {
+      schema: {
+        operationId: 'listModels',
+        summary: 'List the models',
+        description: 'The models that a chat may name, the default one first.',
+        tags: ['Models'],
+        response: { 200: ref(ModelList) },
+      },
+      config: { scope: 'models' },
+    },
+    async () => ({ object: 'list' as const, data: await app.engines.chat.models() }),
+  );
+
+  app.get(
+    '/models/:id',
+    {
+      schema: {
+        operationId: 'getModel',
+        summary: 'Look up a model',
+        description: 'One model by its id. The slashes of an id such as `org/name` may be sent as they are or encoded.',
+        tags: ['Models'],
+        params: ModelParams,
+        response: { 200: ref(Model) },
+      },
+      config: { scope: 'models', errors: ['notFound'] },
+    },
+    async (request) => findModel(request.params.id),
+  );
+
+  // A parameter ends at a slash: ids that are sent with theirs unencoded arrive here. The route above documents both.
+  app.get<{ Params: { '*': string } }>('/models/*', { schema: { hide: true }, config: { scope: 'models' } }, async (request) =>
+    findModel(request.params['*']),
+  );
+};
+
+export default routes;

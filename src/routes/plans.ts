@@ -1,0 +1,24 @@
+/** The plans that accounts can subscribe to. Contract section 2. */
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { ref } from '../../schemas/common.ts';
+import { PlanList } from '../../schemas/plans.ts';
+
+const routes: FastifyPluginAsyncTypebox = async (app) => {
+  const { plans } = app.config.plans;
+
+  app.get(
+    '/plans',
+    {
+      schema: {
+        operationId: 'listPlans',
+        summary: 'List the plans',
+        description: 'Prices and ceilings of every plan, in the order in which to show them. Anybody may read them.',
+        tags: ['Plans'],
+        response: { 200: ref(PlanList) },
+      },
+    },
+    async () => ({ data: [...plans] }),
+  );
+};
+
+export default routes;

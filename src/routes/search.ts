@@ -1,0 +1,35 @@
+/** Search. Contract sections 1 and 8. */
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { ref } from '../../schemas/common.ts';
+import { SearchRequest, SearchResponse } from '../../schemas/search.ts';
+import { clientGone } from '../plugins/client-gone.ts';
+import { metered } from '../plugins/quota.ts';
+
+/** As `SearchRequest` documents it. */
+const DEFAULT_LIMIT = 10;
+
+const routes: FastifyPluginAsyncTypebox = async (app) => {
+  app.post(
+    '/search',
+    {
+      schema: {
+        operationId: 'search',
+        summary: 'Search',
+        description: 'Finds pages for a few words or a question, best first. Nothing found is an empty list.',
+        tags: ['Search'],
+        body: ref(SearchRequest),
+        response: { 200: ref(SearchResponse) },
+      },
+      config: { scope: 'search', meter: 'search' },
+    },
+    async (request, reply) => {
+      const { limit = DEFAULT_LIMIT, query } = request.body;
+      return metered(request, reply, 1, async () => ({
+        value: { query, results: await app.engines.search.search(query, limit, clientGone(reply)) },
+        outcome: { model: null, inputTokens: 0, outputTokens: 0 },
+      }));
+    },
+  );
+};
+
+export default routes;

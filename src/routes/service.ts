@@ -1,0 +1,32 @@
+/** What anybody may know about this installation. Contract section 1. */
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { ref } from '../../schemas/common.ts';
+import { Service } from '../../schemas/service.ts';
+import { engineInfo } from '../engines/index.ts';
+import { version } from '../project.ts';
+
+const routes: FastifyPluginAsyncTypebox = async (app) => {
+  const { billing, operatorContact, signups } = app.config;
+
+  app.get(
+    '/service',
+    {
+      schema: {
+        operationId: 'getService',
+        summary: 'Read about this service',
+        description: 'What a sign-up page needs to know: the version, whether sign-ups are open, who changes plans, and which engines answer.',
+        tags: ['Service'],
+        response: { 200: ref(Service) },
+      },
+    },
+    async () => ({
+      version,
+      signups,
+      billing,
+      operator_contact: operatorContact,
+      engine: await engineInfo(app.engines),
+    }),
+  );
+};
+
+export default routes;

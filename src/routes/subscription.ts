@@ -1,0 +1,79 @@
+/** The account's plan. Contract sections 1, 2 and 13 (`BILLING`). */
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { ref } from '../../schemas/common.ts';
+import { Subscription, UpdateSubscription } from '../../schemas/plans.ts';
+import { priceCents } from '../domain/plans.ts';
+import { ApiError } from '../errors.ts';
+import { type Account, findAccount, setPlan } from '../store/accounts.ts';
+
+const routes: FastifyPluginAsyncTypebox = async (app) => {
+  const { billing, operatorContact, plans } = app.config;
+
+  const toSubscription = (account: Account) => {
+    const plan = plans.find(account.plan) ?? plans.standard;
+    return {
+      plan: plan.id,
+      billing_period: account.billingPeriod,
+      price_cents: priceCents(plan, account.billingPeriod),
+      currency: plan.currency,
+      limits: plan.limits,
+      requests_per_minute: plan.requests_per_minute,
+      self_serve: billing === 'open',
+      changed_at: account.planChangedAt.toISOString(),
+    };
+  };
+
+  app.get(
+    '/subscription',
+    {
+      schema: {
+        operationId: 'getSubscription',
+        summary: 'Read the subscription',
+        description: "The account's plan, how it is billed, and what it allows.",
+        tags: ['Plans'],
+        response: { 200: ref(Subscription) },
+      },
+    },
+    async (request) => {
+      const account = await findAccount(app.db, request.caller.accountId);
+      if (account === undefined) throw new ApiError('sessionRequired');
+      return toSubscription(account);
+    },
+  );
+
+  app.put(
+    '/subscription',
+    {
+      schema: {
+        operationId: 'updateSubscription',
+        summary: 'Change the plan',
+        description:
+          'Takes effect at once; what was used today stays used. Where the operator manages plans, the answer is 403 `planNotSelfServe`.',
+        tags: ['Plans'],
+        body: ref(UpdateSubscription),
+        response: { 200: ref(Subscription) },
+      },
+      config: { errors: ['planNotSelfServe'] },
+    },
+    async (request) => {
+      if (billing === 'managed') {
+        const whom =
+          operatorContact === null ? 'the operator of this service' : `the operator: ${operatorContact}`;
+        throw new ApiError('planNotSelfServe', { message: `Plans are not changed here. Ask ${whom}.` });
+      }
+      const plan = plans.find(request.body.plan);
+      if (plan === undefined) {
+        const known = plans.plans.map(({ id }) => id).join(', ');
+        throw new ApiError('invalidRequest', {
+          message: `There is no such plan. There are: ${known}.`,
+          param: 'plan',
+        });
+      }
+      const account = await setPlan(app.db, request.caller.accountId, plan.id, request.body.billing_period);
+      if (account === undefined) throw new ApiError('sessionRequired');
+      return toSubscription(account);
+    },
+  );
+};
+
+export default routes;

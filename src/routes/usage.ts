@@ -1,0 +1,40 @@
+/** Today's use of the quota. Service document section 2, contract section 2. */
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { ref } from '../../schemas/common.ts';
+import { Usage } from '../../schemas/usage.ts';
+import { nextReset } from '../domain/quota.ts';
+import { ApiError } from '../errors.ts';
+import { readUsage } from '../store/usage.ts';
+
+const routes: FastifyPluginAsyncTypebox = async (app) => {
+  const { plans } = app.config;
+
+  app.get(
+    '/usage',
+    {
+      schema: {
+        operationId: 'getUsage',
+        summary: "Read today's usage",
+        description:
+          'What the account used since 00:00 UTC over all keys and the web, the ceilings of its plan, and when the counters start again.',
+        tags: ['Usage'],
+        response: { 200: ref(Usage) },
+      },
+      config: { scope: 'usage' },
+    },
+    async (request) => {
+      const reading = await readUsage(app.db, request.caller.accountId);
+      if (reading === undefined)
+        throw new ApiError(request.caller.keyId === null ? 'sessionRequired' : 'apiKeyRevoked');
+      const plan = plans.find(reading.plan) ?? plans.standard;
+      return {
+        plan: plan.id,
+        used: reading.used,
+        limits: plan.limits,
+        resetsAt: nextReset(reading.readAt).toISOString(),
+      };
+    },
+  );
+};
+
+export default routes;

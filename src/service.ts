@@ -1,0 +1,108 @@
+/** Brings the service up in the order in which things depend on each other, and down again. Contract section 11. */
+import { randomBytes } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+import { buildApp } from './app.ts';
+import { runOperatorCommand } from './commands/operator.ts';
+import type { Config } from './config.ts';
+import { guides } from './domain/guides.ts';
+import { type Database, type DatabaseLocation, openDatabase } from './store/client.ts';
+import { type DataDirLock, lockDataDir } from './store/data-dir-lock.ts';
+import { makePartitions, migrate } from './store/migrate.ts';
+import { loadPassages } from './store/passages.ts';
+import { settingOnce } from './store/settings.ts';
+
+export type Service = {
+  app: FastifyInstance;
+  database: Database;
+  /** The port it listens on. */
+  port: number;
+  /** Stops accepting, lets open requests end, closes the database. Safe to call once. */
+  stop(): Promise<void>;
+};
+
+const HOUR_MS = 3_600_000;
+
+/** Keeps partitions ahead of the calendar for as long as the process lives. */
+function keepHouse(app: FastifyInstance, database: Database): () => void {
+  const timer = setInterval(() => {
+    makePartitions(database.db).catch((error) =>
+      app.log.warn(
+        { err: error },
+        'The coming days of the ledger could not be prepared; trying again in an hour.',
+      ),
+    );
+  }, HOUR_MS);
+  return () => clearInterval(timer);
+}
+
+async function open(config: Config, location: DatabaseLocation): Promise<Database> {
+  const database = await openDatabase(location);
+  try {
+    await migrate(database, config.databaseDirectUrl);
+    await loadPassages(database.db, guides());
+    return database;
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+/** A database without a folder (an image, for tests) has nothing to lock. */
+async function lockFolder(
+  config: Config,
+  location: DatabaseLocation,
+  current: () => Database | undefined,
+): Promise<DataDirLock | undefined> {
+  if (!('dataDir' in location)) return undefined;
+  return lockDataDir(location.dataDir, (name, args) => {
+    const database = current();
+    return runOperatorCommand(database && { db: database.db, config }, name, args);
+  });
+}
+
+/**
+ * Starts the service.
+ *
+ * @param config - the configuration
+ * @param location - where the database is, when not where the configuration says
+ * @throws DataDirError when the folder of the embedded database cannot be had; errors of the database or of listening
+ */
+export async function startService(
+  config: Config,
+  location: DatabaseLocation = config.databaseUrl === undefined
+    ? { dataDir: config.dataDir }
+    : { url: config.databaseUrl },
+): Promise<Service> {
+  let database: Database | undefined;
+  const lock = await lockFolder(config, location, () => database);
+  try {
+    const opened = await open(config, location);
+    database = opened;
+    const sessionSecret =
+      config.sessionSecret ??
+      (await settingOnce(opened.db, 'session_secret', () => randomBytes(32).toString('base64url')));
+    const app = await buildApp({ config, database: opened, sessionSecret });
+    await app.listen({
+      port: config.port,
+      host: config.host,
+      listenTextResolver: (address) => `Listening at ${address}`,
+    });
+    const stopHouseKeeping = keepHouse(app, opened);
+    return {
+      app,
+      database: opened,
+      port: (app.server.address() as AddressInfo).port,
+      stop: async () => {
+        stopHouseKeeping();
+        await app.close();
+        await opened.close();
+        await lock?.release();
+      },
+    };
+  } catch (error) {
+    await database?.close();
+    await lock?.release();
+    throw error;
+  }
+}
