@@ -67,26 +67,40 @@ export const inlineText = (tokens: readonly Token[]): string =>
   tokens
     .map((token) => {
       if (token.type === 'br') return ' ';
-      return 'tokens' in token && token.tokens ? inlineText(token.tokens) : 'text' in token ? String(token.text) : '';
+      return 'tokens' in token && token.tokens
+        ? inlineText(token.tokens)
+        : 'text' in token
+          ? String(token.text)
+          : '';
     })
     .join('');
 
-const cellsText = (cells: readonly Tokens.TableCell[]) => cells.map((cell) => inlineText(cell.tokens)).join(' – ');
+const cellsText = (cells: readonly Tokens.TableCell[]) =>
+  cells.map((cell) => inlineText(cell.tokens)).join(' – ');
 
 /** The text of a block, one line for each paragraph, list item or row; code is left out. */
 function blockText(token: Token): string[] {
   if (token.type === 'table') return [token.header, ...token.rows].map(cellsText);
-  if (token.type === 'list') return token.items.flatMap((item: Tokens.ListItem) => item.tokens.flatMap(blockText));
+  if (token.type === 'list')
+    return token.items.flatMap((item: Tokens.ListItem) => item.tokens.flatMap(blockText));
   if (token.type === 'blockquote') return (token.tokens ?? []).flatMap(blockText);
-  if (token.type === 'paragraph' || token.type === 'text' || token.type === 'heading') return [inlineText(token.tokens ?? [token])];
+  if (token.type === 'paragraph' || token.type === 'text' || token.type === 'heading')
+    return [inlineText(token.tokens ?? [token])];
   return [];
 }
 
-const languageNames: Record<string, string> = { bash: 'curl', js: 'JavaScript', python: 'Python', json: 'JSON' };
+const languageNames: Record<string, string> = {
+  bash: 'curl',
+  js: 'JavaScript',
+  python: 'Python',
+  json: 'JSON',
+};
 
 /** So that "in Python" finds the sections that show it. */
 function examplesLine(blocks: readonly Token[]): string[] {
-  const languages = blocks.flatMap((block) => (block.type === 'code' ? (languageNames[block.lang ?? ''] ?? []) : []));
+  const languages = blocks.flatMap((block) =>
+    block.type === 'code' ? (languageNames[block.lang ?? ''] ?? []) : [],
+  );
   return languages.length > 0 ? [`Examples: ${[...new Set(languages)].join(', ')}.`] : [];
 }
 
@@ -94,7 +108,10 @@ function section(heading: Tokens.Heading, anchor: string, blocks: readonly Token
   return {
     heading: inlineText(heading.tokens),
     anchor,
-    markdown: blocks.map((block) => block.raw).join('').trim(),
+    markdown: blocks
+      .map((block) => block.raw)
+      .join('')
+      .trim(),
     text: [...blocks.flatMap(blockText), ...examplesLine(blocks)].join('\n'),
   };
 }
@@ -116,7 +133,8 @@ export function parseGuide(slug: string, markdown: string): Guide {
   const found: { heading: Tokens.Heading; anchor: string; blocks: Token[] }[] = [];
   for (const token of tokens) {
     const anchor = token.type === 'heading' ? anchorOf(inlineText(token.tokens ?? [])) : '';
-    if (token.type === 'heading' && token.depth === 2) found.push({ heading: token as Tokens.Heading, anchor, blocks: [] });
+    if (token.type === 'heading' && token.depth === 2)
+      found.push({ heading: token as Tokens.Heading, anchor, blocks: [] });
     else found.at(-1)?.blocks.push(token);
   }
   return {
@@ -128,7 +146,8 @@ export function parseGuide(slug: string, markdown: string): Guide {
   };
 }
 
-const orderOf = ({ slug }: Guide) => (readingOrder.includes(slug) ? readingOrder.indexOf(slug) : readingOrder.length);
+const orderOf = ({ slug }: Guide) =>
+  readingOrder.includes(slug) ? readingOrder.indexOf(slug) : readingOrder.length;
 
 let installed: readonly Guide[] | undefined;
 
@@ -136,7 +155,9 @@ let installed: readonly Guide[] | undefined;
 export function guides(): readonly Guide[] {
   if (installed === undefined) {
     const folder = new URL('docs/guides/', projectRoot);
-    const names = readdirSync(folder).filter((name) => name.endsWith('.md')).sort();
+    const names = readdirSync(folder)
+      .filter((name) => name.endsWith('.md'))
+      .sort();
     installed = names
       .map((name) => parseGuide(name.slice(0, -'.md'.length), readFileSync(new URL(name, folder), 'utf8')))
       .sort((one, other) => orderOf(one) - orderOf(other));

@@ -7,7 +7,13 @@ import type { Meter } from '../../schemas/plans.ts';
 import { ApiError } from '../errors.ts';
 import type { Db } from '../store/client.ts';
 import { storeTurn, type Turn } from '../store/conversations.ts';
-import { admitCharges, type Ceilings, finaliseCharges, refundCharges } from '../store/ledger.ts';
+import {
+  admitCharges,
+  type Ceilings,
+  completeCharges,
+  finaliseCharges,
+  refundCharges,
+} from '../store/ledger.ts';
 import type { PlanCatalogue } from './plans.ts';
 import { type QuotaReading, quotaExceeded } from './quota.ts';
 
@@ -28,8 +34,10 @@ export type Outcome = {
   model: string | null;
   inputTokens: number;
   outputTokens: number;
-  /** Stored in the same transaction that makes the charge final. */
+  /** Stored in the same transaction. */
   turn?: Turn;
+  /** Where a stream that had begun ended in an error, or its client left. */
+  failure?: { code: string | null; statusCode: number };
 };
 
 const latencyMs = (admission: Admission) => Math.round(performance.now() - admission.startedAt);
@@ -87,22 +95,41 @@ export class Ledger {
   /**
    * Makes a charge final. Nothing of the answer may leave before this returns.
    *
+   * @param outcome - how it ended; left out where the answer only begins, and `complete` follows
    * @throws ApiError `serviceUnavailable` when the charge was refunded meanwhile
    */
-  async finalise(admission: Admission, outcome: Outcome): Promise<void> {
-    const { inputTokens, model, outputTokens, turn } = outcome;
+  async finalise(admission: Admission, outcome?: Outcome): Promise<void> {
     const row = {
       ...keyOf(admission),
-      status: 200,
+      status: outcome?.failure?.statusCode ?? 200,
+      model: outcome?.model ?? null,
+      input_tokens: outcome?.inputTokens ?? null,
+      output_tokens: outcome?.outputTokens ?? null,
+      latency_ms: latencyMs(admission),
+    };
+    await this.#db.transaction(async (tx) => {
+      const moved = await finaliseCharges(tx, [row]);
+      if (!moved.has(admission.id)) {
+        throw new ApiError('serviceUnavailable', { headers: { 'retry-after': '1' } });
+      }
+      if (outcome?.turn) await storeTurn(tx, outcome.turn);
+    });
+  }
+
+  /** Adds what became known after the first byte of an answer whose charge is final. */
+  async complete(admission: Admission, outcome: Outcome): Promise<void> {
+    const { failure, inputTokens, model, outputTokens, turn } = outcome;
+    const row = {
+      ...keyOf(admission),
+      status: failure?.statusCode ?? 200,
+      code: failure?.code ?? null,
       model,
       input_tokens: inputTokens,
       output_tokens: outputTokens,
       latency_ms: latencyMs(admission),
     };
     await this.#db.transaction(async (tx) => {
-      const moved = await finaliseCharges(tx, [row]);
-      if (!moved.has(admission.id))
-        throw new ApiError('serviceUnavailable', { headers: { 'retry-after': '1' } });
+      await completeCharges(tx, [row]);
       if (turn) await storeTurn(tx, turn);
     });
   }

@@ -51,6 +51,7 @@ const reasons: Record<string, string> = {
 };
 
 const unusable = (folder: string, error: unknown) => {
+  if (error instanceof DataDirError) return error;
   const code = codeOf(error) ?? 'unknown';
   return new DataDirError(
     `DATA_DIR ${folder} cannot be used: ${reasons[code] ?? 'the system refused'} (${code}).`,
@@ -65,6 +66,8 @@ async function stateOf(folder: string, name: string, attempts = 3): Promise<Stat
   } catch (error) {
     const code = codeOf(error);
     if (code === 'ECONNREFUSED' || code === 'ENOENT') return undefined;
+    // Another user's: whether it lives cannot be told, and the database beside it could not be read.
+    if (code === 'EACCES') throw unusable(folder, error);
     // It may have died while it was asked.
     if (code === 'ECONNRESET' && attempts > 1) return stateOf(folder, name, attempts - 1);
     return 'holding';

@@ -33,14 +33,17 @@ export type Decision = {
 /** Where a charge is. */
 export type ChargeKey = { account_id: string; day: string; id: string };
 
-/** How a charged request ended. */
+/** How a charged request ended; tokens are null where they become known only after the first byte. */
 export type FinalRow = ChargeKey & {
   status: number;
   model: string | null;
-  input_tokens: number;
-  output_tokens: number;
+  input_tokens: number | null;
+  output_tokens: number | null;
   latency_ms: number;
 };
+
+/** How a charge ended that was final before its end. */
+export type CompletionRow = FinalRow & { code: string | null; input_tokens: number; output_tokens: number };
 
 export type RefundRow = ChargeKey & { status: number; code: string; latency_ms: number };
 
@@ -116,6 +119,33 @@ export async function finaliseCharges(db: Db, outcomes: readonly FinalRow[]): Pr
       select id from moved`,
   );
   return new Set(rows.map((row) => row.id));
+}
+
+/**
+ * Adds what became known of final charges after their first byte: tokens, the time they took, how they ended.
+ * Once: a charge whose tokens are known is left as it is.
+ */
+export async function completeCharges(db: Db, outcomes: readonly CompletionRow[]): Promise<void> {
+  await db.execute(sql`
+    with outcome as (
+      select * from jsonb_to_recordset(${JSON.stringify(outcomes)}::jsonb) as o
+        (account_id uuid, day date, id uuid, status smallint, code text, model text, input_tokens int, output_tokens int, latency_ms int)
+    ), completed as (
+      update requests r
+      set status = o.status, code = o.code, model = o.model, input_tokens = o.input_tokens, output_tokens = o.output_tokens,
+          latency_ms = o.latency_ms
+      from outcome o
+      where r.account_id = o.account_id and r.day = o.day and r.id = o.id and r.state = 'final' and r.input_tokens is null
+      returning r.account_id, r.day, coalesce(r.key_id, '00000000-0000-0000-0000-000000000000') as key_id,
+                o.input_tokens + o.output_tokens as tokens
+    ), per_key as (
+      insert into key_usage (account_id, day, key_id, meter, used)
+      select account_id, day, key_id, 'tokens', sum(tokens) from completed group by 1, 2, 3 order by 1, 2, 3
+      on conflict (account_id, day, key_id, meter) do update set used = key_usage.used + excluded.used
+    )
+    insert into usage_counters (account_id, day, meter, used)
+    select account_id, day, 'tokens', sum(tokens) from completed group by 1, 2 order by 1, 2
+    on conflict (account_id, day, meter) do update set used = usage_counters.used + excluded.used`);
 }
 
 /**

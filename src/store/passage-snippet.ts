@@ -9,7 +9,8 @@ const marks = new RegExp(`[${MARK.start}${MARK.stop}]`, 'gu');
 const markedWords = new RegExp(`${MARK.start}([^${MARK.stop}]*)${MARK.stop}`, 'gu');
 
 /** Lines are paragraphs, list items and table rows; a paragraph is taken apart into sentences. */
-const sentencesOf = (text: string): string[] => text.split(/\n|(?<=[.!?:]) /u).filter((sentence) => sentence.trim() !== '');
+const sentencesOf = (text: string): string[] =>
+  text.split(/\n|(?<=[.!?:]) /u).filter((sentence) => sentence.trim() !== '');
 
 const plain = (text: string): string => text.replace(marks, '').replace(/\s+/gu, ' ').trim();
 
@@ -27,7 +28,8 @@ function windowFrom(sentences: readonly string[]): string {
   return window;
 }
 
-const distinctWords = (text: string): number => new Set([...text.matchAll(markedWords)].map(([, word]) => word?.toLowerCase())).size;
+const distinctWords = (text: string): number =>
+  new Set([...text.matchAll(markedWords)].map(([, word]) => word?.toLowerCase())).size;
 
 /**
  * Cuts a snippet: the whole sentences that together hold the most different words that were asked for, from a
@@ -41,6 +43,9 @@ export function snippetOf(text: string): string {
   const [first = '', ...others] = sentences.flatMap((sentence, index) =>
     sentence.includes(MARK.start) ? [windowFrom(sentences.slice(index))] : [],
   );
-  const best = others.reduce((chosen, window) => (distinctWords(window) > distinctWords(chosen) ? window : chosen), first);
+  const best = others.reduce(
+    (chosen, window) => (distinctWords(window) > distinctWords(chosen) ? window : chosen),
+    first,
+  );
   return ended(plain(best === '' ? windowFrom(sentences) : best));
 }

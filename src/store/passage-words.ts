@@ -23,12 +23,35 @@ const sameMeaning: readonly (readonly string[])[] = [
 ];
 
 /** Every word with the number of its list. */
-export const relatedWords: readonly { family: number; word: string }[] = sameMeaning.flatMap((words, family) =>
-  words.map((word) => ({ family, word })),
+export const relatedWords: readonly { family: number; word: string }[] = sameMeaning.flatMap(
+  (words, family) => words.map((word) => ({ family, word })),
 );
 
 /** Words of questions rather than of subjects; they are no stop words, but tell little. */
-export const faintWords: readonly string[] = ['use', 'mean', 'get', 'need', 'want', 'work', 'happen', 'say', 'tell', 'know', 'see', 'go', 'possible', 'support', 'write', 'would', 'could', 'like', 'please', 'explain', 'help', 'try'];
+export const faintWords: readonly string[] = [
+  'use',
+  'mean',
+  'get',
+  'need',
+  'want',
+  'work',
+  'happen',
+  'say',
+  'tell',
+  'know',
+  'see',
+  'go',
+  'possible',
+  'support',
+  'write',
+  'would',
+  'could',
+  'like',
+  'please',
+  'explain',
+  'help',
+  'try',
+];
 
 /** Compounds that the guides write as two words, or as one. */
 const spellings: readonly (readonly [RegExp, string])[] = [

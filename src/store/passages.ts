@@ -47,7 +47,14 @@ async function storedDigest(db: Db): Promise<string | undefined> {
  */
 export async function loadPassages(db: Db, guides: readonly GuideText[]): Promise<boolean> {
   const rows = guides.flatMap(({ slug, title, sections }) =>
-    sections.map(({ heading, anchor, text }, position) => ({ guide: slug, position, title, heading, anchor, body: text })),
+    sections.map(({ heading, anchor, text }, position) => ({
+      guide: slug,
+      position,
+      title,
+      heading,
+      anchor,
+      body: text,
+    })),
   );
   const digest = createHash('sha256').update(JSON.stringify(rows)).digest('hex');
   if ((await storedDigest(db)) === digest) return false;
@@ -57,7 +64,10 @@ export async function loadPassages(db: Db, guides: readonly GuideText[]): Promis
     if ((await storedDigest(tx)) === digest) return false;
     await tx.delete(passages);
     if (rows.length > 0) await tx.insert(passages).values(rows);
-    await tx.insert(settings).values({ name: DIGEST, value: digest }).onConflictDoUpdate({ target: settings.name, set: { value: digest } });
+    await tx
+      .insert(settings)
+      .values({ name: DIGEST, value: digest })
+      .onConflictDoUpdate({ target: settings.name, set: { value: digest } });
     return true;
   });
 }
