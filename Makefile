@@ -1,0 +1,58 @@
+# Everything installs what it needs first (src/prepare.mjs); environment variables pass through. `make help` lists all.
+.DEFAULT_GOAL := help
+.PHONY: help start dev test test-long check openapi migrations
+
+# dash where there is one (Debian's sh, macOS has it too): see `run`.
+SHELL := $(firstword $(wildcard /bin/dash /usr/bin/dash) /bin/sh)
+
+prepare = @command -v node >/dev/null || \
+	{ echo 'Parley needs Node.js: install version 24 from https://nodejs.org/en/download'; exit 1; }; \
+	node src/prepare.mjs
+
+# Runs a server to its end. Ctrl-C on a terminal reaches every process of the foreground group, and make then exits with
+# 130 whatever the server says. So in the foreground of a terminal (a "+" in the process state) the shell makes itself a
+# group of its own (set -m; bash does not) and passes signals on: the server drains, and make exits as the server does.
+# Elsewhere nothing stands in between.
+define run
+@case "$$BASH_VERSION$$(ps -o stat= -p $$$$ 2>/dev/null)" in \
+[A-Z]*+*) \
+	set -m; $(1) & server=$$!; \
+	trap 'kill -INT $$server' INT; trap 'kill -TERM $$server' TERM HUP; \
+	wait $$server; code=$$?; \
+	while kill -0 $$server 2>/dev/null; do wait $$server; code=$$?; done; \
+	exit $$code;; \
+*) exec $(1);; \
+esac
+endef
+
+help: ## List these commands.
+	@sed -n 's/^\([a-z-]*\):.*## /make \1|/p' $(MAKEFILE_LIST) | while IFS='|' read -r name what; do printf '  %-18s %s\n' "$$name" "$$what"; done
+
+start: ## Install what serving needs, build, migrate and serve.
+	$(prepare) serve
+	$(call run,node dist/src/main.js)
+
+dev: ## Serve from the sources and start again when one changes.
+	$(prepare) test
+	$(call run,node --watch --import=ts-blank-space/register src/main.ts)
+
+test: ## Install what is missing and run every test, on both databases (PGlite and Postgres).
+	$(prepare) test
+	@node --import=ts-blank-space/register test/run.ts
+
+test-long: ## Run the tests that take minutes: test/long.
+	$(prepare) test
+	@node --import=ts-blank-space/register test/run.ts --long
+
+check: ## Format, lint, types; openapi.json and migrations are up to date and sound.
+	$(prepare) test
+	$(prepare) lint
+	@node .tools/check.mjs
+
+openapi: ## Write openapi.json anew from the schemas and routes.
+	$(prepare) test
+	@npm run --silent openapi
+
+migrations: ## Write a new migration for what changed in the tables.
+	$(prepare) test
+	@npm run --silent migrations

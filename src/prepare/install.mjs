@@ -1,0 +1,137 @@
+import { createHash } from 'node:crypto';
+import fs from 'node:fs';
+import path from 'node:path';
+import { Failure, withProgress } from './console.mjs';
+import { explainNpm } from './npm-errors.mjs';
+import { collect } from './process.mjs';
+import { moveIntoPlace, removeQuietly, unfinishedFolder } from './work-folder.mjs';
+
+const stampName = '.prepared.json';
+
+/**
+ * The step that installs a package's dependencies with `npm ci`: all of them, or without devDependencies.
+ *
+ * It is done while the stamp in node_modules names this package-lock.json by its content and this platform. npm works
+ * in a folder of its own and the result is moved into place when it is whole, stamp included: an install that fails or is
+ * killed leaves the one before as it was, and a server that is running loses nothing.
+ *
+ * @param {{ root: string, folder: string, scope: 'serve' | 'everything' }} options
+ */
+export function installStep({ root, folder, scope }) {
+  const home = path.join(root, folder);
+  const target = path.join(home, 'node_modules');
+
+  function isDone() {
+    const stamp = readStamp(target);
+    return (
+      stamp?.lock === lockHash(home) &&
+      stamp.platform === platform() &&
+      (stamp.scope === 'everything' || stamp.scope === scope)
+    );
+  }
+
+  async function run(lock) {
+    // Somebody who works on the code has everything installed; serving must not take that away.
+    const all = scope === 'everything' || holdsDevDependencies(home);
+    const what =
+      folder === '.' ? (all ? 'dependencies and development tools' : 'dependencies') : `tools of ${folder}`;
+    await withProgress(`Installing ${what} (about a minute on a cold cache)`, async () => {
+      const work = unfinishedFolder(root, 'install');
+      try {
+        await install(work, all);
+        lock.assertHeld();
+        if (isMountedApart(target, home)) await installInPlace(all);
+        else moveIntoPlace(root, path.join(work, 'node_modules'), target);
+      } finally {
+        removeQuietly(work);
+      }
+    });
+  }
+
+  async function install(work, all) {
+    for (const name of ['package.json', 'package-lock.json', '.taprc']) {
+      if (fs.existsSync(path.join(home, name))) fs.copyFileSync(path.join(home, name), path.join(work, name));
+    }
+    if (fs.existsSync(path.join(root, '.npmrc')))
+      fs.copyFileSync(path.join(root, '.npmrc'), path.join(work, '.npmrc'));
+    await npmCi(work, all);
+    const modules = path.join(work, 'node_modules');
+    fs.mkdirSync(modules, { recursive: true });
+    await buildTap(work);
+    writeStamp(modules, all);
+  }
+
+  /** Where node_modules is a mount (a container's volume) or a link, it cannot be renamed: the cache is warm by now. */
+  async function installInPlace(all) {
+    await npmCi(home, all);
+    await buildTap(home);
+    writeStamp(target, all);
+  }
+
+  function writeStamp(modules, all) {
+    const stamp = { lock: lockHash(home), platform: platform(), scope: all ? 'everything' : 'serve' };
+    fs.writeFileSync(path.join(modules, stampName), JSON.stringify(stamp));
+  }
+
+  return { isDone, run };
+}
+
+async function npmCi(folder, all) {
+  const options = ['--no-audit', '--no-fund', '--no-progress', '--loglevel=error', '--prefer-offline'];
+  // npm's own waits between retries add up to more than a minute: too long to hear that there is no network.
+  const env = {
+    npm_config_fetch_retry_mintimeout: '1000',
+    npm_config_fetch_retry_maxtimeout: '5000',
+    ...process.env,
+  };
+  const { code, output } = await collect('npm', ['ci', all ? '--include=dev' : '--omit=dev', ...options], {
+    cwd: folder,
+    env,
+  });
+  if (code !== 0) throw new Failure(explainNpm(output, code));
+}
+
+/** tap's Test class is generated for the plugins that .taprc names, after every fresh install. */
+async function buildTap(folder) {
+  const tap = path.join(folder, 'node_modules/.bin/tap');
+  if (!fs.existsSync(tap) || !fs.existsSync(path.join(folder, '.taprc'))) return;
+  const { code, output } = await collect(process.execPath, [tap, 'build'], { cwd: folder });
+  if (code !== 0)
+    throw new Failure(
+      `${output}\nThe test runner could not be built ("tap build" in .taprc's folder, above).`,
+    );
+}
+
+function lockHash(home) {
+  try {
+    return createHash('sha256')
+      .update(fs.readFileSync(path.join(home, 'package-lock.json')))
+      .digest('hex');
+  } catch (error) {
+    if (error.code !== 'ENOENT') throw error;
+    throw new Failure(
+      `There is no package-lock.json in ${home}: get it back with "git checkout -- package-lock.json".`,
+    );
+  }
+}
+
+function readStamp(modules) {
+  try {
+    return JSON.parse(fs.readFileSync(path.join(modules, stampName), 'utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Packages with binaries differ: a checkout may be shared between a laptop and a container. */
+const platform = () => `${process.platform}-${process.arch}`;
+
+function holdsDevDependencies(home) {
+  const { devDependencies = {} } = JSON.parse(fs.readFileSync(path.join(home, 'package.json'), 'utf8'));
+  return Object.keys(devDependencies).some((name) => fs.existsSync(path.join(home, 'node_modules', name)));
+}
+
+function isMountedApart(target, home) {
+  const found = fs.lstatSync(target, { throwIfNoEntry: false });
+  return found !== undefined && (found.isSymbolicLink() || found.dev !== fs.statSync(home).dev);
+}

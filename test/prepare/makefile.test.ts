@@ -1,0 +1,35 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { test } from 'tap';
+import { follow, makeCheckout } from './checkout.ts';
+
+test('make: without a target it lists each with a sentence', async (t) => {
+  const { stdout } = spawnSync('make', { encoding: 'utf8', cwd: new URL('../..', import.meta.url) });
+  for (const target of ['help', 'start', 'dev', 'test', 'test-long', 'check', 'openapi', 'migrations']) {
+    t.match(stdout, new RegExp(`^  make ${target} +[A-Z].*\\.$`, 'm'));
+  }
+});
+
+test('make start: Ctrl-C on a terminal lets the server end, and make exits as it does', async (t) => {
+  // util-linux's `script` gives the command a terminal of its own, and passes on what is "typed". Other systems' differ.
+  if (process.platform !== 'linux') return;
+  const checkout = makeCheckout();
+  t.teardown(checkout.remove);
+  await checkout.start('serve').ended;
+  const terminal = spawn(
+    'script',
+    ['-qec', 'unset NODE_OPTIONS; make start; echo "make exited with $?"', '/dev/null'],
+    {
+      cwd: checkout.folder,
+      stdio: ['pipe', 'pipe', 'pipe'],
+    },
+  );
+  let output = '';
+  terminal.stdout.on('data', (chunk) => (output += chunk));
+  const run = follow(terminal);
+  for (let waited = 0; !output.includes('serving') && waited < 15_000; waited += 50) await sleep(50);
+  terminal.stdin.write('\x03');
+  const end = await run.ended;
+  t.match(end.output, 'draining');
+  t.match(end.output, 'make exited with 0');
+});

@@ -1,0 +1,92 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import fs from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import postgres from 'postgres';
+import { test } from 'tap';
+import { startPostgres } from './postgres.ts';
+import { isAlive } from './process-tree.ts';
+
+const quiet = { max: 1, onnotice: () => {}, connect_timeout: 5 };
+
+test('startPostgres: an acknowledged row outlives kill -9 and a restart on the same port', async (t) => {
+  const server = await startPostgres({ durable: true });
+  t.teardown(() => server.drop());
+  const before = postgres(server.url(), quiet);
+  await before`CREATE TABLE kept (id int)`;
+  await before`INSERT INTO kept VALUES (7)`;
+  await server.kill();
+  await t.rejects(before`SELECT 1`);
+  await before.end({ timeout: 0 });
+
+  await server.restart();
+  const after = postgres(server.url(), quiet);
+  t.same([...(await after`SELECT id FROM kept`)], [{ id: 7 }]);
+  t.equal((await after`SHOW fsync`)[0]?.fsync, 'on');
+  await after.end();
+});
+
+test('startPostgres: a paused server holds queries back, a resumed one answers them', async (t) => {
+  const server = await startPostgres({ settings: { max_connections: '20' } });
+  t.teardown(() => server.drop());
+  const sql = postgres(server.url(), quiet);
+  t.equal((await sql`SHOW max_connections`)[0]?.max_connections, '20');
+  server.pause();
+  const query = sql`SELECT 1 AS one`.execute();
+  const early = await Promise.race([query, sleep(300, 'nothing yet')]);
+  t.equal(early, 'nothing yet');
+  server.resume();
+  t.same([...(await query)], [{ one: 1 }]);
+  await sql.end();
+});
+
+test('startPostgres: an existing data folder is used again, on the port that is asked for', async (t) => {
+  const first = await startPostgres();
+  const sql = postgres(first.url(), quiet);
+  await sql`CREATE DATABASE mark`;
+  await sql.end();
+  await first.stop();
+  const second = await startPostgres({ dataDir: first.dataDir, port: first.port });
+  t.teardown(() => second.drop());
+  t.equal(second.port, first.port);
+  const again = postgres(second.url('mark'), quiet);
+  t.equal((await again`SELECT 1 AS one`)[0]?.one, 1);
+  await again.end();
+});
+
+test('startPostgres: a server whose test run was killed ends by itself, and its folder is removed', async (t) => {
+  const support = fileURLToPath(new URL('postgres.ts', import.meta.url));
+  const script = `
+    import { startPostgres } from ${JSON.stringify(support)};
+    const { dataDir } = await startPostgres();
+    console.log(dataDir);
+    setInterval(() => {}, 1000);`;
+  // With a shell in between the child does not find this run by its parent: it begins one of its own.
+  const child = spawn('/bin/sh', ['-c', '"$0" "$@" & wait', process.execPath, ...nodeOptions, '-e', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const [line] = await once(child.stdout, 'data');
+  const dataDir = String(line).trim();
+  const pid = Number(fs.readFileSync(path.join(dataDir, 'postmaster.pid'), 'utf8').split('\n')[0]);
+  t.ok(isAlive(pid));
+  const run = JSON.parse(fs.readFileSync(stateFileOf(dataDir), 'utf8'));
+  process.kill(run.runner, 'SIGKILL');
+  for (let waited = 0; waited < 10_000 && (isAlive(pid) || fs.existsSync(run.folder)); waited += 100)
+    await sleep(100);
+  t.notOk(isAlive(pid));
+  t.notOk(fs.existsSync(run.folder));
+});
+
+const nodeOptions = ['--import=ts-blank-space/register', '--input-type=module'];
+
+function stateFileOf(dataDir: string): string {
+  const states = fileURLToPath(new URL('../../.tap/run', import.meta.url));
+  const found = fs
+    .readdirSync(states)
+    .map((name) => path.join(states, name))
+    .find((file) => fs.readFileSync(file, 'utf8').includes(path.basename(path.dirname(dataDir))));
+  if (!found) throw new Error(`No run has ${dataDir}.`);
+  return found;
+}
