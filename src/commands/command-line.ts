@@ -19,7 +19,7 @@ async function onPostgres(config: Config, url: string, name: string, args: strin
   }
 }
 
-/** @throws DataDirError when a process takes the folder first */
+/** @throws DataDirError when another process has the folder */
 async function inThisProcess(config: Config, name: string, args: string[]): Promise<string[]> {
   const { dataDir } = config;
   if (!existsSync(join(dataDir, 'PG_VERSION'))) {
@@ -42,16 +42,12 @@ async function inThisProcess(config: Config, name: string, args: string[]): Prom
 }
 
 async function onEmbedded(config: Config, name: string, args: string[]): Promise<string[]> {
-  const answered = await askHolder(config.dataDir, name, args);
-  if (answered !== undefined) return answered;
   try {
     return await inThisProcess(config, name, args);
   } catch (error) {
-    // The service may have started since it was asked for.
-    const answeredLater =
-      error instanceof DataDirError ? await askHolder(config.dataDir, name, args) : undefined;
-    if (answeredLater === undefined) throw error;
-    return answeredLater;
+    const answered = error instanceof DataDirError ? await askHolder(config.dataDir, name, args) : undefined;
+    if (answered === undefined) throw error;
+    return answered;
   }
 }
 

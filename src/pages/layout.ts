@@ -12,7 +12,8 @@ export const stylesheet = readFileSync(new URL('src/pages/page.css', projectRoot
 const stylesheetUrl = `/assets/page.css?v=${createHash('sha256').update(stylesheet).digest('hex').slice(0, 12)}`;
 
 const securityHeaders = {
-  'content-security-policy': "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'content-security-policy':
+    "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'same-origin',
 };

@@ -4,7 +4,8 @@ import { Marked, type Tokens } from 'marked';
 import { anchorMaker, type Guide, inlineText, resolveLink, withOwnOrigin } from '../domain/guides.ts';
 
 /** What scrolls must be reachable by keyboard. */
-const scrollable = (table: string) => html`<div class="scroll" role="group" aria-label="Table" tabindex="0">!${table}</div>`;
+const scrollable = (table: string) =>
+  html`<div class="scroll" role="group" aria-label="Table" tabindex="0">!${table}</div>`;
 
 /**
  * Renders a guide.
@@ -37,7 +38,9 @@ export function guideHtml(guide: Guide, publicUrl: string): { opening: string; s
           return html`<${tag}>!${this.parser.parseInline(tokens)}</${tag}>`;
         };
         const row = (cells: Tokens.TableCell[]) => html`<tr>!${cells.map(cell)}</tr>`;
-        return scrollable(html`<table><thead>!${row(token.header)}</thead><tbody>!${token.rows.map(row)}</tbody></table>`);
+        return scrollable(
+          html`<table><thead>!${row(token.header)}</thead><tbody>!${token.rows.map(row)}</tbody></table>`,
+        );
       },
     },
   });

@@ -14,7 +14,10 @@ const contents = ({ sections }: Guide) => html`<nav class="contents" aria-label=
 </details></nav>
 `;
 
-const turn = (previous: Guide | undefined, next: Guide | undefined) => html`<nav class="turn" aria-label="Guides">
+const turn = (
+  previous: Guide | undefined,
+  next: Guide | undefined,
+) => html`<nav class="turn" aria-label="Guides">
 !${previous ? html`<a rel="prev" href="${guideUrl('', previous.slug)}">← ${previous.title}</a>` : ''}
 !${next ? html`<a rel="next" href="${guideUrl('', next.slug)}">${next.title} →</a>` : ''}
 </nav>
@@ -39,12 +42,17 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
   );
 
   app.get('/docs', { schema: { hide: true } }, async (_request, reply) =>
-    sendPage(reply, { title: 'Guides · Parley', description: 'How to use the API and how to run the service.', main: index(all, publicUrl) }),
+    sendPage(reply, {
+      title: 'Guides · Parley',
+      description: 'How to use the API and how to run the service.',
+      main: index(all, publicUrl),
+    }),
   );
 
   app.get('/docs/guides/:slug', { schema: { hide: true, params: GuideParams } }, async (request, reply) => {
     const page = pages.get(request.params.slug);
-    if (page === undefined) throw new ApiError('notFound', { message: 'There is no such guide. `/docs` lists them.' });
+    if (page === undefined)
+      throw new ApiError('notFound', { message: 'There is no such guide. `/docs` lists them.' });
     return sendPage(reply, page);
   });
 

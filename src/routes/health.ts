@@ -49,7 +49,8 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       schema: {
         operationId: 'getHealth',
         summary: 'Whether the process is up',
-        description: 'Answers as long as the process runs, whatever the state of the database. Restart it when this does not answer.',
+        description:
+          'Answers as long as the process runs, whatever the state of the database. Restart it when this does not answer.',
         tags: ['Service'],
         response: { 200: ref(Health) },
       },
@@ -63,7 +64,8 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       schema: {
         operationId: 'getReadiness',
         summary: 'Whether to send traffic here',
-        description: 'Answers 200 while the database answers and the process is not stopping. Send traffic only then.',
+        description:
+          'Answers 200 while the database answers and the process is not stopping. Send traffic only then.',
         tags: ['Service'],
         response: { 200: ref(Health) },
       },

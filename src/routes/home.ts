@@ -15,7 +15,9 @@ const YEAR_SECONDS = 31_536_000;
 export function quickstart(guide: Guide | undefined, publicUrl: string): string {
   const steps = (guide?.sections ?? []).flatMap(({ heading, markdown }) => {
     const command = marked.lexer(markdown).find((token) => token.type === 'code' && token.lang === 'bash');
-    return command && 'text' in command && command.text.includes('/api/v1/') ? [`# ${heading}\n${command.text}`] : [];
+    return command && 'text' in command && command.text.includes('/api/v1/')
+      ? [`# ${heading}\n${command.text}`]
+      : [];
   });
   return withOwnOrigin(steps.join('\n\n'), publicUrl);
 }
@@ -44,7 +46,8 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
   app.get('/', { schema: { hide: true } }, async (_request, reply) =>
     sendPage(reply, {
       title: 'Parley',
-      description: 'A chat service with an HTTP API: API keys with scopes, and one exact daily quota shared by web and API.',
+      description:
+        'A chat service with an HTTP API: API keys with scopes, and one exact daily quota shared by web and API.',
       main: html`<h1>Parley</h1>
 <p>A chat service with an HTTP API: accounts, API keys with scopes, and one exact daily quota shared by web and API use. This installation is running.</p>
 <dl class="facts">
@@ -69,7 +72,10 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
   // The address that pages use changes with the content.
   app.get('/assets/page.css', { schema: { hide: true } }, async (_request, reply) =>
     reply
-      .headers({ 'cache-control': `public, max-age=${YEAR_SECONDS}, immutable`, 'x-content-type-options': 'nosniff' })
+      .headers({
+        'cache-control': `public, max-age=${YEAR_SECONDS}, immutable`,
+        'x-content-type-options': 'nosniff',
+      })
       .type('text/css; charset=utf-8')
       .send(stylesheet),
   );

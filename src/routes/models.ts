@@ -8,7 +8,10 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
   const findModel = async (id: string) => {
     const model = (await app.engines.chat.models()).find((candidate) => candidate.id === id);
     if (model !== undefined) return model;
-    throw new ApiError('notFound', { message: 'There is no such model. `GET /api/v1/models` lists those that there are.', param: 'model' });
+    throw new ApiError('notFound', {
+      message: 'There is no such model. `GET /api/v1/models` lists those that there are.',
+      param: 'model',
+    });
   };
 
   app.get(
@@ -32,7 +35,8 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       schema: {
         operationId: 'getModel',
         summary: 'Look up a model',
-        description: 'One model by its id. The slashes of an id such as `org/name` may be sent as they are or encoded.',
+        description:
+          'One model by its id. The slashes of an id such as `org/name` may be sent as they are or encoded.',
         tags: ['Models'],
         params: ModelParams,
         response: { 200: ref(Model) },
@@ -43,8 +47,10 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
   );
 
   // A parameter ends at a slash: ids that are sent with theirs unencoded arrive here. The route above documents both.
-  app.get<{ Params: { '*': string } }>('/models/*', { schema: { hide: true }, config: { scope: 'models' } }, async (request) =>
-    findModel(request.params['*']),
+  app.get<{ Params: { '*': string } }>(
+    '/models/*',
+    { schema: { hide: true }, config: { scope: 'models' } },
+    async (request) => findModel(request.params['*']),
   );
 };
 

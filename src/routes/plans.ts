@@ -12,7 +12,8 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       schema: {
         operationId: 'listPlans',
         summary: 'List the plans',
-        description: 'Prices and ceilings of every plan, in the order in which to show them. Anybody may read them.',
+        description:
+          'Prices and ceilings of every plan, in the order in which to show them. Anybody may read them.',
         tags: ['Plans'],
         response: { 200: ref(PlanList) },
       },

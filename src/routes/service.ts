@@ -14,7 +14,8 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       schema: {
         operationId: 'getService',
         summary: 'Read about this service',
-        description: 'What a sign-up page needs to know: the version, whether sign-ups are open, who changes plans, and which engines answer.',
+        description:
+          'What a sign-up page needs to know: the version, whether sign-ups are open, who changes plans, and which engines answer.',
         tags: ['Service'],
         response: { 200: ref(Service) },
       },

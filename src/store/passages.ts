@@ -90,55 +90,73 @@ export async function searchPassages(db: Db, query: string, limit: number): Prom
     db,
     sql`
       with asked as (
-        select lexeme from unnest(to_tsvector('english', ${words}::text)) order by positions[1], lexeme limit ${QUERY_WORDS}::int
+        select lexeme from unnest(to_tsvector('english', ${words}::text))
+        order by positions[1], lexeme
+        limit ${QUERY_WORDS}::int
       ), related as (
         select family, (ts_lexize('english_stem', word))[1] as stem
         from json_to_recordset(${JSON.stringify(relatedWords)}::json) as r (family int, word text)
       ), faint as (
-        select (ts_lexize('english_stem', word))[1] as stem from json_array_elements_text(${JSON.stringify(faintWords)}::json) as r (word)
+        select (ts_lexize('english_stem', word))[1] as stem
+        from json_array_elements_text(${JSON.stringify(faintWords)}::json) as r (word)
       ), meant as (
         select lexeme, lexeme as found_as, 1.0 as weight from asked
         union
-        select s.stem, o.stem, 0.8 from asked join related s on s.stem = lexeme join related o using (family) where o.stem <> s.stem
+        select s.stem, o.stem, 0.8
+        from asked join related s on s.stem = lexeme join related o using (family)
+        where o.stem <> s.stem
       ), terms as (
-        select lexeme, weight, ('''' || replace(replace(found_as, '\\', '\\\\'), '''', '''''') || '''')::tsquery as term from meant
+        select lexeme, weight,
+          ('''' || replace(replace(found_as, '\\', '\\\\'), '''', '''''') || '''')::tsquery as term
+        from meant
       ), weighed as (
-        select lexeme, any_term,
-          sqrt(ln(1 + (total - holders + 0.5) / (holders + 0.5)))::float8 * case when lexeme in (select stem from faint) then 0.3 else 1 end as rarity,
-          holders > 0 as is_known
-        from (select lexeme, string_agg(term::text, ' | ')::tsquery as any_term from terms group by lexeme) g,
-          lateral (select count(*) as holders from passages where search @@ any_term) h,
-          (select count(*) as total from passages) t
+        select lexeme, any_term, holders > 0 as is_known,
+          sqrt(ln(1 + (total - holders + 0.5) / (holders + 0.5)))::float8
+            * case when lexeme in (select stem from faint) then 0.3 else 1 end as rarity
+        from (
+            select lexeme, string_agg(term::text, ' | ')::tsquery as any_term from terms group by lexeme
+          ) as words,
+          lateral (select count(*) as holders from passages where search @@ any_term) as h,
+          (select count(*) as total from passages) as t
       ), found as (
-        -- The rank of a term is at most pi^2/6 however often it occurs: bring one occurrence in a heading to 1.
-        select p.guide, p.position, lexeme, rarity, least(1, ts_rank('{0.1, 0.3, 0.4, 1.0}', p.search, term) * 1.645) * weight as rank
+        -- A term's rank is at most pi^2/6 of its weight, however often it occurs: bring one in a heading to 1.
+        select p.guide, p.position, lexeme, rarity,
+          least(1, ts_rank('{0.1, 0.3, 0.4, 1.0}', p.search, term) * 1.645) * weight as rank
         from weighed join terms using (lexeme) join passages p on p.search @@ term
       ), matched as (
-        select guide, position, rarity, rarity * least(1, max(rank) + 0.2 * (sum(rank) - max(rank))) as worth
-        from found group by guide, position, lexeme, rarity
+        select guide, position, rarity,
+          rarity * least(1, max(rank) + 0.2 * (sum(rank) - max(rank))) as worth
+        from found
+        group by guide, position, lexeme, rarity
+      ), asked_in_all as (
+        -- Words that no guide knows make a question foreign, but a talkative one is not to drown in them.
+        select sum(rarity) filter (where is_known)
+          + least(coalesce(sum(rarity) filter (where not is_known), 0), 3) as total
+        from weighed
       ), covered as (
-        -- What the heading adds below is less than a third: the best by their words alone hold the best of all.
-        select guide, position, round((sum(worth) / total * (0.5 + 0.5 * sum(rarity) / total))::numeric, 6) as cover
-        from matched, (
-          -- Words that no guide knows make a question foreign, but a talkative one is not to drown in them.
-          select sum(rarity) filter (where is_known) + least(coalesce(sum(rarity) filter (where not is_known), 0), 3) as total from weighed
-        ) t
+        -- What the heading adds below is less than a third: the best by their words hold the best of all.
+        select guide, position,
+          round((sum(worth) / total * (0.5 + 0.5 * sum(rarity) / total))::numeric, 6) as cover
+        from matched, asked_in_all
         group by guide, position, total
         order by cover desc, guide collate "C", position
         limit ${limit + CANDIDATES}::int
       ), ranked as (
-        select
-          -- Rounded, so that sums in another order make no other order of results.
-          round((cover * (0.77 + 0.15 * stems.share + 0.08 * least(1, shared / 2.0))::numeric), 4)::float8 as score,
-          p.*
+        -- Rounded, so that sums in another order make no other order of results.
+        select p.*,
+          round(cover * (0.77 + 0.15 * stems.share + 0.08 * least(1, shared / 2.0))::numeric, 4)::float8 as score
         from covered join passages p using (guide, position),
-          -- How much of the heading was asked for, and how many neighbouring words of the question stand in it.
+          -- How much of the heading was asked for, and how many neighbouring words of the question it has.
           lateral (
-            select coalesce(avg((lexeme in (select lexeme from asked))::int), 0)::float8 as share from unnest(to_tsvector('english', p.heading))
+            select coalesce(avg((lexeme in (select lexeme from asked))::int), 0)::float8 as share
+            from unnest(to_tsvector('english', p.heading))
           ) as stems,
-          lateral (select ' ' || regexp_replace(lower(p.heading), '[^[:alnum:]]+', ' ', 'g') || ' ' as words) as heading,
           lateral (
-            select count(*) as shared from json_array_elements_text(${JSON.stringify(pairs)}::json) as pair
+            select ' ' || regexp_replace(lower(p.heading), '[^[:alnum:]]+', ' ', 'g') || ' ' as words
+          ) as heading,
+          lateral (
+            select count(*) as shared
+            from json_array_elements_text(${JSON.stringify(pairs)}::json) as pair
             where position(' ' || pair || ' ' in heading.words) > 0
           ) as pairs
         order by score desc, p.guide collate "C", p.position

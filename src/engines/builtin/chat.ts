@@ -9,7 +9,12 @@ import { searchPassages } from '../../store/passages.ts';
 import type { ChatEngine, CompletionChunk, CompletionInput, CompletionResult, Model } from '../types.ts';
 import { PASSAGES_WANTED, replyTo } from './replies.ts';
 
-export const builtinModel: Model = { id: 'parley-builtin', object: 'model', created: 1_795_132_800, owned_by: 'parley' };
+export const builtinModel: Model = {
+  id: 'parley-builtin',
+  object: 'model',
+  created: 1_795_132_800,
+  owned_by: 'parley',
+};
 
 const CHARACTERS_PER_TOKEN = 4;
 
@@ -26,7 +31,9 @@ export const estimateTokens = (text: string): number => Math.ceil(text.length / 
 function questionOf({ messages }: CompletionInput): string {
   const content = messages.findLast(({ role }) => role === 'user')?.content ?? '';
   if (typeof content === 'string') return content;
-  return content.flatMap(({ type, text }) => (type === 'text' && text !== undefined ? [text] : [])).join('\n');
+  return content
+    .flatMap(({ type, text }) => (type === 'text' && text !== undefined ? [text] : []))
+    .join('\n');
 }
 
 function searched(question: string): string {
@@ -65,10 +72,17 @@ export function builtinChat(db: Db, publicUrl: string): ChatEngine {
     const hits = await searchPassages(db, searched(question), PASSAGES_WANTED);
     signal.throwIfAborted();
     const text = replyTo(question, hits, known, publicUrl);
-    const { words, finishReason } = wordsWithin(text, input.max_completion_tokens ?? input.max_tokens ?? Number.POSITIVE_INFINITY);
+    const { words, finishReason } = wordsWithin(
+      text,
+      input.max_completion_tokens ?? input.max_tokens ?? Number.POSITIVE_INFINITY,
+    );
     const prompt = estimateTokens(question);
     const completion = (input.n ?? 1) * estimateTokens(words.join(''));
-    return { words, finishReason, usage: { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion } };
+    return {
+      words,
+      finishReason,
+      usage: { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion },
+    };
   }
 
   const head = (input: CompletionInput) => ({
@@ -83,7 +97,11 @@ export function builtinChat(db: Db, publicUrl: string): ChatEngine {
   async function* stream(input: CompletionInput, signal: AbortSignal): AsyncGenerator<CompletionChunk> {
     const { words, finishReason, usage } = await answer(input, signal);
     const common = { ...head(input), object: 'chat.completion.chunk' as const };
-    const chunk = (index: number, delta: CompletionChunk['choices'][number]['delta'], finish: string | null = null): CompletionChunk => ({
+    const chunk = (
+      index: number,
+      delta: CompletionChunk['choices'][number]['delta'],
+      finish: string | null = null,
+    ): CompletionChunk => ({
       ...common,
       choices: [{ index, delta, logprobs: null, finish_reason: finish }],
     });

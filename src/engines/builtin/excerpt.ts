@@ -32,7 +32,10 @@ function withoutOtherLanguages(blocks: readonly Token[], question: string): Toke
 function blockMarkdown(block: Token, slug: string, publicUrl: string): string {
   const markdown = withOwnOrigin(block.raw.trim(), publicUrl);
   if (block.type === 'code') return markdown;
-  return markdown.replace(/\]\(([^()\s]+)\)/g, (_, href: string) => `](${resolveLink(href, slug, publicUrl)})`);
+  return markdown.replace(
+    /\]\(([^()\s]+)\)/g,
+    (_, href: string) => `](${resolveLink(href, slug, publicUrl)})`,
+  );
 }
 
 /**
@@ -42,7 +45,12 @@ function blockMarkdown(block: Token, slug: string, publicUrl: string): string {
  * @param question - decides the language of the examples
  * @returns Markdown, and whether anything was left out
  */
-export function excerpt(section: Section, slug: string, question: string, publicUrl: string): { markdown: string; isCut: boolean } {
+export function excerpt(
+  section: Section,
+  slug: string,
+  question: string,
+  publicUrl: string,
+): { markdown: string; isCut: boolean } {
   const blocks = marked.lexer(section.markdown).filter(({ type }) => type !== 'space');
   const kept: string[] = [];
   let length = 0;

@@ -26,17 +26,33 @@ const whatToAsk = (publicUrl: string) =>
 
 /** Short messages that are no question to the guides, and how to begin the reply to them. */
 const smallTalk: readonly (readonly [RegExp, string])[] = [
-  [/^(hi|hello|hey|hallo|howdy|greetings|good (morning|afternoon|evening|day))( (there|parley|world|all|everyone))?$/, 'Hello!'],
-  [/^(thanks|thank you|thx|cheers|great|ok|okay|nice|cool|perfect)( (so|very) much| a lot| parley)?$/, 'You are welcome.'],
+  [
+    /^(hi|hello|hey|hallo|howdy|greetings|good (morning|afternoon|evening|day))( (there|parley|world|all|everyone))?$/,
+    'Hello!',
+  ],
+  [
+    /^(thanks|thank you|thx|cheers|great|ok|okay|nice|cool|perfect)( (so|very) much| a lot| parley)?$/,
+    'You are welcome.',
+  ],
   [/^(bye|goodbye|good bye|see you|good night)( parley)?$/, 'Goodbye.'],
   [/^(hi |hello |hey )?how are you( today| doing)*$/, 'The service is running.'],
-  [/^(say )?(this is )?(just )?(an? )?(test|testing|ping|hello world)( message| one two three| 1 2 3| 123)?$/, 'It works: your message arrived.'],
-  [/^((who|what) are you|what can you do( for me)?|what (can|do) you (know|answer)|what can i ask( you)?|help( me)?)?$/, 'I am the built-in engine of Parley.'],
+  [
+    /^(say )?(this is )?(just )?(an? )?(test|testing|ping|hello world)( message| one two three| 1 2 3| 123)?$/,
+    'It works: your message arrived.',
+  ],
+  [
+    /^((who|what) are you|what can you do( for me)?|what (can|do) you (know|answer)|what can i ask( you)?|help( me)?)?$/,
+    'I am the built-in engine of Parley.',
+  ],
 ];
 
 function smallTalkReply(question: string): string | undefined {
   if (question.length > 60) return undefined;
-  const words = question.toLowerCase().match(/[\p{L}\p{N}]+/gu)?.join(' ') ?? '';
+  const words =
+    question
+      .toLowerCase()
+      .match(/[\p{L}\p{N}]+/gu)
+      ?.join(' ') ?? '';
   return smallTalk.find(([pattern]) => pattern.test(words))?.[1];
 }
 
@@ -44,7 +60,8 @@ function smallTalkReply(question: string): string | undefined {
 const sectionOf = (guides: readonly Guide[], { guide, anchor }: PassageHit) =>
   guides.find(({ slug }) => slug === guide)?.sections.find((section) => section.anchor === anchor);
 
-const linkTo = (hit: PassageHit, publicUrl: string) => `[${titleOf(hit)}](${guideUrl(publicUrl, hit.guide, hit.anchor)})`;
+const linkTo = (hit: PassageHit, publicUrl: string) =>
+  `[${titleOf(hit)}](${guideUrl(publicUrl, hit.guide, hit.anchor)})`;
 
 /** How many passages a reply asks for. */
 export const PASSAGES_WANTED = SEE_ALSO + 1;
@@ -57,9 +74,15 @@ export const PASSAGES_WANTED = SEE_ALSO + 1;
  * @param guides - what the passages are quoted from
  * @param publicUrl - where links lead
  */
-export function replyTo(question: string, hits: readonly PassageHit[], guides: readonly Guide[], publicUrl: string): string {
+export function replyTo(
+  question: string,
+  hits: readonly PassageHit[],
+  guides: readonly Guide[],
+  publicUrl: string,
+): string {
   const opening = smallTalkReply(question);
-  if (opening !== undefined) return `${opening} ${NO_MODEL}: it answers from its own guides. ${whatToAsk(publicUrl)}`;
+  if (opening !== undefined)
+    return `${opening} ${NO_MODEL}: it answers from its own guides. ${whatToAsk(publicUrl)}`;
 
   const [best, ...others] = hits.filter((hit) => hit.score >= NAMED_SCORE);
   const section = best && sectionOf(guides, best);

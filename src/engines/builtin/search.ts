@@ -5,7 +5,8 @@ import { type PassageHit, searchPassages } from '../../store/passages.ts';
 import type { SearchEngine } from '../types.ts';
 
 /** How a passage is named in results and links. */
-export const titleOf = ({ title, heading }: Pick<PassageHit, 'title' | 'heading'>): string => `${title}: ${heading}`;
+export const titleOf = ({ title, heading }: Pick<PassageHit, 'title' | 'heading'>): string =>
+  `${title}: ${heading}`;
 
 /**
  * Makes the engine.
