@@ -1,0 +1,172 @@
+import { execFile } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import t, { type Test } from 'tap';
+import { runOperatorCommand } from '../../src/commands/operator.ts';
+import { loadConfig } from '../../src/config.ts';
+import { hashPassword, verifyPassword } from '../../src/domain/passwords.ts';
+import { type Service, startService } from '../../src/service.ts';
+import { createAccount, findByEmail } from '../../src/store/accounts.ts';
+import { type Database, openDatabase } from '../../src/store/client.ts';
+import { createSession, listSessions } from '../../src/store/sessions.ts';
+import { cookieOf, manyAttempts } from '../support/dashboard.ts';
+import { freshDatabase, startTestService } from '../support/service.ts';
+
+type Outcome = { code: number; stdout: string; stderr: string };
+
+/** Runs a command as the operator does. */
+function run(command: string, args: string[], env: Record<string, string>): Promise<Outcome> {
+  const script = fileURLToPath(new URL(`../../src/commands/${command}.ts`, import.meta.url));
+  return new Promise((resolve) => {
+    execFile(
+      process.execPath,
+      ['--import=ts-blank-space/register', script, ...args],
+      { env: { PATH: process.env.PATH, ...env } },
+      (error, stdout, stderr) =>
+        resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr }),
+    );
+  });
+}
+
+const passwordIn = (text: string) => /: ([2-9a-z]{5}(?:-[2-9a-z]{5}){3})$/m.exec(text)?.[1] ?? '';
+
+/** A failure is one line to standard error, and nothing else. */
+function failed(t: Test, outcome: Outcome, line: RegExp) {
+  t.match(outcome, { code: 1, stdout: '' });
+  t.match(outcome.stderr, line);
+  t.equal(outcome.stderr.trimEnd().split('\n').length, 1, outcome.stderr);
+}
+
+async function addAccount({ db }: Database, email: string) {
+  const account = await createAccount(db, {
+    email,
+    passwordHash: await hashPassword('forgotten'),
+    plan: 'free',
+  });
+  await createSession(db, account, `secret of ${email}`, { address: '192.0.2.1', userAgent: '' });
+  return account;
+}
+
+const service = await startTestService(t, 'postgres', { BILLING: 'managed', ...manyAttempts });
+const { app, client, database } = service;
+const context = { db: database.db, config: app.config };
+
+t.test(
+  'reset-password: the printed password signs in, the old one does not, every session ends',
+  async (t) => {
+    const { cookie, email, password } = await client.signUp();
+    const lines = await runOperatorCommand(context, 'reset-password', [email.toUpperCase()]);
+    const fresh = passwordIn(lines.join('\n'));
+    t.equal((await client.get('/account', { cookie })).status, 401);
+    t.equal((await client.post('/auth/login', { email, password })).status, 401);
+    const answer = await client.post('/auth/login', { email, password: fresh });
+    t.equal(answer.status, 200);
+    t.equal((await client.get('/account', { cookie: cookieOf(answer) })).status, 200);
+  },
+);
+
+t.test('set-plan: takes effect at once, also where owners cannot change it', async (t) => {
+  const { cookie, email } = await client.signUp();
+  await runOperatorCommand(context, 'set-plan', [email, 'pro', 'yearly']);
+  t.match(await client.get('/account', { cookie }), {
+    status: 200,
+    body: { plan: 'pro', billing_period: 'yearly' },
+  });
+});
+
+t.test('what is refused is refused with a CommandError, and nothing changes', async (t) => {
+  await addAccount(database, 'ada@example.com');
+  const refused = (name: string, args: string[], message: RegExp) =>
+    t.rejects(runOperatorCommand(context, name, args), { name: 'CommandError', message });
+  await refused(
+    'reset-password',
+    ['unknown@example.com'],
+    /^There is no account with the e-mail address unknown@example\.com\.$/,
+  );
+  await refused('reset-password', [], /^Usage: npm run reset-password -- EMAIL$/);
+  await refused(
+    'set-plan',
+    ['ada@example.com', 'gold', 'yearly'],
+    /^There is no plan "gold"\. The plans are free, plus, pro\.$/,
+  );
+  await refused(
+    'set-plan',
+    ['ada@example.com', 'pro', 'weekly'],
+    /^There is no billing period "weekly"\. The periods are monthly, yearly\.$/,
+  );
+  await refused('set-plan', ['unknown@example.com', 'pro', 'yearly'], /^There is no account/);
+  await refused('set-plan', ['ada@example.com', 'pro'], /^Usage: npm run set-plan -- EMAIL PLAN PERIOD$/);
+  await refused('no-such-command', [], /^There is no command "no-such-command"/);
+  t.match(await findByEmail(database.db, 'ada@example.com'), { plan: 'free', billingPeriod: 'monthly' });
+  await t.rejects(runOperatorCommand(undefined, 'reset-password', ['ada@example.com']), {
+    message: /not ready yet/,
+  });
+});
+
+t.test('a database that fails is told without a statement or a value', async (t) => {
+  const empty = await openDatabase({ dataDir: 'memory://' });
+  t.teardown(() => empty.close());
+  await t.rejects(runOperatorCommand({ ...context, db: empty.db }, 'reset-password', ['ada@example.com']), {
+    name: 'CommandError',
+    message: 'The command failed: relation "accounts" does not exist',
+  });
+});
+
+t.test('on the command line, over Postgres', async (t) => {
+  const { cookie, email } = await client.signUp();
+  const reset = await run('reset-password', [email], service.env);
+  t.match(reset, { code: 0, stderr: '' });
+  t.equal((await client.get('/account', { cookie })).status, 401);
+  t.equal((await client.post('/auth/login', { email, password: passwordIn(reset.stdout) })).status, 200);
+});
+
+t.test('on the command line, over the embedded database', async (t) => {
+  const { drop, env } = await freshDatabase('embedded');
+  t.teardown(drop);
+  const settings = { PORT: '0', LOG_LEVEL: 'silent', ...env };
+  const running = await startService(loadConfig(settings));
+  const accountOf = ({ database }: Service) => findByEmail(database.db, 'ada@example.com');
+  const { id } = await addAccount(running.database, 'ada@example.com');
+
+  const [reset, changed] = await Promise.all([
+    run('reset-password', ['ada@example.com'], env),
+    run('set-plan', ['ada@example.com', 'plus', 'yearly'], env),
+  ]);
+  t.match(reset, { code: 0, stderr: '' }, 'the running service does it');
+  t.match(changed, { code: 0, stdout: /^ada@example\.com is on the plan plus, billed yearly/, stderr: '' });
+  t.match(await accountOf(running), { plan: 'plus', billingPeriod: 'yearly' });
+  t.ok(await verifyPassword((await accountOf(running))?.passwordHash ?? null, passwordIn(reset.stdout)));
+  t.strictSame(await listSessions(running.database.db, id), []);
+  failed(
+    t,
+    await run('reset-password', ['unknown@example.com'], env),
+    /^There is no account with the e-mail address unknown@example\.com\.$/m,
+  );
+  await running.stop();
+
+  const again = await run('reset-password', ['ada@example.com'], env);
+  t.match(again, { code: 0, stderr: '' }, 'with no service running the command opens the folder itself');
+  t.notOk(
+    readdirSync(env.DATA_DIR ?? '').some((name) => name.includes('.sock')),
+    'and leaves it',
+  );
+  const restarted = await startService(loadConfig(settings));
+  t.ok(await verifyPassword((await accountOf(restarted))?.passwordHash ?? null, passwordIn(again.stdout)));
+  await restarted.stop();
+});
+
+t.test('on the command line, failures are one line and exit code 1', async (t) => {
+  const [usage, config, empty, away] = await Promise.all([
+    run('set-plan', ['ada@example.com'], {}),
+    run('reset-password', ['ada@example.com'], { PORT: 'x' }),
+    run('reset-password', ['ada@example.com'], { DATA_DIR: t.testdir() }),
+    run('reset-password', ['ada@example.com'], {
+      DATABASE_URL: 'postgres://parley:secret@127.0.0.1:9/parley',
+    }),
+  ]);
+  failed(t, usage, /^Usage: npm run set-plan -- EMAIL PLAN PERIOD$/m);
+  failed(t, config, /^PORT takes a whole number/);
+  failed(t, empty, /^There is no database in DATA_DIR .* yet\. Start the service once/);
+  failed(t, away, /^The command failed: the database cannot be reached \(ECONNREFUSED\)\.$/m);
+  t.notMatch(away.stderr, 'secret', 'a password in DATABASE_URL is not repeated');
+});

@@ -1,0 +1,110 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { loadConfig } from '../src/config.ts';
+import { defaultPlans } from '../src/domain/plans.ts';
+
+t.test('nothing is required: every default serves', async (t) => {
+  const config = loadConfig({});
+  t.match(config, {
+    port: 3000,
+    host: '127.0.0.1',
+    publicUrl: 'http://localhost:3000',
+    publicUrlIsSet: false,
+    signups: 'open',
+    billing: 'open',
+    operatorContact: null,
+    trustProxy: false,
+    drainSeconds: 30,
+    logLevel: 'info',
+  });
+  t.equal(config.databaseUrl, undefined);
+});
+
+t.test('BILLING is managed unless PUBLIC_URL is on loopback', async (t) => {
+  t.equal(loadConfig({ PUBLIC_URL: 'https://chat.example.com' }).billing, 'managed');
+  t.equal(loadConfig({ PUBLIC_URL: 'http://127.0.0.1:3000' }).billing, 'open');
+  t.equal(loadConfig({ PUBLIC_URL: 'https://chat.example.com', BILLING: 'open' }).billing, 'open');
+});
+
+t.test('a wrong value is refused in one line that names the variable and what it takes', async (t) => {
+  const wrong: Record<string, string> = {
+    PORT: 'abc',
+    PUBLIC_URL: 'https://chat.example.com/path',
+    DATABASE_URL: 'mysql://x:secret@y/z',
+    DATABASE_DIRECT_URL: 'nonsense',
+    SESSION_SECRET: 'short',
+    SIGNUPS: 'maybe',
+    BILLING: 'free',
+    TRUST_PROXY: 'yes please',
+    DRAIN_SECONDS: '-1',
+    LOG_LEVEL: 'loud',
+    PLANS_FILE: '/nowhere/plans.json',
+  };
+  for (const [name, value] of Object.entries(wrong)) {
+    t.throws(
+      () => loadConfig({ [name]: value }),
+      { name: 'ConfigError', message: new RegExp(`^${name} takes .+$`) },
+      name,
+    );
+  }
+  t.throws(
+    () => loadConfig({ DATABASE_URL: 'mysql://x:secret@y/z' }),
+    { message: /^(?!.*secret)/ },
+    'a password is not repeated',
+  );
+});
+
+t.test('TRUST_PROXY takes off, hops, or addresses', async (t) => {
+  t.equal(loadConfig({ TRUST_PROXY: 'off' }).trustProxy, false);
+  t.equal(loadConfig({ TRUST_PROXY: '2' }).trustProxy, 2);
+  t.same(loadConfig({ TRUST_PROXY: 'loopback, 10.0.0.0/8' }).trustProxy, ['loopback', '10.0.0.0/8']);
+});
+
+t.test('the default plans are those of the contract, and yearly saves 17 %', async (t) => {
+  t.same(
+    defaultPlans.plans.map(({ id, limits, monthly_price_cents, requests_per_minute, yearly_price_cents }) => [
+      id,
+      monthly_price_cents,
+      yearly_price_cents,
+      limits.chat,
+      limits.images,
+      limits.search,
+      requests_per_minute,
+    ]),
+    [
+      ['free', 0, 0, 50, 5, 50, 20],
+      ['plus', 1000, 9960, 1000, 50, 500, 60],
+      ['pro', 3000, 29_880, 10_000, 500, 5000, 300],
+    ],
+  );
+});
+
+t.test('PLANS_FILE replaces the plans; what departs from the shape is refused', async (t) => {
+  const folder = mkdtempSync(join(t.testdir(), 'plans-'));
+  const load = (content: unknown) => {
+    const file = join(folder, 'plans.json');
+    writeFileSync(file, JSON.stringify(content));
+    return loadConfig({ PLANS_FILE: file }).plans;
+  };
+  const plan = {
+    id: 'team',
+    name: 'Team',
+    currency: 'EUR',
+    monthly_price_cents: 999,
+    limits: { chat: 3, images: null, search: 0 },
+    requests_per_minute: 10,
+  };
+  t.match(load({ data: [plan] }).standard, {
+    id: 'team',
+    yearly_price_cents: 9950,
+    limits: { images: null },
+  });
+  t.throws(() => load({ data: [] }), { message: /^PLANS_FILE takes/ });
+  t.throws(() => load({ data: [plan, plan] }), { message: /same id/ });
+  t.throws(() => load({ data: [{ ...plan, yearly_price_cents: 1 }] }), { message: /must be 9950/ });
+  t.throws(() => load({ data: [{ ...plan, limits: { chat: -1, images: 0, search: 0 } }] }), {
+    message: /limits/,
+  });
+  t.throws(() => load({ data: [{ ...plan, extra: true }] }), { message: /^PLANS_FILE takes/ });
+});

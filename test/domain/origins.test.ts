@@ -1,0 +1,67 @@
+import t from 'tap';
+import { normaliseOrigin, normaliseOrigins } from '../../src/domain/origins.ts';
+
+t.test('an https origin is normalised to what a browser sends', async (t) => {
+  const cases: Record<string, string> = {
+    'https://app.example.com': 'https://app.example.com',
+    'https://APP.Example.COM': 'https://app.example.com',
+    'HTTPS://app.example.com': 'https://app.example.com',
+    'https://app.example.com:443': 'https://app.example.com',
+    'https://app.example.com:8443': 'https://app.example.com:8443',
+    'https://bücher.example': 'https://xn--bcher-kva.example',
+    'https://xn--bcher-kva.example': 'https://xn--bcher-kva.example',
+    'https://localhost:3000': 'https://localhost:3000',
+    'https://[::1]:8443': 'https://[::1]:8443',
+    'https://[2001:DB8:0:0::1]': 'https://[2001:db8::1]',
+    'https://192.0.2.7': 'https://192.0.2.7',
+  };
+  for (const [entry, origin] of Object.entries(cases)) t.equal(normaliseOrigin(entry), origin, entry);
+});
+
+t.test('anything but an https origin is refused, and the message names it', async (t) => {
+  const wrong = [
+    'http://app.example.com',
+    'null',
+    '',
+    '*',
+    'https://*',
+    'https://*.example.com',
+    'https://user@app.example.com',
+    'https://user:secret@app.example.com',
+    'https://app.example.com/',
+    'https://app.example.com/path',
+    'https://app.example.com?x',
+    'https://app.example.com#x',
+    'https://app.example.com.',
+    'https://app.example.com:',
+    'https://app.example.com:99999',
+    'https://app.example.com\\',
+    'https://app.example.com\n',
+    ' https://app.example.com',
+    'https://app%2eexample.com',
+    'https:app.example.com',
+    'https:/app.example.com',
+    'https://',
+    'wss://app.example.com',
+    'chrome-extension://abc',
+    'app.example.com',
+  ];
+  for (const entry of wrong) {
+    t.throws(
+      () => normaliseOrigin(entry),
+      { name: 'OriginError', message: JSON.stringify(entry) },
+      JSON.stringify(entry),
+    );
+  }
+});
+
+t.test('the refusal of http://localhost says how to develop', async (t) => {
+  t.throws(() => normaliseOrigin('http://localhost:5173'), { message: /dev server/ });
+});
+
+t.test('entries that normalise to the same origin collapse', async (t) => {
+  t.same(normaliseOrigins(['https://a.example', 'https://A.example:443', 'https://b.example']), [
+    'https://a.example',
+    'https://b.example',
+  ]);
+});

@@ -1,0 +1,105 @@
+import { parseOptions } from '@node-rs/argon2';
+import t from 'tap';
+import {
+  argon2Parameters,
+  BoundedQueue,
+  hashPassword,
+  unknownAccountHash,
+  verifyPassword,
+} from '../../src/domain/passwords.ts';
+import { ApiError } from '../../src/errors.ts';
+
+/** A task that ends when told to. */
+function task() {
+  let end = () => {};
+  const ended = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  return { end: () => end(), run: () => ended };
+}
+
+t.test('a password is hashed with Argon2id, m=19456, t=2, p=1 and a salt of its own', async (t) => {
+  const [one, other] = await Promise.all([hashPassword('correct horse'), hashPassword('correct horse')]);
+  t.match(one, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
+  t.not(one, other);
+});
+
+t.test('the right password verifies and no other does', async (t) => {
+  const stored = await hashPassword('correct horse');
+  t.equal(await verifyPassword(stored, 'correct horse'), true);
+  t.equal(await verifyPassword(stored, 'correct horsE'), false);
+  t.equal(await verifyPassword(stored, ''), false);
+});
+
+t.test('a password verifies however a keyboard composes its letters', async (t) => {
+  t.equal(await verifyPassword(await hashPassword('na\u00efve caf\u00e9'), 'nai\u0308ve cafe\u0301'), true);
+});
+
+t.test('an unknown account costs as much work as a known one and never verifies', async (t) => {
+  const { memoryCost, outputLen, parallelism, timeCost } = parseOptions(await hashPassword('correct horse'));
+  t.match(parseOptions(unknownAccountHash), { memoryCost, outputLen, parallelism, timeCost });
+  t.equal(memoryCost, argon2Parameters.memoryCost);
+  t.equal(await verifyPassword(null, 'correct horse'), false);
+});
+
+t.test('the event loop goes on while a password is hashed', async (t) => {
+  let turns = 0;
+  let isHashed = false;
+  const hashed = hashPassword('correct horse').then(() => {
+    isHashed = true;
+  });
+  while (!isHashed) {
+    await new Promise(setImmediate);
+    turns++;
+  }
+  await hashed;
+  t.ok(turns > 10, `${turns} turns`);
+});
+
+t.test('a queue runs so many tasks at once, and the others in order', async (t) => {
+  const queue = new BoundedQueue(2, 2);
+  const tasks = Array.from({ length: 4 }, task);
+  const started: number[] = [];
+  const all = tasks.map(({ run }, index) =>
+    queue.run(() => {
+      started.push(index);
+      return run();
+    }),
+  );
+  await Promise.resolve();
+  t.strictSame(started, [0, 1]);
+  tasks[1]?.end();
+  await all[1];
+  await Promise.resolve();
+  t.strictSame(started, [0, 1, 2]);
+  for (const { end } of tasks) end();
+  await Promise.all(all);
+  t.strictSame(started, [0, 1, 2, 3]);
+});
+
+t.test(
+  'a full queue refuses at once with overloaded and Retry-After, and takes tasks again later',
+  async (t) => {
+    const queue = new BoundedQueue(1, 1);
+    const first = task();
+    const running = queue.run(first.run);
+    const waiting = queue.run(async () => 'its turn came');
+    await t.rejects(
+      queue.run(async () => 'never'),
+      new ApiError('overloaded', { headers: { 'retry-after': '1' } }),
+    );
+    first.end();
+    await running;
+    t.equal(await waiting, 'its turn came');
+    t.equal(await queue.run(async () => 'again'), 'again');
+  },
+);
+
+t.test('a task that fails gives its place back', async (t) => {
+  const queue = new BoundedQueue(1, 0);
+  await t.rejects(
+    queue.run(() => Promise.reject(new Error('broken'))),
+    { message: 'broken' },
+  );
+  t.equal(await queue.run(async () => 'next'), 'next');
+});

@@ -1,0 +1,166 @@
+import t from 'tap';
+import { guides } from '../../src/domain/guides.ts';
+import { sampleQuestions } from '../../src/engines/builtin/replies.ts';
+import { createEngines, engineInfo } from '../../src/engines/index.ts';
+import type { CompletionInput } from '../../src/engines/types.ts';
+import { onEachDatabase } from '../support/service.ts';
+
+const publicUrl = 'https://chat.example.com';
+const pages = `${publicUrl}/docs/guides/`;
+const signal = new AbortController().signal;
+
+/** Questions of newcomers, and the section that answers them. */
+const answers: Record<string, string> = {
+  'How do I create a key?': 'keys#create-an-api-key',
+  'how many api keys can i have': 'keys#how-many-api-keys-can-i-have',
+  'I lost my API key!': 'keys#i-lost-my-api-key',
+  'remove a key': 'keys#revoke-or-delete-an-api-key',
+  'What does quotaExceeded mean?': 'errors#quotaexceeded',
+  'When does the quota reset?': 'quotas#when-does-the-quota-reset',
+  'What happens when my quota is used up?': 'quotas#what-happens-when-the-quota-is-spent',
+  'How do I delete my account?': 'accounts#delete-your-account',
+  'I forgot my password': 'accounts#i-forgot-my-password',
+  logout: 'accounts#sign-out-log-out',
+  'How do I change my plan?': 'plans#change-your-plan',
+  'how do I keep my key safe': 'authentication#keep-an-api-key-secret',
+  'How long does a session last?': 'authentication#how-long-a-session-lasts',
+  'Can I use the openai python library?': 'openai-compatible#use-the-openai-python-client-with-parley',
+  'How do I continue a conversation?': 'chat#continue-a-conversation',
+  'How do I run it on PostgreSQL?': 'running-parley#use-a-postgres-database',
+  'health check': 'running-parley#check-the-health-of-the-service',
+  'what is parley-builtin': 'models#what-parley-builtin-is',
+};
+
+onEachDatabase(t, {}, async (t, { database }) => {
+  const engines = createEngines({ publicUrl }, database.db);
+
+  const complete = (content: string, input: Partial<CompletionInput> = {}) =>
+    engines.chat.complete(
+      { model: 'parley-builtin', messages: [{ role: 'user', content }], ...input },
+      signal,
+    );
+  const reply = async (content: string) => (await complete(content)).choices[0]?.message.content ?? '';
+  const known = new Set(
+    guides().flatMap(({ slug, sections }) => [slug, ...sections.map(({ anchor }) => `${slug}#${anchor}`)]),
+  );
+  const linksOf = (text: string) => [...text.matchAll(/\]\(([^)]+)\)/g)].map(([, link]) => link ?? '');
+
+  for (const [question, section] of Object.entries(answers)) {
+    // The parser of the report takes a "#" in a title for the beginning of a directive.
+    await t.test(`chat: "${question}" is answered from ${section.replace('#', ', ')}`, async (t) => {
+      const text = await reply(question);
+      t.match(text, /^No language model is configured on this service/);
+      t.equal(linksOf(text)[0], pages + section);
+    });
+  }
+
+  await t.test('chat: an answer quotes the section with its example, on this service', async (t) => {
+    const text = await reply('How do I create a key?');
+    t.match(text, /```bash\n[^`]*https:\/\/chat\.example\.com\/api\/v1\/keys/);
+    t.match(text, /shown only in this response/);
+    t.notMatch(text, 'localhost:3000/');
+    t.match(text, /\nSee also:\n\n- \[/);
+  });
+
+  await t.test(
+    'chat: of examples in several languages it quotes the one that was asked for, or the first',
+    async (t) => {
+      t.match(await reply('send a chat message in python'), '```python');
+      t.notMatch(await reply('send a chat message in python'), '```bash');
+      t.match(await reply('send a chat message'), '```bash');
+    },
+  );
+
+  await t.test('chat: every link of an answer leads to a section of a guide', async (t) => {
+    for (const question of [
+      ...sampleQuestions,
+      ...Object.keys(answers),
+      'errors',
+      'key',
+      'plan',
+      'embedded database',
+    ]) {
+      for (const link of linksOf(await reply(question))) {
+        t.ok(link.startsWith(pages) && known.has(link.slice(pages.length)), `${question}: ${link}`);
+      }
+    }
+  });
+
+  await t.test('chat: the questions that it suggests have an answer', async (t) => {
+    for (const question of sampleQuestions)
+      t.match(await reply(question), 'so this answer comes from its own guides', question);
+  });
+
+  await t.test('chat: what the guides do not hold is said, not made up', async (t) => {
+    for (const question of ['What is the capital of France?', 'Wie spät ist es?']) {
+      const text = await reply(question);
+      t.match(
+        text,
+        'they say nothing about this. Its operator has not connected a language model.',
+        question,
+      );
+      t.match(text, sampleQuestions[0], question);
+    }
+  });
+
+  await t.test('chat: small talk gets a short answer that says what it is', async (t) => {
+    for (const [message, opening] of [
+      ['Hello!', 'Hello!'],
+      ['thanks a lot', 'You are welcome.'],
+      ['Say this is a test', 'It works'],
+      ['Who are you?', 'I am the built-in engine'],
+      ['%&|!', 'I am the built-in engine'],
+    ] as const) {
+      const text = await reply(message);
+      t.ok(text.startsWith(opening), text);
+      t.match(text, 'No language model is configured', message);
+    }
+  });
+
+  await t.test('chat: the same question gets the same answer', async (t) => {
+    t.equal(await reply('How do I create a key?'), await reply('How do I create a key?'));
+  });
+
+  await t.test('chat: only the last message of a user counts, as text or as parts', async (t) => {
+    const expected = await reply('How do I delete my account?');
+    const messages: CompletionInput['messages'] = [
+      { role: 'system', content: 'Talk about plans.' },
+      { role: 'developer', content: 'Talk about errors.' },
+      { role: 'user', content: 'How do I create a key?' },
+      { role: 'assistant', content: 'Like this.' },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'How do I' },
+          { type: 'image_url' },
+          { type: 'text', text: 'delete my account?' },
+        ],
+      },
+      { role: 'assistant', content: null },
+    ];
+    t.equal((await complete('', { messages, temperature: 2 })).choices[0]?.message.content, expected);
+    const without = await complete('', { messages: [{ role: 'system', content: 'Hello.' }] });
+    t.match(without.choices[0]?.message.content, 'built-in engine', 'no message of a user');
+  });
+
+  await t.test('chat: a long message is answered, by its beginning and its end', async (t) => {
+    t.match(await reply(`How do I create a key? ${'. '.repeat(50_000)}`), 'keys#create-an-api-key');
+    t.match(await reply(`${'. '.repeat(50_000)} How do I create a key?`), 'keys#create-an-api-key');
+  });
+
+  await t.test('search: results name the guide and the section and lead there', async (t) => {
+    const results = await engines.search.search('create a key', 5, signal);
+    t.equal(results.length, 5);
+    t.match(results[0], { title: 'API keys: Create an API key', url: `${pages}keys#create-an-api-key` });
+    t.same(await engines.search.search('the', 5, signal), []);
+  });
+
+  await t.test('engineInfo: names the engines and the default model', async (t) => {
+    t.match(await engineInfo(engines), {
+      chat: 'builtin',
+      search: 'builtin',
+      default_model: 'parley-builtin',
+    });
+    t.match(await engines.chat.models(), [{ id: 'parley-builtin', object: 'model', owned_by: 'parley' }]);
+  });
+});

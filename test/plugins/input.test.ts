@@ -1,0 +1,234 @@
+// Reliability tests 1 to 5, 15 and 41 to 44: what must be refused, and never be a 500.
+import { connect } from 'node:net';
+import t from 'tap';
+import { generateApiKey } from '../../src/domain/api-key.ts';
+import { onEachDatabase } from '../support/service.ts';
+
+onEachDatabase(t, {}, async (t, { client, port }) => {
+  const owner = await client.signUp();
+  const { key } = await client.createKey(owner);
+  const used = async () => (await client.get('/usage', { key })).body.used;
+
+  /** Sends bytes as they are, and returns the status line and everything after it. */
+  const sendRaw = (text: string | Buffer) =>
+    new Promise<string>((resolve, reject) => {
+      const socket = connect(port, '127.0.0.1', () => socket.write(text));
+      let received = '';
+      socket.on('data', (data) => {
+        received += data;
+        if (/\r\n\r\n[\s\S]*\}$/.test(received)) socket.destroy();
+      });
+      socket.on('close', () => resolve(received));
+      socket.on('error', reject);
+    });
+
+  await t.test('Authorization: malformed, empty, huge, another scheme, SQL → 401, never 500', async (t) => {
+    const values = [
+      'Bearer',
+      'Bearer ',
+      'bearer x',
+      'Basic YTpi',
+      'Bearer a b',
+      `Bearer ${'x'.repeat(10_000)}`,
+      "Bearer ' OR 1=1; --",
+      "Bearer parley_'; DROP TABLE accounts; --",
+      `Token ${key}`,
+      'Bearer parley_00000000_0000000000000000000000000000000000000000000000000',
+    ];
+    for (const authorization of values) {
+      const answer = await client.get('/usage', { headers: { authorization } });
+      t.match(
+        answer,
+        { status: 401, body: { error: { code: 'invalidApiKey' } } },
+        authorization.slice(0, 50),
+      );
+    }
+  });
+
+  await t.test('Authorization: a well-formed key that does not exist → 401 invalidApiKey', async (t) => {
+    t.match(await client.get('/usage', { key: generateApiKey().rawKey }), {
+      status: 401,
+      body: { error: { code: 'invalidApiKey' } },
+    });
+  });
+
+  await t.test('Authorization: sent twice → 400', async (t) => {
+    const head = `GET /api/v1/usage HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nauthorization: Bearer ${key}\r\nConnection: close\r\n\r\n`;
+    t.match(await sendRaw(head), /^HTTP\/1\.1 400 [\s\S]*invalidRequest/);
+  });
+
+  await t.test('a key in the query → 400 apiKeyInQuery, beside a valid header too', async (t) => {
+    for (const query of [
+      'api_key=x',
+      'key=x',
+      'access_token=x',
+      'API_KEY=x',
+      `q=${key}`,
+      `a=1&b=x${key}y`,
+      `${key}=1`,
+    ]) {
+      const answer = await client.get(`/usage?${query}`, { key });
+      t.match(answer, { status: 400, body: { error: { code: 'apiKeyInQuery' } } }, query.slice(0, 20));
+      t.notOk(answer.text.includes(key), 'the answer does not repeat it');
+    }
+  });
+
+  await t.test('415 unsupportedMediaType: forms, text, no type, and tricks with the type', async (t) => {
+    const types = [
+      'text/plain',
+      'application/x-www-form-urlencoded',
+      'multipart/form-data; boundary=x',
+      'application/xml',
+      'application/json5',
+      'application/jsonx',
+      'application',
+      'text/plain; application/json',
+      'application/ json',
+      'x;application/json',
+    ];
+    for (const type of types) {
+      const answer = await client.request('POST', '/chat', {
+        raw: '{"message":"x"}',
+        key,
+        headers: { 'content-type': type },
+      });
+      t.match(answer, { status: 415, body: { error: { code: 'unsupportedMediaType' } } }, type);
+    }
+    const untyped = `POST /api/v1/chat HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Length: 15\r\nConnection: close\r\n\r\n{"message":"x"}`;
+    t.match(await sendRaw(untyped), /^HTTP\/1\.1 415 /);
+  });
+
+  await t.test('Content-Type with tab, space or parameters → validated all the same', async (t) => {
+    for (const type of [
+      'application/json\t',
+      'application/json ; charset=utf-8',
+      'application/json;',
+      'APPLICATION/JSON',
+      ' application/json',
+    ]) {
+      const answer = await client.request('POST', '/chat', {
+        raw: '{"message":1}',
+        key,
+        headers: { 'content-type': type },
+      });
+      t.ok([400, 415].includes(answer.status), `${JSON.stringify(type)} → ${answer.status}`);
+    }
+  });
+
+  await t.test('400: invalid UTF-8, NUL, lone surrogates', async (t) => {
+    const bodies: [string, string | Uint8Array][] = [
+      [
+        'invalid UTF-8',
+        Buffer.concat([Buffer.from('{"message":"'), Buffer.from([0xff, 0xfe]), Buffer.from('"}')]),
+      ],
+      [
+        'overlong UTF-8',
+        Buffer.concat([Buffer.from('{"message":"'), Buffer.from([0xc0, 0x80]), Buffer.from('"}')]),
+      ],
+      ['escaped NUL', '{"message":"a\\u0000b"}'],
+      ['high surrogate', '{"message":"\\ud800"}'],
+      ['low surrogate', '{"message":"\\udc00 x"}'],
+      ['NUL in a name', '{"message":"x","\\u0000":1}'],
+    ];
+    for (const [title, raw] of bodies) {
+      t.match(
+        await client.request('POST', '/chat', { raw, key }),
+        { status: 400, body: { error: { code: 'invalidRequest' } } },
+        title,
+      );
+    }
+    t.equal(
+      (await client.request('POST', '/chat', { raw: '{"message":"\\ud83d\\ude00 \\\\u0000"}', key })).status,
+      200,
+      'a pair is fine',
+    );
+  });
+
+  await t.test('400: nesting of 5,000, also in pass-through fields; 32 is fine', async (t) => {
+    const nested = (depth: number) =>
+      `{"messages":[{"role":"user","content":"x"}],"extra":${'['.repeat(depth)}${']'.repeat(depth)}}`;
+    t.match(await client.request('POST', '/chat/completions', { raw: nested(5000), key }), {
+      status: 400,
+      body: { error: { message: /nests/ } },
+    });
+    t.equal((await client.request('POST', '/chat/completions', { raw: nested(32), key })).status, 400);
+    t.equal((await client.request('POST', '/chat/completions', { raw: nested(31), key })).status, 200);
+  });
+
+  await t.test('400: __proto__ and constructor; broken and empty JSON; never coerced', async (t) => {
+    const bodies = [
+      '{"message":"x","__proto__":{"admin":true}}',
+      '{"message":"x","constructor":{"prototype":{"a":1}}}',
+      '{"message":"x","constructor":1}',
+      '{"message":',
+      '',
+      'null',
+      '[]',
+      '"x"',
+      '1',
+      'NaN',
+      '{"message":1}',
+      '{"message":null}',
+      '{"message":["x"]}',
+      '{"message":"x",}',
+    ];
+    for (const raw of bodies) {
+      t.match(
+        await client.request('POST', '/chat', { raw, key }),
+        { status: 400, body: { error: { code: 'invalidRequest' } } },
+        raw,
+      );
+    }
+  });
+
+  await t.test('duplicate members: the last wins, and is validated', async (t) => {
+    t.equal((await client.request('POST', '/chat', { raw: '{"message":"x","message":1}', key })).status, 400);
+  });
+
+  await t.test('413 payloadTooLarge: over 1 MiB, 2 MiB for /chat', async (t) => {
+    const search = await client.post('/search', { query: 'x'.repeat(1024 * 1024) }, { key });
+    t.match(search, { status: 413, body: { error: { code: 'payloadTooLarge' } } });
+    const chat = (size: number) => client.post('/chat', { message: 'x'.repeat(size) }, { key });
+    t.equal((await chat(1.5 * 1024 * 1024)).status, 400, 'too long a message, not too large a body');
+    t.equal((await chat(2 * 1024 * 1024)).status, 413);
+  });
+
+  await t.test('400: broken paths and ids', async (t) => {
+    for (const path of [
+      '/keys/%zz',
+      '/conversations/x',
+      `/conversations/${'9'.repeat(500)}`,
+      '/conversations/%00',
+    ]) {
+      const answer = await client.get(path, { key });
+      t.ok([400, 404].includes(answer.status), `${path.slice(0, 30)} → ${answer.status}`);
+    }
+  });
+
+  await t.test('search takes everything literally', async (t) => {
+    for (const query of [
+      '%',
+      '_',
+      "'",
+      '" or 1=1',
+      'a & b | !c',
+      ':*',
+      '<->',
+      '\\',
+      '((((',
+      '🙂',
+      'key:*',
+      "x');--",
+      'a'.repeat(1000),
+      'a '.repeat(500),
+    ]) {
+      const { body, status } = await client.post('/search', { query }, { key });
+      t.equal(status, 200, query.slice(0, 20));
+      t.equal(body.query, query);
+    }
+  });
+
+  await t.test('nothing of all this was charged but what was answered', async (t) => {
+    t.match(await used(), { chat: 2, search: 14 });
+  });
+});

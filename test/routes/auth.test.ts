@@ -1,0 +1,188 @@
+import t from 'tap';
+import { cookieOf, manyAttempts, startReplica } from '../support/dashboard.ts';
+import { startTestService } from '../support/service.ts';
+
+const password = 'correct horse battery';
+const service = await startTestService(t, 'postgres', manyAttempts);
+const { client } = service;
+const { client: replica } = await startReplica(t, service);
+
+const medianOf = (times: number[]) =>
+  times.sort((one, other) => one - other)[Math.floor(times.length / 2)] ?? Number.NaN;
+
+t.test('POST /auth/signup 201: an account on the first plan, signed in', async (t) => {
+  const answer = await client.post('/auth/signup', { email: 'Ada@example.com', password });
+  t.match(answer, {
+    status: 201,
+    body: { email: 'Ada@example.com', plan: 'free', billing_period: 'monthly' },
+  });
+  t.match(await client.get('/account', { cookie: cookieOf(answer) }), { status: 200, body: answer.body });
+});
+
+t.test(
+  'POST /auth/signup 409 emailTaken: one of many sign-ups with one address wins, in whatever case',
+  async (t) => {
+    const addresses = ['grace@example.com', 'Grace@example.com', 'GRACE@EXAMPLE.COM', 'grace@Example.com'];
+    const answers = await Promise.all(
+      addresses.map((email, index) =>
+        [client, replica][index % 2]?.post('/auth/signup', { email, password }),
+      ),
+    );
+    t.strictSame(answers.map((answer) => answer?.status).sort(), [201, 409, 409, 409]);
+    for (const answer of answers)
+      if (answer?.status === 409) t.match(answer.body.error, { code: 'emailTaken', param: 'email' });
+  },
+);
+
+t.test('POST /auth/signup 403 signupsClosed: names the operator', async (t) => {
+  const { client } = await startReplica(t, service, {
+    SIGNUPS: 'closed',
+    OPERATOR_CONTACT: 'ops@example.com',
+  });
+  const answer = await client.post('/auth/signup', { email: 'late@example.com', password });
+  t.match(answer, { status: 403, body: { error: { code: 'signupsClosed', message: /ops@example\.com/ } } });
+  t.equal((await client.post('/auth/signup', {})).status, 403, 'whatever the body');
+  t.equal(
+    (await client.post('/auth/login', { email: 'ada@example.com', password })).status,
+    200,
+    'accounts sign in as before',
+  );
+});
+
+t.test(
+  'POST /auth/signup 400 invalidRequest: password too short or long, no address, unknown fields',
+  async (t) => {
+    const email = 'nobody@example.com';
+    for (const body of [
+      { email, password: '7 chars' },
+      { email, password: 'x'.repeat(257) },
+      { email: 'nobody', password },
+      { email },
+      { email, password, plan: 'pro' },
+      { email, password: 12345678 },
+    ]) {
+      t.match(await client.post('/auth/signup', body), {
+        status: 400,
+        body: { error: { code: 'invalidRequest' } },
+      });
+    }
+    t.equal((await client.post('/auth/login', { email, password })).status, 401);
+  },
+);
+
+t.test('POST /auth/login 200: the address in any case', async (t) => {
+  const answer = await client.post('/auth/login', { email: 'aDA@EXAMPLE.com', password });
+  t.match(answer, { status: 200, body: { email: 'Ada@example.com' } });
+  t.equal((await client.get('/account', { cookie: cookieOf(answer) })).status, 200);
+});
+
+t.test(
+  'POST /auth/login 401 invalidLogin: an unknown address and a wrong password get the same answer',
+  async (t) => {
+    const answers = [
+      await client.post('/auth/login', { email: 'unknown@example.com', password }),
+      await client.post('/auth/login', { email: 'ada@example.com', password: 'wrong' }),
+    ];
+    for (const { body, headers } of answers) {
+      t.equal(body.error.code, 'invalidLogin');
+      t.strictSame(headers.getSetCookie(), []);
+      body.error.request_id = '';
+    }
+    t.strictSame(answers[0]?.body, answers[1]?.body);
+  },
+);
+
+t.test('POST /auth/login takes the same time for an unknown address and a wrong password', async (t) => {
+  const times: Record<'known' | 'unknown', number[]> = { known: [], unknown: [] };
+  for (let account = 0; account < 10; account++) {
+    const known = (await client.signUp(`known-${account}@example.com`)).email;
+    for (let attempt = 0; attempt < 20; attempt++) {
+      const kind = attempt % 2 === 0 ? 'known' : 'unknown';
+      const started = performance.now();
+      await client.post('/auth/login', { email: kind === 'known' ? known : `un${known}`, password: 'wrong' });
+      times[kind].push(performance.now() - started);
+    }
+  }
+  const [known, unknown] = [medianOf(times.known), medianOf(times.unknown)];
+  t.ok(
+    Math.abs(known - unknown) < 0.25 * Math.max(known, unknown),
+    `known ${known.toFixed(1)} ms, unknown ${unknown.toFixed(1)} ms`,
+  );
+});
+
+t.test(
+  'POST /auth/login rotates the id: the session that it came with is over on every replica',
+  async (t) => {
+    const { cookie: old, email } = await client.signUp();
+    const answer = await client.post('/auth/login', { email, password }, { cookie: old });
+    const fresh = cookieOf(answer);
+    t.not(fresh, old);
+    for (const one of [client, replica]) {
+      t.equal((await one.get('/account', { cookie: old })).status, 401);
+      t.equal((await one.get('/account', { cookie: fresh })).status, 200);
+    }
+  },
+);
+
+t.test('a sign-in that fails ends no session', async (t) => {
+  const { cookie, email } = await client.signUp();
+  t.equal((await client.post('/auth/login', { email, password: 'wrong' }, { cookie })).status, 401);
+  t.equal((await client.get('/account', { cookie })).status, 200);
+});
+
+t.test('POST /auth/logout 204: ends this session on every replica, and no other', async (t) => {
+  const { cookie, email } = await client.signUp();
+  const elsewhere = cookieOf(await replica.post('/auth/login', { email, password }));
+  const answer = await client.request('POST', '/auth/logout', { cookie });
+  t.equal(answer.status, 204);
+  t.match(answer.headers.getSetCookie(), [/^parley_session=; Max-Age=0; /]);
+  for (const one of [client, replica]) {
+    t.match(await one.get('/account', { cookie }), {
+      status: 401,
+      body: { error: { code: 'sessionRequired' } },
+    });
+    t.match(await one.get('/usage', { cookie }), {
+      status: 401,
+      body: { error: { code: 'missingCredentials' } },
+    });
+    t.equal((await one.get('/account', { cookie: elsewhere })).status, 200);
+  }
+});
+
+t.test(
+  'POST /auth/logout 401 sessionRequired, 403 bearerNotAccepted: with a key, beside a valid cookie too',
+  async (t) => {
+    const owner = await client.signUp();
+    const { key } = await client.createKey(owner);
+    t.match(await client.request('POST', '/auth/logout'), {
+      status: 401,
+      body: { error: { code: 'sessionRequired' } },
+    });
+    for (const options of [{ key }, { key, cookie: owner.cookie }]) {
+      t.match(await client.request('POST', '/auth/logout', options), {
+        status: 403,
+        body: { error: { code: 'bearerNotAccepted' } },
+      });
+    }
+    t.equal((await client.get('/account', { cookie: owner.cookie })).status, 200);
+  },
+);
+
+t.test('500 sign-ins at once are shed with 503 overloaded while other routes answer', async (t) => {
+  const { cookie, email } = await client.signUp();
+  const flood = Array.from({ length: 500 }, (_, index) =>
+    client.post('/auth/login', { email: `flood-${index}@example.com`, password }),
+  );
+  const started = performance.now();
+  t.equal((await client.get('/account', { cookie })).status, 200);
+  const waitedMs = performance.now() - started;
+  const answers = await Promise.all(flood);
+  t.ok(waitedMs < 2000, `another route waited ${waitedMs.toFixed(0)} ms`);
+  const shed = answers.filter(({ status }) => status === 503);
+  t.ok(shed.length > 100, `${shed.length} shed`);
+  t.ok(
+    shed.every(({ body, headers }) => body.error.code === 'overloaded' && headers.get('retry-after') === '1'),
+  );
+  t.ok(answers.every(({ status }) => status === 503 || status === 401));
+  t.equal((await client.post('/auth/login', { email, password })).status, 200, 'and afterwards all is well');
+});

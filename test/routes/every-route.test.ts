@@ -1,0 +1,137 @@
+// Generated from the routes that are registered, so that a new one is covered on the day it is written.
+import t from 'tap';
+import { scopes } from '../../schemas/keys.ts';
+import type { OpenApi } from '../support/http.ts';
+import { startTestService } from '../support/service.ts';
+
+const API = '/api/v1';
+/** Anybody may call these; every other route of the API asks for a credential. */
+const publicOperations = new Set(['POST /auth/signup', 'POST /auth/login', 'GET /plans', 'GET /service']);
+
+const service = await startTestService(t, 'embedded');
+const { app, client } = service;
+const owner = await client.signUp();
+const { key: wholeKey } = await client.createKey(owner);
+
+type Operation = { security: Record<string, unknown>[]; description: string; operationId: string };
+const document = app.swagger() as unknown as OpenApi;
+const documented = (method: string, url: string) =>
+  document.paths[url.replace(/:(\w+)/g, '{$1}')]?.[method.toLowerCase()] as Operation | undefined;
+
+const routes = [...app.methodsOf]
+  .filter(([url]) => url.startsWith(API))
+  .flatMap(([url, methods]) => [...methods].map((method) => ({ method, url, path: url.slice(API.length) })))
+  .filter(({ method }) => ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].includes(method))
+  .filter(({ method, url }) => documented(method, url) !== undefined || url.endsWith('*'));
+
+/** A path that leads to the route, with ids that exist nowhere. */
+const call = (path: string) =>
+  path.replace(':id', '01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f').replace('*', 'a/b');
+
+t.ok(routes.length > 20, `${routes.length} routes`);
+
+for (const { method, path, url } of routes) {
+  const title = `${method} ${path}`;
+  const operation = documented(method, url);
+  const takesKeys = operation === undefined || operation.security.some((one) => 'apiKey' in one);
+  const needed =
+    scopes.find((scope) => operation?.description.includes(`\`${scope}\` when called with a key`)) ??
+    'models';
+
+  if (publicOperations.has(title)) {
+    t.test(`${title}: public, and documented so`, async (t) => t.same(operation?.security, []));
+    continue;
+  }
+
+  t.test(`${title} 401: no credential`, async (t) => {
+    const answer = await client.request(method, call(path));
+    t.match(answer, {
+      status: 401,
+      body: { error: { code: takesKeys ? 'missingCredentials' : 'sessionRequired' } },
+    });
+    t.equal(answer.headers.get('www-authenticate'), takesKeys ? 'Bearer' : null);
+  });
+
+  t.test(`${title} 401: the credential is looked at before the body`, async (t) => {
+    if (method === 'GET') return;
+    t.equal((await client.request(method, call(path), { raw: '{"broken' })).status, 401);
+  });
+
+  if (!takesKeys) {
+    t.test(`${title} 403 bearerNotAccepted: a key, cookie or not`, async (t) => {
+      for (const cookie of ['', owner.cookie]) {
+        const answer = await client.request(method, call(path), { key: wholeKey, cookie });
+        t.match(answer, { status: 403, body: { error: { code: 'bearerNotAccepted' } } });
+      }
+    });
+    continue;
+  }
+
+  t.test(`${title} 401 invalidApiKey: an invalid key does not fall back to the cookie`, async (t) => {
+    for (const key of ['nonsense', `${wholeKey.slice(0, -1)}${wholeKey.endsWith('a') ? 'b' : 'a'}`]) {
+      const answer = await client.request(method, call(path), { key, cookie: owner.cookie });
+      t.match(answer, { status: 401, body: { error: { code: 'invalidApiKey' } } });
+      t.equal(answer.headers.get('www-authenticate'), 'Bearer error="invalid_token"');
+    }
+  });
+
+  t.test(`${title} 403 insufficientScope: every scope but ${needed}`, async (t) => {
+    const stranger = await client.signUp();
+    const { key } = await client.createKey(stranger, { scopes: scopes.filter((scope) => scope !== needed) });
+    const answer = await client.request(method, call(path), { key });
+    t.match(answer, { status: 403, body: { error: { code: 'insufficientScope' } } });
+    t.equal(answer.headers.get('www-authenticate'), `Bearer error="insufficient_scope", scope="${needed}"`);
+    const usage = await client.get('/usage', { cookie: stranger.cookie });
+    t.same(usage.body.used, { chat: 0, images: 0, search: 0, tokens: 0 }, 'no quota used');
+  });
+}
+
+t.test('405 methodNotAllowed with Allow on every path, for every other method', async (t) => {
+  for (const [url, methods] of app.methodsOf) {
+    if (!url.startsWith(API)) continue;
+    const known = [...methods].filter((method) =>
+      ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'].includes(method),
+    );
+    const wrong = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].filter((method) => !known.includes(method));
+    for (const method of wrong) {
+      const response = await fetch(client.origin + API + call(url.slice(API.length)), { method });
+      const { error } = (await response.json()) as { error: { code: string } };
+      const title = `${method} ${url}`;
+      t.equal(response.status, 405, title);
+      t.equal(error.code, 'methodNotAllowed', title);
+      t.ok(
+        documentedMethods(url).every((one) => response.headers.get('allow')?.includes(one)),
+        title,
+      );
+    }
+  }
+});
+
+const documentedMethods = (url: string) =>
+  Object.keys(document.paths[url.replace(/:(\w+)/g, '{$1}')] ?? {}).map((method) => method.toUpperCase());
+
+t.test('404 notFound in the same envelope, and every answer of the API is no-store', async (t) => {
+  const missing = await client.get('/nothing-here');
+  t.match(missing, { status: 404, body: { error: { code: 'notFound', param: null } } });
+  for (const answer of [missing, await client.get('/plans'), await client.get('/usage')]) {
+    t.equal(answer.headers.get('cache-control'), 'no-store');
+  }
+});
+
+t.test('every operation has its id, summary, tag, security and errors, and no id occurs twice', async (t) => {
+  const operations = Object.values(document.paths).flatMap((item) =>
+    Object.values(item),
+  ) as unknown as (Operation & {
+    summary: string;
+    tags: string[];
+    responses: Record<string, unknown>;
+  })[];
+  for (const operation of operations) {
+    t.ok(
+      operation.operationId && operation.summary && operation.tags.length === 1 && operation.security,
+      operation.operationId,
+    );
+    t.ok(operation.responses['400'] && operation.responses['500'], operation.operationId);
+  }
+  t.equal(new Set(operations.map(({ operationId }) => operationId)).size, operations.length);
+});

@@ -1,0 +1,86 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+import t, { type Test } from 'tap';
+import { buildApp } from '../../src/app.ts';
+import { loadConfig } from '../../src/config.ts';
+import { type Database, openDatabase } from '../../src/store/client.ts';
+import { Client, type OpenApi } from '../support/http.ts';
+import { startTestService } from '../support/service.ts';
+
+async function start(t: Test, database: Database): Promise<{ app: FastifyInstance; client: Client }> {
+  const app = await buildApp({
+    config: loadConfig({ LOG_LEVEL: 'silent' }),
+    database,
+    sessionSecret: 'x'.repeat(32),
+  });
+  t.teardown(() => app.close());
+  return {
+    app,
+    client: new Client(await app.listen({ host: '127.0.0.1', port: 0 }), app.swagger() as unknown as OpenApi),
+  };
+}
+
+/** A server that takes connections and never says a word. */
+async function silentServer(t: Test): Promise<string> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => sockets.add(socket.on('error', () => {}))).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return `postgres://parley@127.0.0.1:${(server.address() as AddressInfo).port}/parley`;
+}
+
+const ok = { status: 200, body: { status: 'ok' } };
+const unavailable = { status: 503, body: { error: { code: 'serviceUnavailable', type: 'server_error' } } };
+
+t.test('health over a database that answers', async (t) => {
+  const { app, client } = await startTestService(t, 'embedded');
+
+  await t.test('GET /healthz and /readyz 200', async (t) => {
+    t.match(await client.get('//healthz'), ok);
+    t.match(await client.get('//readyz'), ok);
+  });
+
+  await t.test('GET /readyz 503 serviceUnavailable: draining; /healthz stays 200', async (t) => {
+    app.draining = true;
+    const answer = await client.get('//readyz');
+    t.match(answer, unavailable);
+    t.equal(answer.headers.get('retry-after'), '1');
+    t.match(await client.get('//healthz'), ok);
+    app.draining = false;
+    t.match(await client.get('//readyz'), ok);
+  });
+
+  await t.test('openapi.json documents both under Service', async (t) => {
+    const { paths } = app.swagger() as unknown as OpenApi;
+    t.match(paths['/healthz'], { get: { operationId: 'getHealth', tags: ['Service'], security: [] } });
+    t.match(paths['/readyz'], {
+      get: { operationId: 'getReadiness', tags: ['Service'], responses: { 503: {} } },
+    });
+  });
+});
+
+t.test(
+  'GET /readyz 503 serviceUnavailable: a database that does not answer, within 1.5 s and however many ask',
+  async (t) => {
+    const database = await openDatabase({ url: await silentServer(t), connections: 2 });
+    const { client } = await start(t, database);
+    const startedAt = performance.now();
+    const answers = await Promise.all(Array.from({ length: 50 }, () => client.get('//readyz')));
+    const took = performance.now() - startedAt;
+    for (const answer of answers) t.match(answer, unavailable);
+    t.ok(took > 900 && took < 1500, `${Math.round(took)} ms`);
+    t.match(await client.get('//healthz'), ok, 'the process is up all the same');
+    t.notMatch(answers[0]?.text, /postgres|connect|ms/i, 'nothing of the inside');
+  },
+);
+
+t.test('GET /readyz 503 serviceUnavailable: a database that is not there, at once', async (t) => {
+  const database = await openDatabase({ url: 'postgres://parley@127.0.0.1:1/parley' });
+  t.teardown(() => database.close());
+  const { client } = await start(t, database);
+  t.match(await client.get('//readyz'), unavailable);
+});

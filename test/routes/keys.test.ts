@@ -1,0 +1,152 @@
+import t from 'tap';
+import { onEachDatabase } from '../support/service.ts';
+
+onEachDatabase(t, {}, async (t, { client }) => {
+  const owner = await client.signUp();
+  const { cookie } = owner;
+  const valid = { name: 'Website', scopes: ['chat'] };
+  const revokeAll = async () => {
+    const { body } = await client.get('/keys', { cookie });
+    for (const { id } of body.data) await client.delete(`/keys/${id}`, { cookie });
+  };
+
+  await t.test('POST /keys 201: the raw key, only here', async (t) => {
+    const created = await client.post('/keys', { ...valid, name: '  Website  ' }, { cookie });
+    t.equal(created.status, 201);
+    t.match(created.body, {
+      name: 'Website',
+      scopes: ['chat'],
+      allowed_origins: [],
+      last_used_at: null,
+      expires_at: null,
+    });
+    t.ok(created.body.key.startsWith(`${created.body.key_prefix}_`));
+    const listed = await client.get('/keys', { cookie });
+    t.equal(listed.status, 200);
+    t.match(listed.body.data, [{ id: created.body.id, key_prefix: created.body.key_prefix }]);
+    t.notOk(listed.text.includes(created.body.key.slice(16)), 'the list holds nothing of the secret');
+    await revokeAll();
+  });
+
+  await t.test('POST /keys 400 invalidRequest: what is wrong is named, and nothing is stored', async (t) => {
+    const wrong: [string, unknown][] = [
+      ['name', { scopes: ['chat'] }],
+      ['name', { name: '   ', scopes: ['chat'] }],
+      ['name', { name: 'x'.repeat(101), scopes: ['chat'] }],
+      ['name', { name: 1, scopes: ['chat'] }],
+      ['scopes', { name: 'x' }],
+      ['scopes', { name: 'x', scopes: [] }],
+      ['scopes', { name: 'x', scopes: ['chat', 'chat'] }],
+      ['scopes.0', { name: 'x', scopes: ['admin'] }],
+      ['scopes', { name: 'x', scopes: 'chat' }],
+      ['account_id', { ...valid, account_id: owner.accountId }],
+      ['quota', { ...valid, quota: 1_000_000 }],
+      ['expires_at', { ...valid, expires_at: '2020-01-01T00:00:00Z' }],
+      ['expires_at', { ...valid, expires_at: 'tomorrow' }],
+      ['expires_at', { ...valid, expires_at: 1_900_000_000 }],
+      ['allowed_origins', { ...valid, allowed_origins: ['http://app.example.com'] }],
+      ['allowed_origins', { ...valid, allowed_origins: 'https://app.example.com' }],
+      [
+        'allowed_origins',
+        { ...valid, allowed_origins: Array.from({ length: 11 }, (_, n) => `https://a${n}.example`) },
+      ],
+    ];
+    for (const [param, body] of wrong) {
+      const answer = await client.post('/keys', body, { cookie });
+      t.match(
+        answer,
+        { status: 400, body: { error: { code: 'invalidRequest', param } } },
+        JSON.stringify(body).slice(0, 80),
+      );
+    }
+    t.same((await client.get('/keys', { cookie })).body.data, []);
+  });
+
+  await t.test('POST /keys 400: an 11th origin counts as sent, also when it is a duplicate', async (t) => {
+    const body = { ...valid, allowed_origins: Array(11).fill('https://app.example.com') };
+    t.match(await client.post('/keys', body, { cookie }), {
+      status: 400,
+      body: { error: { param: 'allowed_origins' } },
+    });
+  });
+
+  await t.test('POST /keys 429 apiKeyLimitReached: 30 at once make exactly five', async (t) => {
+    const answers = await Promise.all(
+      Array.from({ length: 30 }, () => client.post('/keys', valid, { cookie })),
+    );
+    t.equal(answers.filter(({ status }) => status === 201).length, 5);
+    const refused = answers.filter(({ status }) => status !== 201);
+    t.ok(refused.every(({ body, status }) => status === 429 && body.error.code === 'apiKeyLimitReached'));
+    t.ok(
+      refused.every(({ headers }) => headers.get('retry-after') === null),
+      'waiting does not help',
+    );
+    t.equal((await client.get('/keys', { cookie })).body.data.length, 5);
+    await revokeAll();
+  });
+
+  await t.test('POST /keys: expired and revoked keys neither count nor show', async (t) => {
+    const soon = new Date(Date.now() + 700).toISOString();
+    const expiring = await client.createKey(owner, { expires_at: soon });
+    for (let n = 0; n < 4; n++) await client.createKey(owner);
+    t.equal((await client.post('/keys', valid, { cookie })).status, 429);
+    await new Promise((resolve) => setTimeout(resolve, 800));
+    const late = await client.get('/usage', { key: expiring.key });
+    t.match(late, { status: 401, body: { error: { code: 'apiKeyExpired' } } });
+    t.equal(late.headers.get('www-authenticate'), 'Bearer error="invalid_token"');
+    t.equal((await client.post('/keys', valid, { cookie })).status, 201);
+    t.equal((await client.get('/keys', { cookie })).body.data.length, 5);
+    t.equal((await client.patch(`/keys/${expiring.id}`, { allowed_origins: [] }, { cookie })).status, 404);
+    await revokeAll();
+  });
+
+  await t.test('PATCH /keys/:id 200: origins are normalised, duplicates collapse', async (t) => {
+    const { id } = await client.createKey(owner);
+    const origins = ['https://App.Example.com:443', 'https://app.example.com', 'https://bücher.example'];
+    const answer = await client.patch(`/keys/${id}`, { allowed_origins: origins }, { cookie });
+    t.match(answer, {
+      status: 200,
+      body: { id, allowed_origins: ['https://app.example.com', 'https://xn--bcher-kva.example'] },
+    });
+    t.same((await client.patch(`/keys/${id}`, { allowed_origins: [] }, { cookie })).body.allowed_origins, []);
+    await revokeAll();
+  });
+
+  await t.test('PATCH /keys/:id 400: only origins can be changed', async (t) => {
+    const { id } = await client.createKey(owner);
+    for (const body of [
+      {},
+      { name: 'x' },
+      { allowed_origins: [], scopes: ['images'] },
+      { allowed_origins: [], account_id: id },
+    ]) {
+      t.equal((await client.patch(`/keys/${id}`, body, { cookie })).status, 400, JSON.stringify(body));
+    }
+    t.match((await client.get('/keys', { cookie })).body.data, [{ name: 'Test key' }]);
+    await revokeAll();
+  });
+
+  await t.test('DELETE /keys/:id 204: the key ends at once, and for good', async (t) => {
+    const { id, key } = await client.createKey(owner);
+    t.equal((await client.get('/usage', { key })).status, 200);
+    t.match((await client.get('/keys', { cookie })).body.data, [{ last_used_at: /T/ }]);
+    t.match(await client.delete(`/keys/${id}`, { cookie }), { status: 204, text: '' });
+    t.match(await client.get('/usage', { key }), { status: 401, body: { error: { code: 'apiKeyRevoked' } } });
+    t.equal((await client.delete(`/keys/${id}`, { cookie })).status, 404);
+  });
+
+  await t.test("404 notFound: another account's key is not there", async (t) => {
+    const { id } = await client.createKey(owner);
+    const other = await client.signUp();
+    for (const [method, body] of [
+      ['PATCH', { allowed_origins: [] }],
+      ['DELETE', undefined],
+    ] as const) {
+      const answer = await client.request(method, `/keys/${id}`, { body, cookie: other.cookie });
+      t.match(answer, { status: 404, body: { error: { code: 'notFound' } } }, method);
+    }
+    t.equal((await client.get('/keys', { cookie })).body.data.length, 1);
+    t.equal((await client.delete('/keys/nonsense', { cookie })).status, 400);
+    await revokeAll();
+  });
+});

@@ -1,0 +1,106 @@
+/** What two transactions at once can do to an account: on a real Postgres, since the embedded one runs them in turn. */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sql } from 'drizzle-orm';
+import t from 'tap';
+import { createAccount, deleteAccount, findAccount, updatePassword } from '../../src/store/accounts.ts';
+import { openDatabase, rowsOf } from '../../src/store/client.ts';
+import { createKey } from '../../src/store/keys.ts';
+import { createSession, listSessions } from '../../src/store/sessions.ts';
+import { freshDatabase } from '../support/service.ts';
+
+const { drop, env } = await freshDatabase('postgres');
+const { close, db } = await openDatabase({ url: env.DATABASE_URL ?? '' });
+t.teardown(async () => {
+  await close();
+  await drop();
+});
+const from = { address: '192.0.2.1', userAgent: 'curl/8' };
+
+let count = 0;
+const newAccount = () =>
+  createAccount(db, { email: `user-${++count}@example.com`, passwordHash: 'old', plan: 'free' });
+
+/** Whether a promise is still open after a while. */
+const waits = (promise: Promise<unknown>) =>
+  Promise.race([
+    promise.then(
+      () => false,
+      () => false,
+    ),
+    sleep(200, true),
+  ]);
+
+t.test(
+  'a sign-in during a change of the password waits for it, and begins no session by the old one',
+  async (t) => {
+    const account = await newAccount();
+    let signIn: Promise<boolean> | undefined;
+    await db.transaction(async (tx) => {
+      await updatePassword(tx, account, 'new');
+      signIn = createSession(db, account, 'secret', from);
+      t.equal(await waits(signIn), true);
+    });
+    t.equal(await signIn, false);
+    t.strictSame(await listSessions(db, account.id), []);
+  },
+);
+
+t.test('a change of the password during a sign-in waits for it, and ends its session', async (t) => {
+  const account = await newAccount();
+  let change: Promise<unknown> | undefined;
+  await db.transaction(async (tx) => {
+    t.equal(await createSession(tx, account, `secret ${account.id}`, from), true);
+    change = updatePassword(db, account, 'new');
+    t.equal(await waits(change), true);
+  });
+  t.match(await change, { passwordHash: 'new' });
+  t.strictSame(await listSessions(db, account.id), []);
+});
+
+t.test('a key that is made while its account is deleted is revoked with it', async (t) => {
+  const account = await newAccount();
+  const key = {
+    accountId: account.id,
+    id: randomUUID(),
+    name: 'Late',
+    scopes: [],
+    allowedOrigins: [],
+    expiresAt: null,
+  };
+  let deletion: Promise<boolean> | undefined;
+  await db.transaction(async (tx) => {
+    await createKey(tx, { ...key, publicId: 'late0001', digest: Buffer.alloc(32) });
+    deletion = deleteAccount(db, account);
+    t.equal(await waits(deletion), true);
+  });
+  t.equal(await deletion, true);
+  const left = sql`select 1 from api_keys where account_id = ${account.id} and revoked_at is null`;
+  t.equal((await rowsOf(db, left)).length, 0);
+  await t.rejects(createKey(db, { ...key, publicId: 'late0002', digest: Buffer.alloc(32) }), {
+    code: 'sessionRequired',
+  });
+});
+
+t.test('of many changes of the password at once from the same one, one is made', async (t) => {
+  const account = await newAccount();
+  const changes = await Promise.all(
+    Array.from({ length: 20 }, (_, index) => updatePassword(db, account, `new ${index}`)),
+  );
+  const [made, ...more] = changes.filter((updated) => updated !== undefined);
+  t.strictSame(more, []);
+  t.equal((await findAccount(db, account.id))?.passwordHash, made?.passwordHash);
+});
+
+t.test('of many sign-ups with one e-mail address at once, one is made', async (t) => {
+  const signUps = Array.from({ length: 20 }, (_, index) =>
+    createAccount(db, {
+      email: index % 2 === 0 ? 'ada@example.com' : 'Ada@Example.com',
+      passwordHash: 'hash',
+      plan: 'free',
+    }),
+  );
+  const outcomes = await Promise.allSettled(signUps);
+  t.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1);
+  t.ok(outcomes.every((outcome) => outcome.status === 'fulfilled' || outcome.reason.code === 'emailTaken'));
+});

@@ -1,0 +1,172 @@
+import { sql } from 'drizzle-orm';
+import t, { type Test } from 'tap';
+import {
+  createAccount,
+  deleteAccount,
+  setPlan,
+  updateEmail,
+  updatePassword,
+} from '../../src/store/accounts.ts';
+import { openDatabase, rowsOf } from '../../src/store/client.ts';
+import {
+  createSession,
+  endListedSession,
+  endSession,
+  findSession,
+  listSessions,
+} from '../../src/store/sessions.ts';
+import { type DatabaseKind, databaseKinds, freshDatabase } from '../support/service.ts';
+
+const from = { address: '192.0.2.1', userAgent: 'curl/8' };
+
+async function openFresh(t: Test, kind: DatabaseKind) {
+  const { drop, env } = await freshDatabase(kind);
+  const database = await openDatabase(
+    env.DATABASE_URL === undefined ? { dataDir: env.DATA_DIR ?? '' } : { url: env.DATABASE_URL },
+  );
+  t.teardown(async () => {
+    await database.close();
+    await drop();
+  });
+  return database.db;
+}
+
+const testSessions = (kind: DatabaseKind) => async (t: Test) => {
+  const db = await openFresh(t, kind);
+
+  let count = 0;
+  async function newAccount() {
+    return createAccount(db, {
+      email: `user-${++count}@example.com`,
+      passwordHash: `hash ${count}`,
+      plan: 'free',
+    });
+  }
+
+  async function newSession() {
+    const account = await newAccount();
+    const secretId = `secret ${count}`;
+    await createSession(db, account, secretId, from);
+    return { account, secretId };
+  }
+
+  /** Moves a session into the past. */
+  const age = (accountId: string, created: string, seen: string) =>
+    db.execute(
+      sql`update sessions set created_at = now() - ${created}::interval, last_seen_at = now() - ${seen}::interval where account_id = ${accountId}`,
+    );
+
+  /** How long ago a session was seen, in seconds. */
+  async function seenSecondsAgo(t: Test, accountId: string): Promise<number> {
+    const rows = await rowsOf<{ seconds: number }>(
+      db,
+      sql`select extract(epoch from now() - last_seen_at)::int as seconds from sessions where account_id = ${accountId}`,
+    );
+    t.equal(rows.length, 1);
+    return rows[0]?.seconds ?? Number.NaN;
+  }
+
+  t.test('a session is found by its secret id only', async (t) => {
+    const { account, secretId } = await newSession();
+    t.match(await findSession(db, secretId), { accountId: account.id });
+    t.equal(await findSession(db, `${secretId}x`), undefined);
+    await endSession(db, secretId);
+    t.equal(await findSession(db, secretId), undefined);
+  });
+
+  t.test('a session ends 7 days after its last use', async (t) => {
+    const { account, secretId } = await newSession();
+    await age(account.id, '8 days', '6 days 23 hours 59 minutes');
+    t.ok(await findSession(db, secretId));
+    await age(account.id, '8 days', '7 days 1 second');
+    t.equal(await findSession(db, secretId), undefined);
+    t.strictSame(await listSessions(db, account.id), []);
+  });
+
+  t.test('a session ends 30 days after it began, however much it is used', async (t) => {
+    const { account, secretId } = await newSession();
+    await age(account.id, '29 days 23 hours 59 minutes', '1 minute');
+    t.ok(await findSession(db, secretId));
+    await age(account.id, '30 days 1 second', '1 minute');
+    t.equal(await findSession(db, secretId), undefined);
+  });
+
+  t.test('use is recorded once an hour, and keeps a session from going idle', async (t) => {
+    const { account, secretId } = await newSession();
+    await age(account.id, '1 day', '59 minutes');
+    await findSession(db, secretId);
+    t.ok((await seenSecondsAgo(t, account.id)) >= 59 * 60, 'not within the hour');
+    await age(account.id, '20 days', '6 days');
+    await findSession(db, secretId);
+    t.ok((await seenSecondsAgo(t, account.id)) < 60, 'after it');
+  });
+
+  t.test('signing in forgets sessions of the account that have ended, and no others', async (t) => {
+    const { account } = await newSession();
+    await age(account.id, '31 days', '1 day');
+    await createSession(db, account, 'a second one', from);
+    await createSession(db, account, 'a third one', from);
+    const rows = await rowsOf(db, sql`select 1 from sessions where account_id = ${account.id}`);
+    t.equal(rows.length, 2);
+  });
+
+  t.test(
+    'a sign-in that proved the old password begins no session once the password is changed',
+    async (t) => {
+      const { account, secretId } = await newSession();
+      t.ok(await updatePassword(db, account, 'new hash'));
+      t.equal(await findSession(db, secretId), undefined, 'the change ends sessions');
+      t.equal(await createSession(db, account, 'too late', from), false);
+      t.equal(await findSession(db, 'too late'), undefined);
+    },
+  );
+
+  t.test('nothing proved with an old password is done: e-mail, password, deletion', async (t) => {
+    const account = await newAccount();
+    t.ok(await updatePassword(db, account, 'new hash'));
+    t.equal(await updateEmail(db, account, 'elsewhere@example.com'), undefined);
+    t.equal(await updatePassword(db, account, 'newer hash'), undefined);
+    t.equal(await deleteAccount(db, account), false);
+  });
+
+  t.test('a deleted account has no session, begins none and changes no plan', async (t) => {
+    const { account } = await newSession();
+    t.equal(await deleteAccount(db, account), true);
+    t.equal((await rowsOf(db, sql`select 1 from sessions where account_id = ${account.id}`)).length, 0);
+    t.equal(await deleteAccount(db, account), false);
+    t.equal(await createSession(db, account, 'of nobody', from), false);
+    t.equal(await setPlan(db, account.id, 'plus', 'yearly'), undefined);
+  });
+
+  t.test(
+    'the owner sees where the account is signed in, newest first, and ends what is not theirs',
+    async (t) => {
+      const { account, secretId } = await newSession();
+      await age(account.id, '1 day', '2 hours');
+      await createSession(db, account, 'elsewhere', { address: '2001:db8::1', userAgent: 'Firefox' });
+      const [newest, oldest, ...more] = await listSessions(db, account.id);
+      t.match(newest, { address: '2001:db8::1', userAgent: 'Firefox' });
+      t.match(oldest, { address: '192.0.2.1', userAgent: 'curl/8' });
+      t.strictSame(more, []);
+
+      const stranger = await newAccount();
+      const id = oldest?.id ?? '';
+      t.equal(await endListedSession(db, { accountId: stranger.id, id }), false);
+      t.ok(await findSession(db, secretId));
+      t.equal(await endListedSession(db, { accountId: account.id, id }), true);
+      t.equal(await endListedSession(db, { accountId: account.id, id }), false);
+      t.equal(await findSession(db, secretId), undefined);
+    },
+  );
+
+  t.test('the time of a plan change moves with a change only', async (t) => {
+    const account = await newAccount();
+    await db.execute(sql`update accounts set plan_changed_at = '2026-01-01' where id = ${account.id}`);
+    const same = await setPlan(db, account.id, 'free', 'monthly');
+    t.equal(same?.planChangedAt.toISOString(), '2026-01-01T00:00:00.000Z');
+    const changed = await setPlan(db, account.id, 'free', 'yearly');
+    t.ok(Date.now() - (changed?.planChangedAt.getTime() ?? 0) < 60_000);
+  });
+};
+
+for (const kind of databaseKinds) t.test(kind, testSessions(kind));

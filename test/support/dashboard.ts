@@ -1,0 +1,31 @@
+/** What tests of sessions need beside a service. */
+import type { Test } from 'tap';
+import { loadConfig } from '../../src/config.ts';
+import { type Service, startService } from '../../src/service.ts';
+import { Client, type OpenApi } from './http.ts';
+import type { TestService } from './service.ts';
+
+/** High enough for tests that sign in all the time. */
+export const manyAttempts = { AUTH_ATTEMPTS_PER_MINUTE: '10000' };
+
+/** Another process's service over the same Postgres, as far as it matters: nothing is shared but the database. */
+export async function startReplica(
+  t: Test,
+  first: TestService,
+  env: Record<string, string> = {},
+): Promise<Service & { client: Client }> {
+  const service = await startService(loadConfig({ ...first.env, ...env }));
+  t.teardown(() => service.stop());
+  return {
+    ...service,
+    client: new Client(`http://127.0.0.1:${service.port}`, service.app.swagger() as unknown as OpenApi),
+  };
+}
+
+/** The `name=value` of the one cookie that an answer sets. */
+export function cookieOf(answer: { headers: Headers }): string {
+  const [cookie, ...more] = answer.headers.getSetCookie();
+  if (cookie === undefined || more.length > 0)
+    throw new Error(`Expected one Set-Cookie, got ${more.length === 0 ? 0 : more.length + 1}.`);
+  return cookie.split(';')[0] ?? '';
+}

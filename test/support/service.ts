@@ -1,0 +1,81 @@
+/** The very service that production runs, on either database, each test file with a database of its own. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Test } from 'tap';
+import { loadConfig } from '../../src/config.ts';
+import { type Service, startService } from '../../src/service.ts';
+import { openDatabase } from '../../src/store/client.ts';
+import { migrate } from '../../src/store/migrate.ts';
+import { freshPglite, freshPostgresDatabase, templatePostgres } from './databases.ts';
+import { Client, type OpenApi } from './http.ts';
+
+export const databaseKinds = ['embedded', 'postgres'] as const;
+export type DatabaseKind = (typeof databaseKinds)[number];
+
+type Env = Record<string, string>;
+export type TestDatabase = { kind: DatabaseKind; env: Env; drop(): Promise<void> };
+
+async function migrateOnce(location: { url: string } | { dataDir: string }): Promise<void> {
+  const database = await openDatabase(location);
+  await migrate(database, 'url' in location ? location.url : undefined);
+  await database.close();
+}
+
+/** A migrated database for one test; `env` leads a service to it. */
+export async function freshDatabase(kind: DatabaseKind): Promise<TestDatabase> {
+  if (kind === 'embedded') {
+    const { dataDir, drop } = await freshPglite((folder) => migrateOnce({ dataDir: folder }));
+    return { kind, env: { DATA_DIR: dataDir }, drop: async () => drop() };
+  }
+  const template = await templatePostgres((url) => migrateOnce({ url }));
+  const { drop, url } = await freshPostgresDatabase(template);
+  return { kind, env: { DATABASE_URL: url }, drop };
+}
+
+export type TestService = Service & { kind: DatabaseKind; client: Client; env: Env };
+
+/** Starts the service in this process. It is stopped, and its database dropped, when the test ends. */
+export async function startTestService(t: Test, kind: DatabaseKind, env: Env = {}): Promise<TestService> {
+  const database = await freshDatabase(kind);
+  const settings = { PORT: '0', LOG_LEVEL: 'silent', ...database.env, ...env };
+  const service = await startService(loadConfig(settings));
+  t.teardown(async () => {
+    await service.stop();
+    await database.drop();
+  });
+  const document = service.app.swagger() as unknown as OpenApi;
+  return {
+    ...service,
+    kind,
+    env: settings,
+    client: new Client(`http://127.0.0.1:${service.port}`, document),
+  };
+}
+
+/** Runs a test on each database, with a service and a database of its own. */
+export function onEachDatabase(
+  t: Test,
+  env: Env,
+  run: (t: Test, service: TestService) => Promise<void>,
+): void {
+  for (const kind of databaseKinds) {
+    t.test(kind, async (t) => run(t, await startTestService(t, kind, env)));
+  }
+}
+
+export type Ceilings = { chat?: number | null; images?: number | null; search?: number | null };
+
+/** Environment for plans with the given ceilings: `small`, where accounts begin, and `large`, without ceilings. */
+export function plansFile(t: Test, ceilings: Ceilings = {}): Env {
+  const plan = (id: string, limits: Ceilings) => ({
+    id,
+    name: id,
+    currency: 'USD',
+    monthly_price_cents: 100,
+    limits: { chat: null, images: null, search: null, ...limits },
+    requests_per_minute: 1_000_000,
+  });
+  const file = join(t.testdir(), 'plans.json');
+  writeFileSync(file, JSON.stringify({ data: [plan('small', ceilings), plan('large', {})] }));
+  return { PLANS_FILE: file };
+}

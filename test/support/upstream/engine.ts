@@ -1,0 +1,88 @@
+/** What tests of the upstream engines share: engines with short timeouts, and what must hold of every error and answer. */
+import assert from 'node:assert/strict';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import * as chunks from '../../../schemas/completion-chunks.ts';
+import { components } from '../../../schemas/index.ts';
+import type { CompletionChunk, CompletionInput } from '../../../src/engines/types.ts';
+import { createUpstreamChat, type UpstreamChatOptions } from '../../../src/engines/upstream/chat.ts';
+import { ApiError, errorEnvelope } from '../../../src/errors.ts';
+import { serialiseError } from '../../../src/logging.ts';
+import { CANARY, MODEL } from './settings.ts';
+
+/** The upstream's key; it must be nowhere but in requests to the upstream. */
+export const KEY = 'upstream-key-0123456789';
+
+/** An engine with timeouts that suit tests. */
+export const chatEngine = (url: string, options: Partial<UpstreamChatOptions> = {}) =>
+  createUpstreamChat({
+    url,
+    apiKey: KEY,
+    models: { kind: 'listed' },
+    connectTimeoutMs: 1000,
+    firstByteTimeoutMs: 2000,
+    idleTimeoutMs: 2000,
+    ...options,
+  });
+
+export const asking = (content: string, fields: Record<string, unknown> = {}): CompletionInput => ({
+  model: MODEL,
+  messages: [{ role: 'user', content }],
+  ...fields,
+});
+
+/** A signal that is never aborted. */
+export const never = () => new AbortController().signal;
+
+/**
+ * Expects an ApiError, and that neither it nor the log gives anything of the upstream away: to the client no word of
+ * it, to the log no key.
+ */
+export async function failure(promise: Promise<unknown>): Promise<ApiError> {
+  const error = await promise.then(
+    () => assert.fail('It did not fail.'),
+    (reason: unknown) => reason,
+  );
+  assert.ok(error instanceof ApiError, `Not an ApiError: ${error instanceof Error ? error.stack : error}`);
+  const told = JSON.stringify([errorEnvelope(error, 'id', 'http://parley'), error.options.headers]);
+  assert.ok(
+    !told.includes(CANARY) && !told.includes(KEY) && !told.includes('127.0.0.1'),
+    `It tells the client too much: ${told}`,
+  );
+  assert.ok(error.options.cause instanceof Error, 'It has no cause for the log.');
+  const logged = JSON.stringify(serialiseError(error));
+  assert.ok(!logged.includes(KEY) && !logged.includes('upstream-key'), `It logs the key: ${logged}`);
+  return error;
+}
+
+export async function collect(chunks: AsyncIterable<CompletionChunk>): Promise<CompletionChunk[]> {
+  const collected: CompletionChunk[] = [];
+  for await (const chunk of chunks) collected.push(chunk);
+  return collected;
+}
+
+/** The text of one choice of a stream. */
+export const textOf = (chunks: readonly CompletionChunk[], index = 0): string =>
+  chunks
+    .flatMap(({ choices }) => choices)
+    .filter((choice) => choice.index === index)
+    .map(({ delta }) => delta.content ?? '')
+    .join('');
+
+const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false });
+for (const component of new Set([...components, ...Object.values(chunks)])) ajv.addSchema(component);
+
+/** Expects that a value fits a named component of the contract. */
+export function fits(name: string, value: unknown): void {
+  const validate = ajv.getSchema(`${name}#`) ?? ajv.getSchema(name);
+  assert.ok(validate, `There is no ${name}.`);
+  assert.ok(validate(value), `${name}: ${ajv.errorsText(validate.errors)}\n${JSON.stringify(value)}`);
+}
+
+/** Waits until something holds; fails after two seconds. */
+export async function eventually(what: string, holds: () => Promise<boolean>, ms = 2000): Promise<void> {
+  for (const end = performance.now() + ms; performance.now() < end; ) {
+    if (await holds()) return;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  assert.fail(`Not within ${ms} ms: ${what}`);
+}

@@ -1,0 +1,131 @@
+/** What the test upstream answers to a chat, as a small model would: honest about tools, formats, `n` and usage. */
+import { MODEL, type Settings } from './settings.ts';
+
+type Json = Record<string, unknown>;
+export type ChatBody = Json & {
+  messages?: Json[];
+  model?: string;
+  n?: number;
+  stream?: boolean;
+  tools?: Json[];
+};
+
+/** The pieces are the tokens of this model: each counts as one. A stream can have millions, so they are made as needed. */
+export type Reply = {
+  pieces: Iterable<string>;
+  toolCalls: Json[] | undefined;
+  finishReason: string;
+  usage: Json;
+};
+
+const textOf = (content: unknown): string => {
+  if (typeof content === 'string') return content;
+  if (!Array.isArray(content)) return '';
+  return (content as Json[]).map((part) => part.text ?? '').join('');
+};
+
+/** Arguments that fit a tool's schema: each required property with a value of its type. */
+function argumentsFor(parameters: Json | undefined): Json {
+  const properties = (parameters?.properties ?? {}) as Record<string, Json>;
+  const required = (parameters?.required ?? Object.keys(properties)) as string[];
+  const values: Record<string, unknown> = {
+    string: 'Paris',
+    number: 1,
+    integer: 1,
+    boolean: true,
+    array: [],
+    object: {},
+  };
+  return Object.fromEntries(required.map((name) => [name, values[String(properties[name]?.type)] ?? null]));
+}
+
+function callTool(tool: Json): Json {
+  const { name, parameters } = tool.function as { name: string; parameters?: Json };
+  return {
+    id: 'call_1',
+    type: 'function',
+    function: { name, arguments: JSON.stringify(argumentsFor(parameters)) },
+  };
+}
+
+function honestText(body: ChatBody): string {
+  const last = body.messages?.at(-1);
+  const said = textOf(last?.content);
+  const text = last?.role === 'tool' ? `The tool says: ${said}` : `You said: ${said}`;
+  return (body.response_format as Json | undefined)?.type?.toString().startsWith('json')
+    ? JSON.stringify({ answer: text })
+    : text;
+}
+
+/** ` 0xx`, ` 1xx`, … */
+function* filler(count: number, size: number): Generator<string> {
+  for (let number = 0; number < count; number += 1) yield ` ${number}`.padEnd(size, 'x').slice(0, size);
+}
+
+export function replyTo(body: ChatBody, settings: Settings): Reply {
+  const last = body.messages?.at(-1);
+  const tool = last?.role === 'user' ? body.tools?.[0] : undefined;
+  const limit = Number(body.max_completion_tokens ?? body.max_tokens ?? Number.POSITIVE_INFINITY);
+  const words = honestText(body).match(/\s*\S+/g) ?? [];
+  const wanted = tool ? 0 : settings.chunks || words.length;
+  const count = Math.min(wanted, limit);
+
+  const prompt = (body.messages ?? []).reduce(
+    (sum, { content }) => sum + (textOf(content).match(/\S+/g)?.length ?? 0),
+    0,
+  );
+  const completion = (tool ? 5 : count) * (body.n ?? 1);
+  const counted = settings.usage === 'zero' ? [0, 0] : [prompt, completion];
+  const [promptTokens = 0, completionTokens = 0] = counted;
+  return {
+    pieces: settings.chunks > 0 ? filler(count, settings.chunkSize) : words.slice(0, count),
+    toolCalls: tool && [callTool(tool)],
+    finishReason: tool ? 'tool_calls' : count < wanted ? 'length' : 'stop',
+    usage: {
+      prompt_tokens: promptTokens,
+      completion_tokens: completionTokens,
+      total_tokens: promptTokens + completionTokens,
+      completion_tokens_details: { reasoning_tokens: 0 },
+    },
+  };
+}
+
+/** What chunks and whole answers begin with. */
+export const headOf = (body: ChatBody, settings: Settings, object: string): Json =>
+  settings.bare
+    ? { object, model: body.model ?? MODEL }
+    : {
+        id: 'chatcmpl-test',
+        object,
+        created: 1_763_596_800,
+        model: `${body.model ?? MODEL}-2026-01-01`,
+        system_fingerprint: 'fp_test',
+        service_tier: 'test',
+      };
+
+export const logprobsOf = (pieces: readonly string[]): Json => ({
+  content: pieces.map((token) => ({ token, logprob: -0.5, bytes: null, top_logprobs: [] })),
+  refusal: null,
+});
+
+/** The whole answer. */
+export function completionOf(body: ChatBody, settings: Settings): Json {
+  const { finishReason, pieces: made, toolCalls, usage } = replyTo(body, settings);
+  const pieces = [...made];
+  const message = {
+    role: 'assistant',
+    content: toolCalls ? null : pieces.join(''),
+    ...(toolCalls && { tool_calls: toolCalls }),
+    ...(!settings.bare && { refusal: null, annotations: [] }),
+  };
+  return {
+    ...headOf(body, settings, 'chat.completion'),
+    choices: Array.from({ length: body.n ?? 1 }, (_, index) => ({
+      index,
+      message,
+      ...(!settings.bare && { logprobs: body.logprobs ? logprobsOf(pieces) : null }),
+      finish_reason: finishReason,
+    })),
+    ...(settings.usage !== 'never' && { usage }),
+  };
+}

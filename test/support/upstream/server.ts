@@ -1,0 +1,161 @@
+/**
+ * The test upstream: a small, honest OpenAI-compatible server with a search page beside it, in a process of its own,
+ * whose delays and faults can be set. Tests and benchmarks start it through `client.ts`, or by hand:
+ *
+ *     node --import=ts-blank-space/register test/support/upstream/server.ts 9000
+ */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { answerFault, errorBody } from './faults.ts';
+import { type CallRecord, Records } from './records.ts';
+import { type ChatBody, completionOf } from './replies.ts';
+import { MODEL, type ServerSettings, type Settings, settingsOf, standard } from './settings.ts';
+import { stream } from './streams.ts';
+import { rest } from './wheel.ts';
+
+type Json = Record<string, unknown>;
+
+/** One pixel. */
+const PNG =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+
+const records = new Records();
+let server: ServerSettings = {};
+let faultsLeft = Number.POSITIVE_INFINITY;
+
+const json = (response: ServerResponse, call: CallRecord, status: number, body: unknown) => {
+  const sent = typeof body === 'string' ? body : JSON.stringify(body);
+  records.wrote(call, Buffer.byteLength(sent));
+  response.writeHead(status, { 'content-type': 'application/json' }).end(sent);
+};
+
+const modelList = () => ({
+  object: 'list',
+  data: [MODEL, `${MODEL}-small`].map((id) => ({
+    id,
+    object: 'model',
+    created: 1_763_596_800,
+    owned_by: 'test',
+    permission: [],
+  })),
+});
+
+const imageList = (body: Json) => ({
+  created: 1_763_596_800,
+  data: Array.from({ length: Number(body.n ?? 1) }, () => ({
+    b64_json: PNG,
+    revised_prompt: `A picture: ${body.prompt}`,
+  })),
+});
+
+const searchPage = (query: string) => ({
+  query,
+  results: [1, 2, 3].map((place) => ({
+    url: `https://example.com/${place}?q=${encodeURIComponent(query)}`,
+    title: `Result <b>${place}</b> for ${query}`,
+    content: `What page ${place} says of ${query} &amp; more.`,
+    engine: 'test',
+    score: 4 - place,
+  })),
+  suggestions: [],
+});
+
+const kindOf = (path: string) =>
+  path.endsWith('/chat/completions')
+    ? 'chat'
+    : path.endsWith('/images/generations')
+      ? 'images'
+      : path.endsWith('/models')
+        ? 'models'
+        : path.endsWith('/search')
+          ? 'search'
+          : 'other';
+
+/** The server's own objections to a call: the key, a field that it does not take. */
+function objection(
+  request: IncomingMessage,
+  body: Json,
+): { status: number; settings: Partial<Settings> } | undefined {
+  const { apiKey, refuses = [] } = server;
+  if (apiKey && request.headers.authorization !== `Bearer ${apiKey}`)
+    return { status: 401, settings: { code: 'invalid_api_key' } };
+  const field = [...refuses, ...(String(body.model).startsWith('gpt-image') ? ['response_format'] : [])].find(
+    (name) => name in body,
+  );
+  if (field === undefined) return undefined;
+  return {
+    status: 400,
+    settings: { code: 'unknown_parameter', param: field, message: `Unknown parameter: '${field}'.` },
+  };
+}
+
+async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const url = new URL(request.url ?? '/', 'http://upstream');
+  const raw = await text(request);
+  const body = (raw === '' ? {} : JSON.parse(raw)) as ChatBody;
+  const kind = kindOf(url.pathname);
+  const { headers, method = '' } = request;
+  const call = records.begin(kind, { method, path: request.url ?? '', headers, body }, response);
+
+  const settings = settingsOf(server, body);
+  if (settings.fault !== 'none' && faultsLeft-- <= 0) settings.fault = 'none';
+  await rest(settings.headersDelayMs);
+  const refused = objection(request, body);
+  if (refused !== undefined)
+    return json(response, call, refused.status, errorBody(request, refused.settings));
+  const isStream = kind === 'chat' && body.stream === true;
+  if (answerFault(request, response, call, records, settings, isStream)) return;
+  if (isStream) return stream(response, call, records, body, settings, server.events);
+
+  await rest(settings.firstChunkDelayMs);
+  if (kind === 'chat') json(response, call, 200, server.completion ?? completionOf(body, settings));
+  else if (kind === 'images') json(response, call, 200, server.images ?? imageList(body));
+  else if (kind === 'models') json(response, call, 200, server.models ?? modelList());
+  else if (kind === 'search' && url.searchParams.get('format') === 'json')
+    json(response, call, 200, server.search ?? searchPage(url.searchParams.get('q') ?? ''));
+  else json(response, call, 404, errorBody(request, { message: 'There is nothing here.' }));
+}
+
+const upstream = createServer((request, response) => {
+  answer(request, response).catch((error) => response.destroy(error));
+});
+upstream.keepAliveTimeout = 5000;
+upstream.on('connection', () => {
+  records.counters.connections += 1;
+});
+let port = Number(process.argv[2] ?? 0);
+
+/** Listens at the port it had before, or stops listening and drops every connection. */
+function listen(isWanted: boolean): Promise<void> {
+  if (isWanted === upstream.listening) return Promise.resolve();
+  return new Promise((resolve) => {
+    if (isWanted) return void upstream.listen(port, '127.0.0.1', 4096, resolve);
+    upstream.close(() => resolve());
+    upstream.closeAllConnections();
+  });
+}
+
+/** `GET /calls`, `POST /reset`, `POST /configure` with settings that replace those there were; all answer the calls. */
+const control = createServer(async (request, response) => {
+  const raw = await text(request);
+  if (request.url === '/reset') records.reset();
+  if (request.url === '/reset' || request.url === '/configure') {
+    server = raw === '' ? {} : (JSON.parse(raw) as ServerSettings);
+    faultsLeft = server.faultTimes || Number.POSITIVE_INFINITY;
+    await listen((server.fault ?? standard.fault) !== 'refuse');
+  }
+  response.setHeader('content-type', 'application/json');
+  response.end(JSON.stringify(records.calls()));
+});
+
+// A test that dies takes the server along.
+process.on('disconnect', () => process.exit());
+await listen(true);
+port = (upstream.address() as AddressInfo).port;
+control.listen(0, '127.0.0.1', () => {
+  const origin = `http://127.0.0.1:${port}`;
+  const controlUrl = `http://127.0.0.1:${(control.address() as AddressInfo).port}`;
+  if (process.send) process.send({ origin, controlUrl });
+  else process.stdout.write(`${JSON.stringify({ origin, controlUrl })}\n`);
+});

@@ -1,0 +1,155 @@
+/** Streams of the test upstream: paced by one timer for all, stopped by clients that do not read. */
+import type { ServerResponse } from 'node:http';
+import type { CallRecord, Records } from './records.ts';
+import { type ChatBody, headOf, logprobsOf, replyTo } from './replies.ts';
+import { CANARY, type Settings } from './settings.ts';
+import { rest, wheel } from './wheel.ts';
+
+type Json = Record<string, unknown>;
+
+/** One event; `isText` where it counts as a chunk of text, and as a beat of the pace. */
+type Event = { data: string; isText: boolean };
+
+/** The events of an honest answer, made one at a time: a stream can be endless. */
+function* honestEvents(body: ChatBody, settings: Settings): Generator<Event> {
+  const { finishReason, pieces, toolCalls, usage } = replyTo(body, settings);
+  const head = headOf(body, settings, 'chat.completion.chunk');
+  const asksUsage =
+    (body.stream_options as Json | undefined)?.include_usage === true && settings.usage !== 'never';
+  const tail = asksUsage && settings.usage !== 'with-finish' ? { usage: null } : {};
+  const indexes = Array.from({ length: body.n ?? 1 }, (_, index) => index);
+  const chunk = (index: number, delta: Json, finish: string | null, extra: Json = {}) =>
+    JSON.stringify({
+      ...head,
+      choices: [
+        { index, delta, ...(settings.bare ? {} : { logprobs: null }), finish_reason: finish, ...extra },
+      ],
+      ...tail,
+      ...(settings.stamp && { sent_at: performance.timeOrigin + performance.now() }),
+    });
+
+  if (!settings.bare) {
+    for (const index of indexes)
+      yield { data: chunk(index, { role: 'assistant', content: '', refusal: null }, null), isText: false };
+  }
+  for (const piece of pieces) {
+    const extra = body.logprobs ? { logprobs: logprobsOf([piece]) } : {};
+    for (const index of indexes) yield { data: chunk(index, { content: piece }, null, extra), isText: true };
+  }
+  for (const index of indexes) {
+    const [call] = toolCalls ?? [];
+    if (call !== undefined) {
+      const { arguments: given, name } = call.function as { arguments: string; name: string };
+      // As OpenAI does: the name first, the arguments in pieces.
+      yield {
+        data: chunk(index, { tool_calls: [{ index: 0, ...call, function: { name, arguments: '' } }] }, null),
+        isText: true,
+      };
+      for (const part of given.match(/.{1,5}/gs) ?? []) {
+        yield {
+          data: chunk(index, { tool_calls: [{ index: 0, function: { arguments: part } }] }, null),
+          isText: true,
+        };
+      }
+    }
+    if (settings.fault !== 'no-finish') yield { data: chunk(index, {}, finishReason), isText: false };
+  }
+  if (settings.usage === 'with-finish')
+    yield {
+      data: JSON.stringify({
+        ...head,
+        choices: [{ index: 0, delta: {}, finish_reason: finishReason }],
+        usage,
+      }),
+      isText: false,
+    };
+  else if (asksUsage) yield { data: JSON.stringify({ ...head, choices: [], usage }), isText: false };
+}
+
+/** What a fault puts in the place of the rest; false where the stream just goes on. */
+function breakOff(response: ServerResponse, { fault }: Settings): boolean {
+  if (fault === 'truncate') response.end();
+  else if (fault === 'cut') response.socket?.resetAndDestroy();
+  else if (fault === 'error-event')
+    response.end(`data: ${JSON.stringify({ error: { message: CANARY, code: 500 } })}\n\n`);
+  else if (fault === 'bad-event') response.write(`data: {"choices": [${CANARY}\n\n`);
+  else if (fault === 'invalid-utf8')
+    response.write(
+      Buffer.from([
+        ...Buffer.from('data: {"choices":[{"index":0,"delta":{"content":"'),
+        0xff,
+        0xc3,
+        ...Buffer.from('"}}]}\n\n'),
+      ]),
+    );
+  else return fault === 'stall';
+  return fault !== 'invalid-utf8';
+}
+
+/**
+ * Answers with a stream.
+ *
+ * @param given - the data of its events, in place of the honest ones
+ */
+export async function stream(
+  response: ServerResponse,
+  call: CallRecord,
+  records: Records,
+  body: ChatBody,
+  settings: Settings,
+  given?: string[],
+): Promise<void> {
+  response.writeHead(200, {
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-cache',
+  });
+  response.flushHeaders();
+  await rest(settings.firstChunkDelayMs);
+
+  const events =
+    given === undefined
+      ? honestEvents(body, settings)
+      : given.map((data) => ({ data, isText: true })).values();
+  const intervalMs =
+    settings.tokensPerSecond > 0 ? 1000 / settings.tokensPerSecond : settings.chunkIntervalMs;
+  let texts = 0;
+  let isBroken = false;
+  let dueAt = performance.now();
+
+  const write = (text: string, chunks: number): boolean => {
+    records.wrote(call, Buffer.byteLength(text), chunks);
+    if (settings.splitBytes === 0) return response.write(text);
+    const bytes = Buffer.from(text);
+    let isReady = true;
+    for (let from = 0; from < bytes.length; from += settings.splitBytes)
+      isReady = response.write(bytes.subarray(from, from + settings.splitBytes));
+    return isReady;
+  };
+  const end = () => {
+    if (settings.fault !== 'no-done' && given === undefined) write('data: [DONE]\n\n', 0);
+    if (settings.fault === 'late-end') wheel.after(30, () => response.end());
+    else if (settings.fault !== 'linger') response.end();
+  };
+
+  /** Writes until it has to wait: for the pace, for the client, or for the other streams. */
+  const step = () => {
+    for (let burst = 0; burst < 100; burst += 1) {
+      if (response.destroyed) return;
+      if (!isBroken && texts >= settings.faultAfter) {
+        isBroken = true;
+        if (breakOff(response, settings)) return;
+      }
+      const { done, value: event } = events.next();
+      if (done) return end();
+      if (event.isText) texts += 1;
+      const isReady = write(`data: ${event.data}\n\n`, event.isText ? 1 : 0);
+      if (!isReady) return void response.once('drain', step);
+      if (event.isText && intervalMs > 0) {
+        dueAt += intervalMs;
+        return wheel.after(Math.max(dueAt - performance.now(), 0), step);
+      }
+    }
+    setImmediate(step);
+  };
+  step();
+}
