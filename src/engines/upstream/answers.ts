@@ -1,0 +1,83 @@
+/**
+ * An upstream's completions as OpenAI's clients expect them: whatever a server leaves out or words differently is
+ * put right in place, and everything beyond is kept. Contract sections 7 and 8.
+ */
+import { v7 as uuidv7 } from 'uuid';
+import { ApiError } from '../../errors.ts';
+import type { CompletionInput, CompletionResult } from '../types.ts';
+import { isObject, type JsonObject, plainText, textWithin, wholeNumber } from './json.ts';
+import type { Broken } from './transport.ts';
+import { charactersOf, countedUsage, estimatedUsage } from './usage.ts';
+
+const MAX_ID_LENGTH = 200;
+const MAX_FINISH_LENGTH = 60;
+
+/** What identifies an answer, for upstreams that leave it out. */
+export const newHead = () => ({
+  id: `chatcmpl-${uuidv7().replaceAll('-', '')}`,
+  created: Math.floor(Date.now() / 1000),
+});
+export type AnswerHead = ReturnType<typeof newHead>;
+
+/**
+ * Puts right what a completion and its chunks have in common.
+ *
+ * @param model - the public name, which the answer bears
+ */
+export function settleHead(answer: JsonObject, object: string, model: string, head: AnswerHead): void {
+  if (textWithin(answer.id, MAX_ID_LENGTH) === undefined) answer.id = head.id;
+  if (!Number.isSafeInteger(answer.created)) answer.created = wholeNumber(answer.created) ?? head.created;
+  answer.object = object;
+  answer.model = model;
+  answer.system_fingerprint = textWithin(answer.system_fingerprint, MAX_ID_LENGTH) ?? null;
+}
+
+/** Puts right what a choice of either has besides its message. */
+export function settleChoice(choice: JsonObject, position: number): void {
+  choice.index = wholeNumber(choice.index) ?? position;
+  choice.logprobs = isObject(choice.logprobs) ? choice.logprobs : null;
+  choice.finish_reason = textWithin(choice.finish_reason, MAX_FINISH_LENGTH) ?? null;
+}
+
+function settleMessage(message: JsonObject): void {
+  message.role = 'assistant';
+  message.content = plainText(message.content);
+  message.refusal = typeof message.refusal === 'string' ? message.refusal : null;
+}
+
+/**
+ * The answer of an upstream, put right.
+ *
+ * @param answer - its JSON; changed
+ * @param broken - makes the error for an answer that is none
+ * @throws ApiError `upstreamError`; `invalidRequest` where the model gives fewer choices than were asked, and charged
+ */
+export function completionOf(answer: JsonObject, input: CompletionInput, broken: Broken): CompletionResult {
+  const { choices } = answer;
+  if (!Array.isArray(choices) || choices.length === 0) throw broken('The completion has no choices.');
+  const wanted = input.n ?? 1;
+  if (choices.length < wanted) throw tooFewChoices(choices.length, wanted);
+
+  let characters = 0;
+  for (const [position, choice] of choices.entries()) {
+    if (!isObject(choice) || !isObject(choice.message))
+      throw broken('A choice of the completion has no message.');
+    settleChoice(choice, position);
+    settleMessage(choice.message);
+    characters += charactersOf(choice.message);
+  }
+  settleHead(answer, 'chat.completion', input.model, newHead());
+  // Nothing is delivered that was not charged.
+  answer.choices = choices.slice(0, wanted);
+  answer.usage = countedUsage(answer.usage) ?? estimatedUsage(input, characters);
+  return answer as CompletionResult;
+}
+
+/** Many servers ignore `n`. */
+export const tooFewChoices = (got: number, wanted: number): ApiError =>
+  new ApiError('invalidRequest', {
+    message: 'The model does not give as many choices as `n` asks for. Ask for them one at a time.',
+    param: 'n',
+    reason: 'unsupported_value',
+    cause: new Error(`The upstream gave ${got} of ${wanted} choices.`),
+  });

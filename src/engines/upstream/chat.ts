@@ -1,0 +1,135 @@
+/** Chat by any OpenAI-compatible server. Contract sections 7 and 8. */
+import type { ChatEngine, CompletionChunk, CompletionInput } from '../types.ts';
+import { completionOf } from './answers.ts';
+import { ChunkReader } from './chunks.ts';
+import { refusesField } from './errors.ts';
+import { readEvents } from './events.ts';
+import type { Exchange } from './exchange.ts';
+import { isObject, type JsonObject } from './json.ts';
+import type { ModelMap } from './model-map.ts';
+import { createModelList } from './models.ts';
+import { createTransport, type UpstreamOptions } from './transport.ts';
+
+export type UpstreamChatOptions = UpstreamOptions & {
+  /** `CHAT_MODEL`, as `parseModelMap` read it. */
+  models: ModelMap;
+};
+
+const PATH = '/chat/completions';
+const DONE = '[DONE]';
+
+/**
+ * Makes the engine; nothing is asked of the upstream yet.
+ *
+ * @param options - `CHAT_URL`, `CHAT_API_KEY`, `CHAT_MODEL` and the timeouts
+ */
+export function createUpstreamChat(options: UpstreamChatOptions): ChatEngine {
+  const transport = createTransport(options);
+  const list = createModelList(transport, options.models);
+  /** Some servers refuse the field that asks for the count of tokens; from then on it is estimated. */
+  let takesStreamOptions = true;
+
+  /** The client's body, untouched but for the model's name. */
+  const bodyOf = (input: CompletionInput): JsonObject => ({
+    ...input,
+    model: list.upstreamName(input.model),
+  });
+
+  async function openStream(input: CompletionInput, signal: AbortSignal): Promise<Exchange> {
+    const body: JsonObject = { ...bodyOf(input), stream: true };
+    const given = isObject(body.stream_options) ? body.stream_options : undefined;
+    const withUsage = { ...body, stream_options: { ...given, include_usage: true } };
+    const isOurs = given === undefined;
+    try {
+      return await transport.events({
+        method: 'POST',
+        path: PATH,
+        body: takesStreamOptions || !isOurs ? withUsage : body,
+        signal,
+      });
+    } catch (error) {
+      // The upstream did nothing but look at the body, so that asking again is not doing it twice.
+      if (!isOurs || !takesStreamOptions || !refusesField(error, 'stream_options')) throw error;
+      takesStreamOptions = false;
+      return transport.events({ method: 'POST', path: PATH, body, signal });
+    }
+  }
+
+  async function* chunks(
+    input: CompletionInput,
+    signal: AbortSignal,
+  ): AsyncGenerator<CompletionChunk, void, undefined> {
+    const exchange = await openStream(input, signal);
+    const reader = new ChunkReader(input, transport.broken);
+    let isDone = false;
+    try {
+      for await (const events of readEvents(exchange)) {
+        for (const event of events) {
+          signal.throwIfAborted();
+          isDone = event.data === DONE;
+          if (isDone) break;
+          const chunk = reader.chunk(event);
+          if (chunk !== undefined) yield chunk;
+        }
+        if (isDone) break;
+      }
+      yield reader.last(isDone);
+    } catch (error) {
+      throw transport.failure(error, signal);
+    } finally {
+      if (isDone) exchange.release();
+      else exchange.abort(new Error('The reader stopped.'));
+    }
+  }
+
+  return {
+    kind: 'upstream',
+    models: list.models,
+    async complete(input, signal) {
+      const body = bodyOf(input);
+      if (body.stream) body.stream = false;
+      const answer = await transport.json({ method: 'POST', path: PATH, body, signal });
+      return completionOf(answer, input, transport.broken);
+    },
+    stream(input, signal) {
+      return { [Symbol.asyncIterator]: () => abortable(signal, (gone) => chunks(input, gone)) };
+    },
+  };
+}
+
+/**
+ * An iterator whose `return` ends the work at once. A generator's own waits for the `next` that is under way, which
+ * may be a minute where the upstream is silent.
+ *
+ * @param signal - ends it too
+ * @param make - the generator, given the signal of both
+ */
+function abortable<T>(
+  signal: AbortSignal,
+  make: (gone: AbortSignal) => AsyncGenerator<T, void, undefined>,
+): AsyncIterator<T, void, undefined> {
+  // Not AbortSignal.any: on Node 20 it holds on to every signal that was made of a long-lived one.
+  const gone = new AbortController();
+  const onAbort = () => gone.abort(signal.reason);
+  if (signal.aborted) onAbort();
+  else signal.addEventListener('abort', onAbort, { once: true });
+  const generator = make(gone.signal);
+  const ended = <R>(result: R): R => {
+    signal.removeEventListener('abort', onAbort);
+    return result;
+  };
+  return {
+    async next() {
+      try {
+        const result = await generator.next();
+        return result.done ? ended(result) : result;
+      } catch (error) {
+        throw ended(error);
+      }
+    },
+    async return() {
+      gone.abort();
+      return ended(await generator.return());
+    },
+  };
+}

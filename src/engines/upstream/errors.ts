@@ -1,0 +1,156 @@
+/**
+ * What an upstream's refusals and failures are to our clients. Contract sections 6 and 8: our codes and our
+ * sentences; the upstream's words go to the log, its key nowhere.
+ */
+import type { IncomingHttpHeaders } from 'node:http';
+import { ApiError } from '../../errors.ts';
+import { SilenceError } from './exchange.ts';
+import { type Problem, readProblem, reasonOf, saysNoSuchModel, sentences } from './problems.ts';
+
+/** The longest that clients are told to wait, whatever the upstream asks for. */
+const MAX_RETRY_AFTER_SECONDS = 60;
+const LOGGED_LENGTH = 500;
+const QUOTED_LENGTH = 100;
+
+/** What happened at the upstream, for the log: the `cause` of every error made here. */
+export class UpstreamProblem extends Error {
+  readonly status: number | undefined;
+  /** Which field of the request the upstream objects to, as far as it says. */
+  readonly field: string | undefined;
+
+  constructor(message: string, status?: number, field?: string) {
+    super(message);
+    this.name = 'UpstreamProblem';
+    this.status = status;
+    this.field = field;
+  }
+}
+
+/** Removes the upstream's key, whole or as some servers repeat it with asterisks, and clips what is left. */
+function forLog(said: string, apiKey: string | undefined, length = LOGGED_LENGTH): string {
+  // Clipped first and last: once so that a long answer costs nothing, once so that no half of a key is left.
+  const text = said.slice(0, length * 8);
+  const inJson = JSON.stringify(apiKey ?? '').slice(1, -1);
+  const withoutKey = apiKey ? text.replaceAll(apiKey, '[key]').replaceAll(inJson, '[key]') : text;
+  return withoutKey.replace(/\bsk-[\w*.-]{4,}/gi, '[key]').slice(0, length);
+}
+
+/** A whole number of seconds from 1 to 60. Dates are not read: the clocks may differ. */
+function retryAfter(headers: IncomingHttpHeaders): string {
+  const seconds = Number(
+    /^\s*\d{1,9}(\.\d+)?\s*$/.test(headers['retry-after'] ?? '') ? headers['retry-after'] : 1,
+  );
+  return String(Math.min(Math.max(Math.ceil(seconds), 1), MAX_RETRY_AFTER_SECONDS));
+}
+
+function invalidRequest(
+  problem: Problem,
+  status: number,
+  sent: readonly string[],
+  cause: UpstreamProblem,
+): ApiError {
+  const reason = reasonOf(problem, status);
+  // A field's name is repeated only where the client wrote it.
+  const param = sent.find((field) => field === problem.param?.split(/[.[]/, 1)[0]);
+  return new ApiError('invalidRequest', {
+    message: sentences(reason, param),
+    ...(param !== undefined && { param }),
+    ...(reason !== undefined && { reason }),
+    cause,
+  });
+}
+
+export type Refusal = {
+  status: number;
+  headers: IncomingHttpHeaders;
+  /** The beginning of the body. */
+  text: string;
+  /** The fields of the request's body. */
+  sent: readonly string[];
+};
+
+/**
+ * The error for an answer that is none: any status but 2xx.
+ *
+ * @param apiKey - what must not get into the log
+ */
+export function refusalError({ headers, sent, status, text }: Refusal, apiKey: string | undefined): ApiError {
+  const problem = readProblem(text);
+  const said = [problem.code, problem.message].filter((part) => part !== undefined).join(': ');
+  const where =
+    typeof headers.location === 'string' && URL.canParse(headers.location)
+      ? ` to ${new URL(headers.location).origin}`
+      : '';
+  const what =
+    status < 400 ? `redirected${where}; redirects are not followed.` : `answered ${status}. ${said}`;
+  const cause = new UpstreamProblem(
+    forLog(`The upstream ${what}`, apiKey),
+    status,
+    problem.param ?? fieldNamed(problem.message, sent),
+  );
+
+  if (status === 400 || status === 413 || status === 422) return invalidRequest(problem, status, sent, cause);
+  if (status === 429)
+    return new ApiError('overloaded', { headers: { 'retry-after': retryAfter(headers) }, cause });
+  if (status === 404 && saysNoSuchModel(problem)) {
+    return new ApiError('notFound', {
+      message: 'This model is not to be had right now. Choose another that `GET /api/v1/models` lists.',
+      param: 'model',
+      cause,
+    });
+  }
+  return new ApiError('upstreamError', { cause });
+}
+
+/** Servers that give no `param` name the field in their sentence. */
+const fieldNamed = (message: string | undefined, sent: readonly string[]) =>
+  sent.find((field) => field.includes('_') && message?.includes(field));
+
+/**
+ * An answer of 2xx that is not what it should be.
+ *
+ * @param said - what it was; the log gets its beginning, for it may be meant for a client
+ */
+export const brokenAnswer = (why: string, said: string, apiKey: string | undefined): ApiError =>
+  new ApiError('upstreamError', {
+    cause: new UpstreamProblem(`${why} ${forLog(said, apiKey, QUOTED_LENGTH)}`.trim()),
+  });
+
+const timeouts: ReadonlySet<unknown> = new Set([
+  'UND_ERR_CONNECT_TIMEOUT',
+  'UND_ERR_HEADERS_TIMEOUT',
+  'UND_ERR_BODY_TIMEOUT',
+  'ETIMEDOUT',
+]);
+
+/** An address that refuses on IPv4 and on IPv6 is an AggregateError with an empty message. */
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const parts = error instanceof AggregateError ? error.errors.map(describe) : [error.message];
+  const code = 'code' in error && typeof error.code === 'string' ? `${error.code}: ` : '';
+  return `${code}${parts.join(', ')}`;
+}
+
+/**
+ * The error for a connection that failed or fell silent.
+ *
+ * @param error - what undici or the socket reported
+ */
+export function connectionError(error: unknown, apiKey: string | undefined): ApiError {
+  if (error instanceof ApiError) return error;
+  const isTimeout = error instanceof SilenceError || timeouts.has((error as { code?: unknown } | null)?.code);
+  return new ApiError(isTimeout ? 'upstreamTimeout' : 'upstreamError', {
+    cause: new UpstreamProblem(forLog(describe(error), apiKey)),
+  });
+}
+
+/**
+ * Whether the upstream refused a request for a field in it that we, not the client, put there.
+ *
+ * @param error - what asking it threw
+ */
+export const refusesField = (error: unknown, field: string): boolean =>
+  error instanceof ApiError &&
+  error.options.cause instanceof UpstreamProblem &&
+  (error.options.cause.status === 400 || error.options.cause.status === 422) &&
+  error.options.cause.field?.split(/[.[]/, 1)[0] === field;

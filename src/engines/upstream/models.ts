@@ -1,0 +1,113 @@
+/** The models of an upstream: asked for once a minute, never twice at once. Contract sections 7 and 8. */
+import { ApiError } from '../../errors.ts';
+import type { Model } from '../types.ts';
+import { UpstreamProblem } from './errors.ts';
+import { isObject, textWithin, wholeNumber } from './json.ts';
+import type { ModelMap } from './model-map.ts';
+import type { Transport } from './transport.ts';
+
+const FRESH_MS = 60_000;
+/** How soon a list that could not be had is asked for again: a server that starts is found soon, one that hangs is not crowded. */
+const RETRY_MS = 5000;
+const FETCH_MS = 5000;
+const MAX_MODELS = 10_000;
+const MAX_LENGTH = 200;
+
+const named = (id: string): Model => ({ id, object: 'model', created: 0, owned_by: 'upstream' });
+
+function readModels(answer: Record<string, unknown>): Model[] {
+  const rows = Array.isArray(answer.data) ? (answer.data as unknown[]) : [];
+  const models = new Map<string, Model>();
+  for (const row of rows.slice(0, MAX_MODELS)) {
+    const id = isObject(row) ? textWithin(row.id, MAX_LENGTH) : undefined;
+    if (!isObject(row) || id === undefined) continue;
+    models.set(id, {
+      ...named(id),
+      created: wholeNumber(row.created) ?? 0,
+      owned_by: textWithin(row.owned_by, MAX_LENGTH) ?? 'upstream',
+    });
+  }
+  return [...models.values()];
+}
+
+export type ModelList = {
+  /**
+   * The models on offer, the default one first. A list older than a minute is answered once more while a new one is
+   * fetched; an older one is better than none, so it stays while the upstream is away.
+   *
+   * @throws ApiError `upstreamError` or `upstreamTimeout` where there is no list, and `CHAT_MODEL` names no model
+   */
+  models(): Promise<Model[]>;
+  /** What the upstream calls a model. */
+  upstreamName(id: string): string;
+};
+
+/**
+ * @param transport - to the upstream
+ * @param map - `CHAT_MODEL`
+ * @param now - the clock, in milliseconds
+ */
+export function createModelList(
+  transport: Pick<Transport, 'json'>,
+  map: ModelMap,
+  now: () => number = () => performance.now(),
+): ModelList {
+  if (map.kind === 'exact') {
+    const upstreamNames = new Map(map.models.map(({ id, upstream }) => [id, upstream]));
+    const models = map.models.map(({ id }) => named(id));
+    return { models: async () => models, upstreamName: (id) => upstreamNames.get(id) ?? id };
+  }
+
+  let listed: Model[] | undefined;
+  let error: unknown;
+  let dueAt = Number.NEGATIVE_INFINITY;
+  let underWay: Promise<void> | undefined;
+
+  async function fetchList(): Promise<void> {
+    const signal = AbortSignal.timeout(FETCH_MS);
+    try {
+      const models = readModels(await transport.json({ method: 'GET', path: '/models', signal }));
+      if (models.length === 0) throw new UpstreamProblem('The list is empty.');
+      listed = models;
+      dueAt = now() + FRESH_MS;
+    } catch (cause) {
+      error = signal.aborted
+        ? new ApiError('upstreamTimeout', { cause: new UpstreamProblem(`No list within ${FETCH_MS} ms.`) })
+        : cause;
+      dueAt = now() + RETRY_MS;
+    }
+  }
+
+  function refresh(): Promise<void> {
+    underWay ??= fetchList().finally(() => {
+      underWay = undefined;
+    });
+    return underWay;
+  }
+
+  function noList(): ApiError {
+    const why =
+      error instanceof ApiError && error.options.cause instanceof Error ? error.options.cause : error;
+    const message = `The upstream's list of models cannot be had, and CHAT_MODEL names no model: ${why instanceof Error ? why.message : why}`;
+    const isTimeout = error instanceof ApiError && error.code === 'upstreamTimeout';
+    return new ApiError(isTimeout ? 'upstreamTimeout' : 'upstreamError', {
+      cause: new UpstreamProblem(message),
+    });
+  }
+
+  return {
+    upstreamName: (id) => id,
+    async models() {
+      const isDue = now() >= dueAt;
+      const fetching = isDue || underWay !== undefined ? refresh() : undefined;
+      // With a name to offer, only the first call waits: an upstream whose list hangs may answer chats all the same.
+      if (listed === undefined && (map.kind === 'listed' || error === undefined)) await fetching;
+      if (map.kind === 'listed') {
+        if (listed === undefined) throw noList();
+        return listed;
+      }
+      const preferred = listed?.find(({ id }) => id === map.name) ?? named(map.name);
+      return [preferred, ...(listed ?? []).filter(({ id }) => id !== map.name)];
+    },
+  };
+}

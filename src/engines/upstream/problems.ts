@@ -1,0 +1,93 @@
+/**
+ * Reading what an upstream says is wrong. Servers agree on little more than JSON; what is recognised here becomes
+ * one of our `reason`s and one of our sentences. Contract section 6.
+ */
+import { isObject, parseJson } from './json.ts';
+
+export type Problem = { code?: string; type?: string; param?: string; message?: string };
+
+const TOO_LONG = 'The conversation is too long for the model. Shorten it, or start a new one.';
+const BAD_IMAGE =
+  'The model cannot use the image. Send a PNG, JPEG, WebP or non-animated GIF of moderate size.';
+const NOT_ALLOWED = 'The model refuses this content.';
+const BAD_FIELD = 'The model does not take this parameter.';
+const BAD_VALUE = 'The model does not take the value of a parameter.';
+
+/** The reasons that are passed on, each with our sentence. Everything else an upstream says stays in the log. */
+const reasons: Readonly<Record<string, string>> = {
+  context_length_exceeded: TOO_LONG,
+  request_too_large: 'The request is too large for the model. Make it smaller.',
+  string_above_max_length: 'A text in the request is longer than the model takes. Shorten it.',
+  string_below_min_length: 'A text in the request is shorter than the model takes.',
+  array_above_max_length: 'A list in the request is longer than the model takes. Shorten it.',
+  integer_above_max_value: 'A number in the request is larger than the model takes.',
+  integer_below_min_value: 'A number in the request is smaller than the model takes.',
+  invalid_image: BAD_IMAGE,
+  invalid_image_format: BAD_IMAGE,
+  invalid_image_url: BAD_IMAGE,
+  invalid_base64_image: BAD_IMAGE,
+  image_parse_error: BAD_IMAGE,
+  image_too_large: BAD_IMAGE,
+  image_too_small: BAD_IMAGE,
+  unsupported_image_media_type: BAD_IMAGE,
+  content_policy_violation: NOT_ALLOWED,
+  image_content_policy_violation: NOT_ALLOWED,
+  content_filter: NOT_ALLOWED,
+  moderation_blocked: NOT_ALLOWED,
+  invalid_prompt: NOT_ALLOWED,
+  unsupported_parameter: BAD_FIELD,
+  unknown_parameter: BAD_FIELD,
+  unsupported_value: BAD_VALUE,
+  invalid_value: BAD_VALUE,
+  invalid_type: BAD_VALUE,
+  missing_required_parameter: 'The model needs a parameter that is missing.',
+  invalid_function_parameters: 'The parameters of a tool are not a JSON schema that the model takes.',
+  invalid_json_schema: 'The JSON schema is not one that the model takes.',
+};
+
+/** How servers without codes, vLLM and llama.cpp above all, say that a conversation is too long. */
+const saysTooLong =
+  /maximum context length|context (length|window|size)|exceed_context_size|prompt is too long/i;
+const saysNoModel = /\bmodel\b.{0,250}\b(does not exist|doesn't exist|not found|not exist)/is;
+
+const text = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : undefined;
+
+/** `error` as an object (OpenAI), as a string (Ollama), the object itself (older vLLM), or `detail` (FastAPI). */
+export function readProblem(body: string): Problem {
+  const parsed = parseJson(body);
+  if (!isObject(parsed)) return {};
+  const error = isObject(parsed.error) ? parsed.error : parsed;
+  const fields = {
+    code: text(error.code),
+    type: text(error.type),
+    param: text(error.param),
+    message:
+      text(error.message) ??
+      text(parsed.error) ??
+      (parsed.detail === undefined ? undefined : JSON.stringify(parsed.detail)),
+  };
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
+
+/** One of the reasons that are passed on, or none. */
+export function reasonOf({ code, message = '', type = '' }: Problem, status: number): string | undefined {
+  if (code !== undefined && Object.hasOwn(reasons, code)) return code;
+  if (saysTooLong.test(type) || saysTooLong.test(message)) return 'context_length_exceeded';
+  return status === 413 ? 'request_too_large' : undefined;
+}
+
+/**
+ * What the client is told.
+ *
+ * @param param - the field of its request that is at fault, where known
+ */
+export function sentences(reason: string | undefined, param: string | undefined): string {
+  const sentence =
+    (reason === undefined ? undefined : reasons[reason]) ?? 'The model does not take this request.';
+  return param === undefined ? sentence : `${sentence} It is about \`${param}\`.`;
+}
+
+/** Whether a 404 is about the model, rather than about a wrong path. */
+export const saysNoSuchModel = ({ code, message = '' }: Problem): boolean =>
+  code === 'model_not_found' || saysNoModel.test(message);

@@ -1,0 +1,199 @@
+/**
+ * Requests to one upstream: a pool of kept connections, timeouts, bounded answers, and every failure as an error of
+ * the contract's section 6. Redirects are not followed, and nothing is sent twice. Contract section 8.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import { Pool } from 'undici';
+import { brokenAnswer, connectionError, refusalError } from './errors.ts';
+import { type AnswerHead, Exchange } from './exchange.ts';
+import { isObject, type JsonObject, parseJson } from './json.ts';
+
+export type UpstreamOptions = {
+  /** Where the API is, e.g. `https://api.openai.com/v1`; a query string is sent along with every request. */
+  url: string;
+  /** Sent as a Bearer token. */
+  apiKey?: string | undefined;
+  connectTimeoutMs?: number;
+  /** Until the first byte of the answer's body: reading a long prompt takes its time. */
+  firstByteTimeoutMs?: number;
+  /** Between one byte of the answer and the next. */
+  idleTimeoutMs?: number;
+  /** Largest answer that is not a stream. */
+  maxAnswerBytes?: number;
+};
+
+export type Request = { method: 'GET' | 'POST'; path: string; body?: JsonObject; signal: AbortSignal };
+
+/** Makes the error for an answer that is none; `said` is what it was, for the log. */
+export type Broken = (why: string, said?: string) => Error;
+
+export type Transport = {
+  /**
+   * Asks for JSON.
+   *
+   * @throws ApiError for whatever goes wrong there; the signal's reason once it is aborted
+   */
+  json(request: Request): Promise<JsonObject>;
+  /** Asks for a stream of server-sent events, which the caller reads, and ends with `abort` or `release`. */
+  events(request: Request): Promise<Exchange>;
+  /** What reading an exchange threw, as an error of the contract. */
+  failure(error: unknown, signal: AbortSignal): unknown;
+  /** An answer that came whole, but is not what it should be. */
+  broken: Broken;
+};
+
+const MIB = 1024 * 1024;
+/** How much of a refusal is read to find out what it is about. */
+const REFUSAL_BYTES = 64 * 1024;
+const REFUSAL_MS = 5000;
+/** An upstream that is being restarted refuses for a moment. */
+const RETRY_PAUSE_MS = 100;
+
+/** Lost before there was a connection: nothing was sent, so that sending it again is the first time. */
+const connectionLosses: ReadonlySet<unknown> = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'EAI_AGAIN',
+  'UND_ERR_SOCKET',
+]);
+
+const codeOf = (error: unknown): unknown => (error as { code?: unknown } | null)?.code;
+const isType = ({ headers }: AnswerHead, type: RegExp): boolean => type.test(headers['content-type'] ?? '');
+
+/** The body up to a size; undefined where it is larger. */
+async function textWithin(exchange: Exchange, bytes: number): Promise<string | undefined> {
+  const pieces: Buffer[] = [];
+  let length = 0;
+  for (let next = await exchange.read(); next !== null; next = await exchange.read()) {
+    for (const piece of next) length += piece.length;
+    if (length > bytes) {
+      exchange.abort(new Error('The answer is too large.'));
+      return undefined;
+    }
+    pieces.push(...next);
+  }
+  return Buffer.concat(pieces, length).toString('utf8');
+}
+
+/** What a refusal says; its status alone decides where its body is too large, too slow or cut off. */
+async function refusalText(exchange: Exchange): Promise<string> {
+  const timer = setTimeout(() => exchange.abort(new Error('The refusal is too slow.')), REFUSAL_MS);
+  const text = await textWithin(exchange, REFUSAL_BYTES).catch(() => undefined);
+  clearTimeout(timer);
+  return text ?? '';
+}
+
+/**
+ * Opens no connection yet. Connections are kept for a few seconds and do not keep the process alive.
+ *
+ * @param options - timeouts default to 5 s for connecting, 120 s to the first byte, 60 s between bytes
+ */
+export function createTransport(options: UpstreamOptions): Transport {
+  const {
+    connectTimeoutMs = 5000,
+    firstByteTimeoutMs = 120_000,
+    idleTimeoutMs = 60_000,
+    maxAnswerBytes = 64 * MIB,
+  } = options;
+  const apiKey = options.apiKey || undefined;
+  const base = new URL(options.url);
+  const root = base.pathname.replace(/\/+$/, '');
+  // undici's own timers are off: an exchange has its own. A stale connection that closed before a request was
+  // written to it is replaced by undici, which lets the event loop turn once to see that before it writes.
+  const pool = new Pool(base.origin, {
+    pipelining: 1,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    connect: { timeout: connectTimeoutMs },
+  });
+
+  function failure(error: unknown, signal: AbortSignal): unknown {
+    return signal.aborted ? signal.reason : connectionError(error, apiKey);
+  }
+
+  /** Sends it; once more where the first try found no connection. */
+  async function dispatch(
+    { body, method, path, signal }: Request,
+    accept: string,
+  ): Promise<[AnswerHead, Exchange]> {
+    const [pathname, query] = path.split('?', 2);
+    const search = [base.search.slice(1), query].filter(Boolean).join('&');
+    const payload = body === undefined ? undefined : JSON.stringify(body);
+    for (let attempt = 1; ; attempt += 1) {
+      signal.throwIfAborted();
+      const exchange = new Exchange({ firstByteMs: firstByteTimeoutMs, idleMs: idleTimeoutMs }, signal);
+      pool.dispatch(
+        {
+          origin: base.origin,
+          path: `${root}${pathname}${search && `?${search}`}`,
+          method,
+          headers: {
+            accept,
+            'user-agent': 'parley',
+            ...(payload !== undefined && { 'content-type': 'application/json' }),
+            ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
+          },
+          ...(payload !== undefined && { body: payload }),
+        },
+        exchange,
+      );
+      try {
+        return [await exchange.head, exchange];
+      } catch (error) {
+        const isFirstTime =
+          attempt === 1 && !exchange.isSent && !signal.aborted && connectionLosses.has(codeOf(error));
+        if (!isFirstTime) throw failure(error, signal);
+      }
+      await pause(RETRY_PAUSE_MS, undefined, { signal }).catch((error) =>
+        Promise.reject(failure(error, signal)),
+      );
+    }
+  }
+
+  /** Sends it, and accepts only an answer of 200 or its like. */
+  async function ask(request: Request, accept: string): Promise<[AnswerHead, Exchange]> {
+    const [head, exchange] = await dispatch(request, accept);
+    const { headers, status } = head;
+    if (status >= 200 && status < 300) return [head, exchange];
+    const text = await refusalText(exchange);
+    request.signal.throwIfAborted();
+    throw refusalError({ status, headers, text, sent: Object.keys(request.body ?? {}) }, apiKey);
+  }
+
+  const broken: Broken = (why, said = '') => brokenAnswer(why, said, apiKey);
+
+  /** Gives an answer up that is of another type than was asked for. */
+  function refuseType({ headers }: AnswerHead, exchange: Exchange, wanted: string): never {
+    exchange.abort(new Error('The answer is of another type.'));
+    throw broken(
+      `The upstream was to answer ${wanted}, and answered`,
+      headers['content-type'] ?? 'without a content type',
+    );
+  }
+
+  return {
+    failure,
+    broken,
+    async json(request) {
+      const [head, exchange] = await ask(request, 'application/json');
+      if (!isType(head, /^application\/([\w.-]+\+)?json\b/i)) refuseType(head, exchange, 'JSON');
+      const text = await textWithin(exchange, maxAnswerBytes).catch((error) =>
+        Promise.reject(failure(error, request.signal)),
+      );
+      if (text === undefined) throw broken(`The upstream's answer is larger than ${maxAnswerBytes} bytes.`);
+      const answer = parseJson(text);
+      // Some servers list their models without an object around them.
+      if (Array.isArray(answer)) return { data: answer };
+      if (!isObject(answer)) throw broken("The upstream's answer is no JSON object:", text);
+      if (answer.error)
+        throw broken(`The upstream answered ${head.status} and an error:`, JSON.stringify(answer.error));
+      return answer;
+    },
+    async events(request) {
+      const [head, exchange] = await ask(request, 'text/event-stream');
+      if (!isType(head, /^text\/event-stream\b/i)) refuseType(head, exchange, 'server-sent events');
+      return exchange;
+    },
+  };
+}

@@ -1,0 +1,150 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import t from 'tap';
+import { startUpstream } from '../../support/upstream/client.ts';
+import { asking, chatEngine, collect, eventually, never } from '../../support/upstream/engine.ts';
+
+const upstream = await startUpstream();
+t.teardown(() => upstream.stop());
+t.beforeEach(() => upstream.reset());
+const chat = chatEngine(upstream.url);
+const MIB = 1024 * 1024;
+/** Ever more, as fast as it is read. */
+const flood = 'chunks=1000000,chunkSize=1000';
+const iterate = (user: string, signal = never(), engine = chat) =>
+  engine.stream(asking('Go', { user }), signal)[Symbol.asyncIterator]();
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
+/** What is in use, in KiB. */
+function memory(): number {
+  collectGarbage();
+  const { external, heapUsed } = process.memoryUsage();
+  return (external + heapUsed) / 1024;
+}
+
+/** The time from now until the upstream loses its only call. */
+async function untilAborted(): Promise<number> {
+  const at = Date.now();
+  await eventually('aborted', async () => (await upstream.calls()).aborted === 1);
+  return ((await upstream.onlyCall()).abortedAt as number) - at;
+}
+
+t.test('a consumer that does not pull stops the upstream, in bounded memory, and can go on', async (t) => {
+  const chunks = iterate(flood);
+  await chunks.next();
+  await pause(300);
+  const first = (await upstream.calls()).bytes;
+  await pause(300);
+  const second = (await upstream.calls()).bytes;
+  t.equal(second, first, 'the upstream stands still');
+  t.ok(first < 16 * MIB, `kernel buffers at most: ${first / MIB} MiB`);
+
+  for (let pulled = 0; pulled < 20_000; pulled += 1) await chunks.next();
+  t.ok((await upstream.calls()).bytes > 20 * MIB, 'and goes on');
+  await chunks.return?.();
+});
+
+t.test('50 consumers that never pull: less than 200 KiB each', async (t) => {
+  const engine = chatEngine(upstream.url, { firstByteTimeoutMs: 20_000 });
+  const before = memory();
+  const streams = Array.from({ length: 50 }, () => iterate(flood, never(), engine));
+  await Promise.all(streams.map((chunks) => chunks.next()));
+  await pause(500);
+  const grown = (memory() - before) / streams.length;
+  t.ok(grown < 200, `${Math.round(grown)} KiB`);
+  await Promise.all(streams.map((chunks) => chunks.return?.()));
+  await eventually('all aborted', async () => (await upstream.calls()).open === 0);
+});
+
+t.test("a consumer that is slower than the idle timeout is not the upstream's silence", async (t) => {
+  const engine = chatEngine(upstream.url, { idleTimeoutMs: 100 });
+  const chunks = iterate(flood, never(), engine);
+  for (let round = 0; round < 3; round += 1) {
+    for (let pulled = 0; pulled < 1000; pulled += 1) await chunks.next();
+    await pause(250);
+  }
+  t.equal((await chunks.next()).done, false);
+  await chunks.return?.();
+});
+
+t.test('breaking out of the loop destroys the connection at once', async (t) => {
+  for await (const _ of chat.stream(asking('Go', { user: 'chunks=1000,chunkIntervalMs=20' }), never())) break;
+  t.ok((await untilAborted()) < 200);
+});
+
+t.test('return() while the upstream is silent does not wait for it', async (t) => {
+  const chunks = iterate('chunks=5,fault=stall,faultAfter=1');
+  await chunks.next();
+  await chunks.next();
+  const waiting = chunks.next();
+  waiting.catch(() => {});
+  await pause(50);
+  const startedAt = performance.now();
+  await chunks.return?.();
+  t.ok(performance.now() - startedAt < 100);
+  await t.rejects(waiting);
+  t.ok((await untilAborted()) < 200);
+});
+
+t.test(
+  'aborting the signal destroys the connection at once: while reading, and while nobody reads',
+  async (t) => {
+    for (const user of ['chunks=1000,chunkIntervalMs=500', flood]) {
+      await upstream.reset();
+      const gone = new AbortController();
+      const chunks = iterate(user, gone.signal);
+      await chunks.next();
+      const rest = () => collect({ [Symbol.asyncIterator]: () => chunks });
+      const waiting = user === flood ? undefined : rest();
+      waiting?.catch(() => {});
+      await pause(100);
+      gone.abort(new Error('The client left.'));
+      t.ok((await untilAborted()) < 200, user);
+      await t.rejects(waiting ?? rest(), { message: 'The client left.' });
+    }
+  },
+);
+
+t.test('after an abort not even chunks that are here already come', async (t) => {
+  const gone = new AbortController();
+  const chunks = iterate(flood, gone.signal);
+  await chunks.next();
+  await pause(50);
+  await chunks.next();
+  gone.abort(new Error('Left.'));
+  await t.rejects(chunks.next(), { message: 'Left.' });
+});
+
+t.test('aborting before the upstream answered: nothing is left open', async (t) => {
+  const gone = new AbortController();
+  const chunks = iterate('fault=hang', gone.signal);
+  const first = chunks.next();
+  await eventually('called', async () => (await upstream.calls()).chat === 1);
+  gone.abort(new Error('Left.'));
+  await t.rejects(first, { message: 'Left.' });
+  t.ok((await untilAborted()) < 200);
+});
+
+t.test('1,000 streams of 20 chunks a second: all whole, and none held up', async (t) => {
+  const engine = chatEngine(upstream.url, { firstByteTimeoutMs: 20_000, idleTimeoutMs: 20_000 });
+  const startedAt = performance.now();
+  const lengths = await Promise.all(
+    Array.from(
+      { length: 1000 },
+      async () =>
+        (
+          await collect({
+            [Symbol.asyncIterator]: () => iterate('chunks=40,chunkIntervalMs=50', never(), engine),
+          })
+        ).length,
+    ),
+  );
+  const took = performance.now() - startedAt;
+  t.same(new Set(lengths), new Set([43]), 'role, 40 chunks, finish, usage');
+  t.ok(took < 10_000, `${Math.round(took)} ms for 2,000`);
+  const { aborted, open } = await upstream.calls();
+  t.same({ aborted, open }, { aborted: 0, open: 0 });
+});

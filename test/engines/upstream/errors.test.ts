@@ -1,0 +1,173 @@
+import t from 'tap';
+import { startUpstream } from '../../support/upstream/client.ts';
+import { asking, chatEngine, failure, KEY, never } from '../../support/upstream/engine.ts';
+
+const upstream = await startUpstream();
+t.teardown(() => upstream.stop());
+const chat = chatEngine(upstream.url);
+const refused = async (settings: Parameters<typeof upstream.configure>[0], fields = {}) => {
+  await upstream.configure({ fault: 'status', ...settings });
+  return failure(chat.complete(asking('Hello', fields), never()));
+};
+
+t.test('400, 413 and 422 are invalidRequest, in our words', async (t) => {
+  for (const status of [400, 413, 422]) {
+    const error = await refused({ status, message: 'Bad, bad.' });
+    t.equal(error.code, 'invalidRequest', `${status}`);
+    t.equal(error.statusCode, 400);
+    t.match(error.message, /^The (model does not take this request|request is too large)/);
+  }
+});
+
+t.test('a reason from the list is passed on with its sentence', async (t) => {
+  for (const code of [
+    'context_length_exceeded',
+    'invalid_image_format',
+    'string_above_max_length',
+    'content_policy_violation',
+    'unsupported_parameter',
+  ]) {
+    const error = await refused({ status: 400, code });
+    t.equal(error.options.reason, code);
+    t.not(error.message, 'The model does not take this request.', code);
+  }
+});
+
+t.test('a reason that is not on the list is not passed on', async (t) => {
+  for (const code of ['secret_reason', 'constructor', '__proto__']) {
+    const error = await refused({ status: 400, code });
+    t.equal(error.code, 'invalidRequest');
+    t.equal(error.options.reason, undefined);
+  }
+});
+
+t.test('servers without codes: a conversation that is too long is recognised', async (t) => {
+  const sentences = [
+    "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens",
+    'the request exceeds the available context size, try increasing it',
+    'prompt is too long: 210000 tokens > 200000 maximum',
+  ];
+  for (const message of sentences) {
+    const error = await refused({ status: 400, message });
+    t.equal(error.options.reason, 'context_length_exceeded', message);
+    t.match(error.message, /too long for the model/);
+  }
+});
+
+t.test('the field at fault is named where the client sent it, and only then', async (t) => {
+  const named = await refused(
+    { status: 400, code: 'unsupported_value', param: 'temperature' },
+    { temperature: 1.5 },
+  );
+  t.equal(named.options.param, 'temperature');
+  t.match(named.message, /`temperature`/);
+  const nested = await refused({ status: 400, param: 'messages[0].content' });
+  t.equal(nested.options.param, 'messages');
+  const foreign = await refused({ status: 400, param: 'CANARY-words-of-the-upstream' });
+  t.equal(foreign.options.param, undefined);
+});
+
+t.test("401 and 403 are upstreamError: the key is ours, not the client's", async (t) => {
+  for (const status of [401, 403]) {
+    const error = await refused({
+      status,
+      code: 'invalid_api_key',
+      message: `Incorrect API key provided: ${KEY}. Also sk-upst*****6789.`,
+    });
+    t.equal(error.code, 'upstreamError', `${status}`);
+    t.match(
+      (error.options.cause as Error).message,
+      new RegExp(`answered ${status}.*invalid_api_key`),
+      'the log tells which',
+    );
+    t.notMatch((error.options.cause as Error).message, /sk-upst/, 'nor the key half hidden');
+  }
+});
+
+t.test('404 of a model is notFound for the model, of anything else upstreamError', async (t) => {
+  const coded = await refused({ status: 404, code: 'model_not_found' });
+  t.equal(coded.code, 'notFound');
+  t.equal(coded.options.param, 'model');
+  const worded = await refused({ status: 404, message: 'model "llama9" not found, try pulling it first' });
+  t.equal(worded.code, 'notFound');
+  const other = await refused({ status: 404, message: 'Not Found' });
+  t.equal(other.code, 'upstreamError');
+});
+
+t.test("429 is overloaded, with the upstream's Retry-After from 1 to 60", async (t) => {
+  const cases = {
+    '7': '7',
+    '0': '1',
+    '1.2': '2',
+    '3600': '60',
+    '': '1',
+    soon: '1',
+    '-5': '1',
+    'Wed, 21 Oct 2026 07:28:00 GMT': '1',
+  };
+  for (const [given, told] of Object.entries(cases)) {
+    const error = await refused({ status: 429, retryAfter: given });
+    t.equal(error.code, 'overloaded');
+    t.same(error.options.headers, { 'retry-after': told }, `"${given}"`);
+  }
+});
+
+t.test('every other status is upstreamError', async (t) => {
+  for (const status of [402, 405, 408, 409, 418, 451, 500, 502, 503, 504, 529]) {
+    const error = await refused({ status });
+    t.equal(error.code, 'upstreamError', `${status}`);
+    t.equal(
+      error.message,
+      'The model behind this service answered with an error. Nothing was charged; try again later.',
+    );
+  }
+});
+
+t.test('a stream that is refused is the same error', async (t) => {
+  await upstream.configure({ fault: 'status', status: 429, retryAfter: '9' });
+  const error = await failure(chat.stream(asking('Hello'), never())[Symbol.asyncIterator]().next());
+  t.equal(error.code, 'overloaded');
+  t.same(error.options.headers, { 'retry-after': '9' });
+});
+
+t.test('answers that are none are upstreamError, and the log tells what they were', async (t) => {
+  const logged = {
+    'bad-json': /no JSON object: \{"choices/,
+    'content-type': /was to answer .*, and answered text\/html/,
+    'error-body': /an error|broke the stream off/,
+    redirect: /redirected to http:/,
+  };
+  for (const fault of ['bad-json', 'content-type', 'error-body', 'redirect'] as const) {
+    await upstream.configure({ fault });
+    const whole = await failure(chat.complete(asking('Hello'), never()));
+    t.equal(whole.code, 'upstreamError', fault);
+    t.match((whole.options.cause as Error).message, logged[fault]);
+    const streamed = await failure(chat.stream(asking('Hello'), never())[Symbol.asyncIterator]().next());
+    t.equal(streamed.code, 'upstreamError', `${fault}, streamed`);
+    if (fault !== 'bad-json') t.match((streamed.options.cause as Error).message, logged[fault]);
+  }
+  for (const completion of [
+    [],
+    {},
+    'text',
+    { choices: [] },
+    { choices: [{}] },
+    { choices: [null] },
+    { choices: {} },
+  ]) {
+    await upstream.configure({ completion });
+    t.equal(
+      (await failure(chat.complete(asking('Hello'), never()))).code,
+      'upstreamError',
+      JSON.stringify(completion),
+    );
+  }
+});
+
+t.test('a redirect is not followed', async (t) => {
+  await upstream.reset();
+  await upstream.configure({ fault: 'redirect' });
+  const error = await failure(chat.complete(asking('Hello'), never()));
+  t.equal((await upstream.calls()).calls, 1);
+  t.match((error.options.cause as Error).message, /redirects are not followed/);
+});

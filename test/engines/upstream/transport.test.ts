@@ -1,0 +1,240 @@
+import { createServer, type Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import t, { type Test } from 'tap';
+import { createTransport } from '../../../src/engines/upstream/transport.ts';
+import { startUpstream } from '../../support/upstream/client.ts';
+import { asking, chatEngine, eventually, failure, KEY, never } from '../../support/upstream/engine.ts';
+
+const upstream = await startUpstream();
+t.teardown(() => upstream.stop());
+t.beforeEach(() => upstream.reset());
+const chat = chatEngine(upstream.url);
+
+/** A server of raw connections. */
+async function rawServer(t: Test, onConnection: (socket: Socket) => void): Promise<number> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket.on('error', () => {}));
+    onConnection(socket);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return (server.address() as { port: number }).port;
+}
+
+t.test('the key goes to the upstream as a Bearer token, and none is sent where there is none', async (t) => {
+  await chat.complete(asking('Hello'), never());
+  t.equal((await upstream.onlyCall()).headers.authorization, `Bearer ${KEY}`);
+  await upstream.reset();
+  await chatEngine(upstream.url, { apiKey: '' }).complete(asking('Hello'), never());
+  t.equal((await upstream.onlyCall()).headers.authorization, undefined);
+});
+
+t.test('a URL may end in a slash and have a query string', async (t) => {
+  await chatEngine(`${upstream.url}//?api-version=1`).complete(asking('Hello'), never());
+  t.equal((await upstream.onlyCall()).path, '/v1/chat/completions?api-version=1');
+});
+
+t.test('connections are used again', async (t) => {
+  const before = (await upstream.calls()).connections;
+  const engine = chatEngine(upstream.url);
+  for (let round = 0; round < 20; round += 1) await engine.complete(asking('Hello'), never());
+  // undici lets a connection rest for a turn of the event loop, in which a second one is opened.
+  t.ok((await upstream.calls()).connections - before <= 2);
+});
+
+t.test('connection refused: upstreamError', async (t) => {
+  await upstream.configure({ fault: 'refuse' });
+  const error = await failure(chat.complete(asking('Hello'), never()));
+  t.equal(error.code, 'upstreamError');
+  t.match((error.options.cause as Error).message, /ECONNREFUSED/);
+  t.equal(
+    (await failure(chatEngine('http://no-such-host.invalid/v1').complete(asking('Hello'), never()))).code,
+    'upstreamError',
+    'nor a name without an address',
+  );
+});
+
+t.test('connection refused for a moment: tried once more, and answered', async (t) => {
+  await upstream.configure({ fault: 'refuse' });
+  const [completion] = await Promise.all([
+    chatEngine(upstream.url).complete(asking('Hello'), never()),
+    pause(30).then(() => upstream.configure({})),
+  ]);
+  t.equal(completion.choices[0]?.message.content, 'You said: Hello');
+  t.equal((await upstream.calls()).chat, 1);
+});
+
+t.test('a connection that is lost after the request was written is not tried again', async (t) => {
+  await upstream.configure({ fault: 'reset' });
+  const error = await failure(chat.complete(asking('Hello'), never()));
+  t.equal(error.code, 'upstreamError');
+  t.equal((await upstream.calls()).chat, 1);
+});
+
+t.test(
+  'a kept connection that closed meanwhile is replaced without an error, and the request sent once',
+  async (t) => {
+    const engine = chatEngine(upstream.url);
+    await engine.complete(asking('one'), never());
+    await upstream.configure({ fault: 'refuse' });
+    await upstream.configure({});
+    const completion = await engine.complete(asking('two'), never());
+    t.equal(completion.choices[0]?.message.content, 'You said: two');
+    t.equal((await upstream.calls()).chat, 2);
+  },
+);
+
+t.test('a kept connection that is closed just as it is used again: sent at most once', async (t) => {
+  let requests = 0;
+  const port = await rawServer(t, (socket) =>
+    socket.on('data', () => {
+      requests += 1;
+      const body = JSON.stringify({ choices: [{ index: 0, message: { content: 'x' } }] });
+      // Says that it stays open, and closes.
+      socket.end(
+        `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+      );
+    }),
+  );
+  const engine = chatEngine(`http://127.0.0.1:${port}`);
+  for (let round = 1; round <= 20; round += 1) {
+    const outcome = await engine.complete(asking('x'), never()).then(
+      () => 'answered',
+      (error) => error.code,
+    );
+    t.ok(outcome === 'answered' || outcome === 'upstreamError', outcome);
+    t.ok(requests <= round, 'no request twice');
+  }
+});
+
+t.test('a connection that is not made in time: upstreamTimeout', async (t) => {
+  // Accepts, and never speaks TLS.
+  const port = await rawServer(t, () => {});
+  const startedAt = performance.now();
+  const error = await failure(
+    chatEngine(`https://127.0.0.1:${port}`, { connectTimeoutMs: 200 }).complete(asking('Hello'), never()),
+  );
+  t.equal(error.code, 'upstreamTimeout');
+  t.ok(performance.now() - startedAt < 2000, `${performance.now() - startedAt} ms`);
+});
+
+t.test('no headers in time: upstreamTimeout, and the connection is given up', async (t) => {
+  await upstream.configure({ fault: 'hang' });
+  const error = await failure(
+    chatEngine(upstream.url, { firstByteTimeoutMs: 150, idleTimeoutMs: 10_000 }).complete(
+      asking('Hello'),
+      never(),
+    ),
+  );
+  t.equal(error.code, 'upstreamTimeout');
+  await eventually('aborted', async () => (await upstream.calls()).aborted === 1);
+});
+
+t.test(
+  'headers at once and a first byte after the idle timeout, but before the other: answered',
+  async (t) => {
+    await upstream.configure({ firstChunkDelayMs: 300 });
+    const engine = chatEngine(upstream.url, { firstByteTimeoutMs: 2000, idleTimeoutMs: 100 });
+    const first = await engine.stream(asking('Hello'), never())[Symbol.asyncIterator]().next();
+    t.equal(first.done, false);
+  },
+);
+
+t.test('headers and no byte of the body in time: upstreamTimeout', async (t) => {
+  await upstream.configure({ fault: 'stall', faultAfter: 0, bare: true });
+  const engine = chatEngine(upstream.url, { firstByteTimeoutMs: 150, idleTimeoutMs: 10_000 });
+  t.equal(
+    (await failure(engine.stream(asking('Hello'), never())[Symbol.asyncIterator]().next())).code,
+    'upstreamTimeout',
+  );
+});
+
+t.test('an answer that is too large: upstreamError, and no more of it is read', async (t) => {
+  await upstream.configure({ fault: 'giant' });
+  const error = await failure(
+    chatEngine(upstream.url, { maxAnswerBytes: 1_000_000 }).complete(asking('Hello'), never()),
+  );
+  t.equal(error.code, 'upstreamError');
+  await eventually('aborted', async () => (await upstream.calls()).aborted === 1);
+  t.ok((await upstream.calls()).bytes < 20_000_000);
+});
+
+t.test('an error whose body does not end is told by its status', async (t) => {
+  const port = await rawServer(t, (socket) => {
+    socket.on('data', () =>
+      socket.write(
+        'HTTP/1.1 429 Too Many\r\ncontent-type: application/json\r\ncontent-length: 1000000\r\nretry-after: 3\r\n\r\n',
+      ),
+    );
+    socket.on('data', () => socket.write('x'.repeat(200_000)));
+  });
+  const error = await failure(chatEngine(`http://127.0.0.1:${port}`).complete(asking('Hello'), never()));
+  t.equal(error.code, 'overloaded');
+  t.same(error.options.headers, { 'retry-after': '3' });
+});
+
+t.test('hints that come before the answer are not the answer', async (t) => {
+  const body = '{"choices":[{"message":{"content":"x"}}]}';
+  const port = await rawServer(t, (socket) =>
+    socket.on('data', () => {
+      socket.write('HTTP/1.1 103 Early Hints\r\nlink: </style.css>; rel=preload\r\n\r\n');
+      socket.write(
+        `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+      );
+    }),
+  );
+  const completion = await chatEngine(`http://127.0.0.1:${port}`).complete(asking('Hello'), never());
+  t.equal(completion.choices[0]?.message.content, 'x');
+});
+
+t.test('a server that speaks no HTTP: upstreamError', async (t) => {
+  const port = await rawServer(t, (socket) => socket.write('220 mail.example.com ESMTP\r\n'));
+  t.equal(
+    (await failure(chatEngine(`http://127.0.0.1:${port}`).complete(asking('Hello'), never()))).code,
+    'upstreamError',
+  );
+});
+
+t.test('an abort before the answer destroys the connection at once, and its reason is thrown', async (t) => {
+  await upstream.configure({ fault: 'hang' });
+  const gone = new AbortController();
+  const asked = chat.complete(asking('Hello'), gone.signal);
+  await eventually('called', async () => (await upstream.calls()).chat === 1);
+  const at = Date.now();
+  gone.abort(new Error('The client left.'));
+  await t.rejects(asked, { message: 'The client left.' });
+  await eventually('aborted', async () => (await upstream.calls()).aborted === 1);
+  const { abortedAt } = await upstream.onlyCall();
+  t.ok((abortedAt ?? Number.POSITIVE_INFINITY) - at < 200, `${(abortedAt ?? 0) - at} ms`);
+});
+
+t.test('an abort before anything: nothing is sent', async (t) => {
+  await t.rejects(chat.complete(asking('Hello'), AbortSignal.abort(new Error('Left.'))), {
+    message: 'Left.',
+  });
+  t.equal((await upstream.calls()).calls, 0);
+});
+
+t.test('an abort while connecting is told at once', async (t) => {
+  const port = await rawServer(t, () => {});
+  const gone = new AbortController();
+  const asked = chatEngine(`https://127.0.0.1:${port}`, { connectTimeoutMs: 5000 }).complete(
+    asking('Hello'),
+    gone.signal,
+  );
+  await pause(20);
+  const startedAt = performance.now();
+  gone.abort(new Error('Left.'));
+  await t.rejects(asked, { message: 'Left.' });
+  t.ok(performance.now() - startedAt < 100);
+});
+
+t.test('an answer in JSON that is a list is taken as one', async (t) => {
+  await upstream.configure({ models: [{ id: 'a' }] });
+  const transport = createTransport({ url: upstream.url });
+  t.same(await transport.json({ method: 'GET', path: '/models', signal: never() }), { data: [{ id: 'a' }] });
+});
