@@ -79,7 +79,7 @@ export async function buildApp(resources: Resources): Promise<FastifyInstance> {
   const app = fastify(serverOptions(config)).withTypeProvider<TypeBoxTypeProvider>();
 
   const engines = createEngines(config, database.db);
-  const ledger = new Ledger(database.db, config.plans);
+  const ledger = new Ledger(database, config.plans);
   app.register(settings, { ...resources, engines, ledger });
 
   app.register(errors);

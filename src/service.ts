@@ -83,6 +83,7 @@ export async function startService(
       config.sessionSecret ??
       (await settingOnce(opened.db, 'session_secret', () => randomBytes(32).toString('base64url')));
     const app = await buildApp({ config, database: opened, sessionSecret });
+    await app.ledger.start();
     await app.listen({
       port: config.port,
       host: config.host,
@@ -96,6 +97,7 @@ export async function startService(
       stop: async () => {
         stopHouseKeeping();
         await app.close();
+        await app.ledger.stop();
         await opened.close();
         await lock?.release();
       },

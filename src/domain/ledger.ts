@@ -1,19 +1,14 @@
 /**
- * The ledger: every metered request is charged when it is admitted, and what it delivers leaves only once the
- * charge is final. Contract section 5.
+ * The ledger: every metered request is charged when it is admitted, and what it delivers leaves only once the charge
+ * is final. Contract section 5; the protocol is argued in docs/decisions/0010-the-ledgers-protocol.md.
  */
 import { v7 as uuidv7 } from 'uuid';
 import type { Meter } from '../../schemas/plans.ts';
 import { ApiError } from '../errors.ts';
-import type { Db } from '../store/client.ts';
-import { storeTurn, type Turn } from '../store/conversations.ts';
-import {
-  admitCharges,
-  type Ceilings,
-  completeCharges,
-  finaliseCharges,
-  refundCharges,
-} from '../store/ledger.ts';
+import type { Database } from '../store/client.ts';
+import type { Turn } from '../store/conversations.ts';
+import type { ChargeRow, Decision, SettlementRow, TurnRow } from '../store/ledger.ts';
+import { LedgerWriter } from './ledger-writer.ts';
 import type { PlanCatalogue } from './plans.ts';
 import { type QuotaReading, quotaExceeded } from './quota.ts';
 
@@ -42,54 +37,82 @@ export type Outcome = {
 
 const latencyMs = (admission: Admission) => Math.round(performance.now() - admission.startedAt);
 
-const keyOf = (admission: Admission) => ({
-  account_id: admission.accountId,
-  day: admission.day,
-  id: admission.id,
+/** Models can say what Postgres cannot hold. */
+const storable = (text: string) => text.toWellFormed().replaceAll('\u0000', '\ufffd');
+
+const turnRow = ({ answer, conversationId, isNew, keyId, question, title }: Turn): TurnRow => ({
+  conversation_id: conversationId,
+  key_id: keyId,
+  is_new: isNew,
+  title: storable(title),
+  question_id: question.id,
+  question: storable(question.content),
+  answer_id: answer.id,
+  answer: storable(answer.content),
+  model: answer.model,
 });
 
-export class Ledger {
-  /** Names this process in the rows it admits. */
-  readonly process: string = uuidv7();
-  readonly #db: Db;
-  readonly #plans: PlanCatalogue;
-  readonly #ceilings: Ceilings;
+function settlement(kind: SettlementRow['kind'], admission: Admission, outcome?: Outcome): SettlementRow {
+  const { failure, inputTokens, model, outputTokens, turn } = outcome ?? {};
+  return {
+    kind,
+    account_id: admission.accountId,
+    day: admission.day,
+    id: admission.id,
+    status: failure?.statusCode ?? 200,
+    code: failure?.code ?? null,
+    model: model ?? null,
+    input_tokens: inputTokens ?? null,
+    output_tokens: outputTokens ?? null,
+    latency_ms: latencyMs(admission),
+    ...(turn && { turn: turnRow(turn) }),
+  };
+}
 
-  constructor(db: Db, plans: PlanCatalogue) {
-    this.#db = db;
-    this.#plans = plans;
-    this.#ceilings = Object.fromEntries(plans.plans.map((plan) => [plan.id, plan.limits]));
+export class Ledger {
+  readonly #writer: LedgerWriter;
+
+  constructor(database: Database, plans: PlanCatalogue) {
+    this.#writer = new LedgerWriter(database, plans);
   }
+
+  /** Names this process in the rows it admits. */
+  get process(): string {
+    return this.#writer.process;
+  }
+
+  /** Takes the lease and keeps it, and sweeps up after processes that lost theirs. */
+  start = (): Promise<void> => this.#writer.start();
+
+  /** Writes what is open and gives the lease back. */
+  stop = (): Promise<void> => this.#writer.stop();
 
   /**
    * Charges before any work is done.
    *
-   * @throws ApiError `quotaExceeded` when the day's ceiling does not hold all units; `invalidApiKey` or
-   *   `sessionRequired` when the account is gone
+   * @throws ApiError `quotaExceeded` when the day's ceiling does not hold all units; `apiKeyRevoked` or
+   *   `sessionRequired` when the account is gone; `overloaded`, `serviceUnavailable`
    */
   async admit(charge: Charge): Promise<Admission> {
+    const { accountId, endpoint, keyId, meter, units } = charge;
     const startedAt = performance.now();
-    const id = uuidv7();
-    const row = {
-      id,
-      account_id: charge.accountId,
-      key_id: charge.keyId,
-      endpoint: charge.endpoint,
-      meter: charge.meter,
-      units: charge.units,
-    };
-    const [decision] = await admitCharges(
-      this.#db,
-      [row],
-      this.#ceilings,
-      this.#plans.standard.id,
-      this.process,
-    );
-    if (decision === undefined)
-      throw new ApiError(charge.keyId === null ? 'sessionRequired' : 'apiKeyRevoked');
-    const { admitted, ceiling, day, readAt, used } = decision;
-    if (!admitted && ceiling !== null) throw quotaExceeded({ meter: charge.meter, used, ceiling, readAt });
-    return { ...charge, id, day, startedAt, reading: { meter: charge.meter, used, ceiling, readAt } };
+    const row: ChargeRow = { id: uuidv7(), account_id: accountId, key_id: keyId, endpoint, meter, units };
+    const { ceiling, day, outcome, readAt, used } = await this.#decide(row);
+    const reading = { meter, used, ceiling, readAt };
+    if (outcome !== 'admitted') throw quotaExceeded({ ...reading, ceiling: ceiling ?? 0 });
+    return { ...charge, id: row.id, day, startedAt, reading };
+  }
+
+  async #decide(row: ChargeRow): Promise<Decision> {
+    for (;;) {
+      const decision = await this.#writer.admit(row);
+      if (decision === undefined)
+        throw new ApiError(row.key_id === null ? 'sessionRequired' : 'apiKeyRevoked');
+      const { ceiling, outcome, used } = decision;
+      // It was held back by a larger charge before it in the batch, and fits by itself.
+      const fits = outcome === 'refused' && ceiling !== null && used + row.units <= ceiling;
+      if (!fits) return decision;
+    }
   }
 
   /**
@@ -99,45 +122,18 @@ export class Ledger {
    * @throws ApiError `serviceUnavailable` when the charge was refunded meanwhile
    */
   async finalise(admission: Admission, outcome?: Outcome): Promise<void> {
-    const row = {
-      ...keyOf(admission),
-      status: outcome?.failure?.statusCode ?? 200,
-      model: outcome?.model ?? null,
-      input_tokens: outcome?.inputTokens ?? null,
-      output_tokens: outcome?.outputTokens ?? null,
-      latency_ms: latencyMs(admission),
-    };
-    await this.#db.transaction(async (tx) => {
-      const moved = await finaliseCharges(tx, [row]);
-      if (!moved.has(admission.id)) {
-        throw new ApiError('serviceUnavailable', { headers: { 'retry-after': '1' } });
-      }
-      if (outcome?.turn) await storeTurn(tx, outcome.turn);
-    });
+    const isFinal = await this.#writer.settle(settlement('final', admission, outcome));
+    if (!isFinal) throw new ApiError('serviceUnavailable', { headers: { 'retry-after': '1' } });
   }
 
   /** Adds what became known after the first byte of an answer whose charge is final. */
   async complete(admission: Admission, outcome: Outcome): Promise<void> {
-    const { failure, inputTokens, model, outputTokens, turn } = outcome;
-    const row = {
-      ...keyOf(admission),
-      status: failure?.statusCode ?? 200,
-      code: failure?.code ?? null,
-      model,
-      input_tokens: inputTokens,
-      output_tokens: outputTokens,
-      latency_ms: latencyMs(admission),
-    };
-    await this.#db.transaction(async (tx) => {
-      await completeCharges(tx, [row]);
-      if (turn) await storeTurn(tx, turn);
-    });
+    await this.#writer.settle(settlement('complete', admission, outcome));
   }
 
-  /** Gives a charge back, once, because the work failed before its first byte. */
-  async refund(admission: Admission, error: { code: string; statusCode: number }): Promise<void> {
-    await refundCharges(this.#db, [
-      { ...keyOf(admission), status: error.statusCode, code: error.code, latency_ms: latencyMs(admission) },
-    ]);
+  /** Gives a charge back, once, because the work failed before its first byte. Where the database is away, later. */
+  async refund(admission: Admission, failure: { code: string; statusCode: number }): Promise<void> {
+    const row = settlement('refund', admission, { model: null, inputTokens: 0, outputTokens: 0, failure });
+    await this.#writer.settle(row).catch(() => this.#writer.abandon(row));
   }
 }

@@ -13,13 +13,27 @@ export type Db = PgDatabase<PgQueryResultHKT, typeof tables>;
 export type Database = {
   db: Db;
   kind: 'postgres' | 'embedded';
+  /**
+   * A statement of the ledger: prepared on the server, on connections of its own, so that neither waits for the rest.
+   *
+   * @throws StatementTimeout when there is no answer within `STATEMENT_TIMEOUT_MS`; it may still take effect
+   */
+  run<Row>(text: string, parameters: unknown[]): Promise<Row[]>;
   /** Server version, e.g. `15.18`. */
   version(): Promise<string>;
   close(): Promise<void>;
 };
 
 /** Where the database is: a Postgres URL, a folder for the embedded one, or an image of an embedded one (tests). */
-export type DatabaseLocation = { url: string; connections?: number } | { dataDir: string } | { image: Blob };
+export type DatabaseLocation = PostgresLocation | { dataDir: string } | { image: Blob };
+
+export type PostgresLocation = {
+  url: string;
+  /** For everything but the ledger, which has its own. */
+  connections?: number;
+  /** Whether the URL leads to a transaction pooler. */
+  isPooled?: boolean;
+};
 
 /** Rows of a raw statement: the two drivers wrap them differently. */
 export async function rowsOf<Row>(db: Db, statement: SQL): Promise<Row[]> {
@@ -34,25 +48,72 @@ export function sqlState(error: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined;
 }
 
-/** Driver codes and SQLSTATE classes that say that the database cannot be reached or will not serve right now. */
-const unreachableCodes =
-  /^(CONNECT_TIMEOUT|CONNECTION_CLOSED|CONNECTION_DESTROYED|CONNECTION_ENDED|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|ENOENT|08...|57P0[1-5]|53...|55P03|40P01|40001|25006)$/;
+/** Nothing was sent: the database did not take the connection. */
+const refusedCodes = /^(CONNECT_TIMEOUT|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ENOENT|57P03|53300)$/;
+/** The connection ended under way: whether the statement took effect is not known. */
+const lostCodes =
+  /^(CONNECTION_CLOSED|CONNECTION_DESTROYED|CONNECTION_ENDED|ECONNRESET|EPIPE|ETIMEDOUT|08...|57P0[125])$/;
+/** The database answered, and did nothing: locked, out of something, read-only. */
+const busyCodes = /^(53...|55P03|40P01|40001|25006)$/;
+
+/** Whether a statement failed before it reached the database. */
+export const wasNotSent = (error: unknown): boolean => refusedCodes.test(sqlState(error) ?? '');
+
+/** Whether a statement failed so that it may or may not have taken effect. */
+export const mayHaveTakenEffect = (error: unknown): boolean => lostCodes.test(sqlState(error) ?? '');
 
 /** Whether a statement failed because of the database's state, not because of the statement: worth another try later. */
-export const isUnavailable = (error: unknown): boolean => unreachableCodes.test(sqlState(error) ?? '');
+export const isUnavailable = (error: unknown): boolean =>
+  wasNotSent(error) || mayHaveTakenEffect(error) || busyCodes.test(sqlState(error) ?? '');
 
-function openPostgres(url: string, connections: number): Database {
-  const client = postgres(url, {
+/** A database that hangs does not hold requests longer than this. */
+export const STATEMENT_TIMEOUT_MS = 5000;
+const LEDGER_CONNECTIONS = 4;
+
+/** No answer in time: whether the statement took effect is not known. */
+export class StatementTimeout extends Error {
+  override readonly name = 'StatementTimeout';
+  readonly code = 'CONNECTION_CLOSED';
+}
+
+function withTimeout<T>(statement: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(
+      () => reject(new StatementTimeout(`No answer within ${STATEMENT_TIMEOUT_MS} ms.`)),
+      STATEMENT_TIMEOUT_MS,
+    );
+    statement.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}
+
+const connect = (url: string, connections: number, isPooled: boolean) =>
+  postgres(url, {
     max: connections,
     onnotice: () => {},
     connect_timeout: 5,
+    // Come back soon after an outage: the default waits for up to 20 s.
+    backoff: () => 0.1 + Math.random() * 0.2,
+    // A transaction pooler hands each transaction another connection, which knows no prepared statement.
+    prepare: !isPooled,
     connection: { application_name: 'parley' },
   });
+
+function openPostgres({ connections = 10, isPooled = false, url }: PostgresLocation): Database {
+  const client = connect(url, connections, isPooled);
+  const ledger = connect(url, LEDGER_CONNECTIONS, isPooled);
   return {
     db: drizzlePostgres(client, { schema: tables }) as unknown as Db,
     kind: 'postgres',
+    run: <Row>(text: string, parameters: unknown[]) =>
+      withTimeout(
+        ledger
+          .unsafe(text, parameters as never[], { prepare: !isPooled })
+          .then((rows) => rows as unknown as Row[]),
+      ),
     version: async () => (await client`show server_version`)[0]?.server_version.split(' ')[0],
-    close: () => client.end({ timeout: 5 }),
+    close: async () => {
+      await Promise.all([client.end({ timeout: 5 }), ledger.end({ timeout: 5 })]);
+    },
   };
 }
 
@@ -63,6 +124,7 @@ async function openEmbedded(location: { dataDir: string } | { image: Blob }): Pr
   return {
     db: drizzlePglite(client, { schema: tables }) as unknown as Db,
     kind: 'embedded',
+    run: async <Row>(text: string, parameters: unknown[]) => (await client.query<Row>(text, parameters)).rows,
     version: async () => {
       const { rows } = await client.query<{ server_version: string }>('show server_version');
       return rows[0]?.server_version.split(' ')[0] ?? '';
@@ -77,5 +139,5 @@ async function openEmbedded(location: { dataDir: string } | { image: Blob }): Pr
  * @param location - where it is
  */
 export async function openDatabase(location: DatabaseLocation): Promise<Database> {
-  return 'url' in location ? openPostgres(location.url, location.connections ?? 10) : openEmbedded(location);
+  return 'url' in location ? openPostgres(location) : openEmbedded(location);
 }

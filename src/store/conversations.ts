@@ -1,7 +1,7 @@
 /** Conversations and their messages. A key sees what it created; the web sees all of the account's. Contract section 1. */
-import { and, desc, eq, isNull, lt, or, type SQL, sql } from 'drizzle-orm';
+import { and, desc, eq, lt, or, type SQL } from 'drizzle-orm';
 import type { Db } from './client.ts';
-import { accounts, conversations, messages } from './tables.ts';
+import { conversations, messages } from './tables.ts';
 
 /** Whose conversations: `keyId` null is the web, which sees all. */
 export type Owner = { accountId: string; keyId: string | null };
@@ -9,7 +9,7 @@ export type Owner = { accountId: string; keyId: string | null };
 export type Conversation = typeof conversations.$inferSelect;
 export type Message = typeof messages.$inferSelect;
 
-/** One question and its answer, to be stored together. */
+/** One question and its answer; the ledger stores them in the transaction that settles the charge. */
 export type Turn = {
   accountId: string;
   keyId: string | null;
@@ -96,42 +96,4 @@ export function deleteConversation(db: Db, owner: Owner, id: string): Promise<bo
       .where(and(eq(messages.accountId, owner.accountId), eq(messages.conversationId, id)));
     return true;
   });
-}
-
-/**
- * Stores a turn. A conversation or account that was deleted meanwhile is not brought back: then nothing is stored.
- *
- * @param db - the transaction that makes the charge final
- */
-export async function storeTurn(db: Db, turn: Turn): Promise<void> {
-  const { accountId, conversationId, keyId, question, answer, title } = turn;
-  const now = sql`now()`;
-  const kept = turn.isNew
-    ? await db
-        .insert(conversations)
-        .select(
-          db
-            .select({
-              accountId: accounts.id,
-              id: sql`${conversationId}::uuid`.as('id'),
-              keyId: sql`${keyId}::uuid`.as('key_id'),
-              title: sql`${title}::text`.as('title'),
-              createdAt: now.as('created_at'),
-              updatedAt: now.as('updated_at'),
-            })
-            .from(accounts)
-            .where(and(eq(accounts.id, accountId), isNull(accounts.deletedAt))),
-        )
-        .returning({ id: conversations.id })
-    : await db
-        .update(conversations)
-        .set({ updatedAt: now })
-        .where(and(eq(conversations.accountId, accountId), eq(conversations.id, conversationId)))
-        .returning({ id: conversations.id });
-  if (kept.length === 0) return;
-  const shared = { accountId, conversationId, createdAt: now };
-  await db.insert(messages).values([
-    { ...shared, id: question.id, role: 'user', content: question.content, model: null },
-    { ...shared, id: answer.id, role: 'assistant', content: answer.content, model: answer.model },
-  ]);
 }

@@ -172,6 +172,34 @@ export const keyUsage = pgTable(
   (table) => [primaryKey({ columns: [table.accountId, table.day, table.keyId, table.meter] })],
 );
 
+/**
+ * Idempotency keys of metered requests, kept for 24 hours. `running` until the request is final and its answer known;
+ * a request that was refused or refunded takes its key with it.
+ */
+export const idempotencyKeys = pgTable(
+  'idempotency_keys',
+  {
+    accountId: accountId(),
+    /** The credential: a key's id, or the nil UUID for the web. */
+    owner: uuid('owner').notNull(),
+    key: text('key').notNull(),
+    /** SHA-256 of the endpoint and the body, in hexadecimal. */
+    fingerprint: text('fingerprint').notNull(),
+    /** The charge under which it runs or ran. */
+    requestId: uuid('request_id').notNull(),
+    day: date('day').notNull(),
+    process: uuid('process').notNull(),
+    createdAt: instant('created_at').notNull(),
+    /** The stored answer; null while it runs. */
+    status: smallint('status'),
+    body: text('body'),
+  },
+  (table) => [
+    primaryKey({ columns: [table.accountId, table.owner, table.key] }),
+    index('idempotency_keys_request').on(table.accountId, table.requestId),
+  ],
+);
+
 export const conversations = pgTable(
   'conversations',
   {

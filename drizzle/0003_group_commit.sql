@@ -1,0 +1,309 @@
+-- The ledger's protocol in batches: admission, settlement and the sweep. Contract sections 5 and 10, argued in
+-- docs/decisions/0010-the-ledgers-protocol.md.
+--
+-- Each function is one round trip and one transaction. Its statements run one after the other, each with its own
+-- snapshot, so that what is judged was read under the lock. Rows of the same table are locked in one order everywhere:
+-- counters by account, meter and day; a settlement locks charges first and counters after them.
+
+DROP FUNCTION ledger_admit(jsonb, jsonb, text, uuid);
+--> statement-breakpoint
+-- Raised by an admission whose process has no living lease: it must renew it and ask again.
+CREATE FUNCTION ledger_require_lease(holder uuid) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  IF NOT EXISTS (SELECT FROM leases l WHERE l.process = holder AND l.expires_at > ledger_now()) THEN
+    RAISE EXCEPTION 'the process has no lease' USING ERRCODE = 'PL001';
+  END IF;
+END $$;
+--> statement-breakpoint
+-- Claims an idempotency key for a charge that is about to be judged.
+--
+-- Returns null where the claim succeeded, and else what stands in its way:
+--   'mismatch' (another request has the key), 'running', 'replay' (its answer is stored), or
+--   'resume' (the request's process died after its charge was final: it runs again under the same charge).
+CREATE FUNCTION ledger_claim(charge jsonb, holder uuid, today date, now_at timestamptz) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  found idempotency_keys%ROWTYPE;
+  charged text;
+BEGIN
+  INSERT INTO idempotency_keys (account_id, owner, key, fingerprint, request_id, day, process, created_at)
+  VALUES ((charge ->> 'account_id')::uuid, (charge ->> 'owner')::uuid, charge ->> 'idempotency_key', charge ->> 'fingerprint',
+          (charge ->> 'id')::uuid, today, holder, now_at)
+  ON CONFLICT (account_id, owner, key) DO UPDATE
+    SET fingerprint = excluded.fingerprint, request_id = excluded.request_id, day = excluded.day, process = excluded.process,
+        created_at = excluded.created_at, status = NULL, body = NULL
+    WHERE idempotency_keys.created_at <= now_at - interval '24 hours';
+  IF FOUND THEN RETURN NULL; END IF;
+
+  SELECT * INTO found FROM idempotency_keys i
+  WHERE i.account_id = (charge ->> 'account_id')::uuid AND i.owner = (charge ->> 'owner')::uuid AND i.key = charge ->> 'idempotency_key'
+  FOR UPDATE;
+  -- The repetition of an admission whose answer was lost meets its own claim.
+  IF found.request_id = (charge ->> 'id')::uuid THEN RETURN NULL; END IF;
+  IF found.fingerprint <> charge ->> 'fingerprint' THEN RETURN 'mismatch'; END IF;
+  IF found.status IS NOT NULL THEN RETURN 'replay'; END IF;
+  IF EXISTS (SELECT FROM leases l WHERE l.process = found.process AND l.expires_at > now_at) THEN RETURN 'running'; END IF;
+
+  SELECT r.state INTO charged FROM requests r
+  WHERE r.account_id = found.account_id AND r.day = found.day AND r.id = found.request_id;
+  IF charged = 'final' THEN
+    UPDATE idempotency_keys i SET process = holder
+    WHERE i.account_id = found.account_id AND i.owner = found.owner AND i.key = found.key;
+    RETURN 'resume';
+  END IF;
+  -- The old charge is refunded by the sweep, or was; this one begins anew.
+  UPDATE idempotency_keys i SET request_id = (charge ->> 'id')::uuid, day = today, process = holder, created_at = now_at
+  WHERE i.account_id = found.account_id AND i.owner = found.owner AND i.key = found.key;
+  RETURN NULL;
+END $$;
+--> statement-breakpoint
+-- Admits charges in the order given, each wholly or not at all, and never past the ceiling of the plan read here.
+--
+-- charges:  [{ id, account_id, key_id, endpoint, meter, units, owner?, idempotency_key?, fingerprint? }]
+-- ceilings: { plan: { meter: ceiling or null } }, and `standard`, the plan of accounts whose plan is not in it
+-- holder:   the process whose lease guards the charges
+-- repeated: whether the same charges were sent before and the answer was lost; those that stand are found again
+--
+-- Returns a row per charge of a living account; `outcome` is 'admitted', 'refused', or what ledger_claim says.
+CREATE FUNCTION ledger_admit(charges jsonb, ceilings jsonb, standard text, holder uuid, repeated boolean, lock_timeout_ms int)
+RETURNS TABLE (id uuid, outcome text, day date, used bigint, ceiling bigint, read_at timestamptz)
+LANGUAGE plpgsql VOLATILE AS $$
+#variable_conflict use_column
+DECLARE
+  now_at timestamptz;
+  today date;
+  charge jsonb;
+  obstacle text;
+  obstacles jsonb := '{}';
+  standing uuid[] := '{}';
+BEGIN
+  PERFORM set_config('lock_timeout', lock_timeout_ms::text, true);
+  PERFORM ledger_require_lease(holder);
+
+  -- Whoever waited for a lock beyond midnight charges the new day: under the locks, the day is the one that is.
+  LOOP
+    now_at := ledger_now();
+    today := ledger_day(now_at);
+    INSERT INTO usage_counters (account_id, day, meter, used)
+    SELECT DISTINCT c.account_id, d.day, c.meter, 0
+    FROM jsonb_to_recordset(charges) AS c (account_id uuid, meter text)
+    CROSS JOIN generate_series(CASE WHEN repeated THEN today - 1 ELSE today END, today, interval '1 day') AS s (at)
+    CROSS JOIN LATERAL (SELECT s.at::date AS day) d
+    JOIN accounts a ON a.id = c.account_id AND a.deleted_at IS NULL
+    WHERE NOT EXISTS (SELECT FROM usage_counters u WHERE u.account_id = c.account_id AND u.day = d.day AND u.meter = c.meter)
+    ORDER BY 1, 3, 2
+    ON CONFLICT DO NOTHING;
+
+    PERFORM FROM usage_counters u
+    WHERE (u.account_id, u.meter) IN (
+      SELECT c.account_id, c.meter FROM jsonb_to_recordset(charges) AS c (account_id uuid, meter text)
+    ) AND (u.day = today OR repeated AND u.day = today - 1)
+    ORDER BY u.account_id, u.meter, u.day
+    FOR UPDATE;
+
+    EXIT WHEN ledger_day(ledger_now()) = today;
+  END LOOP;
+
+  IF repeated THEN
+    -- Under the locks of both days nothing that was sent before can still be on its way.
+    SELECT coalesce(array_agg(r.id), '{}') INTO standing
+    FROM jsonb_to_recordset(charges) AS c (account_id uuid, id uuid)
+    JOIN requests r ON r.account_id = c.account_id AND r.day IN (today - 1, today) AND r.id = c.id;
+  END IF;
+
+  FOR charge IN SELECT value FROM jsonb_array_elements(charges) WHERE value ? 'idempotency_key' LOOP
+    obstacle := ledger_claim(charge, holder, today, now_at);
+    IF obstacle IS NOT NULL THEN obstacles := obstacles || jsonb_build_object(charge ->> 'id', obstacle); END IF;
+  END LOOP;
+
+  RETURN QUERY
+  WITH asked AS (
+    SELECT c.*
+    FROM ROWS FROM (
+      jsonb_to_recordset(charges) AS (id uuid, account_id uuid, key_id uuid, endpoint text, meter text, units int)
+    ) WITH ORDINALITY AS c (id, account_id, key_id, endpoint, meter, units, ordinality)
+  ), judged AS (
+    SELECT asked.*, u.used AS before, (ceilings -> p.plan ->> asked.meter)::bigint AS ceiling,
+           sum(asked.units) OVER (PARTITION BY asked.account_id, asked.meter ORDER BY asked.ordinality) AS running
+    FROM asked
+    JOIN accounts a ON a.id = asked.account_id AND a.deleted_at IS NULL
+    JOIN usage_counters u ON u.account_id = asked.account_id AND u.day = today AND u.meter = asked.meter
+    CROSS JOIN LATERAL (SELECT CASE WHEN ceilings ? a.plan THEN a.plan ELSE standard END AS plan) p
+    WHERE NOT obstacles ? asked.id::text AND NOT asked.id = ANY (standing)
+  ), decided AS (
+    SELECT judged.*, judged.ceiling IS NULL OR judged.before + judged.running <= judged.ceiling AS fits FROM judged
+  ), totals AS (
+    SELECT d.account_id, d.meter, coalesce(sum(d.units) FILTER (WHERE d.fits), 0) AS units FROM decided d GROUP BY 1, 2
+  ), charged AS (
+    UPDATE usage_counters u SET used = u.used + t.units
+    FROM totals t
+    WHERE u.account_id = t.account_id AND u.day = today AND u.meter = t.meter AND t.units > 0
+  ), logged AS (
+    INSERT INTO requests (account_id, day, id, key_id, endpoint, meter, units, state, process, admitted_at)
+    SELECT d.account_id, today, d.id, d.key_id, d.endpoint, d.meter, d.units, 'admitted', holder, now_at
+    FROM decided d WHERE d.fits
+  ), freed AS (
+    DELETE FROM idempotency_keys i USING decided d
+    WHERE NOT d.fits AND i.account_id = d.account_id AND i.request_id = d.id
+  )
+  SELECT d.id, CASE WHEN d.fits THEN 'admitted' ELSE 'refused' END, today,
+         (CASE WHEN d.fits THEN d.before + d.running ELSE d.before + t.units END)::bigint, d.ceiling, now_at
+  FROM decided d JOIN totals t ON t.account_id = d.account_id AND t.meter = d.meter
+  UNION ALL
+  SELECT r.id, 'admitted', r.day, u.used, (ceilings -> p.plan ->> r.meter)::bigint, now_at
+  FROM asked JOIN requests r ON r.account_id = asked.account_id AND r.day IN (today - 1, today) AND r.id = asked.id
+  JOIN usage_counters u ON u.account_id = r.account_id AND u.day = r.day AND u.meter = r.meter
+  JOIN accounts a ON a.id = r.account_id
+  CROSS JOIN LATERAL (SELECT CASE WHEN ceilings ? a.plan THEN a.plan ELSE standard END AS plan) p
+  WHERE asked.id = ANY (standing)
+  UNION ALL
+  SELECT asked.id, obstacles ->> asked.id::text, today, NULL, NULL, now_at FROM asked WHERE obstacles ? asked.id::text;
+END $$;
+--> statement-breakpoint
+-- Settles charges, all of them in one transaction.
+--
+-- settlements: [{ kind, account_id, day, id, status, code, model, input_tokens, output_tokens, latency_ms, turn?, answer? }]
+--   kind 'final':    admitted → final; tokens are null where a 'complete' follows
+--   kind 'complete': what became known of a final charge after its first byte; once
+--   kind 'refund':   admitted → refunded; the units go back, and the idempotency key with them
+--   turn:            { conversation_id, key_id, is_new, title, question_id, question, answer_id, answer, model }
+--   answer:          { status, body }, kept under the request's idempotency key
+--
+-- Returns the ids that are in the state that was asked for: moved now, or already by a call whose answer was lost.
+-- What another process settled differently meanwhile is missing, and must not be delivered.
+CREATE FUNCTION ledger_settle(settlements jsonb, lock_timeout_ms int) RETURNS TABLE (id uuid)
+LANGUAGE plpgsql VOLATILE AS $$
+#variable_conflict use_column
+DECLARE
+  now_at timestamptz := ledger_now();
+  moved uuid[];
+  amounts jsonb;
+BEGIN
+  PERFORM set_config('lock_timeout', lock_timeout_ms::text, true);
+
+  WITH s AS MATERIALIZED (
+    SELECT * FROM jsonb_to_recordset(settlements) AS s
+      (kind text, account_id uuid, day date, id uuid, status smallint, code text, model text,
+       input_tokens int, output_tokens int, latency_ms int)
+  ), touched AS (
+    UPDATE requests r
+    SET state = CASE s.kind WHEN 'refund' THEN 'refunded' ELSE 'final' END,
+        settled_at = coalesce(r.settled_at, now_at), status = s.status, code = s.code, model = s.model,
+        input_tokens = s.input_tokens, output_tokens = s.output_tokens, latency_ms = s.latency_ms
+    FROM s
+    WHERE r.account_id = s.account_id AND r.day = s.day AND r.id = s.id
+      AND CASE s.kind WHEN 'complete' THEN r.state = 'final' AND r.input_tokens IS NULL ELSE r.state = 'admitted' END
+    RETURNING s.kind, r.account_id, r.day, r.id, r.key_id, r.meter, r.units, coalesce(s.input_tokens + s.output_tokens, 0) AS tokens
+  ), each AS (
+    SELECT account_id, day, key_id, meter, CASE kind WHEN 'refund' THEN -units ELSE 0 END AS counted,
+           CASE kind WHEN 'final' THEN units ELSE 0 END AS delivered
+    FROM touched
+    UNION ALL
+    SELECT account_id, day, key_id, 'tokens', tokens, tokens FROM touched WHERE tokens > 0
+  ), summed AS (
+    SELECT account_id, day, coalesce(key_id, '00000000-0000-0000-0000-000000000000') AS key_id, meter,
+           sum(counted) AS counted, sum(delivered) AS delivered
+    FROM each GROUP BY 1, 2, 3, 4
+  )
+  SELECT (SELECT coalesce(array_agg(id), '{}') FROM touched), (SELECT coalesce(jsonb_agg(to_jsonb(summed)), '[]') FROM summed)
+  INTO moved, amounts;
+
+  INSERT INTO key_usage (account_id, day, key_id, meter, used)
+  SELECT a.account_id, a.day, a.key_id, a.meter, a.delivered
+  FROM jsonb_to_recordset(amounts) AS a (account_id uuid, day date, key_id uuid, meter text, delivered bigint)
+  WHERE a.delivered > 0
+  ORDER BY 1, 2, 3, 4
+  ON CONFLICT (account_id, day, key_id, meter) DO UPDATE SET used = key_usage.used + excluded.used;
+
+  INSERT INTO usage_counters (account_id, day, meter, used)
+  SELECT a.account_id, a.day, a.meter, sum(a.counted)
+  FROM jsonb_to_recordset(amounts) AS a (account_id uuid, day date, meter text, counted bigint)
+  WHERE a.counted <> 0
+  GROUP BY 1, 2, 3
+  ORDER BY 1, 3, 2
+  ON CONFLICT (account_id, day, meter) DO UPDATE SET used = usage_counters.used + excluded.used;
+
+  IF settlements @? '$[*].turn' THEN PERFORM ledger_store_turns(settlements, moved, now_at); END IF;
+
+  -- Only charges with an idempotency key are found here.
+  UPDATE idempotency_keys i SET status = (s.answer ->> 'status')::smallint, body = s.answer ->> 'body'
+  FROM jsonb_to_recordset(settlements) AS s (account_id uuid, id uuid, answer jsonb)
+  WHERE s.answer IS NOT NULL AND i.account_id = s.account_id AND i.request_id = s.id AND s.id = ANY (moved);
+  DELETE FROM idempotency_keys i
+  USING jsonb_to_recordset(settlements) AS s (kind text, account_id uuid, id uuid)
+  WHERE s.kind = 'refund' AND i.account_id = s.account_id AND i.request_id = s.id AND s.id = ANY (moved);
+
+  RETURN QUERY SELECT unnest(moved)
+  UNION
+  SELECT r.id
+  FROM jsonb_to_recordset(settlements) AS s (kind text, account_id uuid, day date, id uuid)
+  JOIN requests r ON r.account_id = s.account_id AND r.day = s.day AND r.id = s.id
+  WHERE NOT s.id = ANY (moved) AND r.state = CASE s.kind WHEN 'refund' THEN 'refunded' ELSE 'final' END;
+END $$;
+--> statement-breakpoint
+-- Stores the turns of settlements that moved. A conversation or account that was deleted meanwhile is not brought back.
+CREATE FUNCTION ledger_store_turns(settlements jsonb, moved uuid[], now_at timestamptz) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  WITH t AS MATERIALIZED (
+    SELECT s.account_id, t.*
+    FROM jsonb_to_recordset(settlements) AS s (account_id uuid, id uuid, turn jsonb)
+    CROSS JOIN LATERAL jsonb_to_record(s.turn) AS t
+      (conversation_id uuid, key_id uuid, is_new boolean, title text, question_id uuid, question text, answer_id uuid, answer text, model text)
+    WHERE s.turn IS NOT NULL AND s.id = ANY (moved)
+  ), made AS (
+    INSERT INTO conversations (account_id, id, key_id, title, created_at, updated_at)
+    SELECT t.account_id, t.conversation_id, t.key_id, t.title, now_at, now_at
+    FROM t JOIN accounts a ON a.id = t.account_id AND a.deleted_at IS NULL
+    WHERE t.is_new
+    RETURNING account_id, id
+  ), continued AS (
+    UPDATE conversations c SET updated_at = now_at FROM t
+    WHERE NOT t.is_new AND c.account_id = t.account_id AND c.id = t.conversation_id
+    RETURNING c.account_id, c.id
+  ), kept AS (
+    SELECT * FROM made UNION SELECT * FROM continued
+  )
+  INSERT INTO messages (account_id, conversation_id, id, role, content, model, created_at)
+  SELECT t.account_id, t.conversation_id, m.id, m.role, m.content, m.model, now_at
+  FROM t JOIN kept k ON k.account_id = t.account_id AND k.id = t.conversation_id
+  CROSS JOIN LATERAL (VALUES (t.question_id, 'user', t.question, NULL), (t.answer_id, 'assistant', t.answer, t.model)) AS m (id, role, content, model);
+END $$;
+--> statement-breakpoint
+-- Renews the lease of a living process, or gives it a new one.
+CREATE FUNCTION ledger_renew_lease(holder uuid, seconds int) RETURNS void LANGUAGE sql AS $$
+  INSERT INTO leases (process, expires_at) VALUES (holder, ledger_now() + make_interval(secs => seconds))
+  ON CONFLICT (process) DO UPDATE SET expires_at = excluded.expires_at
+$$;
+--> statement-breakpoint
+-- Refunds what processes left admitted whose lease has expired, a bounded number at a time. Returns how many. A living
+-- process's slow work is never touched: its lease is renewed, and while it is, this waits for nobody.
+CREATE FUNCTION ledger_sweep(at_most int) RETURNS int LANGUAGE plpgsql AS $$
+DECLARE
+  dead uuid[];
+  swept int;
+BEGIN
+  SELECT coalesce(array_agg(l.process), '{}') INTO dead
+  FROM (SELECT process FROM leases WHERE expires_at <= ledger_now() FOR UPDATE SKIP LOCKED) l;
+  IF dead = '{}' THEN RETURN 0; END IF;
+
+  WITH picked AS (
+    SELECT account_id, day, id FROM requests
+    WHERE process = ANY (dead) AND state = 'admitted'
+    ORDER BY account_id, day, id LIMIT at_most
+    FOR UPDATE SKIP LOCKED
+  ), moved AS (
+    UPDATE requests r SET state = 'refunded', settled_at = ledger_now(), status = 503, code = 'serviceUnavailable'
+    FROM picked p WHERE r.account_id = p.account_id AND r.day = p.day AND r.id = p.id
+    RETURNING r.account_id, r.day, r.id, r.meter, r.units
+  ), freed AS (
+    DELETE FROM idempotency_keys i USING moved m WHERE i.account_id = m.account_id AND i.request_id = m.id
+  ), returned AS (
+    INSERT INTO usage_counters (account_id, day, meter, used)
+    SELECT account_id, day, meter, -sum(units) FROM moved GROUP BY 1, 2, 3 ORDER BY 1, 3, 2
+    ON CONFLICT (account_id, day, meter) DO UPDATE SET used = usage_counters.used + excluded.used
+  )
+  SELECT count(*) INTO swept FROM moved;
+
+  DELETE FROM leases l WHERE l.process = ANY (dead)
+    AND NOT EXISTS (SELECT FROM requests r WHERE r.process = l.process AND r.state = 'admitted');
+  RETURN swept;
+END $$;

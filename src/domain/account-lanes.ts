@@ -1,0 +1,107 @@
+/**
+ * Writes of all accounts in common batches, until one account is in the way: then its items go on in a lane of their
+ * own, and the others do not wait for it. Contract section 5.
+ */
+
+import { ApiError } from '../errors.ts';
+import { isUnavailable, sqlState } from '../store/client.ts';
+import { GroupCommit } from './group-commit.ts';
+
+/** A row that somebody holds delays a common batch by this much, once. */
+const COMMON_LOCK_TIMEOUT_MS = 200;
+/** An account that is in the way may wait this long for itself. */
+const OWN_LOCK_TIMEOUT_MS = 2000;
+
+const BATCH_SIZE = 256;
+const QUEUE_SIZE = 20_000;
+
+const lockStates = new Set(['55P03', '40P01']);
+const isLockFailure = (error: unknown) => lockStates.has(sqlState(error) ?? '');
+/** The database looked at the batch and refused it: something in it is at fault. */
+const isRefusal = (error: unknown) => /^[0-9A-Z]{5}$/.test(sqlState(error) ?? '') && !isUnavailable(error);
+
+export type AccountItem = { account_id: string };
+
+/** Writes a batch in one transaction, waiting for locks no longer than said; one result an item, in order. */
+export type WriteBatch<Item, Result> = (items: Item[], lockTimeoutMs: number) => Promise<Result[]>;
+
+export class AccountLanes<Item extends AccountItem, Result> {
+  readonly #write: WriteBatch<Item, Result>;
+  readonly #common: GroupCommit<Item, Result>;
+  readonly #lanes = new Map<string, GroupCommit<Item, Result>>();
+
+  constructor(write: WriteBatch<Item, Result>) {
+    this.#write = write;
+    this.#common = new GroupCommit({
+      write: (items) => this.#writeCommon(items),
+      batchSize: BATCH_SIZE,
+      queueSize: QUEUE_SIZE,
+    });
+  }
+
+  /**
+   * Writes an item, first come first served within its account.
+   *
+   * @throws ApiError `overloaded` when too many wait; `serviceUnavailable` when its account stays locked; what the
+   *   write throws
+   */
+  submit(item: Item): Promise<Result> {
+    return (this.#lanes.get(item.account_id) ?? this.#common).submit(item);
+  }
+
+  /** Resolves once nothing waits and nothing is being written. */
+  async idle(): Promise<void> {
+    await this.#common.idle();
+    await Promise.all([...this.#lanes.values()].map((lane) => lane.idle()));
+  }
+
+  async #writeCommon(items: Item[]): Promise<(Result | Promise<Result>)[]> {
+    try {
+      return await this.#write(items, COMMON_LOCK_TIMEOUT_MS);
+    } catch (error) {
+      // Which account is at fault shows when each goes by itself. Nothing of the batch was written.
+      if (isLockFailure(error) || isRefusal(error))
+        return items.map((item) => this.#laneOf(item.account_id).submit(item));
+      throw error;
+    }
+  }
+
+  #laneOf(accountId: string): GroupCommit<Item, Result> {
+    const known = this.#lanes.get(accountId);
+    if (known !== undefined) return known;
+    const lane = new GroupCommit<Item, Result>({
+      write: (items) => this.#writeOwn(items),
+      batchSize: BATCH_SIZE,
+      queueSize: QUEUE_SIZE,
+    });
+    this.#lanes.set(accountId, lane);
+    // Once it is idle, the account goes with the others again.
+    queueMicrotask(() => {
+      void lane.idle().then(() => this.#lanes.delete(accountId));
+    });
+    return lane;
+  }
+
+  async #writeOwn(items: Item[]): Promise<(Result | Promise<Result>)[]> {
+    try {
+      return await this.#write(items, OWN_LOCK_TIMEOUT_MS);
+    } catch (error) {
+      if (isLockFailure(error)) {
+        throw new ApiError('serviceUnavailable', { headers: { 'retry-after': '2' }, cause: error });
+      }
+      if (!isRefusal(error) || items.length === 1) throw error;
+      return this.#oneByOne(items);
+    }
+  }
+
+  /** One item is at fault: it fails, the others do not. */
+  async #oneByOne(items: Item[]): Promise<Promise<Result>[]> {
+    const results: Promise<Result>[] = [];
+    for (const item of items) {
+      const result = this.#write([item], OWN_LOCK_TIMEOUT_MS).then(([only]) => only as Result);
+      results.push(result);
+      await result.catch(() => {});
+    }
+    return results;
+  }
+}

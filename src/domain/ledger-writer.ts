@@ -1,0 +1,168 @@
+/**
+ * How the ledger reaches the database: in batches, through outages whose outcome is unknown, under a lease.
+ * Contract section 5, reliability tests 25, 30, 32, 33 and 35.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { v7 as uuidv7 } from 'uuid';
+import { ApiError } from '../errors.ts';
+import { type Database, mayHaveTakenEffect, sqlState, wasNotSent } from '../store/client.ts';
+import {
+  type AdmissionRules,
+  admitCharges,
+  type ChargeRow,
+  type Decision,
+  NO_LEASE,
+  renewLease,
+  type SettlementRow,
+  settleCharges,
+  sweepCharges,
+} from '../store/ledger.ts';
+import { AccountLanes } from './account-lanes.ts';
+import type { PlanCatalogue } from './plans.ts';
+
+const LEASE_SECONDS = 20;
+const RENEW_MS = 4000;
+const SWEEP_MS = 5000;
+const SWEEP_AT_MOST = 500;
+
+/** For so long a batch whose answer was lost is sent again; then its requests fail. */
+const RESEND_MS = 3000;
+const RESEND_PAUSE_MS = 100;
+
+/** For so long after it failed, a charge that may still arrive is refunded again and again. */
+const ABANDONED_MS = 60_000;
+
+const DAY_MS = 86_400_000;
+
+const unavailable = (cause: unknown) =>
+  new ApiError('serviceUnavailable', { headers: { 'retry-after': '1' }, cause });
+
+export class LedgerWriter {
+  readonly process: string = uuidv7();
+  readonly #database: Database;
+  readonly #rules: AdmissionRules;
+  readonly #admissions: AccountLanes<ChargeRow, Decision | undefined>;
+  readonly #settlements: AccountLanes<SettlementRow, boolean>;
+  readonly #abandoned = new Map<string, { row: SettlementRow; until: number }>();
+  readonly #timers: NodeJS.Timeout[] = [];
+
+  constructor(database: Database, plans: PlanCatalogue) {
+    this.#database = database;
+    this.#rules = {
+      ceilings: Object.fromEntries(plans.plans.map((plan) => [plan.id, plan.limits])),
+      standard: plans.standard.id,
+      holder: this.process,
+    };
+    this.#admissions = new AccountLanes((rows, lockTimeoutMs) => this.#admitBatch(rows, lockTimeoutMs));
+    this.#settlements = new AccountLanes((rows, lockTimeoutMs) => this.#settleBatch(rows, lockTimeoutMs));
+  }
+
+  /** @returns undefined when the account is gone */
+  admit = (row: ChargeRow): Promise<Decision | undefined> => this.#admissions.submit(row);
+
+  /** @returns whether the charge is now in the state asked for */
+  settle = (row: SettlementRow): Promise<boolean> => this.#settlements.submit(row);
+
+  /** Refunds a charge as soon as the database is back, if it was ever made. */
+  abandon(row: SettlementRow): void {
+    this.#abandoned.set(`${row.day}/${row.id}`, { row, until: Date.now() + ABANDONED_MS });
+  }
+
+  async start(): Promise<void> {
+    await this.#renew();
+    const every = (ms: number, work: () => Promise<unknown>) => {
+      // A failure shows in the requests that it concerns; the next turn tries again.
+      this.#timers.push(setInterval(() => void work().catch(() => {}), ms).unref());
+    };
+    every(RENEW_MS, () => this.#renew());
+    every(SWEEP_MS, () => this.#sweep());
+    every(1000, () => this.#refundAbandoned());
+  }
+
+  async stop(): Promise<void> {
+    for (const timer of this.#timers.splice(0)) clearInterval(timer);
+    await this.#admissions.idle();
+    await this.#settlements.idle();
+    // Whatever is still admitted is for the sweep of another process, at once.
+    await renewLease(this.#database, this.process, 0).catch(() => {});
+    await this.#sweep().catch(() => {});
+  }
+
+  #renew = (): Promise<void> => renewLease(this.#database, this.process, LEASE_SECONDS);
+
+  async #sweep(): Promise<void> {
+    while ((await sweepCharges(this.#database, SWEEP_AT_MOST)) === SWEEP_AT_MOST);
+  }
+
+  async #refundAbandoned(): Promise<void> {
+    const rows = [...this.#abandoned.values()].slice(0, SWEEP_AT_MOST);
+    if (rows.length === 0) return;
+    const refunded = await settleCharges(
+      this.#database,
+      rows.map(({ row }) => row),
+      1000,
+    );
+    for (const { row, until } of rows) {
+      if (refunded.has(row.id) || Date.now() > until) this.#abandoned.delete(`${row.day}/${row.id}`);
+    }
+  }
+
+  async #admitBatch(rows: ChargeRow[], lockTimeoutMs: number): Promise<(Decision | undefined)[]> {
+    const send = (isRepeated: boolean) =>
+      admitCharges(this.#database, rows, this.#rules, isRepeated, lockTimeoutMs);
+    try {
+      const decisions = await this.#sendUntilAnswered(send);
+      const byId = new Map(decisions.map((decision) => [decision.id, decision]));
+      return rows.map(({ id }) => byId.get(id));
+    } catch (error) {
+      if (error instanceof ApiError) for (const row of rows) this.#abandonAdmission(row);
+      throw error;
+    }
+  }
+
+  async #settleBatch(rows: SettlementRow[], lockTimeoutMs: number): Promise<boolean[]> {
+    const settled = await this.#sendUntilAnswered(() => settleCharges(this.#database, rows, lockTimeoutMs));
+    return rows.map(({ id }) => settled.has(id));
+  }
+
+  /**
+   * Sends a batch until the database has answered. A connection that was cut leaves open whether the batch took effect;
+   * every batch can be sent again for that reason.
+   *
+   * @throws ApiError `serviceUnavailable` where it may have taken effect; else what the database said
+   */
+  async #sendUntilAnswered<T>(send: (isRepeated: boolean) => Promise<T>): Promise<T> {
+    const deadline = Date.now() + RESEND_MS;
+    let mayHaveArrived = false;
+    for (;;) {
+      try {
+        return await send(mayHaveArrived);
+      } catch (error) {
+        if (sqlState(error) === NO_LEASE) await this.#renew();
+        else if (mayHaveTakenEffect(error)) mayHaveArrived = true;
+        else if (!mayHaveArrived || !wasNotSent(error)) throw error;
+        if (Date.now() > deadline) throw unavailable(error);
+        await delay(RESEND_PAUSE_MS);
+      }
+    }
+  }
+
+  /** Which day it was charged on, if it was, is not known either. */
+  #abandonAdmission({ account_id, id }: ChargeRow): void {
+    for (const days of [-1, 0, 1]) {
+      const day = new Date(Date.now() + days * DAY_MS).toISOString().slice(0, 10);
+      this.abandon({
+        kind: 'refund',
+        account_id,
+        id,
+        day,
+        status: 503,
+        code: 'serviceUnavailable',
+        model: null,
+        input_tokens: null,
+        output_tokens: null,
+        latency_ms: 0,
+      });
+    }
+  }
+}
