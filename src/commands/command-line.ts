@@ -52,7 +52,7 @@ async function onEmbedded(config: Config, name: string, args: string[]): Promise
 }
 
 /**
- * Runs a command and prints what it says; on failure one line to standard error, and exit code 1.
+ * Runs a command and prints what it says; on failure it says why on standard error, with exit code 1.
  *
  * @param name - of the table in `operator.ts`
  * @param args - the command's own arguments
@@ -68,7 +68,7 @@ export async function commandLine(name: string, args: string[] = process.argv.sl
     for (const line of lines) console.log(line);
   } catch (error) {
     const { message } = error as Error;
-    console.error(message.split('\n', 1)[0]);
+    console.error(message);
     process.exitCode = 1;
   }
 }

@@ -7,6 +7,7 @@ import { billingPeriods } from '../../schemas/plans.ts';
 import type { Config } from '../config.ts';
 import { hashPassword } from '../domain/passwords.ts';
 import { findByEmail, setPlan, updatePassword } from '../store/accounts.ts';
+import { audit } from '../store/audit.ts';
 import { type Db, isUnavailable, sqlState } from '../store/client.ts';
 
 /** A command that cannot be done; its message is the one line the operator sees. */
@@ -76,7 +77,22 @@ const changePlan: Command = {
   },
 };
 
+const auditLedger: Command = {
+  parameters: [],
+  run: async ({ db }) => {
+    const { counters, differences, open } = await audit(db);
+    const summary = `${counters} counters compared, ${open} charges open, ${differences.length} differences.`;
+    if (differences.length === 0) return [summary];
+    const lines = differences.map(
+      ({ accountId, charged, day, meter, used }) =>
+        `${day} ${accountId} ${meter}: charged ${charged}, counted ${used}`,
+    );
+    throw new CommandError([summary, ...lines].join('\n'));
+  },
+};
+
 const commands: ReadonlyMap<string, Command> = new Map([
+  ['audit', auditLedger],
   ['reset-password', resetPassword],
   ['set-plan', changePlan],
 ]);
@@ -98,7 +114,9 @@ function commandNamed(name: string): Command {
 export function checkUsage(name: string, args: readonly string[]): void {
   const { parameters } = commandNamed(name);
   if (args.length !== parameters.length)
-    throw new CommandError(`Usage: npm run ${name} -- ${parameters.join(' ')}`);
+    throw new CommandError(
+      `Usage: npm run ${[name, ...(parameters.length > 0 ? ['--', ...parameters] : [])].join(' ')}`,
+    );
 }
 
 /** The database's own words: what Drizzle wraps around them holds every parameter. */

@@ -84,7 +84,7 @@ export class LedgerWriter {
     await this.#admissions.idle();
     await this.#settlements.idle();
     // Whatever is still admitted is for the sweep of another process, at once.
-    await renewLease(this.#database, this.process, 0).catch(() => {});
+    await renewLease(this.#database, this.process, -1).catch(() => {});
     await this.#sweep().catch(() => {});
   }
 

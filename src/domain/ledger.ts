@@ -11,6 +11,7 @@ import type { ChargeRow, Decision, SettlementRow, TurnRow } from '../store/ledge
 import { LedgerWriter } from './ledger-writer.ts';
 import type { PlanCatalogue } from './plans.ts';
 import { type QuotaReading, quotaExceeded } from './quota.ts';
+import { accountGone } from './verify-key.ts';
 
 export type Charge = {
   accountId: string;
@@ -106,8 +107,7 @@ export class Ledger {
   async #decide(row: ChargeRow): Promise<Decision> {
     for (;;) {
       const decision = await this.#writer.admit(row);
-      if (decision === undefined)
-        throw new ApiError(row.key_id === null ? 'sessionRequired' : 'apiKeyRevoked');
+      if (decision === undefined) throw accountGone(row.key_id);
       const { ceiling, outcome, used } = decision;
       // It was held back by a larger charge before it in the batch, and fits by itself.
       const fits = outcome === 'refused' && ceiling !== null && used + row.units <= ceiling;

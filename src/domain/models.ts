@@ -1,18 +1,29 @@
 /** Which model answers. Contract sections 7 and 8. */
-import type { ChatEngine } from '../engines/types.ts';
+import type { ChatEngine, Model } from '../engines/types.ts';
 import { ApiError } from '../errors.ts';
 
 /**
- * The model that a request named, or the default one.
+ * Looks a model up.
  *
  * @throws ApiError `notFound` with `param: "model"` when there is no such model
  */
-export async function settleModel(engine: ChatEngine, named: string | undefined): Promise<string> {
-  const models = await engine.models();
-  const model = named === undefined ? models[0] : models.find(({ id }) => id === named);
-  if (model !== undefined) return model.id;
+export async function findModel(engine: ChatEngine, id: string): Promise<Model> {
+  const model = (await engine.models()).find((candidate) => candidate.id === id);
+  if (model !== undefined) return model;
   throw new ApiError('notFound', {
     message: 'There is no such model. `GET /api/v1/models` lists those that there are.',
     param: 'model',
   });
+}
+
+/**
+ * The id of the model that a request named, or of the default one.
+ *
+ * @throws ApiError `notFound` with `param: "model"` when there is no such model
+ */
+export async function settleModel(engine: ChatEngine, named: string | undefined): Promise<string> {
+  if (named !== undefined) return (await findModel(engine, named)).id;
+  const [standard] = await engine.models();
+  if (standard === undefined) throw new ApiError('upstreamError', { cause: 'The engine offers no model.' });
+  return standard.id;
 }

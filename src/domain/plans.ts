@@ -12,6 +12,8 @@ export type PlanCatalogue = Readonly<{
   /** The plan of new accounts, and of accounts whose plan is no longer offered. */
   standard: Plan;
   find(id: string): Plan | undefined;
+  /** The plan that an account is on, as far as it is still offered. */
+  of(account: { plan: string }): Plan;
 }>;
 
 /** Price of a year in cents: 17 % less than twelve months, rounded to the cent. */
@@ -27,7 +29,12 @@ function catalogue(plans: readonly Plan[]): PlanCatalogue {
   if (byId.size < plans.length) throw new Error('two plans have the same id.');
   const [standard] = plans;
   if (standard === undefined) throw new Error('there must be at least one plan.');
-  return Object.freeze({ plans, standard, find: (id: string) => byId.get(id) });
+  return Object.freeze({
+    plans,
+    standard,
+    find: (id: string) => byId.get(id),
+    of: ({ plan }: { plan: string }) => byId.get(plan) ?? standard,
+  });
 }
 
 const builtIn = (

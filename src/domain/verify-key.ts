@@ -7,6 +7,10 @@ import { parseApiKey, sameDigest } from './api-key.ts';
 
 const invalidToken: ErrorOptions = { headers: { 'www-authenticate': 'Bearer error="invalid_token"' } };
 
+/** The refusal of a credential whose account was deleted since it was verified; `keyId` null is the web. */
+export const accountGone = (keyId: string | null): ApiError =>
+  keyId === null ? new ApiError('sessionRequired') : new ApiError('apiKeyRevoked', invalidToken);
+
 /**
  * Verifies a key.
  *

@@ -27,6 +27,7 @@ declare module 'fastify' {
 const tags = [
   { name: 'Chat', description: 'Talk to a model.' },
   { name: 'Conversations', description: 'Stored conversations.' },
+  { name: 'Images', description: 'Pictures from words.' },
   { name: 'Search', description: 'Search.' },
   { name: 'Models', description: 'The models that answer.' },
   { name: 'Usage', description: "Today's use of the quota." },
@@ -47,7 +48,14 @@ const info = {
 const accessErrors: Record<NonNullable<FastifyContextConfig['access']>, readonly ErrorCode[]> = {
   public: [],
   session: ['bearerNotAccepted', 'sessionRequired'],
-  caller: ['missingCredentials', 'invalidApiKey', 'apiKeyRevoked', 'apiKeyExpired', 'insufficientScope'],
+  caller: [
+    'sessionRequired',
+    'missingCredentials',
+    'invalidApiKey',
+    'apiKeyRevoked',
+    'apiKeyExpired',
+    'insufficientScope',
+  ],
 };
 
 const meterErrors: readonly ErrorCode[] = ['quotaExceeded', 'upstreamError', 'upstreamTimeout', 'overloaded'];
@@ -116,7 +124,8 @@ export default fp(
               type: 'apiKey',
               in: 'cookie',
               name: 'parley_session',
-              description: 'The cookie of the signed-in dashboard.',
+              description:
+                'The cookie of the signed-in owner; named `__Host-parley_session` where the service is on https.',
             },
           },
         },

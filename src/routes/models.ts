@@ -2,17 +2,10 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { ref } from '../../schemas/common.ts';
 import { Model, ModelList, ModelParams } from '../../schemas/models.ts';
-import { ApiError } from '../errors.ts';
+import { findModel } from '../domain/models.ts';
 
 const routes: FastifyPluginAsyncTypebox = async (app) => {
-  const findModel = async (id: string) => {
-    const model = (await app.engines.chat.models()).find((candidate) => candidate.id === id);
-    if (model !== undefined) return model;
-    throw new ApiError('notFound', {
-      message: 'There is no such model. `GET /api/v1/models` lists those that there are.',
-      param: 'model',
-    });
-  };
+  const { chat } = app.engines;
 
   app.get(
     '/models',
@@ -26,7 +19,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       },
       config: { scope: 'models' },
     },
-    async () => ({ object: 'list' as const, data: await app.engines.chat.models() }),
+    async () => ({ object: 'list' as const, data: await chat.models() }),
   );
 
   app.get(
@@ -43,14 +36,14 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       },
       config: { scope: 'models', errors: ['notFound'] },
     },
-    async (request) => findModel(request.params.id),
+    async (request) => findModel(chat, request.params.id),
   );
 
   // A parameter ends at a slash: ids that are sent with theirs unencoded arrive here. The route above documents both.
   app.get<{ Params: { '*': string } }>(
     '/models/*',
     { schema: { hide: true }, config: { scope: 'models' } },
-    async (request) => findModel(request.params['*']),
+    async (request) => findModel(chat, request.params['*']),
   );
 };
 

@@ -10,7 +10,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
   const { billing, operatorContact, plans } = app.config;
 
   const toSubscription = (account: Account) => {
-    const plan = plans.find(account.plan) ?? plans.standard;
+    const plan = plans.of(account);
     return {
       plan: plan.id,
       billing_period: account.billingPeriod,

@@ -3,7 +3,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { ref } from '../../schemas/common.ts';
 import { Usage } from '../../schemas/usage.ts';
 import { nextReset } from '../domain/quota.ts';
-import { ApiError } from '../errors.ts';
+import { accountGone } from '../domain/verify-key.ts';
 import { readUsage } from '../store/usage.ts';
 
 const routes: FastifyPluginAsyncTypebox = async (app) => {
@@ -24,9 +24,8 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     },
     async (request) => {
       const reading = await readUsage(app.db, request.caller.accountId);
-      if (reading === undefined)
-        throw new ApiError(request.caller.keyId === null ? 'sessionRequired' : 'apiKeyRevoked');
-      const plan = plans.find(reading.plan) ?? plans.standard;
+      if (reading === undefined) throw accountGone(request.caller.keyId);
+      const plan = plans.of(reading);
       return {
         plan: plan.id,
         used: reading.used,

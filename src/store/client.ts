@@ -70,6 +70,12 @@ export const isUnavailable = (error: unknown): boolean =>
 export const STATEMENT_TIMEOUT_MS = 5000;
 const LEDGER_CONNECTIONS = 4;
 
+/**
+ * How many statements may follow one that has not been answered on the same connection: they would wait for its locks,
+ * while other connections are free. (The option is missing in the types. Transactions need 1.)
+ */
+const pipeline = (statements: 0 | 1) => ({ max_pipeline: statements });
+
 /** No answer in time: whether the statement took effect is not known. */
 export class StatementTimeout extends Error {
   override readonly name = 'StatementTimeout';
@@ -86,7 +92,7 @@ function withTimeout<T>(statement: Promise<T>): Promise<T> {
   });
 }
 
-const connect = (url: string, connections: number, isPooled: boolean) =>
+const connect = (url: string, connections: number, isPooled: boolean, behind: 0 | 1) =>
   postgres(url, {
     max: connections,
     onnotice: () => {},
@@ -96,11 +102,12 @@ const connect = (url: string, connections: number, isPooled: boolean) =>
     // A transaction pooler hands each transaction another connection, which knows no prepared statement.
     prepare: !isPooled,
     connection: { application_name: 'parley' },
+    ...pipeline(behind),
   });
 
 function openPostgres({ connections = 10, isPooled = false, url }: PostgresLocation): Database {
-  const client = connect(url, connections, isPooled);
-  const ledger = connect(url, LEDGER_CONNECTIONS, isPooled);
+  const client = connect(url, connections, isPooled, 1);
+  const ledger = connect(url, LEDGER_CONNECTIONS, isPooled, 0);
   return {
     db: drizzlePostgres(client, { schema: tables }) as unknown as Db,
     kind: 'postgres',

@@ -1,4 +1,4 @@
-/** Migrations, partitions and the guides' passages, applied at start under a lock. Contract section 11. */
+/** Migrations and partitions, applied at start under a lock. Contract section 11. */
 import { fileURLToPath } from 'node:url';
 import { sql } from 'drizzle-orm';
 import { migrate as migratePglite } from 'drizzle-orm/pglite/migrator';

@@ -1,0 +1,56 @@
+/**
+ * Whether the ledger and its counters agree: for each account, day and meter the units of all charges that were not
+ * refunded are what the counter holds. Contract section 5.
+ */
+import { sql } from 'drizzle-orm';
+import { type Db, rowsOf } from './client.ts';
+
+export type Difference = { accountId: string; day: string; meter: string; charged: number; used: number };
+
+export type Audit = {
+  /** Where counter and charges differ; empty is as it should be. */
+  differences: Difference[];
+  /** Counters that were compared, over the days of which charges are kept. */
+  counters: number;
+  /** Charges that are still open: of living processes, or waiting for the sweep. */
+  open: number;
+};
+
+/** Compares all days kept, in one snapshot, so that it may run at any time. */
+export async function audit(db: Db): Promise<Audit> {
+  type Row = { account_id: string; day: string; meter: string; charged: string; used: string };
+  return db.transaction(async (tx) => {
+    await tx.execute(sql`set transaction isolation level repeatable read, read only`);
+    const rows = await rowsOf<Row>(
+      tx,
+      sql`
+        with charged as (
+          select account_id, day, meter, sum(units) as units from requests where state <> 'refunded' group by 1, 2, 3
+        ), kept as (
+          select account_id, day, meter, used from usage_counters
+          where meter <> 'tokens' and day >= (
+            select min(to_date(right(inhrelid::regclass::text, 8), 'YYYYMMDD')) from pg_inherits where inhparent = 'requests'::regclass)
+        )
+        select account_id, day::text, meter, coalesce(c.units, 0)::text as charged, coalesce(k.used, 0)::text as used
+        from charged c full join kept k using (account_id, day, meter)
+        where coalesce(c.units, 0) <> coalesce(k.used, 0)
+        order by day, account_id, meter`,
+    );
+    const [counts] = await rowsOf<{ counters: string; open: string }>(
+      tx,
+      sql`select (select count(*) from usage_counters where meter <> 'tokens')::text as counters,
+                 (select count(*) from requests where state = 'admitted')::text as open`,
+    );
+    return {
+      differences: rows.map(({ account_id: accountId, charged, day, meter, used }) => ({
+        accountId,
+        day,
+        meter,
+        charged: Number(charged),
+        used: Number(used),
+      })),
+      counters: Number(counts?.counters ?? 0),
+      open: Number(counts?.open ?? 0),
+    };
+  });
+}
