@@ -2,9 +2,12 @@
 import type { TSchema } from '@sinclair/typebox';
 import * as accounts from './accounts.ts';
 import * as chat from './chat.ts';
+import * as chatEvents from './chat-events.ts';
+import * as completionChunks from './completion-chunks.ts';
 import * as completions from './completions.ts';
 import * as conversations from './conversations.ts';
 import * as errors from './errors.ts';
+import * as images from './images.ts';
 import * as keys from './keys.ts';
 import * as models from './models.ts';
 import * as plans from './plans.ts';
@@ -15,9 +18,12 @@ import * as usage from './usage.ts';
 const resources = [
   accounts,
   chat,
+  chatEvents,
+  completionChunks,
   completions,
   conversations,
   errors,
+  images,
   keys,
   models,
   plans,

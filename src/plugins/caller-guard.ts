@@ -14,12 +14,6 @@ import { restoreSession } from './sessions.ts';
 function bearerCredential(request: FastifyRequest): string | undefined {
   const { authorization } = request.headers;
   if (authorization === undefined) return undefined;
-  // Node keeps the first of several and drops the rest.
-  const headers = request.raw.rawHeaders.filter(
-    (name, index) => index % 2 === 0 && name.toLowerCase() === 'authorization',
-  );
-  if (headers.length > 1)
-    throw new ApiError('invalidRequest', { message: 'Send one `Authorization` header, not several.' });
   const [, credential] = /^Bearer +(\S+)$/i.exec(authorization) ?? [];
   if (credential === undefined) {
     throw new ApiError('invalidApiKey', {

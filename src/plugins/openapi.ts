@@ -42,6 +42,7 @@ const info = {
   version,
   description:
     'A chat API with keys, scopes and one exact daily quota shared by web and API use. Send your key as `Authorization: Bearer <API_KEY>`.',
+  contact: { name: 'Parley contributors' },
   license: { name: 'MIT', identifier: 'MIT' },
 };
 

@@ -15,7 +15,8 @@ export default fp(
     });
 
     app.addHook('onRequest', async (request) => {
-      if (request.headers.authorization !== undefined) throw new ApiError('bearerNotAccepted');
+      // Other schemes are for proxies in front of the service.
+      if (/^Bearer\b/i.test(request.headers.authorization ?? '')) throw new ApiError('bearerNotAccepted');
       const { accountId } = request.session;
       if (accountId === undefined) throw new ApiError('sessionRequired');
       assertSameSite(request);
