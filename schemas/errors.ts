@@ -117,6 +117,11 @@ export const errorTable = {
     type: 'insufficient_quota',
     message: "Today's quota is spent. It resets at 00:00 UTC.",
   },
+  rateLimitExceeded: {
+    status: 429,
+    type: 'rate_limit_error',
+    message: 'Too many requests. Nothing was charged; wait as long as `Retry-After` says.',
+  },
   internalError: {
     status: 500,
     type: 'server_error',

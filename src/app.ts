@@ -10,6 +10,7 @@ import errors from './plugins/errors.ts';
 import { methodFallbacks, methodRegister } from './plugins/methods.ts';
 import openapi from './plugins/openapi.ts';
 import queryKeys from './plugins/query-keys.ts';
+import rateLimit from './plugins/rate-limit.ts';
 import sessionGuard from './plugins/session-guard.ts';
 import sessions from './plugins/sessions.ts';
 import settings from './plugins/settings.ts';
@@ -87,6 +88,7 @@ export async function buildApp(resources: Resources): Promise<FastifyInstance> {
   app.register(methodRegister);
   app.register(queryKeys);
   app.register(bodies);
+  app.register(rateLimit);
 
   app.register(home);
   app.register(docs);

@@ -47,7 +47,7 @@ const info = {
 
 const accessErrors: Record<NonNullable<FastifyContextConfig['access']>, readonly ErrorCode[]> = {
   public: [],
-  session: ['bearerNotAccepted', 'sessionRequired'],
+  session: ['bearerNotAccepted', 'sessionRequired', 'rateLimitExceeded'],
   caller: [
     'sessionRequired',
     'missingCredentials',
@@ -55,6 +55,7 @@ const accessErrors: Record<NonNullable<FastifyContextConfig['access']>, readonly
     'apiKeyRevoked',
     'apiKeyExpired',
     'insufficientScope',
+    'rateLimitExceeded',
   ],
 };
 

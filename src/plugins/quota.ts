@@ -1,7 +1,6 @@
 /** Metered work: charged before, final before the first byte, refunded where it failed. Contract section 5. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Admission, Outcome } from '../domain/ledger.ts';
-import { quotaHeaders } from '../domain/quota.ts';
 import { toApiError } from './errors.ts';
 
 /**
@@ -17,17 +16,19 @@ export async function metered<T>(
   units: number,
   work: (admission: Admission) => Promise<{ value: T; outcome: Outcome }>,
 ): Promise<T> {
-  const { ledger } = request.server;
+  const { ledger, limits } = request.server;
   const { config, url } = request.routeOptions;
   if (config.meter === undefined) throw new Error(`The route ${url} declares no meter.`);
   const { accountId, keyId } = request.caller;
   const endpoint = `${request.method} ${url}`;
   const admission = await ledger.admit({ accountId, keyId, endpoint, meter: config.meter, units });
+  limits.showQuota(request, reply, admission.reading);
   const { outcome, value } = await work(admission).catch(async (error) => {
     await ledger.refund(admission, toApiError(error));
+    const { reading } = admission;
+    limits.showQuota(request, reply, { ...reading, used: reading.used - units });
     throw error;
   });
   await ledger.finalise(admission, outcome);
-  reply.headers(quotaHeaders(admission.reading));
   return value;
 }
