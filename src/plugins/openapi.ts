@@ -10,6 +10,7 @@ import { components } from '../../schemas/index.ts';
 import type { Scope } from '../../schemas/keys.ts';
 import type { Meter } from '../../schemas/plans.ts';
 import { version } from '../project.ts';
+import { withHeaders } from './openapi-headers.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -157,11 +158,11 @@ export default fp(
         if (!('openapiObject' in document)) return document.swaggerObject;
         const { openapiObject } = document;
         const { components: all, paths } = openapiObject;
-        return {
+        return withHeaders({
           ...openapiObject,
           paths: sorted(paths),
           components: { ...all, schemas: sorted(all?.schemas) },
-        } as typeof openapiObject;
+        } as typeof openapiObject);
       },
     });
   },

@@ -15,23 +15,34 @@ export interface Windows {
 
 type Window = { count: number; endsAt: number };
 
-/** Windows kept per limit. Beyond it the oldest is forgotten: a flood of addresses forgets addresses, never accounts. */
+/** Windows kept per limit: a flood of addresses forgets addresses, never accounts. */
 const MOST_WINDOWS = 100_000;
+/** How many go at once where there are too many, the oldest first. */
+const FORGOTTEN_AT_ONCE = 10_000;
+const SWEEP_MS = 1000;
 
-/** Drops what has ended. A limit's windows have one length, so they end in the order in which they began. */
-function forgetOld(windows: Map<string, Window>, now: number): void {
-  for (const [key, { endsAt }] of windows) {
-    if (endsAt > now && windows.size < MOST_WINDOWS) return;
-    windows.delete(key);
+/** The windows of one limit. They have one length, so they end in the order in which they began. */
+class LimitWindows extends Map<string, Window> {
+  #sweepAt = 0;
+
+  /** Makes room for one more. Not at every call: a map that lost its first entries is slow to begin reading. */
+  makeRoom(now: number): void {
+    if (now < this.#sweepAt && this.size < MOST_WINDOWS) return;
+    this.#sweepAt = now + SWEEP_MS;
+    const keep = this.size < MOST_WINDOWS ? MOST_WINDOWS : MOST_WINDOWS - FORGOTTEN_AT_ONCE;
+    for (const [key, { endsAt }] of this) {
+      if (endsAt > now && this.size <= keep) return;
+      this.delete(key);
+    }
   }
 }
 
 export class MemoryWindows implements Windows {
-  readonly #ofLimit = new Map<string, Map<string, Window>>();
+  readonly #ofLimit = new Map<string, LimitWindows>();
 
-  #windowsFor(key: string): Map<string, Window> {
+  #windowsFor(key: string): LimitWindows {
     const limit = key.slice(0, key.indexOf(':'));
-    const windows = this.#ofLimit.get(limit) ?? new Map<string, Window>();
+    const windows = this.#ofLimit.get(limit) ?? new LimitWindows();
     this.#ofLimit.set(limit, windows);
     return windows;
   }
@@ -42,7 +53,7 @@ export class MemoryWindows implements Windows {
     let window = windows.get(key);
     if (window === undefined || window.endsAt <= now) {
       windows.delete(key);
-      forgetOld(windows, now);
+      windows.makeRoom(now);
       window = { count: 0, endsAt: now + windowMs };
       windows.set(key, window);
     }

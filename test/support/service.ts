@@ -85,17 +85,20 @@ export function onEachDatabase(
 
 export type Ceilings = { chat?: number | null; images?: number | null; search?: number | null };
 
-/** Environment for plans with the given ceilings: `small`, where accounts begin, and `large`, without ceilings. */
-export function plansFile(t: Test, ceilings: Ceilings = {}): Env {
-  const plan = (id: string, limits: Ceilings) => ({
+/** Environment for two plans: `small`, where accounts begin, with the given ceilings, and `large`, without any. */
+export function plansFile(t: Test, ceilings: Ceilings = {}, requestsPerMinute = MANY): Env {
+  const plan = (id: string, limits: Ceilings, perMinute: number) => ({
     id,
     name: id,
     currency: 'USD',
     monthly_price_cents: 100,
     limits: { chat: null, images: null, search: null, ...limits },
-    requests_per_minute: MANY,
+    requests_per_minute: perMinute,
   });
   const file = join(t.testdir(), 'plans.json');
-  writeFileSync(file, JSON.stringify({ data: [plan('small', ceilings), plan('large', {})] }));
+  writeFileSync(
+    file,
+    JSON.stringify({ data: [plan('small', ceilings, requestsPerMinute), plan('large', {}, MANY)] }),
+  );
   return { PLANS_FILE: file };
 }
