@@ -123,6 +123,11 @@ export const errorTable = {
     message:
       'This account has as many streams open as it may. Read one to its end or close it, then try again. Nothing was charged.',
   },
+  rateLimitExceeded: {
+    status: 429,
+    type: 'rate_limit_error',
+    message: 'Too many requests. Nothing was charged; wait as long as `Retry-After` says.',
+  },
   internalError: {
     status: 500,
     type: 'server_error',

@@ -12,6 +12,7 @@ import errors from './plugins/errors.ts';
 import eventStreams from './plugins/event-stream.ts';
 import { methodFallbacks, methodRegister } from './plugins/methods.ts';
 import openapi from './plugins/openapi.ts';
+import rateLimit from './plugins/rate-limit.ts';
 import sessionGuard from './plugins/session-guard.ts';
 import sessions from './plugins/sessions.ts';
 import settings from './plugins/settings.ts';
@@ -95,6 +96,7 @@ export async function buildApp(resources: Resources): Promise<FastifyInstance> {
   app.register(work);
   app.register(draining);
   app.register(eventStreams);
+  app.register(rateLimit);
 
   app.register(home);
   app.register(docs);

@@ -27,6 +27,9 @@ export type Config = Readonly<{
   operatorContact: string | null;
   /** As Fastify's `trustProxy` takes it. */
   trustProxy: boolean | number | string[];
+  redisUrl: string | undefined;
+  /** Sign-ups for an address, and failed sign-ins for an address and e-mail address. */
+  authAttemptsPerMinute: number;
   drainSeconds: number;
   logLevel: string;
 }>;
@@ -100,6 +103,15 @@ function postgresUrl(env: Env, name: string): string | undefined {
   const value = text(env, name);
   if (value !== undefined && !(/^postgres(ql)?:\/\//.test(value) && URL.canParse(value))) {
     throw new ConfigError(name, 'takes a URL such as postgres://user:password@host:5432/database.');
+  }
+  return value;
+}
+
+/** Never repeats the value: it may hold a password. */
+function redisUrl(env: Env): string | undefined {
+  const value = text(env, 'REDIS_URL');
+  if (value !== undefined && !(/^rediss?:\/\//.test(value) && URL.canParse(value))) {
+    throw new ConfigError('REDIS_URL', 'takes a URL such as redis://user:password@host:6379/0.');
   }
   return value;
 }
@@ -241,6 +253,8 @@ export function loadConfig(env: Env = process.env): Config {
     ),
     operatorContact: text(env, 'OPERATOR_CONTACT') ?? null,
     trustProxy: trustProxy(env),
+    redisUrl: redisUrl(env),
+    authAttemptsPerMinute: integer(env, 'AUTH_ATTEMPTS_PER_MINUTE', 10, 1, 1_000_000),
     drainSeconds: integer(env, 'DRAIN_SECONDS', 30, 0, 3600),
     logLevel: oneOf(env, 'LOG_LEVEL', ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], 'info'),
   });

@@ -15,10 +15,12 @@ t.test('nothing is required: every default serves', async (t) => {
     billing: 'open',
     operatorContact: null,
     trustProxy: false,
+    authAttemptsPerMinute: 10,
     drainSeconds: 30,
     logLevel: 'info',
   });
   t.equal(config.databaseUrl, undefined);
+  t.equal(config.redisUrl, undefined);
 });
 
 t.test('BILLING is managed unless PUBLIC_URL is on loopback', async (t) => {
@@ -38,6 +40,8 @@ t.test('a wrong value is refused in one line that names the variable and what it
     BILLING: 'free',
     TRUST_PROXY: 'yes please',
     DRAIN_SECONDS: '-1',
+    REDIS_URL: 'memcached://x:secret@y',
+    AUTH_ATTEMPTS_PER_MINUTE: '0',
     LOG_LEVEL: 'loud',
     PLANS_FILE: '/nowhere/plans.json',
     CHAT_URL: 'localhost:11434',
@@ -60,11 +64,16 @@ t.test('a wrong value is refused in one line that names the variable and what it
   }
   t.throws(() => loadConfig({ TRUST_PROXY: '10.0.0.0/99' }), { message: /^TRUST_PROXY takes/ });
   t.throws(() => loadConfig({ DATABASE_URL: 'postgres://[' }), { message: /^DATABASE_URL takes/ });
-  t.throws(
-    () => loadConfig({ DATABASE_URL: 'mysql://x:secret@y/z' }),
-    { message: /^(?!.*secret)/ },
-    'a password is not repeated',
-  );
+  for (const [name, value] of [
+    ['DATABASE_URL', 'mysql://x:secret@y/z'],
+    ['REDIS_URL', 'rediss//x:secret@y'],
+  ] as const) {
+    t.throws(
+      () => loadConfig({ [name]: value }),
+      { message: /^(?!.*secret)/ },
+      `${name}: a password is not repeated`,
+    );
+  }
 });
 
 t.test('each of chat, images and search has an upstream or none', async (t) => {

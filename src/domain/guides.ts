@@ -38,6 +38,7 @@ const readingOrder = [
   'search',
   'models',
   'quotas',
+  'rate-limits',
   'plans',
   'accounts',
   'errors',

@@ -4,7 +4,6 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Admission } from '../domain/ledger.ts';
-import { quotaHeaders } from '../domain/quota.ts';
 import type { Script } from '../domain/stream-script.ts';
 import type { CompletionChunk } from '../engines/types.ts';
 import { ApiError, errorEnvelope } from '../errors.ts';
@@ -124,7 +123,7 @@ export async function meteredStream(
   let chunks: AsyncIterator<CompletionChunk, void> | undefined;
   try {
     if (work.isClientGone) return reply.hijack();
-    const admission = await admit(request, units);
+    const admission = await admit(request, reply, units);
     const script = begin(admission);
     const asked = script.chunks(work.signal)[Symbol.asyncIterator]();
     chunks = asked;
@@ -137,10 +136,9 @@ export async function meteredStream(
         await ledger.finalise(admission, { ...script.outcome(false), failure: clientLeft });
         return reply.hijack();
       }
-      await giveBack(request, admission, error);
+      await giveBack(request, reply, admission, error);
       throw error;
     }
-    reply.headers(quotaHeaders(admission.reading));
     const stream = streams.open(reply, work);
     await answer(request, { admission, script, held, chunks: asked, work, place }, stream);
     return reply;

@@ -10,6 +10,7 @@ import { components } from '../../schemas/index.ts';
 import type { Scope } from '../../schemas/keys.ts';
 import type { Meter } from '../../schemas/plans.ts';
 import { version } from '../project.ts';
+import { withHeaders } from './openapi-headers.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -48,7 +49,7 @@ const info = {
 
 const accessErrors: Record<NonNullable<FastifyContextConfig['access']>, readonly ErrorCode[]> = {
   public: [],
-  session: ['bearerNotAccepted', 'sessionRequired'],
+  session: ['bearerNotAccepted', 'sessionRequired', 'rateLimitExceeded'],
   caller: [
     'sessionRequired',
     'missingCredentials',
@@ -56,6 +57,7 @@ const accessErrors: Record<NonNullable<FastifyContextConfig['access']>, readonly
     'apiKeyRevoked',
     'apiKeyExpired',
     'insufficientScope',
+    'rateLimitExceeded',
   ],
 };
 
@@ -157,11 +159,11 @@ export default fp(
         if (!('openapiObject' in document)) return document.swaggerObject;
         const { openapiObject } = document;
         const { components: all, paths } = openapiObject;
-        return {
+        return withHeaders({
           ...openapiObject,
           paths: sorted(paths),
           components: { ...all, schemas: sorted(all?.schemas) },
-        } as typeof openapiObject;
+        } as typeof openapiObject);
       },
     });
   },

@@ -1,7 +1,6 @@
 /** Metered work: charged before, final before the first byte, refunded where it failed. Contract section 5. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Admission, Outcome } from '../domain/ledger.ts';
-import { quotaHeaders } from '../domain/quota.ts';
 import { toApiError } from './errors.ts';
 
 /** How a charge ends whose client left; the number is nginx's, and no client ever sees it. */
@@ -10,24 +9,37 @@ export const clientLeft = { statusCode: 499, code: null } as const;
 const nothingKnown: Outcome = { model: null, inputTokens: 0, outputTokens: 0 };
 
 /**
- * Charges a request. The route's `config.meter` says which quota it draws on.
+ * Charges a request. The route's `config.meter` says which quota it draws on; the reply's headers show it.
  *
  * @param units - how many; all or nothing
  * @throws ApiError `quotaExceeded`
  */
-export function admit(request: FastifyRequest, units: number): Promise<Admission> {
+export async function admit(request: FastifyRequest, reply: FastifyReply, units: number): Promise<Admission> {
+  const { ledger, limits } = request.server;
   const { config, url } = request.routeOptions;
   if (config.meter === undefined) throw new Error(`The route ${url} declares no meter.`);
   const { accountId, keyId } = request.caller;
   const endpoint = `${request.method} ${url}`;
-  return request.server.ledger.admit({ accountId, keyId, endpoint, meter: config.meter, units });
+  const admission = await ledger.admit({ accountId, keyId, endpoint, meter: config.meter, units });
+  limits.showQuota(request, reply, admission.reading);
+  return admission;
 }
 
 /** Gives a charge back for work that failed. What failed is to be told, so that nothing is thrown here. */
-export async function giveBack(request: FastifyRequest, admission: Admission, error: unknown): Promise<void> {
-  await request.server.ledger
-    .refund(admission, toApiError(error as Error & { code: string }))
-    .catch((err: unknown) => request.log.error({ err }, 'A charge could not be given back.'));
+export async function giveBack(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  admission: Admission,
+  error: unknown,
+): Promise<void> {
+  const { ledger, limits } = request.server;
+  try {
+    await ledger.refund(admission, toApiError(error as Error & { code: string }));
+    const { reading, units } = admission;
+    limits.showQuota(request, reply, { ...reading, used: reading.used - units });
+  } catch (err) {
+    request.log.error({ err }, 'A charge could not be given back.');
+  }
 }
 
 /**
@@ -49,15 +61,14 @@ export async function metered<T>(
   const task = underWay.begin(reply);
   try {
     if (task.isClientGone) return reply.hijack();
-    const admission = await admit(request, units);
+    const admission = await admit(request, reply, units);
     try {
       const { outcome, value } = await work(admission, task.signal);
       await ledger.finalise(admission, task.isClientGone ? { ...outcome, failure: clientLeft } : outcome);
-      reply.headers(quotaHeaders(admission.reading));
       return task.isClientGone ? reply.hijack() : value;
     } catch (error) {
       if (!task.isClientGone) {
-        await giveBack(request, admission, error);
+        await giveBack(request, reply, admission, error);
         throw error;
       }
     }
