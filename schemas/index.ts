@@ -8,6 +8,7 @@ import * as errors from './errors.ts';
 import * as keys from './keys.ts';
 import * as models from './models.ts';
 import * as plans from './plans.ts';
+import * as requestLog from './request-log.ts';
 import * as search from './search.ts';
 import * as service from './service.ts';
 import * as usage from './usage.ts';
@@ -21,6 +22,7 @@ const resources = [
   keys,
   models,
   plans,
+  requestLog,
   search,
   service,
   usage,

@@ -10,6 +10,7 @@ import errors from './plugins/errors.ts';
 import { methodFallbacks, methodRegister } from './plugins/methods.ts';
 import openapi from './plugins/openapi.ts';
 import queryKeys from './plugins/query-keys.ts';
+import refusals from './plugins/refusals.ts';
 import sessionGuard from './plugins/session-guard.ts';
 import sessions from './plugins/sessions.ts';
 import settings from './plugins/settings.ts';
@@ -24,10 +25,12 @@ import home from './routes/home.ts';
 import keys from './routes/keys.ts';
 import models from './routes/models.ts';
 import plans from './routes/plans.ts';
+import requestLog from './routes/request-log.ts';
 import search from './routes/search.ts';
 import service from './routes/service.ts';
 import subscription from './routes/subscription.ts';
 import usage from './routes/usage.ts';
+import usageHistory from './routes/usage-history.ts';
 import { serverOptions } from './server-options.ts';
 import type { Database } from './store/client.ts';
 
@@ -49,6 +52,8 @@ const dashboardRoutes: FastifyPluginAsync = async (scope) => {
     signedIn.register(account);
     signedIn.register(keys);
     signedIn.register(subscription);
+    signedIn.register(usageHistory);
+    signedIn.register(requestLog);
   });
 };
 
@@ -83,6 +88,7 @@ export async function buildApp(resources: Resources): Promise<FastifyInstance> {
   app.register(settings, { ...resources, engines, ledger });
 
   app.register(errors);
+  app.register(refusals);
   app.register(openapi);
   app.register(methodRegister);
   app.register(queryKeys);

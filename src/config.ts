@@ -20,6 +20,8 @@ export type Config = Readonly<{
   /** As Fastify's `trustProxy` takes it. */
   trustProxy: boolean | number | string[];
   drainSeconds: number;
+  /** Days of `requests` and `refusals` that are kept, today included. */
+  requestLogDays: number;
   logLevel: string;
 }>;
 
@@ -162,6 +164,8 @@ export function loadConfig(env: Env = process.env): Config {
     operatorContact: text(env, 'OPERATOR_CONTACT') ?? null,
     trustProxy: trustProxy(env),
     drainSeconds: integer(env, 'DRAIN_SECONDS', 30, 0, 3600),
+    // An admission of yesterday may still be settled or found again today.
+    requestLogDays: integer(env, 'REQUEST_LOG_DAYS', 90, 3, 3650),
     logLevel: oneOf(env, 'LOG_LEVEL', ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], 'info'),
   });
 }

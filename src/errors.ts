@@ -4,7 +4,7 @@ import { type ErrorBody, type ErrorCode, errorTable } from '../schemas/errors.ts
 
 type Envelope = Static<typeof ErrorBody>;
 
-/** What an error may say beyond its code: everything here reaches the client. */
+/** What an error may say beyond its code: everything here but `caller` and `cause` reaches the client. */
 export type ErrorOptions = {
   /** A better sentence than the table's. Never built from an upstream's or the database's words. */
   message?: string;
@@ -14,6 +14,8 @@ export type ErrorOptions = {
   reason?: string;
   /** Response headers, e.g. `Retry-After`, `Allow`, `WWW-Authenticate`. */
   headers?: Record<string, string>;
+  /** Whose request it was, where a guard refuses one that it knows: for the request log, never for the client. */
+  caller?: { accountId: string; keyId: string | null };
   /** What really happened: for the log, never for the client. */
   cause?: unknown;
 };

@@ -16,6 +16,7 @@ t.test('nothing is required: every default serves', async (t) => {
     operatorContact: null,
     trustProxy: false,
     drainSeconds: 30,
+    requestLogDays: 90,
     logLevel: 'info',
   });
   t.equal(config.databaseUrl, undefined);
@@ -38,6 +39,7 @@ t.test('a wrong value is refused in one line that names the variable and what it
     BILLING: 'free',
     TRUST_PROXY: 'yes please',
     DRAIN_SECONDS: '-1',
+    REQUEST_LOG_DAYS: '2',
     LOG_LEVEL: 'loud',
     PLANS_FILE: '/nowhere/plans.json',
   };

@@ -35,6 +35,7 @@ export async function verifyApiKey(
     throw new ApiError('insufficientScope', {
       message: `This API key does not have the scope \`${scope}\`. It has: ${stored.scopes.join(', ')}. Create a key with the scope in the dashboard.`,
       headers: { 'www-authenticate': `Bearer error="insufficient_scope", scope="${scope}"` },
+      caller: { accountId: stored.accountId, keyId: stored.keyId },
     });
   }
   if (!stored.wasUsedThisMinute) await touchKey(db, stored.accountId, stored.keyId);

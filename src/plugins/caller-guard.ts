@@ -41,8 +41,10 @@ export default fp(
       const session = await restoreSession(request);
       if (session === null)
         throw new ApiError('missingCredentials', { headers: { 'www-authenticate': 'Bearer' } });
+      // Known also where the request is refused now: its refusal is counted.
+      request.caller = { accountId: session.accountId, keyId: null };
       assertSameSite(request);
-      return { accountId: session.accountId, keyId: null };
+      return request.caller;
     };
 
     app.addHook('onRequest', async (request) => {

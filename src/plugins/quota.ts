@@ -23,6 +23,7 @@ export async function metered<T>(
   const { accountId, keyId } = request.caller;
   const endpoint = `${request.method} ${url}`;
   const admission = await ledger.admit({ accountId, keyId, endpoint, meter: config.meter, units });
+  request.isCharged = true;
   const { outcome, value } = await work(admission).catch(async (error) => {
     await ledger.refund(admission, toApiError(error));
     throw error;

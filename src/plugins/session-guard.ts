@@ -18,8 +18,8 @@ export default fp(
       if (request.headers.authorization !== undefined) throw new ApiError('bearerNotAccepted');
       const { accountId } = request.session;
       if (accountId === undefined) throw new ApiError('sessionRequired');
-      assertSameSite(request);
       request.caller = { accountId, keyId: null };
+      assertSameSite(request);
     });
   },
   { name: 'session-guard', dependencies: ['settings', 'sessions'] },
