@@ -20,10 +20,5 @@ export function createEngines(config: Pick<Config, 'publicUrl'>, db: Db): Engine
 /** What anybody may know about the engines: contract section 1, `GET /service`. */
 export async function engineInfo(engines: Engines): Promise<Static<typeof EngineInfo>> {
   const [model] = await engines.chat.models();
-  return {
-    chat: engines.chat.kind,
-    images: 'builtin',
-    search: engines.search.kind,
-    default_model: model?.id ?? null,
-  };
+  return { chat: engines.chat.kind, images: 'builtin', search: engines.search.kind, default_model: model?.id ?? null };
 }

@@ -67,8 +67,11 @@ function chargesWhere(accountId: string, filter: LogFilter, after: LogPosition |
   ]);
 }
 
-/** A row of refusals has no id of its own; this one stays the same as it counts on. */
-const refusalId = sql`md5(concat_ws('|', account_id, extract(epoch from minute), key_id, code))::uuid`;
+/** A row of refusals has no id of its own; this one, a UUIDv7 of its minute, stays the same as it counts on. */
+const refusalId = sql`(
+  select (lpad(to_hex((extract(epoch from minute) * 1000)::bigint), 12, '0')
+          || '7' || substr(hash, 1, 3) || '8' || substr(hash, 4, 15))::uuid
+  from md5(concat_ws('|', account_id, key_id, code)) as hash)`;
 
 function refusalsWhere(accountId: string, filter: LogFilter, after: LogPosition | undefined): SQL {
   const { endpoint, from, keyId, statuses, to } = filter;
