@@ -2,10 +2,13 @@
  * Counts refused requests of known accounts and writes the counts down once a second. Best effort, contract section 5:
  * what cannot be written is dropped, so that a refusal costs neither a statement nor memory without bound.
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Db } from '../store/client.ts';
 import { addRefusals, type RefusalCount } from '../store/refusals.ts';
 
 const FLUSH_MS = 1000;
+/** A database that hangs does not keep the process from ending. */
+const STOP_MS = 2000;
 /** Different accounts, keys and codes that are counted between two writes; more are not counted. */
 export const REFUSALS_AT_MOST = 10_000;
 
@@ -44,8 +47,11 @@ export class Refusals {
   /** Writes what is counted, and nothing after it. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
-    await this.#writing;
-    await this.flush();
+    const written = async () => {
+      await this.#writing;
+      await this.flush();
+    };
+    await Promise.race([written(), delay(STOP_MS, undefined, { ref: false })]);
   }
 
   /** Writes what is counted, unless a write is under way: that keeps the order of several writes, and one connection busy at most. */

@@ -1,6 +1,8 @@
 /** Refusals of known accounts, counted per minute, key and code. Contract section 5. */
 import { sql } from 'drizzle-orm';
+import { deleteAll } from './batches.ts';
 import type { Db } from './client.ts';
+import { refusals } from './tables.ts';
 import { WEB_KEY } from './usage-history.ts';
 
 export type RefusalCount = {
@@ -32,3 +34,12 @@ export async function addRefusals(db: Db, counts: readonly RefusalCount[]): Prom
     order by r.account_id, r.key_id, r.code
     on conflict (account_id, minute, key_id, code) do update set count = refusals.count + excluded.count`);
 }
+
+/** Deletes refusals of days that are too old, today being one of the days kept. */
+export const deleteOldRefusals = (db: Db, daysKept: number, signal?: AbortSignal): Promise<void> =>
+  deleteAll(
+    db,
+    refusals,
+    sql`minute < (ledger_day(ledger_now()) - ${daysKept - 1}::int)::timestamp at time zone 'UTC'`,
+    signal,
+  );

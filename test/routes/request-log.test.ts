@@ -237,8 +237,7 @@ t.test('pages', async (t) =>
     });
 
     await t.test('the pages of any size make up the whole', async (t) => {
-      for (const limit of [3, 50])
-        t.same(ids(await readAll(client, cookie, `limit=${limit}`)), ids(whole));
+      for (const limit of [3, 50]) t.same(ids(await readAll(client, cookie, `limit=${limit}`)), ids(whole));
       t.same(
         ids(await readAll(client, cookie, 'limit=9&status=429')),
         ids(whole.filter(({ status }) => status === 429)),
