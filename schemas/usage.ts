@@ -1,4 +1,4 @@
-/** Today's usage: service document section 2, contract section 2. */
+/** Usage, today's and of the last days: service document section 2, contract sections 1 and 2. */
 import { Type } from '@sinclair/typebox';
 import { Count, Day, nullable, ref, stringEnum, Timestamp, Uuid } from './common.ts';
 import { Limits, meters } from './plans.ts';

@@ -38,6 +38,7 @@ const readingOrder = [
   'search',
   'models',
   'quotas',
+  'usage-history',
   'plans',
   'accounts',
   'errors',

@@ -345,7 +345,9 @@ t.test('postgres: a process that died while it dropped a day leaves nothing that
     db,
     sql`select relname as name from pg_class where relname ~ '^requests_[0-9]{8}$' and relkind = 'r' order by 1 offset 1 limit 1`,
   );
-  await audit(db);
+  t.same((await audit(db)).differences, [], 'the audit compares the days that are not half gone');
+  // A day has to be made, too.
+  await shiftClock(db, '1 day');
   await housekeeper(5).upkeep();
   t.same(await days(db), range(-4, 7));
   await db.execute(sql.raw(`create table ${oldest?.name} (like requests)`));
