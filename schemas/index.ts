@@ -11,6 +11,7 @@ import * as images from './images.ts';
 import * as keys from './keys.ts';
 import * as models from './models.ts';
 import * as plans from './plans.ts';
+import * as requestLog from './request-log.ts';
 import * as search from './search.ts';
 import * as service from './service.ts';
 import * as usage from './usage.ts';
@@ -27,6 +28,7 @@ const resources = [
   keys,
   models,
   plans,
+  requestLog,
   search,
   service,
   usage,

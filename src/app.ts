@@ -13,6 +13,7 @@ import eventStreams from './plugins/event-stream.ts';
 import { methodFallbacks, methodRegister } from './plugins/methods.ts';
 import openapi from './plugins/openapi.ts';
 import rateLimit from './plugins/rate-limit.ts';
+import refusals from './plugins/refusals.ts';
 import sessionGuard from './plugins/session-guard.ts';
 import sessions from './plugins/sessions.ts';
 import settings from './plugins/settings.ts';
@@ -29,10 +30,12 @@ import images from './routes/images.ts';
 import keys from './routes/keys.ts';
 import models from './routes/models.ts';
 import plans from './routes/plans.ts';
+import requestLog from './routes/request-log.ts';
 import search from './routes/search.ts';
 import service from './routes/service.ts';
 import subscription from './routes/subscription.ts';
 import usage from './routes/usage.ts';
+import usageHistory from './routes/usage-history.ts';
 import { serverOptions } from './server-options.ts';
 import type { Database } from './store/client.ts';
 
@@ -54,6 +57,8 @@ const dashboardRoutes: FastifyPluginAsync = async (scope) => {
     signedIn.register(account);
     signedIn.register(keys);
     signedIn.register(subscription);
+    signedIn.register(usageHistory);
+    signedIn.register(requestLog);
   });
 };
 
@@ -89,6 +94,7 @@ export async function buildApp(resources: Resources): Promise<FastifyInstance> {
   app.register(settings, { ...resources, engines, ledger });
 
   app.register(errors);
+  app.register(refusals);
   app.register(openapi);
   app.register(methodRegister);
   app.register(credentials);

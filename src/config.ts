@@ -31,6 +31,8 @@ export type Config = Readonly<{
   /** Sign-ups for an address, and failed sign-ins for an address and e-mail address. */
   authAttemptsPerMinute: number;
   drainSeconds: number;
+  /** Days of `requests` and `refusals` that are kept, today included. */
+  requestLogDays: number;
   logLevel: string;
 }>;
 
@@ -256,6 +258,8 @@ export function loadConfig(env: Env = process.env): Config {
     redisUrl: redisUrl(env),
     authAttemptsPerMinute: integer(env, 'AUTH_ATTEMPTS_PER_MINUTE', 10, 1, 1_000_000),
     drainSeconds: integer(env, 'DRAIN_SECONDS', 30, 0, 3600),
+    // An admission of yesterday may still be settled or found again today.
+    requestLogDays: integer(env, 'REQUEST_LOG_DAYS', 90, 3, 3650),
     logLevel: oneOf(env, 'LOG_LEVEL', ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], 'info'),
   });
 }

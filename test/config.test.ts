@@ -17,6 +17,7 @@ t.test('nothing is required: every default serves', async (t) => {
     trustProxy: false,
     authAttemptsPerMinute: 10,
     drainSeconds: 30,
+    requestLogDays: 90,
     logLevel: 'info',
   });
   t.equal(config.databaseUrl, undefined);
@@ -42,6 +43,7 @@ t.test('a wrong value is refused in one line that names the variable and what it
     DRAIN_SECONDS: '-1',
     REDIS_URL: 'memcached://x:secret@y',
     AUTH_ATTEMPTS_PER_MINUTE: '0',
+    REQUEST_LOG_DAYS: '2',
     LOG_LEVEL: 'loud',
     PLANS_FILE: '/nowhere/plans.json',
     CHAT_URL: 'localhost:11434',

@@ -39,6 +39,7 @@ const readingOrder = [
   'models',
   'quotas',
   'rate-limits',
+  'usage-history',
   'plans',
   'accounts',
   'errors',

@@ -21,6 +21,7 @@ export async function admit(request: FastifyRequest, reply: FastifyReply, units:
   const { accountId, keyId } = request.caller;
   const endpoint = `${request.method} ${url}`;
   const admission = await ledger.admit({ accountId, keyId, endpoint, meter: config.meter, units });
+  request.isCharged = true;
   limits.showQuota(request, reply, admission.reading);
   return admission;
 }

@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import { and, desc, eq, gt, isNull, lte, type SQL, sql } from 'drizzle-orm';
 import { v7 as uuidv7 } from 'uuid';
 import type { ProvenAccount } from './accounts.ts';
+import { deleteAll } from './batches.ts';
 import { type Db, rowsOf } from './client.ts';
 import { accounts, sessions } from './tables.ts';
 
@@ -115,3 +116,7 @@ export async function endListedSession(db: Db, { accountId, id }: SessionKey): P
     .returning({ id: sessions.id });
   return ended.length > 0;
 }
+
+/** Forgets the sessions that have ended. */
+export const deleteEndedSessions = (db: Db, signal?: AbortSignal): Promise<void> =>
+  deleteAll(db, sessions, sql`not (${lives()})`, signal);

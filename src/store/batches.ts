@@ -1,0 +1,36 @@
+/** Deleting much in small statements, so that nobody waits for it. */
+import { getTableColumns, type SQL, sql } from 'drizzle-orm';
+import { getTableConfig, type PgColumn, type PgTable } from 'drizzle-orm/pg-core';
+import { type Db, rowsOf } from './client.ts';
+
+/** Rows in one statement. */
+export const BATCH_ROWS = 1000;
+
+function primaryKeyOf(table: PgTable): PgColumn[] {
+  const [composite] = getTableConfig(table).primaryKeys;
+  return composite?.columns ?? Object.values(getTableColumns(table)).filter(({ primary }) => primary);
+}
+
+/** Deletes some rows. Rows that somebody holds are left for another time. Returns how many were deleted. */
+export async function deleteBatch(db: Db, table: PgTable, where: SQL): Promise<number> {
+  const key = sql.join(
+    primaryKeyOf(table).map(({ name }) => sql.identifier(name)),
+    sql`, `,
+  );
+  const [deleted] = await rowsOf<{ count: number }>(
+    db,
+    sql`
+      with deleted as (
+        delete from ${table} where (${key}) in (
+          select ${key} from ${table} where ${where} limit ${BATCH_ROWS}::int for update skip locked
+        ) and ${where} returning 1
+      )
+      select count(*)::int as count from deleted`,
+  );
+  return deleted?.count ?? 0;
+}
+
+/** Deletes batch after batch until nothing is left, or until it is told to stop. */
+export async function deleteAll(db: Db, table: PgTable, where: SQL, signal?: AbortSignal): Promise<void> {
+  while (!signal?.aborted && (await deleteBatch(db, table, where)) === BATCH_ROWS);
+}
