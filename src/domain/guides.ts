@@ -34,7 +34,9 @@ const readingOrder = [
   'authentication',
   'keys',
   'chat',
+  'streaming',
   'openai-compatible',
+  'images',
   'search',
   'models',
   'quotas',
@@ -45,6 +47,7 @@ const readingOrder = [
   'errors',
   'versioning',
   'running-parley',
+  'connect-a-model',
 ];
 
 /** Where the guides' examples call the service. */
