@@ -13,17 +13,21 @@ function primaryKeyOf(table: PgTable): PgColumn[] {
 
 /** Deletes some rows. Rows that somebody holds are left for another time. Returns how many were deleted. */
 export async function deleteBatch(db: Db, table: PgTable, where: SQL): Promise<number> {
-  const key = sql.join(
-    primaryKeyOf(table).map(({ name }) => sql.identifier(name)),
-    sql`, `,
-  );
+  const key = primaryKeyOf(table).map(({ name }, index) => ({
+    column: sql.identifier(name),
+    picked: sql.identifier(`key_${index}`),
+  }));
+  const columns = key.map(({ column }) => column);
+  const pickedColumns = key.map(({ picked }) => picked);
+  const same = key.map(({ column, picked }) => sql`${column} = ${picked}`);
+  // Materialised, or the plan may pick again and again, and pick nothing the second time.
   const [deleted] = await rowsOf<{ count: number }>(
     db,
     sql`
-      with deleted as (
-        delete from ${table} where (${key}) in (
-          select ${key} from ${table} where ${where} limit ${BATCH_ROWS}::int for update skip locked
-        ) and ${where} returning 1
+      with picked (${sql.join(pickedColumns, sql`, `)}) as materialized (
+        select ${sql.join(columns, sql`, `)} from ${table} where ${where} limit ${BATCH_ROWS}::int for update skip locked
+      ), deleted as (
+        delete from ${table} using picked where ${sql.join(same, sql` and `)} and ${where} returning 1
       )
       select count(*)::int as count from deleted`,
   );

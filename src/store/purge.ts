@@ -13,16 +13,20 @@ const ACCOUNTS_AT_MOST = 100;
 
 const ofAccount = (id: string): SQL => sql`account_id = ${id}::uuid`;
 
-/**
- * Every table that holds rows of accounts. Charges are first: whoever settles one that is gone writes nothing, so that
- * nothing comes back behind the deletion of the rest.
- */
-const accountTables: readonly PgTable[] = [
-  tables.requests,
-  ...(Object.values(tables) as unknown[])
-    .filter((table): table is PgTable => is(table, PgTable) && table !== tables.requests)
-    .filter((table) => getTableConfig(table).columns.some(({ name }) => name === 'account_id')),
-];
+/** Every table that holds rows of accounts. */
+const accountTables: readonly PgTable[] = (Object.values(tables) as unknown[])
+  .filter((table): table is PgTable => is(table, PgTable))
+  .filter((table) => getTableConfig(table).columns.some(({ name }) => name === 'account_id'));
+
+/** Removes an account's charges, day by day: each statement looks at one day's. */
+async function deleteCharges(db: Db, id: string, signal: AbortSignal | undefined): Promise<void> {
+  const days = await rowsOf<{ day: string }>(
+    db,
+    sql`select distinct day::text as day from requests where ${ofAccount(id)}`,
+  );
+  for (const { day } of days)
+    await deleteAll(db, tables.requests, sql`${ofAccount(id)} and day = ${day}::date`, signal);
+}
 
 /** Removes an account's row, as the last of its rows. */
 async function removeAccount(db: Db, id: string): Promise<void> {
@@ -42,6 +46,8 @@ export async function purgeDeletedAccounts(db: Db, signal?: AbortSignal): Promis
     sql`select id from accounts where deleted_at <= now() - ${BEGINS_AFTER} order by deleted_at limit ${ACCOUNTS_AT_MOST}::int`,
   );
   for (const { id } of deleted) {
+    // Charges first: whoever settles one that is gone writes nothing, so that nothing comes back behind the rest.
+    await deleteCharges(db, id, signal);
     for (const table of accountTables) await deleteAll(db, table, ofAccount(id), signal);
     if (signal?.aborted) return;
     await removeAccount(db, id);

@@ -1,7 +1,8 @@
 import { sql } from 'drizzle-orm';
 import t from 'tap';
 import { v7 as uuidv7 } from 'uuid';
-import type { Db } from '../../src/store/client.ts';
+import { type Db, rowsOf } from '../../src/store/client.ts';
+import { requestLogStatement } from '../../src/store/request-log.ts';
 import { shiftClock } from '../support/clock.ts';
 import type { Body, Client } from '../support/http.ts';
 import { onEachDatabase, plansFile } from '../support/service.ts';
@@ -234,6 +235,25 @@ t.test('pages', async (t) =>
         ids(whole.toSorted((a, b) => (a.at < b.at || (a.at === b.at && a.id < b.id) ? 1 : -1))),
         ids(whole),
       );
+    });
+
+    await t.test('a page reads no day that it cannot show', async (t) => {
+      const partitions = async (...page: Parameters<typeof requestLogStatement>) => {
+        const plan = await rowsOf(db, sql`explain ${requestLogStatement(...page)}`);
+        return new Set(JSON.stringify(plan).match(/requests_\d{8}(?= )/g));
+      };
+      const [first, last] = [whole[0], whole.at(-1)];
+      const name = (row: Body) => `requests_${row.at.slice(0, 10).replaceAll('-', '')}`;
+      t.ok((await partitions(accountId, 10, {})).size >= 9);
+      const [from, to] = [new Date(last.at), new Date(Date.parse(last.at) + 1)];
+      t.same([...(await partitions(accountId, 10, { from, to }))], [name(last)]);
+      const older = await partitions(
+        accountId,
+        10,
+        {},
+        { day: last.at.slice(0, 10), at: last.at, id: last.id },
+      );
+      t.ok(older.has(name(last)) && !older.has(name(first)));
     });
 
     await t.test('the pages of any size make up the whole', async (t) => {
