@@ -35,6 +35,18 @@ onEachDatabase(t, plansFile(t, { chat: 3, search: 50 }, 40), async (t, { client 
     },
   );
 
+  await t.test('a stream tells the same', async (t) => {
+    const stranger = await client.signUp();
+    const body = { message: 'Hello', store: false, stream: true };
+    const answer = await client.post('/chat', body, { cookie: stranger.cookie });
+    t.match(answer.headers.get('content-type'), /^text\/event-stream/);
+    t.match(limitFields(answer), {
+      three: { limit: 3, remaining: 2 },
+      policies: { requests: { q: 40, w: 60 }, chat: { q: 3, w: 86_400 } },
+      limits: { requests: { r: 39 }, chat: { r: 2 } },
+    });
+  });
+
   await t.test('a request that is not charged tells of the minute only', async (t) => {
     for (const answer of [
       await client.get('/models', { key }),

@@ -77,6 +77,8 @@ export async function startRedis(t: Test): Promise<TestRedis> {
 
   await start();
   t.teardown(kill);
+  // A test file that breaks off tears nothing down.
+  process.once('exit', () => server?.kill('SIGKILL'));
   return {
     url,
     kill,
