@@ -122,7 +122,14 @@ export class Ledger {
    * @throws ApiError `serviceUnavailable` when the charge was refunded meanwhile
    */
   async finalise(admission: Admission, outcome?: Outcome): Promise<void> {
-    const isFinal = await this.#writer.settle(settlement('final', admission, outcome));
+    let isFinal: boolean;
+    try {
+      isFinal = await this.#writer.settle(settlement('final', admission, outcome));
+    } catch (error) {
+      // Nothing was delivered, and nothing will be. Where the write took effect after all, the charge stays final.
+      await this.refund(admission, { code: 'serviceUnavailable', statusCode: 503 });
+      throw error;
+    }
     if (!isFinal) throw new ApiError('serviceUnavailable', { headers: { 'retry-after': '1' } });
   }
 

@@ -5,6 +5,7 @@ import type { PgDatabase, PgQueryResultHKT } from 'drizzle-orm/pg-core';
 import { drizzle as drizzlePglite } from 'drizzle-orm/pglite';
 import { drizzle as drizzlePostgres } from 'drizzle-orm/postgres-js';
 import postgres from 'postgres';
+import { patientSockets } from './patient-socket.ts';
 import * as tables from './tables.ts';
 
 /** The database or a transaction on it: what every store function takes first. */
@@ -33,6 +34,8 @@ export type PostgresLocation = {
   connections?: number;
   /** Whether the URL leads to a transaction pooler. */
   isPooled?: boolean;
+  /** A connection that has not answered for so long is ended; default: never, for commands that read a lot. */
+  patienceMs?: number;
 };
 
 /** Rows of a raw statement: the two drivers wrap them differently. */
@@ -76,6 +79,10 @@ const LEDGER_CONNECTIONS = 4;
  */
 const pipeline = (statements: 0 | 1) => ({ max_pipeline: statements });
 
+/** Idle connections end before they could be taken for hung ones. (`socket` is missing in the types, too.) */
+const patience = (ms: number | undefined) =>
+  ms === undefined ? {} : { socket: patientSockets(ms), idle_timeout: ms / 2000 };
+
 /** No answer in time: whether the statement took effect is not known. */
 export class StatementTimeout extends Error {
   override readonly name = 'StatementTimeout';
@@ -92,7 +99,11 @@ function withTimeout<T>(statement: Promise<T>): Promise<T> {
   });
 }
 
-const connect = (url: string, connections: number, isPooled: boolean, behind: 0 | 1) =>
+const connect = (
+  { isPooled = false, patienceMs, url }: PostgresLocation,
+  connections: number,
+  behind: 0 | 1,
+) =>
   postgres(url, {
     max: connections,
     onnotice: () => {},
@@ -103,11 +114,13 @@ const connect = (url: string, connections: number, isPooled: boolean, behind: 0 
     prepare: !isPooled,
     connection: { application_name: 'parley' },
     ...pipeline(behind),
+    ...patience(patienceMs),
   });
 
-function openPostgres({ connections = 10, isPooled = false, url }: PostgresLocation): Database {
-  const client = connect(url, connections, isPooled, 1);
-  const ledger = connect(url, LEDGER_CONNECTIONS, isPooled, 0);
+function openPostgres(location: PostgresLocation): Database {
+  const { connections = 10, isPooled = false } = location;
+  const client = connect(location, connections, 1);
+  const ledger = connect(location, LEDGER_CONNECTIONS, 0);
   return {
     db: drizzlePostgres(client, { schema: tables }) as unknown as Db,
     kind: 'postgres',

@@ -51,7 +51,7 @@ export class Replica {
       process.execPath,
       [
         '--import=ts-blank-space/register',
-        `--import=${new URL('./skewed-clock.ts', import.meta.url)}`,
+        `--import=${new URL('./replica-preload.ts', import.meta.url)}`,
         'src/main.ts',
       ],
       {
@@ -62,7 +62,7 @@ export class Replica {
           ...this.#env,
           PORT: String(this.#port),
         },
-        stdio: ['ignore', 'pipe', 'pipe'],
+        stdio: ['pipe', 'pipe', 'pipe'],
       },
     );
     this.#child = child;
@@ -84,7 +84,7 @@ export class Replica {
       this.#ended.then((ending) => {
         throw new Error(`The replica ended with ${JSON.stringify(ending)}:\n${this.log.slice(-3000)}`);
       }),
-      sleep(30_000, undefined, { ref: false }).then(() => {
+      sleep(90_000, undefined, { ref: false }).then(() => {
         throw new Error(`The replica did not start:\n${this.log.slice(-3000)}`);
       }),
     ]);

@@ -1,4 +1,10 @@
-// Loaded before a process's own code (`--import`): its clock is wrong by CLOCK_SKEW_MS.
+// Loaded before a replica's own code (`--import`).
+
+// It ends with the test that started it, however that ends.
+process.stdin.on('end', () => process.exit()).resume();
+(process.stdin as typeof process.stdin & { unref(): void }).unref();
+
+// Its clock is wrong by CLOCK_SKEW_MS.
 const skewMs = Number(process.env.CLOCK_SKEW_MS ?? 0);
 const RealDate = Date;
 
