@@ -7,6 +7,7 @@ import { drizzle as drizzlePostgres } from 'drizzle-orm/postgres-js';
 import postgres from 'postgres';
 import { patientSockets } from './patient-socket.ts';
 import * as tables from './tables.ts';
+import { survivingTransactions } from './transactions.ts';
 
 /** The database or a transaction on it: what every store function takes first. */
 export type Db = PgDatabase<PgQueryResultHKT, typeof tables>;
@@ -113,16 +114,21 @@ const connect = (
     // A transaction pooler hands each transaction another connection, which knows no prepared statement.
     prepare: !isPooled,
     connection: { application_name: 'parley' },
+    // Asked on every new connection, and nobody catches it where the connection is lost then. Drizzle reads arrays itself.
+    fetch_types: false,
     ...pipeline(behind),
     ...patience(patienceMs),
   });
 
 function openPostgres(location: PostgresLocation): Database {
   const { connections = 10, isPooled = false } = location;
-  const client = connect(location, connections, 1);
+  const client = connect(location, connections, 0);
+  const transactions = connect(location, Math.ceil(connections / 2), 1);
   const ledger = connect(location, LEDGER_CONNECTIONS, 0);
   return {
-    db: drizzlePostgres(client, { schema: tables }) as unknown as Db,
+    db: drizzlePostgres(survivingTransactions(client, transactions, mayHaveTakenEffect), {
+      schema: tables,
+    }) as unknown as Db,
     kind: 'postgres',
     run: <Row>(text: string, parameters: unknown[]) =>
       withTimeout(
@@ -132,7 +138,7 @@ function openPostgres(location: PostgresLocation): Database {
       ),
     version: async () => (await client`show server_version`)[0]?.server_version.split(' ')[0],
     close: async () => {
-      await Promise.all([client.end({ timeout: 5 }), ledger.end({ timeout: 5 })]);
+      await Promise.all([client, transactions, ledger].map((each) => each.end({ timeout: 5 })));
     },
   };
 }
