@@ -1,6 +1,6 @@
 # Everything installs what it needs first (src/prepare.mjs); environment variables pass through. `make help` lists all.
 .DEFAULT_GOAL := help
-.PHONY: help start dev test test-long check openapi migrations
+.PHONY: help start dev test test-long bench-stream check openapi migrations
 
 # dash where there is one (Debian's sh, macOS has it too): see `run`.
 SHELL := $(firstword $(wildcard /bin/dash /usr/bin/dash) /bin/sh)
@@ -43,6 +43,10 @@ test: ## Install what is missing and run every test, on both databases (PGlite a
 test-long: ## Run the tests that take minutes: test/long.
 	$(prepare) test
 	@node --import=ts-blank-space/register test/run.ts --long
+
+bench-stream: ## Measure what Parley adds to a stream, and what 1,000 cost: bench/results/stream.md.
+	$(prepare) test
+	@node --import=ts-blank-space/register bench/stream.ts
 
 check: ## Format, lint, types; openapi.json and migrations are up to date and sound.
 	$(prepare) test

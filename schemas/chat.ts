@@ -38,6 +38,12 @@ export const ChatRequest = Type.Object(
         examples: [500],
       }),
     ),
+    stream: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description: 'Whether the reply comes as it is made, as server-sent events.',
+      }),
+    ),
     store: Type.Optional(
       Type.Boolean({
         default: true,

@@ -2,6 +2,7 @@
 import { Type } from '@sinclair/typebox';
 import { Count, nullable, ref, stringEnum } from './common.ts';
 import { CompletionUsage } from './completions.ts';
+import { ErrorResponse } from './errors.ts';
 
 export const CompletionDelta = Type.Object(
   {
@@ -70,5 +71,21 @@ export const CompletionChunk = Type.Object(
     $id: 'CompletionChunk',
     additionalProperties: true,
     description: "A chunk of OpenAI's streamed chat completion.",
+  },
+);
+
+/** An event of a streamed completion: OpenAI's have no names. */
+export const CompletionStreamEvent = Type.Object(
+  {
+    data: Type.Unsafe<never>({
+      anyOf: [ref(CompletionChunk), ref(ErrorResponse), { type: 'string', enum: ['[DONE]'] }],
+      description:
+        'JSON, but for the last: `[DONE]`. An answer that breaks off ends with the error envelope and no `[DONE]`.',
+    }),
+  },
+  {
+    $id: 'CompletionStreamEvent',
+    additionalProperties: false,
+    description: 'An event of a streamed completion.',
   },
 );

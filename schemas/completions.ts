@@ -75,7 +75,26 @@ export const CompletionRequest = Type.Object(
       }),
     ),
     stream: Type.Optional(
-      nullable(Type.Boolean({ enum: [false] }), { description: 'Only `false`.', examples: [false] }),
+      nullable(Type.Boolean(), {
+        description: 'Whether the answer comes as it is made, as server-sent events.',
+        examples: [false],
+      }),
+    ),
+    stream_options: Type.Optional(
+      nullable(
+        Type.Object(
+          {
+            include_usage: Type.Optional(
+              nullable(Type.Boolean(), {
+                description: 'Whether a last chunk tells the tokens.',
+                examples: [true],
+              }),
+            ),
+          },
+          { additionalProperties: true },
+        ),
+        { description: 'Only with `stream`; other members pass through to the model.' },
+      ),
     ),
     temperature: Type.Optional(
       nullable(Type.Number({ minimum: 0, maximum: 2 }), {

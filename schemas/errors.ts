@@ -2,8 +2,8 @@
  * Every error the service can answer with: one table, contract section 6. The error class, the envelope's
  * schema, the reference and each operation's documented responses are derived from it.
  */
-import { type Static, Type } from '@sinclair/typebox';
-import { Count, nullable, stringEnum, Timestamp } from './common.ts';
+import { Type } from '@sinclair/typebox';
+import { Count, nullable, ref, stringEnum, Timestamp } from './common.ts';
 
 /** `type` as OpenAI's clients read it. */
 const errorTypes = [
@@ -117,6 +117,17 @@ export const errorTable = {
     type: 'insufficient_quota',
     message: "Today's quota is spent. It resets at 00:00 UTC.",
   },
+  tooManyStreams: {
+    status: 429,
+    type: 'rate_limit_error',
+    message:
+      'This account has as many streams open as it may. Read one to its end or close it, then try again. Nothing was charged.',
+  },
+  rateLimitExceeded: {
+    status: 429,
+    type: 'rate_limit_error',
+    message: 'Too many requests. Nothing was charged; wait as long as `Retry-After` says.',
+  },
   internalError: {
     status: 500,
     type: 'server_error',
@@ -200,12 +211,12 @@ export const ErrorBody = Type.Object(
       description: 'What this code means and what to do.',
     }),
     details: Type.Optional(
-      Type.Array(Type.Unsafe<Static<typeof ErrorDetail>>({ $ref: 'ErrorDetail#' }), {
+      Type.Array(ref(ErrorDetail), {
         maxItems: 100,
         description: 'Each fault that validation found.',
       }),
     ),
-    limit: Type.Optional(Type.Unsafe<Static<typeof ExceededLimit>>({ $ref: 'ExceededLimit#' })),
+    limit: Type.Optional(ref(ExceededLimit)),
     reason: Type.Optional(
       Type.String({
         maxLength: 100,
@@ -218,6 +229,6 @@ export const ErrorBody = Type.Object(
 );
 
 export const ErrorResponse = Type.Object(
-  { error: Type.Unsafe<Static<typeof ErrorBody>>({ $ref: 'ErrorBody#' }) },
+  { error: ref(ErrorBody) },
   { $id: 'ErrorResponse', additionalProperties: false, description: 'Every error has this shape.' },
 );

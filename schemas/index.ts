@@ -2,12 +2,16 @@
 import type { TSchema } from '@sinclair/typebox';
 import * as accounts from './accounts.ts';
 import * as chat from './chat.ts';
+import * as chatEvents from './chat-events.ts';
+import * as completionChunks from './completion-chunks.ts';
 import * as completions from './completions.ts';
 import * as conversations from './conversations.ts';
 import * as errors from './errors.ts';
+import * as images from './images.ts';
 import * as keys from './keys.ts';
 import * as models from './models.ts';
 import * as plans from './plans.ts';
+import * as requestLog from './request-log.ts';
 import * as search from './search.ts';
 import * as service from './service.ts';
 import * as usage from './usage.ts';
@@ -15,12 +19,16 @@ import * as usage from './usage.ts';
 const resources = [
   accounts,
   chat,
+  chatEvents,
+  completionChunks,
   completions,
   conversations,
   errors,
+  images,
   keys,
   models,
   plans,
+  requestLog,
   search,
   service,
   usage,

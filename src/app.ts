@@ -6,13 +6,18 @@ import { Ledger } from './domain/ledger.ts';
 import { createEngines } from './engines/index.ts';
 import bodies from './plugins/bodies.ts';
 import callerGuard from './plugins/caller-guard.ts';
+import credentials from './plugins/credentials.ts';
+import draining from './plugins/draining.ts';
 import errors from './plugins/errors.ts';
+import eventStreams from './plugins/event-stream.ts';
 import { methodFallbacks, methodRegister } from './plugins/methods.ts';
 import openapi from './plugins/openapi.ts';
-import queryKeys from './plugins/query-keys.ts';
+import rateLimit from './plugins/rate-limit.ts';
+import refusals from './plugins/refusals.ts';
 import sessionGuard from './plugins/session-guard.ts';
 import sessions from './plugins/sessions.ts';
 import settings from './plugins/settings.ts';
+import work from './plugins/work.ts';
 import account from './routes/account.ts';
 import auth from './routes/auth.ts';
 import chat from './routes/chat.ts';
@@ -21,13 +26,16 @@ import conversations from './routes/conversations.ts';
 import docs from './routes/docs.ts';
 import health from './routes/health.ts';
 import home from './routes/home.ts';
+import images from './routes/images.ts';
 import keys from './routes/keys.ts';
 import models from './routes/models.ts';
 import plans from './routes/plans.ts';
+import requestLog from './routes/request-log.ts';
 import search from './routes/search.ts';
 import service from './routes/service.ts';
 import subscription from './routes/subscription.ts';
 import usage from './routes/usage.ts';
+import usageHistory from './routes/usage-history.ts';
 import { serverOptions } from './server-options.ts';
 import type { Database } from './store/client.ts';
 
@@ -49,6 +57,8 @@ const dashboardRoutes: FastifyPluginAsync = async (scope) => {
     signedIn.register(account);
     signedIn.register(keys);
     signedIn.register(subscription);
+    signedIn.register(usageHistory);
+    signedIn.register(requestLog);
   });
 };
 
@@ -58,6 +68,7 @@ const callerRoutes: FastifyPluginAsync = async (scope) => {
   scope.register(chat);
   scope.register(completions);
   scope.register(conversations);
+  scope.register(images);
   scope.register(search);
   scope.register(models);
   scope.register(usage);
@@ -83,10 +94,15 @@ export async function buildApp(resources: Resources): Promise<FastifyInstance> {
   app.register(settings, { ...resources, engines, ledger });
 
   app.register(errors);
+  app.register(refusals);
   app.register(openapi);
   app.register(methodRegister);
-  app.register(queryKeys);
+  app.register(credentials);
   app.register(bodies);
+  app.register(work);
+  app.register(draining);
+  app.register(eventStreams);
+  app.register(rateLimit);
 
   app.register(home);
   app.register(docs);

@@ -1,6 +1,8 @@
 /** The environment, read once and validated: contract section 13. The only reader of `process.env`. */
+import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { defaultPlans, loadPlans, type PlanCatalogue } from './domain/plans.ts';
+import { type ModelMap, parseModelMap } from './engines/upstream/model-map.ts';
 
 export type Config = Readonly<{
   port: number;
@@ -13,13 +15,24 @@ export type Config = Readonly<{
   databaseDirectUrl: string | undefined;
   dataDir: string;
   sessionSecret: string | undefined;
+  /** Who answers; the built-in engine where undefined. */
+  chat: Readonly<{ url: string; apiKey: string | undefined; models: ModelMap }> | undefined;
+  images: Readonly<{ url: string; apiKey: string | undefined; model: string | undefined }> | undefined;
+  search: Readonly<{ url: string }> | undefined;
+  upstreamTimeouts: Readonly<{ firstByteTimeoutMs: number; idleTimeoutMs: number }>;
+  streamsPerAccount: number;
   plans: PlanCatalogue;
   signups: 'open' | 'closed';
   billing: 'open' | 'managed';
   operatorContact: string | null;
   /** As Fastify's `trustProxy` takes it. */
   trustProxy: boolean | number | string[];
+  redisUrl: string | undefined;
+  /** Sign-ups for an address, and failed sign-ins for an address and e-mail address. */
+  authAttemptsPerMinute: number;
   drainSeconds: number;
+  /** Days of `requests` and `refusals` that are kept, today included. */
+  requestLogDays: number;
   logLevel: string;
 }>;
 
@@ -90,8 +103,17 @@ function publicOrigin(env: Env, port: number): { publicUrl: string; publicUrlIsS
 /** Never repeats the value: it may hold a password. */
 function postgresUrl(env: Env, name: string): string | undefined {
   const value = text(env, name);
-  if (value !== undefined && !/^postgres(ql)?:\/\//.test(value)) {
+  if (value !== undefined && !(/^postgres(ql)?:\/\//.test(value) && URL.canParse(value))) {
     throw new ConfigError(name, 'takes a URL such as postgres://user:password@host:5432/database.');
+  }
+  return value;
+}
+
+/** Never repeats the value: it may hold a password. */
+function redisUrl(env: Env): string | undefined {
+  const value = text(env, 'REDIS_URL');
+  if (value !== undefined && !(/^rediss?:\/\//.test(value) && URL.canParse(value))) {
+    throw new ConfigError('REDIS_URL', 'takes a URL such as redis://user:password@host:6379/0.');
   }
   return value;
 }
@@ -103,14 +125,23 @@ function sessionSecret(env: Env): string | undefined {
   return value;
 }
 
+const networkNames = new Set(['loopback', 'linklocal', 'uniquelocal']);
+
+function isAddressOrNetwork(text: string): boolean {
+  if (networkNames.has(text)) return true;
+  const [address = '', prefix, ...rest] = text.split('/');
+  const family = isIP(address);
+  if (family === 0 || rest.length > 0) return false;
+  return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128));
+}
+
 /** `off`, a hop count, or a list of addresses and networks. */
 function trustProxy(env: Env): boolean | number | string[] {
   const value = text(env, 'TRUST_PROXY');
   if (value === undefined || value === 'off') return false;
   if (/^\d{1,2}$/.test(value)) return Number(value);
   const addresses = value.split(',').map((address) => address.trim());
-  const named = /^(loopback|linklocal|uniquelocal|[0-9a-fA-F:.]+(\/\d{1,3})?)$/;
-  if (!addresses.every((address) => named.test(address))) {
+  if (!addresses.every(isAddressOrNetwork)) {
     throw new ConfigError(
       'TRUST_PROXY',
       `takes off, a number of hops, or addresses such as 10.0.0.0/8,loopback, not "${value}".`,
@@ -132,6 +163,61 @@ function plans(env: Env): PlanCatalogue {
   }
 }
 
+/** Never repeats the value: its query string may hold a key. */
+function upstreamUrl(env: Env, name: string, example: string, endpoint?: string): string | undefined {
+  const value = text(env, name);
+  if (value === undefined) return undefined;
+  const url = URL.canParse(value) ? new URL(value) : undefined;
+  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.hash)
+    throw new ConfigError(
+      name,
+      `takes an http or https URL such as ${example}, without a user or a fragment.`,
+    );
+  if (endpoint !== undefined && url.pathname.replace(/\/+$/, '').endsWith(endpoint))
+    throw new ConfigError(name, `takes the base URL, such as ${example}, without ${endpoint}.`);
+  return value;
+}
+
+/** What a header can hold; never repeated. */
+function upstreamKey(env: Env, name: string): string | undefined {
+  const value = text(env, name);
+  if (value !== undefined && !/^[\x21-\x7e]+$/.test(value))
+    throw new ConfigError(name, 'takes a key of visible ASCII characters, without spaces.');
+  return value;
+}
+
+/** A key or a model without a URL is a mistake, and the built-in engine would answer without a word of it. */
+function refuseWithoutUrl(env: Env, service: 'CHAT' | 'IMAGES'): undefined {
+  const given = [`${service}_API_KEY`, `${service}_MODEL`].find((name) => text(env, name) !== undefined);
+  if (given !== undefined)
+    throw new ConfigError(given, `takes effect with ${service}_URL only; set both or neither.`);
+}
+
+function chatUpstream(env: Env): Config['chat'] {
+  const url = upstreamUrl(env, 'CHAT_URL', 'http://localhost:11434/v1', '/chat/completions');
+  if (url === undefined) return refuseWithoutUrl(env, 'CHAT');
+  const apiKey = upstreamKey(env, 'CHAT_API_KEY');
+  try {
+    return { url, apiKey, models: parseModelMap(text(env, 'CHAT_MODEL')) };
+  } catch (error) {
+    throw new ConfigError('CHAT_MODEL', (error as Error).message);
+  }
+}
+
+function imagesUpstream(env: Env): Config['images'] {
+  const url = upstreamUrl(env, 'IMAGES_URL', 'https://api.openai.com/v1', '/images/generations');
+  if (url === undefined) return refuseWithoutUrl(env, 'IMAGES');
+  const model = text(env, 'IMAGES_MODEL');
+  if (model !== undefined && model.length > 200)
+    throw new ConfigError('IMAGES_MODEL', 'takes a name of at most 200 characters.');
+  return { url, apiKey: upstreamKey(env, 'IMAGES_API_KEY'), model };
+}
+
+function searchUpstream(env: Env): Config['search'] {
+  const url = upstreamUrl(env, 'SEARCH_URL', 'http://localhost:8888/search');
+  return url === undefined ? undefined : { url };
+}
+
 /**
  * Reads and validates the configuration.
  *
@@ -151,6 +237,14 @@ export function loadConfig(env: Env = process.env): Config {
     databaseDirectUrl: postgresUrl(env, 'DATABASE_DIRECT_URL') ?? databaseUrl,
     dataDir: resolve(text(env, 'DATA_DIR') ?? 'data'),
     sessionSecret: sessionSecret(env),
+    chat: chatUpstream(env),
+    images: imagesUpstream(env),
+    search: searchUpstream(env),
+    upstreamTimeouts: {
+      firstByteTimeoutMs: integer(env, 'UPSTREAM_FIRST_BYTE_SECONDS', 120, 1, 3600) * 1000,
+      idleTimeoutMs: integer(env, 'UPSTREAM_IDLE_SECONDS', 60, 1, 3600) * 1000,
+    },
+    streamsPerAccount: integer(env, 'STREAMS_PER_ACCOUNT', 20, 1, 100_000),
     plans: plans(env),
     signups: oneOf(env, 'SIGNUPS', ['open', 'closed'], 'open'),
     billing: oneOf(
@@ -161,7 +255,11 @@ export function loadConfig(env: Env = process.env): Config {
     ),
     operatorContact: text(env, 'OPERATOR_CONTACT') ?? null,
     trustProxy: trustProxy(env),
+    redisUrl: redisUrl(env),
+    authAttemptsPerMinute: integer(env, 'AUTH_ATTEMPTS_PER_MINUTE', 10, 1, 1_000_000),
     drainSeconds: integer(env, 'DRAIN_SECONDS', 30, 0, 3600),
+    // An admission of yesterday may still be settled or found again today.
+    requestLogDays: integer(env, 'REQUEST_LOG_DAYS', 90, 3, 3650),
     logLevel: oneOf(env, 'LOG_LEVEL', ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], 'info'),
   });
 }

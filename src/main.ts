@@ -14,6 +14,9 @@ function explain(error: unknown, config: Config | undefined): string {
     return `${where} is taken by another process. Stop that one, or set PORT to another port.`;
   if (code === 'EADDRNOTAVAIL') return `${where} is not an address of this machine. Set HOST to one that is.`;
   if (code === 'EACCES') return `This user may not listen at ${where}. Set PORT to 1024 or above.`;
+  if (code === 'ENOTFOUND' && (error as { hostname?: string }).hostname === config?.host) {
+    return `HOST takes an address of this machine, not "${config?.host}".`;
+  }
   const state = sqlState(error);
   if (state === '28P01' || state === '28000')
     return 'The database refused the user or the password in DATABASE_URL.';
@@ -24,21 +27,20 @@ function explain(error: unknown, config: Config | undefined): string {
 }
 
 /** What a person who just started it wants to know. */
-async function banner({ app, database, port }: Service, config: Config): Promise<string> {
+async function banner({ database, port }: Service, config: Config): Promise<string> {
   const url = config.publicUrlIsSet ? config.publicUrl : `http://localhost:${port}`;
   const store =
     database.kind === 'embedded'
       ? `embedded Postgres ${await database.version()} in ${config.dataDir}, for trying out and small installs; it does not survive a power loss. DATABASE_URL sets another.`
       : `Postgres ${await database.version()}`;
-  const engine =
-    app.engines.chat.kind === 'builtin'
-      ? 'built-in: answers from the guides; no language model is configured'
-      : 'an upstream of the operator';
+  const by = (upstream: { url: string } | undefined) => (upstream ? new URL(upstream.url).host : 'built-in');
+  const engines = `chat ${by(config.chat)}, images ${by(config.images)}, search ${by(config.search)}`;
+  const hint = config.chat ? '' : '; answers come from the guides. CHAT_URL connects a language model.';
   return [
     '',
     `  Parley serves at ${url}`,
     `  Database  ${store}`,
-    `  Engine    ${engine}`,
+    `  Engines   ${engines}${hint}`,
     `  Read      ${url}/docs`,
     '  Stop      Ctrl-C',
     '',

@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyServerOptions } from 'fastify';
 import { v7 as uuidv7 } from 'uuid';
 import type { Config } from './config.ts';
+import { API_KEY_PATTERN, holdsApiKey } from './domain/api-key.ts';
 import { ApiError, errorEnvelope } from './errors.ts';
 import { serialiseError } from './logging.ts';
 import { buildValidator } from './validation.ts';
@@ -33,7 +34,14 @@ function answerClientError(publicUrl: string) {
   };
 }
 
-const pathOf = (url: string | undefined) => (url ?? '').split('?', 1)[0];
+/** The path alone, and of that no key: clients send keys where they do not belong, encoded or not. */
+export function loggedPath(url: string | undefined): string {
+  const path = (url ?? '').split('?', 1)[0] ?? '';
+  const decoded = path.replace(/%[0-7][0-9a-f]/gi, (code) =>
+    String.fromCharCode(Number.parseInt(code.slice(1), 16)),
+  );
+  return holdsApiKey(decoded) ? decoded.replace(new RegExp(API_KEY_PATTERN, 'g'), '[API key]') : path;
+}
 
 /**
  * Options for `fastify()`.
@@ -54,7 +62,7 @@ export function serverOptions(config: Config): FastifyServerOptions {
       serializers: {
         req: (request: { method: string; url: string; ip: string }) => ({
           method: request.method,
-          path: pathOf(request.url),
+          path: loggedPath(request.url),
           address: request.ip,
         }),
         err: serialiseError as never,

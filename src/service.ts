@@ -6,9 +6,10 @@ import { buildApp } from './app.ts';
 import { runOperatorCommand } from './commands/operator.ts';
 import type { Config } from './config.ts';
 import { guides } from './domain/guides.ts';
+import { Housekeeping } from './domain/housekeeping.ts';
 import { type Database, type DatabaseLocation, openDatabase, STATEMENT_TIMEOUT_MS } from './store/client.ts';
 import { type DataDirLock, lockDataDir } from './store/data-dir-lock.ts';
-import { makePartitions, migrate } from './store/migrate.ts';
+import { migrate } from './store/migrate.ts';
 import { loadPassages } from './store/passages.ts';
 import { settingOnce } from './store/settings.ts';
 
@@ -20,21 +21,6 @@ export type Service = {
   /** Stops accepting, lets open requests end, closes the database. Safe to call once. */
   stop(): Promise<void>;
 };
-
-const HOUR_MS = 3_600_000;
-
-/** Keeps partitions ahead of the calendar for as long as the process lives. */
-function keepHouse(app: FastifyInstance, database: Database): () => void {
-  const timer = setInterval(() => {
-    makePartitions(database.db).catch((error) =>
-      app.log.warn(
-        { err: error },
-        'The coming days of the ledger could not be prepared; trying again in an hour.',
-      ),
-    );
-  }, HOUR_MS);
-  return () => clearInterval(timer);
-}
 
 async function open(config: Config, location: DatabaseLocation): Promise<Database> {
   const database = await openDatabase(location);
@@ -89,14 +75,16 @@ export async function startService(
       host: config.host,
       listenTextResolver: (address) => `Listening at ${address}`,
     });
-    const stopHouseKeeping = keepHouse(app, opened);
+    const housekeeping = new Housekeeping(opened, config, app.log);
+    housekeeping.start();
     return {
       app,
       database: opened,
       port: (app.server.address() as AddressInfo).port,
       stop: async () => {
-        stopHouseKeeping();
+        const housekept = housekeeping.stop();
         await app.close();
+        await housekept;
         await app.ledger.stop();
         await opened.close();
         await lock?.release();

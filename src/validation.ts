@@ -52,7 +52,10 @@ export function validationDetails(
     if (keyword === 'additionalProperties') return { path, message: 'is not a known field' };
     if (keyword === 'required') return { path, message: 'is required' };
     if (keyword === 'enum')
-      return { path, message: `must be one of ${(params.allowedValues as unknown[]).join(', ')}` };
+      return {
+        path,
+        message: `must be one of ${(params.allowedValues as unknown[]).map(String).join(', ')}`,
+      };
     return { path, message: message ?? 'is not valid' };
   });
 }

@@ -15,10 +15,13 @@ t.test('nothing is required: every default serves', async (t) => {
     billing: 'open',
     operatorContact: null,
     trustProxy: false,
+    authAttemptsPerMinute: 10,
     drainSeconds: 30,
+    requestLogDays: 90,
     logLevel: 'info',
   });
   t.equal(config.databaseUrl, undefined);
+  t.equal(config.redisUrl, undefined);
 });
 
 t.test('BILLING is managed unless PUBLIC_URL is on loopback', async (t) => {
@@ -38,8 +41,21 @@ t.test('a wrong value is refused in one line that names the variable and what it
     BILLING: 'free',
     TRUST_PROXY: 'yes please',
     DRAIN_SECONDS: '-1',
+    REDIS_URL: 'memcached://x:secret@y',
+    AUTH_ATTEMPTS_PER_MINUTE: '0',
+    REQUEST_LOG_DAYS: '2',
     LOG_LEVEL: 'loud',
     PLANS_FILE: '/nowhere/plans.json',
+    CHAT_URL: 'localhost:11434',
+    CHAT_API_KEY: 'sk-1',
+    CHAT_MODEL: 'llama3.2',
+    IMAGES_URL: 'ftp://images.example.com',
+    IMAGES_API_KEY: 'sk-1',
+    IMAGES_MODEL: 'painter',
+    SEARCH_URL: 'http://me:secret@search.example.com',
+    STREAMS_PER_ACCOUNT: '0',
+    UPSTREAM_FIRST_BYTE_SECONDS: '0',
+    UPSTREAM_IDLE_SECONDS: 'long',
   };
   for (const [name, value] of Object.entries(wrong)) {
     t.throws(
@@ -48,11 +64,61 @@ t.test('a wrong value is refused in one line that names the variable and what it
       name,
     );
   }
-  t.throws(
-    () => loadConfig({ DATABASE_URL: 'mysql://x:secret@y/z' }),
-    { message: /^(?!.*secret)/ },
-    'a password is not repeated',
-  );
+  t.throws(() => loadConfig({ TRUST_PROXY: '10.0.0.0/99' }), { message: /^TRUST_PROXY takes/ });
+  t.throws(() => loadConfig({ DATABASE_URL: 'postgres://[' }), { message: /^DATABASE_URL takes/ });
+  for (const [name, value] of [
+    ['DATABASE_URL', 'mysql://x:secret@y/z'],
+    ['REDIS_URL', 'rediss//x:secret@y'],
+  ] as const) {
+    t.throws(
+      () => loadConfig({ [name]: value }),
+      { message: /^(?!.*secret)/ },
+      `${name}: a password is not repeated`,
+    );
+  }
+});
+
+t.test('each of chat, images and search has an upstream or none', async (t) => {
+  t.match(loadConfig({}), { chat: undefined, images: undefined, search: undefined, streamsPerAccount: 20 });
+  t.same(loadConfig({}).upstreamTimeouts, { firstByteTimeoutMs: 120_000, idleTimeoutMs: 60_000 });
+  const { chat, images, search, upstreamTimeouts } = loadConfig({
+    CHAT_URL: 'http://localhost:11434/v1',
+    CHAT_MODEL: 'fast=llama3.2:1b, good=llama3.1:70b',
+    IMAGES_URL: 'https://images.example.com/v1?version=2',
+    IMAGES_API_KEY: 'sk-1',
+    SEARCH_URL: 'http://localhost:8888/search',
+    UPSTREAM_FIRST_BYTE_SECONDS: '5',
+  });
+  t.same(chat, {
+    url: 'http://localhost:11434/v1',
+    apiKey: undefined,
+    models: {
+      kind: 'exact',
+      models: [
+        { id: 'fast', upstream: 'llama3.2:1b' },
+        { id: 'good', upstream: 'llama3.1:70b' },
+      ],
+    },
+  });
+  t.same(images, { url: 'https://images.example.com/v1?version=2', apiKey: 'sk-1', model: undefined });
+  t.same(search, { url: 'http://localhost:8888/search' });
+  t.equal(upstreamTimeouts.firstByteTimeoutMs, 5000);
+});
+
+t.test('mistakes in the configuration of an upstream are named, its key is not repeated', async (t) => {
+  const CHAT_URL = 'http://localhost:11434/v1';
+  const wrong: [Record<string, string>, RegExp][] = [
+    [
+      { CHAT_URL: `${CHAT_URL}/chat/completions` },
+      /^CHAT_URL takes the base URL.+without \/chat\/completions/,
+    ],
+    [{ CHAT_URL: `${CHAT_URL}#sk-secret` }, /^CHAT_URL takes(?!.*secret)/],
+    [{ CHAT_URL, CHAT_API_KEY: 'sk-secret with spaces' }, /^CHAT_API_KEY takes(?!.*secret)/],
+    [{ CHAT_URL, CHAT_MODEL: 'a=b=c' }, /^CHAT_MODEL takes names/],
+    [{ CHAT_URL, CHAT_MODEL: 'a,,b' }, /^CHAT_MODEL has an empty entry/],
+    [{ IMAGES_API_KEY: 'sk-secret' }, /^IMAGES_API_KEY takes effect with IMAGES_URL(?!.*secret)/],
+  ];
+  for (const [env, message] of wrong) t.throws(() => loadConfig(env), { name: 'ConfigError', message });
 });
 
 t.test('TRUST_PROXY takes off, hops, or addresses', async (t) => {

@@ -5,7 +5,8 @@ import { ApiError } from '../errors.ts';
 type Part = 'instant' | 'uuid' | 'day';
 
 const isInstant = (text: string) =>
-  /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(text) && !Number.isNaN(Date.parse(text));
+  // Postgres has no year 0.
+  /^(?!0000)\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(text) && !Number.isNaN(Date.parse(text));
 
 const checks: Record<Part, (text: string) => boolean> = {
   instant: isInstant,

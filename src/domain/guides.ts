@@ -34,15 +34,20 @@ const readingOrder = [
   'authentication',
   'keys',
   'chat',
+  'streaming',
   'openai-compatible',
+  'images',
   'search',
   'models',
   'quotas',
+  'rate-limits',
+  'usage-history',
   'plans',
   'accounts',
   'errors',
   'versioning',
   'running-parley',
+  'connect-a-model',
 ];
 
 /** Where the guides' examples call the service. */

@@ -1,6 +1,7 @@
 /** What the daily quota says to a client. Contract section 5. */
 import type { Meter } from '../../schemas/plans.ts';
 import { ApiError } from '../errors.ts';
+import { type LimitReading, refusalHeaders } from './rate-headers.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -15,21 +16,26 @@ export type QuotaReading = { meter: Meter; used: number; ceiling: number | null;
 export const secondsToReset = (readAt: Date): number =>
   Math.ceil((nextReset(readAt).getTime() - readAt.getTime()) / 1000);
 
-/** The `RateLimit` fields of a meter that has a ceiling; nothing for one that has none. */
-export function quotaHeaders({ used, ceiling, readAt }: QuotaReading): Record<string, string> {
-  if (ceiling === null) return {};
-  return {
-    'ratelimit-limit': String(ceiling),
-    'ratelimit-remaining': String(Math.max(0, ceiling - used)),
-    'ratelimit-reset': String(secondsToReset(readAt)),
-  };
-}
+/** A meter that has a ceiling, as the headers tell of it. A ceiling that was lowered may be below what is used. */
+export const quotaLimit = ({
+  ceiling,
+  meter,
+  readAt,
+  used,
+}: QuotaReading & { ceiling: number }): LimitReading => ({
+  name: meter,
+  ceiling,
+  remaining: Math.max(0, ceiling - used),
+  windowSeconds: DAY_MS / 1000,
+  resetSeconds: secondsToReset(readAt),
+});
 
 /** The refusal of a request that today's quota does not hold. */
 export function quotaExceeded(reading: QuotaReading & { ceiling: number }): ApiError {
-  const { meter, used, ceiling, readAt } = reading;
+  const { meter, ceiling, readAt } = reading;
   const resetsAt = nextReset(readAt).toISOString();
-  const left = Math.max(0, ceiling - used);
+  const limit = quotaLimit(reading);
+  const left = limit.remaining;
   return new ApiError('quotaExceeded', {
     message:
       left > 0
@@ -37,8 +43,7 @@ export function quotaExceeded(reading: QuotaReading & { ceiling: number }): ApiE
         : `Today's ${meter} quota of ${ceiling} is spent. It resets at ${resetsAt}.`,
     limit: { name: meter, ceiling, resetsAt },
     headers: {
-      ...quotaHeaders(reading),
-      'retry-after': String(secondsToReset(readAt)),
+      ...refusalHeaders(limit),
       // OpenAI's clients would otherwise sleep until midnight.
       'x-should-retry': 'false',
     },

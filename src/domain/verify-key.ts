@@ -2,7 +2,7 @@
 import type { Scope } from '../../schemas/keys.ts';
 import { ApiError, type ErrorOptions } from '../errors.ts';
 import type { Db } from '../store/client.ts';
-import { findSecret, touchKey } from '../store/keys.ts';
+import { findSecret, type StoredSecret } from '../store/keys.ts';
 import { parseApiKey, sameDigest } from './api-key.ts';
 
 const invalidToken: ErrorOptions = { headers: { 'www-authenticate': 'Bearer error="invalid_token"' } };
@@ -11,32 +11,37 @@ const invalidToken: ErrorOptions = { headers: { 'www-authenticate': 'Bearer erro
 export const accountGone = (keyId: string | null): ApiError =>
   keyId === null ? new ApiError('sessionRequired') : new ApiError('apiKeyRevoked', invalidToken);
 
+/** The refusal of a credential that is malformed, unknown or wrong. */
+export const invalidApiKey = (): ApiError => new ApiError('invalidApiKey', invalidToken);
+
 /**
- * Verifies a key.
+ * Finds whose key a credential is, whether or not it may still be used.
  *
  * @param rawKey - as the client sent it; a malformed one is refused without a query
- * @param scope - what the route needs; undefined where any key will do
- * @returns whose key it is
- * @throws ApiError `invalidApiKey`, `apiKeyRevoked`, `apiKeyExpired` or `insufficientScope`
+ * @returns undefined where there is no such key
+ * @throws ApiError `invalidApiKey` where it is malformed
  */
-export async function verifyApiKey(
-  db: Db,
-  rawKey: string,
-  scope: Scope | undefined,
-): Promise<{ accountId: string; keyId: string }> {
+export async function identifyApiKey(db: Db, rawKey: string): Promise<StoredSecret | undefined> {
   const parsed = parseApiKey(rawKey);
-  if (parsed === null) throw new ApiError('invalidApiKey', invalidToken);
+  if (parsed === null) throw invalidApiKey();
   const stored = await findSecret(db, parsed.publicId);
-  if (stored === undefined || !sameDigest(stored.digest, parsed.digest))
-    throw new ApiError('invalidApiKey', invalidToken);
-  if (stored.isRevoked) throw new ApiError('apiKeyRevoked', invalidToken);
-  if (stored.isExpired) throw new ApiError('apiKeyExpired', invalidToken);
-  if (scope !== undefined && !stored.scopes.includes(scope)) {
-    throw new ApiError('insufficientScope', {
-      message: `This API key does not have the scope \`${scope}\`. It has: ${stored.scopes.join(', ')}. Create a key with the scope in the dashboard.`,
-      headers: { 'www-authenticate': `Bearer error="insufficient_scope", scope="${scope}"` },
-    });
-  }
-  if (!stored.wasUsedThisMinute) await touchKey(db, stored.accountId, stored.keyId);
-  return { accountId: stored.accountId, keyId: stored.keyId };
+  return stored !== undefined && sameDigest(stored.digest, parsed.digest) ? stored : undefined;
+}
+
+/** @throws ApiError `apiKeyRevoked`, `apiKeyExpired` */
+export function assertActive({ isExpired, isRevoked }: StoredSecret): void {
+  if (isRevoked) throw new ApiError('apiKeyRevoked', invalidToken);
+  if (isExpired) throw new ApiError('apiKeyExpired', invalidToken);
+}
+
+/**
+ * @param scope - what the route needs; undefined where any key will do
+ * @throws ApiError `insufficientScope`
+ */
+export function assertScope({ scopes }: StoredSecret, scope: Scope | undefined): void {
+  if (scope === undefined || scopes.includes(scope)) return;
+  throw new ApiError('insufficientScope', {
+    message: `This API key does not have the scope \`${scope}\`. It has: ${scopes.join(', ')}. Create a key with the scope in the dashboard.`,
+    headers: { 'www-authenticate': `Bearer error="insufficient_scope", scope="${scope}"` },
+  });
 }

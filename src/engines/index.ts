@@ -4,21 +4,41 @@ import type { EngineInfo } from '../../schemas/service.ts';
 import type { Config } from '../config.ts';
 import type { Db } from '../store/client.ts';
 import { builtinChat } from './builtin/chat.ts';
+import { builtinImages } from './builtin/images.ts';
 import { builtinSearch } from './builtin/search.ts';
 import type { Engines } from './types.ts';
+import { createUpstreamChat } from './upstream/chat.ts';
+import { createUpstreamImages } from './upstream/images.ts';
+import { createUpstreamSearch } from './upstream/search.ts';
 
 /**
- * Makes the engines; the built-in ones, which need nothing but the database.
+ * Makes the engines: for each of the three the upstream that is configured, or else the built-in one, which needs
+ * nothing but the database. Nothing is asked of an upstream yet.
  *
- * @param config - the service's own origin, where links lead
+ * @param config - the upstreams, and the service's own origin, where links lead
  * @param db - the database, with the passages loaded by the time of the first request
  */
-export function createEngines(config: Pick<Config, 'publicUrl'>, db: Db): Engines {
-  return { chat: builtinChat(db, config.publicUrl), search: builtinSearch(db, config.publicUrl) };
+export function createEngines(
+  config: Pick<Config, 'publicUrl'> &
+    Partial<Pick<Config, 'chat' | 'images' | 'search' | 'upstreamTimeouts'>>,
+  db: Db,
+): Engines {
+  const { chat, images, publicUrl, search, upstreamTimeouts: timeouts } = config;
+  return {
+    chat: chat ? createUpstreamChat({ ...chat, ...timeouts }) : builtinChat(db, publicUrl),
+    images: images ? createUpstreamImages({ ...images, ...timeouts }) : builtinImages(),
+    search: search ? createUpstreamSearch({ ...search, ...timeouts }) : builtinSearch(db, publicUrl),
+  };
 }
 
 /** What anybody may know about the engines: contract section 1, `GET /service`. */
 export async function engineInfo(engines: Engines): Promise<Static<typeof EngineInfo>> {
-  const [model] = await engines.chat.models();
-  return { chat: engines.chat.kind, images: 'builtin', search: engines.search.kind, default_model: model?.id ?? null };
+  // An upstream that is away is no reason to say nothing.
+  const [model] = await engines.chat.models().catch(() => []);
+  return {
+    chat: engines.chat.kind,
+    images: engines.images.kind,
+    search: engines.search.kind,
+    default_model: model?.id ?? null,
+  };
 }

@@ -5,11 +5,17 @@
 import type { Static } from '@sinclair/typebox';
 import type { CompletionChunk as CompletionChunkSchema } from '../../schemas/completion-chunks.ts';
 import type { Completion, CompletionRequest } from '../../schemas/completions.ts';
+import type { GeneratedImage as GeneratedImageSchema, ImageRequest } from '../../schemas/images.ts';
 import type { Model as ModelSchema } from '../../schemas/models.ts';
 import type { SearchResult as SearchResultSchema } from '../../schemas/search.ts';
 
 export type Model = Static<typeof ModelSchema>;
 export type SearchResult = Static<typeof SearchResultSchema>;
+export type GeneratedImage = Static<typeof GeneratedImageSchema>;
+/** What a client asked for, in OpenAI's fields; those that are null are left out. */
+export type ImageInput = {
+  [Field in keyof Static<typeof ImageRequest>]: NonNullable<Static<typeof ImageRequest>[Field]>;
+};
 export type CompletionResult = Static<typeof Completion>;
 export type CompletionChunk = Static<typeof CompletionChunkSchema>;
 /** What a client asked for, with the model settled. */
@@ -43,4 +49,14 @@ export type SearchEngine = {
   search(query: string, limit: number, signal: AbortSignal): Promise<SearchResult[]>;
 };
 
-export type Engines = { chat: ChatEngine; search: SearchEngine };
+export type ImageEngine = {
+  kind: 'builtin' | 'upstream';
+  /**
+   * Draws `n` pictures, 1 where it is left out: all of them, or an error.
+   *
+   * @throws ApiError as for chat, and `notFound` for the model
+   */
+  generate(input: ImageInput, signal: AbortSignal): Promise<GeneratedImage[]>;
+};
+
+export type Engines = { chat: ChatEngine; images: ImageEngine; search: SearchEngine };

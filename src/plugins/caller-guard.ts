@@ -2,24 +2,19 @@
  * Guards a scope for callers: a Bearer key with the route's scope, or the dashboard session. A Bearer credential
  * decides alone; an invalid one never falls back to the cookie. Contract sections 1 and 3.
  */
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import { verifyApiKey } from '../domain/verify-key.ts';
+import { assertActive, assertScope, identifyApiKey, invalidApiKey } from '../domain/verify-key.ts';
 import { ApiError } from '../errors.ts';
-import type { Caller } from './caller.ts';
-import { assertSameSite } from './csrf.ts';
+import { touchKey } from '../store/keys.ts';
+import { admitSession } from './admit-session.ts';
+import type {} from './caller.ts';
 import { restoreSession } from './sessions.ts';
 
 /** The credential of an `Authorization` header, or undefined where there is none. */
 function bearerCredential(request: FastifyRequest): string | undefined {
   const { authorization } = request.headers;
   if (authorization === undefined) return undefined;
-  // Node keeps the first of several and drops the rest.
-  const headers = request.raw.rawHeaders.filter(
-    (name, index) => index % 2 === 0 && name.toLowerCase() === 'authorization',
-  );
-  if (headers.length > 1)
-    throw new ApiError('invalidRequest', { message: 'Send one `Authorization` header, not several.' });
   const [, credential] = /^Bearer +(\S+)$/i.exec(authorization) ?? [];
   if (credential === undefined) {
     throw new ApiError('invalidApiKey', {
@@ -37,20 +32,39 @@ export default fp(
       route.config = { ...route.config, access: 'caller' };
     });
 
-    const fromSession = async (request: FastifyRequest): Promise<Caller> => {
+    const fromSession = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
       const session = await restoreSession(request);
       if (session === null)
         throw new ApiError('missingCredentials', { headers: { 'www-authenticate': 'Bearer' } });
-      assertSameSite(request);
-      return { accountId: session.accountId, keyId: null };
+      request.caller = { accountId: session.accountId, keyId: null, plan: session.plan };
+      await admitSession(request, reply);
     };
 
-    app.addHook('onRequest', async (request) => {
+    const fromKey = async (request: FastifyRequest, reply: FastifyReply, credential: string) => {
+      const stored = await identifyApiKey(app.db, credential);
+      if (stored === undefined) {
+        await app.limits.countUnknownKey(request);
+        throw invalidApiKey();
+      }
+      const { accountId, keyId, plan, wasUsedThisMinute } = stored;
+      request.caller = { accountId, keyId, plan };
+      try {
+        assertActive(stored);
+      } catch (error) {
+        // Not counted: who holds a key that was revoked must not use up the account's requests.
+        await app.limits.showRequests(request, reply);
+        throw error;
+      }
+      await app.limits.countRequest(request, reply);
+      assertScope(stored, request.routeOptions.config.scope);
+      if (!wasUsedThisMinute) await touchKey(app.db, accountId, keyId);
+    };
+
+    app.addHook('onRequest', async (request, reply) => {
       const credential = bearerCredential(request);
-      const { scope } = request.routeOptions.config;
-      request.caller =
-        credential === undefined ? await fromSession(request) : await verifyApiKey(app.db, credential, scope);
+      if (credential === undefined) await fromSession(request, reply);
+      else await fromKey(request, reply, credential);
     });
   },
-  { name: 'caller-guard', dependencies: ['settings'] },
+  { name: 'caller-guard', dependencies: ['settings', 'rate-limit'] },
 );

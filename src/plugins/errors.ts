@@ -1,6 +1,7 @@
 /** Every error in the one envelope, and the answers for what is not there. Contract section 6. */
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
+import { rateHeaderNames } from '../domain/rate-headers.ts';
 import { ApiError, errorEnvelope } from '../errors.ts';
 import { isUnavailable } from '../store/client.ts';
 import { validationDetails } from '../validation.ts';
@@ -51,6 +52,8 @@ export default fp(
     const answer = (error: ApiError, request: FastifyRequest, reply: FastifyReply) => {
       if (error.statusCode >= 500)
         request.log.error({ code: error.code, err: error.options.cause ?? error }, error.message);
+      // A 429 that does not pass by waiting: clients must not take it for a limit that does.
+      if (error.code === 'apiKeyLimitReached') for (const name of rateHeaderNames) reply.removeHeader(name);
       return reply
         .code(error.statusCode)
         .headers(error.options.headers ?? {})

@@ -3,8 +3,8 @@ import { METHODS } from 'node:http';
 import fp from 'fastify-plugin';
 import { ApiError } from '../errors.ts';
 
-/** CONNECT never reaches a handler; OPTIONS is answered where preflights are. */
-const answerable = METHODS.filter((method) => method !== 'CONNECT' && method !== 'OPTIONS');
+/** CONNECT never reaches a handler. */
+const answerable = METHODS.filter((method) => method !== 'CONNECT');
 
 declare module 'fastify' {
   interface FastifyInstance {

@@ -10,6 +10,7 @@ import { components } from '../../schemas/index.ts';
 import type { Scope } from '../../schemas/keys.ts';
 import type { Meter } from '../../schemas/plans.ts';
 import { version } from '../project.ts';
+import { withHeaders } from './openapi-headers.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -42,12 +43,13 @@ const info = {
   version,
   description:
     'A chat API with keys, scopes and one exact daily quota shared by web and API use. Send your key as `Authorization: Bearer <API_KEY>`.',
+  contact: { name: 'Parley contributors' },
   license: { name: 'MIT', identifier: 'MIT' },
 };
 
 const accessErrors: Record<NonNullable<FastifyContextConfig['access']>, readonly ErrorCode[]> = {
   public: [],
-  session: ['bearerNotAccepted', 'sessionRequired'],
+  session: ['bearerNotAccepted', 'sessionRequired', 'rateLimitExceeded'],
   caller: [
     'sessionRequired',
     'missingCredentials',
@@ -55,6 +57,7 @@ const accessErrors: Record<NonNullable<FastifyContextConfig['access']>, readonly
     'apiKeyRevoked',
     'apiKeyExpired',
     'insufficientScope',
+    'rateLimitExceeded',
   ],
 };
 
@@ -156,11 +159,11 @@ export default fp(
         if (!('openapiObject' in document)) return document.swaggerObject;
         const { openapiObject } = document;
         const { components: all, paths } = openapiObject;
-        return {
+        return withHeaders({
           ...openapiObject,
           paths: sorted(paths),
           components: { ...all, schemas: sorted(all?.schemas) },
-        } as typeof openapiObject;
+        } as typeof openapiObject);
       },
     });
   },

@@ -1,33 +1,81 @@
 /** Metered work: charged before, final before the first byte, refunded where it failed. Contract section 5. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Admission, Outcome } from '../domain/ledger.ts';
-import { quotaHeaders } from '../domain/quota.ts';
 import { toApiError } from './errors.ts';
 
+/** How a charge ends whose client left; the number is nginx's, and no client ever sees it. */
+export const clientLeft = { statusCode: 499, code: null } as const;
+
+const nothingKnown: Outcome = { model: null, inputTokens: 0, outputTokens: 0 };
+
 /**
- * Runs metered work under a charge. The route's `config.meter` says which quota it draws on.
+ * Charges a request. The route's `config.meter` says which quota it draws on; the reply's headers show it.
  *
  * @param units - how many; all or nothing
- * @param work - its value is returned once the charge is final; what it throws refunds the charge
+ * @throws ApiError `quotaExceeded`
+ */
+export async function admit(request: FastifyRequest, reply: FastifyReply, units: number): Promise<Admission> {
+  const { ledger, limits } = request.server;
+  const { config, url } = request.routeOptions;
+  if (config.meter === undefined) throw new Error(`The route ${url} declares no meter.`);
+  const { accountId, keyId } = request.caller;
+  const endpoint = `${request.method} ${url}`;
+  const admission = await ledger.admit({ accountId, keyId, endpoint, meter: config.meter, units });
+  request.isCharged = true;
+  limits.showQuota(request, reply, admission.reading);
+  return admission;
+}
+
+/** Gives a charge back for work that failed. What failed is to be told, so that nothing is thrown here. */
+export async function giveBack(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  admission: Admission,
+  error: unknown,
+): Promise<void> {
+  const { ledger, limits } = request.server;
+  try {
+    await ledger.refund(admission, toApiError(error as Error & { code: string }));
+    const { reading, units } = admission;
+    limits.showQuota(request, reply, { ...reading, used: reading.used - units });
+  } catch (err) {
+    request.log.error({ err }, 'A charge could not be given back.');
+  }
+}
+
+/**
+ * Runs metered work under a charge.
+ *
+ * @param units - how many; all or nothing
+ * @param work - its value is returned once the charge is final; what it throws refunds the charge, unless it was given
+ *   up because the client left
+ * @returns the work's value, or the reply, to which nothing is to be sent, where the client left
  * @throws ApiError `quotaExceeded` before the work; whatever the work throws
  */
 export async function metered<T>(
   request: FastifyRequest,
   reply: FastifyReply,
   units: number,
-  work: (admission: Admission) => Promise<{ value: T; outcome: Outcome }>,
-): Promise<T> {
-  const { ledger } = request.server;
-  const { config, url } = request.routeOptions;
-  if (config.meter === undefined) throw new Error(`The route ${url} declares no meter.`);
-  const { accountId, keyId } = request.caller;
-  const endpoint = `${request.method} ${url}`;
-  const admission = await ledger.admit({ accountId, keyId, endpoint, meter: config.meter, units });
-  const { outcome, value } = await work(admission).catch(async (error) => {
-    await ledger.refund(admission, toApiError(error));
-    throw error;
-  });
-  await ledger.finalise(admission, outcome);
-  reply.headers(quotaHeaders(admission.reading));
-  return value;
+  work: (admission: Admission, signal: AbortSignal) => Promise<{ value: T; outcome: Outcome }>,
+): Promise<T | FastifyReply> {
+  const { ledger, work: underWay } = request.server;
+  const task = underWay.begin(reply);
+  try {
+    if (task.isClientGone) return reply.hijack();
+    const admission = await admit(request, reply, units);
+    try {
+      const { outcome, value } = await work(admission, task.signal);
+      await ledger.finalise(admission, task.isClientGone ? { ...outcome, failure: clientLeft } : outcome);
+      return task.isClientGone ? reply.hijack() : value;
+    } catch (error) {
+      if (!task.isClientGone) {
+        await giveBack(request, reply, admission, error);
+        throw error;
+      }
+    }
+    await ledger.finalise(admission, { ...nothingKnown, failure: clientLeft });
+    return reply.hijack();
+  } finally {
+    task.end();
+  }
 }

@@ -4,8 +4,8 @@
  */
 import fp from 'fastify-plugin';
 import { ApiError } from '../errors.ts';
+import { admitSession } from './admit-session.ts';
 import type {} from './caller.ts';
-import { assertSameSite } from './csrf.ts';
 
 export default fp(
   async (app) => {
@@ -14,13 +14,14 @@ export default fp(
       route.config = { ...route.config, access: 'session' };
     });
 
-    app.addHook('onRequest', async (request) => {
-      if (request.headers.authorization !== undefined) throw new ApiError('bearerNotAccepted');
-      const { accountId } = request.session;
-      if (accountId === undefined) throw new ApiError('sessionRequired');
-      assertSameSite(request);
-      request.caller = { accountId, keyId: null };
+    app.addHook('onRequest', async (request, reply) => {
+      // Other schemes are for proxies in front of the service.
+      if (/^Bearer\b/i.test(request.headers.authorization ?? '')) throw new ApiError('bearerNotAccepted');
+      const { accountId, plan } = request.session;
+      if (accountId === undefined || plan === undefined) throw new ApiError('sessionRequired');
+      request.caller = { accountId, keyId: null, plan };
+      await admitSession(request, reply);
     });
   },
-  { name: 'session-guard', dependencies: ['settings', 'sessions'] },
+  { name: 'session-guard', dependencies: ['settings', 'sessions', 'rate-limit'] },
 );

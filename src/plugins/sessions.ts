@@ -13,11 +13,17 @@ import type { Config } from '../config.ts';
 import { ApiError } from '../errors.ts';
 import type { ProvenAccount } from '../store/accounts.ts';
 import type { Db } from '../store/client.ts';
-import { ABSOLUTE_DAYS, createSession, endSession, findSession, type SessionKey } from '../store/sessions.ts';
+import {
+  ABSOLUTE_DAYS,
+  createSession,
+  endSession,
+  type FoundSession,
+  findSession,
+} from '../store/sessions.ts';
 
 declare module 'fastify' {
   /** Without an account where nobody is signed in. */
-  interface Session extends Partial<SessionKey> {}
+  interface Session extends Partial<FoundSession> {}
 }
 
 const DAY_MS = 86_400_000;
@@ -84,16 +90,14 @@ export function clearSessionCookie(reply: FastifyReply): void {
  *
  * @returns null where there is no cookie, where it is not ours, and where its session has ended
  */
-export async function restoreSession(
-  request: FastifyRequest,
-): Promise<{ accountId: string; sessionId: string } | null> {
+export async function restoreSession(request: FastifyRequest): Promise<FoundSession | null> {
   const { config, db, sessionSecret } = request.server;
   // `parse` is ready once the dashboard's scope has registered `@fastify/cookie`, as every application does.
   const signed = fastifyCookie.parse(request.headers.cookie ?? '')[sessionCookieName(config)];
   if (!signed) return null;
   const { valid, value } = fastifyCookie.unsign(signed, sessionSecret);
   const found = valid ? await findSession(db, value) : undefined;
-  return found === undefined ? null : { accountId: found.accountId, sessionId: found.id };
+  return found ?? null;
 }
 
 export default fp(

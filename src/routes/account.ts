@@ -37,11 +37,14 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     return account;
   };
 
-  /** @throws ApiError `invalidLogin` */
+  /** @throws ApiError `invalidLogin`, `rateLimitExceeded` */
   const provenAccount = async (request: FastifyRequest, password: string): Promise<Account> => {
     const account = await currentAccount(request);
-    if (await verifyPassword(account.passwordHash, password)) return account;
-    throw wrongPassword();
+    const isRight = await app.limits.checkPassword(request, account.email, () =>
+      verifyPassword(account.passwordHash, password),
+    );
+    if (!isRight) throw wrongPassword();
+    return account;
   };
 
   app.get(

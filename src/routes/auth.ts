@@ -28,7 +28,9 @@ const beginnings: FastifyPluginAsyncTypebox = async (app) => {
         body: ref(SignUp),
         response: { 201: ref(Account) },
       },
-      config: { errors: ['crossSiteRequest', 'signupsClosed', 'emailTaken', 'overloaded'] },
+      config: {
+        errors: ['crossSiteRequest', 'signupsClosed', 'emailTaken', 'overloaded', 'rateLimitExceeded'],
+      },
       onRequest: async () => {
         if (signups === 'open') return;
         const whom = operatorContact === null ? 'its operator' : `its operator: ${operatorContact}`;
@@ -36,6 +38,7 @@ const beginnings: FastifyPluginAsyncTypebox = async (app) => {
           message: `Sign-ups are closed on this service. For an account ask ${whom}.`,
         });
       },
+      preHandler: (request) => app.limits.countSignUp(request),
     },
     async (request, reply) => {
       const { email, password } = request.body;
@@ -58,15 +61,17 @@ const beginnings: FastifyPluginAsyncTypebox = async (app) => {
         body: ref(LogIn),
         response: { 200: ref(Account) },
       },
-      config: { errors: ['crossSiteRequest', 'invalidLogin', 'overloaded'] },
+      config: { errors: ['crossSiteRequest', 'invalidLogin', 'overloaded', 'rateLimitExceeded'] },
     },
     async (request) => {
       const { email, password } = request.body;
-      const account = await findByEmail(app.db, email);
-      const isRight = await verifyPassword(account?.passwordHash ?? null, password);
-      if (account === undefined || !isRight) throw new ApiError('invalidLogin');
-      await signIn(request, account);
-      return toAccount(account, plans);
+      const found = await findByEmail(app.db, email);
+      const isRight = await app.limits.checkPassword(request, email, () =>
+        verifyPassword(found?.passwordHash ?? null, password),
+      );
+      if (found === undefined || !isRight) throw new ApiError('invalidLogin');
+      await signIn(request, found);
+      return toAccount(found, plans);
     },
   );
 };

@@ -1,23 +1,30 @@
 /** The product's own chat. Contract section 7. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import { v7 as uuidv7 } from 'uuid';
-import { ChatReply, ChatRequest, finishReasons } from '../../schemas/chat.ts';
+import { ChatReply, ChatRequest } from '../../schemas/chat.ts';
+import { ChatStreamEvent } from '../../schemas/chat-events.ts';
 import { ref } from '../../schemas/common.ts';
-import { HISTORY_MESSAGES, historyWithin, titleOf } from '../domain/conversation.ts';
+import { chatScript, chatTurn, replyTo, storedTurn } from '../domain/chat-turn.ts';
+import { HISTORY_MESSAGES, type HistoryMessage, historyWithin } from '../domain/conversation.ts';
 import { settleModel } from '../domain/models.ts';
-import type { CompletionInput } from '../engines/types.ts';
 import { ApiError } from '../errors.ts';
-import { clientGone } from '../plugins/client-gone.ts';
+import { meteredStream } from '../plugins/metered-stream.ts';
 import { metered } from '../plugins/quota.ts';
-import { findConversation, listMessages } from '../store/conversations.ts';
+import { findConversation, listMessages, type Owner } from '../store/conversations.ts';
 
 const BODY_LIMIT = 2 * 1024 * 1024;
 
-type FinishReason = (typeof finishReasons)[number];
-const finishReason = (reason: string | null | undefined): FinishReason =>
-  finishReasons.find((known) => known === reason) ?? 'stop';
-
 const routes: FastifyPluginAsyncTypebox = async (app) => {
+  /** What goes to the model of the conversation that is continued. */
+  async function historyOf(owner: Owner, conversationId: string): Promise<HistoryMessage[]> {
+    if ((await findConversation(app.db, owner, conversationId)) === undefined) {
+      throw new ApiError('notFound', {
+        message: 'You have no conversation with this id.',
+        param: 'conversation_id',
+      });
+    }
+    return historyWithin(await listMessages(app.db, owner.accountId, conversationId, HISTORY_MESSAGES));
+  }
+
   app.post(
     '/chat',
     {
@@ -26,82 +33,42 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'chat',
         summary: 'Send a message and get the reply',
         description:
-          "Answers a message. Without `conversation_id` a new conversation is begun; with it, the conversation's recent history goes to the model too.",
+          "Answers a message. Without `conversation_id` a new conversation is begun; with it, the conversation's recent history goes to the model too. With `stream` the reply comes as it is made.",
         tags: ['Chat'],
         body: ref(ChatRequest),
-        response: { 200: ref(ChatReply) },
+        response: {
+          200: {
+            description: 'The reply; with `stream`, its events.',
+            content: {
+              'application/json': { schema: ref(ChatReply) },
+              'text/event-stream': { schema: ref(ChatStreamEvent) },
+            },
+          },
+        },
       },
-      config: { scope: 'chat', meter: 'chat', errors: ['notFound'] },
+      config: { scope: 'chat', meter: 'chat', errors: ['notFound', 'tooManyStreams'] },
     },
     async (request, reply) => {
-      const {
-        conversation_id: continued,
-        instructions,
-        max_output_tokens: maxTokens,
-        message,
-        store = true,
-        temperature,
-      } = request.body;
-      const model = await settleModel(app.engines.chat, request.body.model);
-      if (
-        continued !== undefined &&
-        (await findConversation(app.db, request.caller, continued)) === undefined
-      ) {
-        throw new ApiError('notFound', {
-          message: 'You have no conversation with this id.',
-          param: 'conversation_id',
-        });
-      }
-      const history =
-        continued === undefined
-          ? []
-          : historyWithin(await listMessages(app.db, request.caller.accountId, continued, HISTORY_MESSAGES));
+      const { body, caller } = request;
+      const { chat } = app.engines;
+      const model = await settleModel(chat, body.model);
+      const history = body.conversation_id === undefined ? [] : await historyOf(caller, body.conversation_id);
+      const { accountId, keyId } = caller;
+      const turn = chatTurn({ accountId, keyId }, body, model, history);
 
-      const input: CompletionInput = {
-        model,
-        messages: [
-          ...(instructions ? [{ role: 'system' as const, content: instructions }] : []),
-          ...history,
-          { role: 'user', content: message },
-        ],
-        ...(temperature !== undefined && { temperature }),
-        ...(maxTokens !== undefined && { max_completion_tokens: maxTokens }),
-      };
+      if (body.stream) return meteredStream(request, reply, 1, ({ id }) => chatScript(chat, turn, id));
 
-      return metered(request, reply, 1, async (admission) => {
-        const completion = await app.engines.chat.complete(input, clientGone(reply));
+      return metered(request, reply, 1, async ({ id }, signal) => {
+        const completion = await chat.complete(turn.input, signal);
         const [choice] = completion.choices;
         if (choice === undefined)
           throw new ApiError('upstreamError', { cause: 'The completion has no choice.' });
         const text = choice.message.content ?? '';
         const { completion_tokens: outputTokens, prompt_tokens: inputTokens } = completion.usage;
-        const conversationId = store ? (continued ?? uuidv7()) : null;
+        const finishReason = choice.finish_reason;
         return {
-          value: {
-            id: admission.id,
-            conversation_id: conversationId,
-            model: completion.model,
-            reply: text,
-            finish_reason: finishReason(choice.finish_reason),
-            usage: { input_tokens: inputTokens, output_tokens: outputTokens },
-            created_at: new Date().toISOString(),
-          },
-          outcome: {
-            model: completion.model,
-            inputTokens,
-            outputTokens,
-            ...(conversationId !== null && {
-              turn: {
-                accountId: request.caller.accountId,
-                keyId: request.caller.keyId,
-                conversationId,
-                isNew: continued === undefined,
-                title: titleOf(message),
-                question: { id: uuidv7(), content: message },
-                answer: { id: uuidv7(), content: text, model: completion.model },
-              },
-            }),
-          },
+          value: replyTo(turn, { id, text, finishReason, inputTokens, outputTokens }),
+          outcome: { model, inputTokens, outputTokens, ...storedTurn(turn, text) },
         };
       });
     },

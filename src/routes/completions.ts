@@ -1,9 +1,11 @@
 /** Chat completions for OpenAI's clients. Contract section 7. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { ref } from '../../schemas/common.ts';
+import { CompletionStreamEvent } from '../../schemas/completion-chunks.ts';
 import { Completion, CompletionRequest } from '../../schemas/completions.ts';
+import { completionScript } from '../domain/completion-script.ts';
 import { settleModel } from '../domain/models.ts';
-import { clientGone } from '../plugins/client-gone.ts';
+import { meteredStream } from '../plugins/metered-stream.ts';
 import { metered } from '../plugins/quota.ts';
 
 const BODY_LIMIT = 20 * 1024 * 1024;
@@ -20,14 +22,27 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
           "Takes and answers what OpenAI's clients send and expect: set their base URL to this service's `/api/v1`. Each of the `n` choices is charged.",
         tags: ['Chat'],
         body: ref(CompletionRequest),
-        response: { 200: ref(Completion) },
+        response: {
+          200: {
+            description: 'The completion; with `stream`, its chunks.',
+            content: {
+              'application/json': { schema: ref(Completion) },
+              'text/event-stream': { schema: ref(CompletionStreamEvent) },
+            },
+          },
+        },
       },
-      config: { scope: 'chat', meter: 'chat', errors: ['notFound'] },
+      config: { scope: 'chat', meter: 'chat', errors: ['notFound', 'tooManyStreams'] },
     },
     async (request, reply) => {
-      const model = await settleModel(app.engines.chat, request.body.model);
-      return metered(request, reply, request.body.n ?? 1, async () => {
-        const completion = await app.engines.chat.complete({ ...request.body, model }, clientGone(reply));
+      const { chat } = app.engines;
+      const input = { ...request.body, model: await settleModel(chat, request.body.model) };
+      const units = input.n ?? 1;
+
+      if (input.stream) return meteredStream(request, reply, units, () => completionScript(chat, input));
+
+      return metered(request, reply, units, async (_admission, signal) => {
+        const completion = await chat.complete(input, signal);
         const { completion_tokens: outputTokens, prompt_tokens: inputTokens } = completion.usage;
         return { value: completion, outcome: { model: completion.model, inputTokens, outputTokens } };
       });

@@ -2,7 +2,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { ref } from '../../schemas/common.ts';
 import { SearchRequest, SearchResponse } from '../../schemas/search.ts';
-import { clientGone } from '../plugins/client-gone.ts';
 import { metered } from '../plugins/quota.ts';
 
 /** As `SearchRequest` documents it. */
@@ -24,8 +23,8 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     },
     async (request, reply) => {
       const { limit = DEFAULT_LIMIT, query } = request.body;
-      return metered(request, reply, 1, async () => ({
-        value: { query, results: await app.engines.search.search(query, limit, clientGone(reply)) },
+      return metered(request, reply, 1, async (_admission, signal) => ({
+        value: { query, results: await app.engines.search.search(query, limit, signal) },
         outcome: { model: null, inputTokens: 0, outputTokens: 0 },
       }));
     },

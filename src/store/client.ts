@@ -54,9 +54,12 @@ export function sqlState(error: unknown): string | undefined {
 
 /** Nothing was sent: the database did not take the connection. */
 const refusedCodes = /^(CONNECT_TIMEOUT|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ENOENT|57P03|53300)$/;
-/** The connection ended under way: whether the statement took effect is not known. */
+/**
+ * The connection ended under way: whether the statement took effect is not known. (`UNSAFE_TRANSACTION` is what becomes of
+ * a BEGIN that was waiting on a connection when it was lost, now and then.)
+ */
 const lostCodes =
-  /^(CONNECTION_CLOSED|CONNECTION_DESTROYED|CONNECTION_ENDED|ECONNRESET|EPIPE|ETIMEDOUT|08...|57P0[125])$/;
+  /^(CONNECTION_CLOSED|CONNECTION_DESTROYED|CONNECTION_ENDED|ECONNRESET|EPIPE|ETIMEDOUT|08...|57P0[125]|UNSAFE_TRANSACTION)$/;
 /** The database answered, and did nothing: locked, out of something, read-only. */
 const busyCodes = /^(53...|55P03|40P01|40001|25006)$/;
 

@@ -54,7 +54,7 @@ const unusable = (folder: string, error: unknown) => {
   if (error instanceof DataDirError) return error;
   const code = codeOf(error) ?? 'unknown';
   return new DataDirError(
-    `DATA_DIR ${folder} cannot be used: ${reasons[code] ?? 'the system refused'} (${code}).`,
+    `DATA_DIR ${folder} cannot be used: ${reasons[code] ?? 'the system refused'} (${code}). Give this user the folder, or set DATA_DIR to another.`,
   );
 };
 

@@ -27,6 +27,8 @@ export type StoredSecret = {
   digest: Buffer;
   accountId: string;
   keyId: string;
+  /** The account's plan. */
+  plan: string;
   scopes: Scope[];
   allowedOrigins: string[];
   /** The key was revoked, the secret's grace is over, or the account was deleted. */
@@ -114,6 +116,7 @@ export async function findSecret(db: Db, publicId: string): Promise<StoredSecret
       digest: keySecrets.digest,
       accountId: keySecrets.accountId,
       keyId: keySecrets.keyId,
+      plan: accounts.plan,
       scopes: apiKeys.scopes,
       allowedOrigins: apiKeys.allowedOrigins,
       isRevoked: sql<boolean>`${apiKeys.revokedAt} is not null or ${accounts.deletedAt} is not null or coalesce(${keySecrets.endsAt} <= now(), false)`,

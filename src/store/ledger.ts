@@ -2,8 +2,11 @@
  * The ledger's statements, contract sections 5 and 10: calls of the SQL functions in `drizzle/0003_group_commit.sql`, which
  * say what each does. Each takes a batch; sending a batch again does nothing twice.
  */
+import { sql } from 'drizzle-orm';
 import type { Meter } from '../../schemas/plans.ts';
-import type { Database } from './client.ts';
+import { deleteAll } from './batches.ts';
+import type { Database, Db } from './client.ts';
+import { idempotencyKeys } from './tables.ts';
 
 /** A charge to be admitted. `id` is made by the caller, so that a repeated statement can be recognised. */
 export type ChargeRow = {
@@ -162,3 +165,7 @@ export async function findAnswer(
   );
   return row && { requestId: row.request_id, day: row.day, status: row.status, body: row.body };
 }
+
+/** Deletes idempotency keys that nobody may repeat any more. */
+export const deleteOldIdempotencyKeys = (db: Db, signal?: AbortSignal): Promise<void> =>
+  deleteAll(db, idempotencyKeys, sql`created_at <= ledger_now() - interval '24 hours'`, signal);

@@ -7,18 +7,12 @@ import { migrate as migratePostgres } from 'drizzle-orm/postgres-js/migrator';
 import postgres from 'postgres';
 import { projectRoot } from '../project.ts';
 import type { Database, Db } from './client.ts';
-
-/** `requests` has partitions for this many days ahead. */
-export const PARTITION_DAYS_AHEAD = 7;
+import { makePartitions } from './partitions.ts';
 
 const migrationsFolder = fileURLToPath(new URL('drizzle', projectRoot));
 
 /** Any constant will do, as long as nothing else in the database takes the same lock. */
 const MIGRATION_LOCK = 7_275_39;
-
-/** Makes the partitions of `requests` that the coming days need; harmless to repeat. */
-export const makePartitions = (db: Db): Promise<unknown> =>
-  db.execute(sql`select ledger_make_partitions(${PARTITION_DAYS_AHEAD}::int)`);
 
 /**
  * Brings the database to the present schema.

@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import { and, desc, eq, gt, isNull, lte, type SQL, sql } from 'drizzle-orm';
 import { v7 as uuidv7 } from 'uuid';
 import type { ProvenAccount } from './accounts.ts';
+import { deleteAll } from './batches.ts';
 import { type Db, rowsOf } from './client.ts';
 import { accounts, sessions } from './tables.ts';
 
@@ -16,6 +17,9 @@ export const IDLE_DAYS = 7;
 
 /** Whose session it is, and the id under which its owner may end it; never the secret id in the cookie. */
 export type SessionKey = { accountId: string; id: string };
+
+/** A living session, and the plan of its account. */
+export type FoundSession = SessionKey & { plan: string };
 
 export type ListedSession = {
   id: string;
@@ -67,21 +71,26 @@ export async function createSession(
  * Finds the session of a secret id, unless it has ended or its account is gone. Once an hour this counts as use
  * and keeps it from going idle.
  */
-export async function findSession(db: Db, secretId: string): Promise<SessionKey | undefined> {
+export async function findSession(db: Db, secretId: string): Promise<FoundSession | undefined> {
   const [found] = await db
-    .select({ accountId: sessions.accountId, id: sessions.id, isDue: sql<boolean>`${wasNotSeenForAnHour()}` })
+    .select({
+      accountId: sessions.accountId,
+      id: sessions.id,
+      plan: accounts.plan,
+      isDue: sql<boolean>`${wasNotSeenForAnHour()}`,
+    })
     .from(sessions)
     .innerJoin(accounts, and(eq(accounts.id, sessions.accountId), isNull(accounts.deletedAt)))
     .where(and(eq(sessions.digest, digestOf(secretId)), lives()));
   if (found === undefined) return undefined;
-  const { accountId, id, isDue } = found;
+  const { accountId, id, isDue, plan } = found;
   if (isDue) {
     await db
       .update(sessions)
       .set({ lastSeenAt: sql`now()` })
       .where(and(eq(sessions.accountId, accountId), eq(sessions.id, id), wasNotSeenForAnHour()));
   }
-  return { accountId, id };
+  return { accountId, id, plan };
 }
 
 /** Ends the session of a secret id, if there is one. */
@@ -107,3 +116,7 @@ export async function endListedSession(db: Db, { accountId, id }: SessionKey): P
     .returning({ id: sessions.id });
   return ended.length > 0;
 }
+
+/** Forgets the sessions that have ended. */
+export const deleteEndedSessions = (db: Db, signal?: AbortSignal): Promise<void> =>
+  deleteAll(db, sessions, sql`not (${lives()})`, signal);

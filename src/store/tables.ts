@@ -36,7 +36,10 @@ export const accounts = pgTable(
     /** Set in one short transaction; the account's rows go later, in batches. */
     deletedAt: instant('deleted_at'),
   },
-  (table) => [uniqueIndex('accounts_email').on(table.emailKey).where(sql`deleted_at is null`)],
+  (table) => [
+    uniqueIndex('accounts_email').on(table.emailKey).where(sql`deleted_at is null`),
+    index('accounts_deleted').on(table.deletedAt).where(sql`deleted_at is not null`),
+  ],
 );
 
 export const sessions = pgTable(

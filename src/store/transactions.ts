@@ -1,9 +1,9 @@
 /**
  * Transactions that survive load and the loss of their connection. Reliability test 32.
  *
- * The driver loses track of a BEGIN that it sends behind another statement: it fails, and leaves the connection in a
- * transaction that nobody ends. On connections of their own transactions never follow anything. And where a connection is
- * lost, it sends ROLLBACK, or the next statement, on it all the same, and the process ends of an error nobody can catch.
+ * Where the connection is lost, the driver sends ROLLBACK, or the next statement, on it all the same, and the process ends of
+ * an error that nobody can catch. And a BEGIN that waited on a connection when it was lost can be sent on the next one
+ * without its transaction: on connections of their own, the next transaction ends it, and no other statement is caught up.
  */
 import type { Sql, TransactionSql } from 'postgres';
 

@@ -149,6 +149,27 @@ for (const kind of databaseKinds) {
       t.equal(rows[0]?.count, 10);
     });
 
+    await t.test('a final write that fails refunds, and delivers nothing', async (t) => {
+      await database.db.execute(sql`
+        create function refuse() returns trigger language plpgsql as $$ begin raise sqlstate '53100'; end $$`);
+      await database.db.execute(sql`
+        create trigger full_disk before insert on messages execute function refuse()`);
+      const account = await newAccount(database);
+      const admission = await ledger.admit(charge(account));
+      const turn = {
+        accountId: account,
+        keyId: null,
+        conversationId: uuidv7(),
+        isNew: true,
+        title: 'x',
+        question: { id: uuidv7(), content: 'x' },
+        answer: { id: uuidv7(), content: 'x', model: 'm' },
+      };
+      await t.rejects(ledger.finalise(admission, { ...outcome, turn }));
+      t.equal(await counter(database, account, 'chat'), 0);
+      await database.db.execute(sql`drop function refuse cascade`);
+    });
+
     await t.test(
       'the sweep refunds what a process with an expired lease left, and nothing of a living one',
       async (t) => {

@@ -26,7 +26,14 @@ const answers: Record<string, string> = {
   'How long does a session last?': 'authentication#how-long-a-session-lasts',
   'Can I use the openai python library?': 'openai-compatible#use-the-openai-python-client-with-parley',
   'How do I continue a conversation?': 'chat#continue-a-conversation',
-  'How do I run it on PostgreSQL?': 'running-parley#use-a-postgres-database',
+  'How do I run it on PostgreSQL?': 'running-parley#use-postgres-instead-of-the-embedded-database',
+  'How do I use Postgres instead of the embedded database?':
+    'running-parley#use-postgres-instead-of-the-embedded-database',
+  'How do I back up the data?': 'running-parley#back-up-the-data',
+  'how many requests can I make per day':
+    'quotas#how-many-requests-can-i-make-per-day-the-daily-quota-of-each-plan',
+  'Can I call it from my website with JavaScript?':
+    'keys#call-the-api-from-a-web-page-or-from-javascript-in-a-browser',
   'health check': 'running-parley#check-the-health-of-the-service',
   'what is parley-builtin': 'models#what-parley-builtin-is',
 };

@@ -55,6 +55,12 @@ onEachDatabase(t, {}, async (t, { client, port }) => {
   await t.test('Authorization: sent twice → 400', async (t) => {
     const head = `GET /api/v1/usage HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nauthorization: Bearer ${key}\r\nConnection: close\r\n\r\n`;
     t.match(await sendRaw(head), /^HTTP\/1\.1 400 [\s\S]*invalidRequest/);
+    t.match(
+      await sendRaw(head.replace('/usage', '/keys')),
+      /^HTTP\/1\.1 400 /,
+      'where only sessions are taken',
+    );
+    t.match(await sendRaw(head.replace('/usage', '/plans')), /^HTTP\/1\.1 400 /, 'where none is needed');
   });
 
   await t.test('a key in the query → 400 apiKeyInQuery, beside a valid header too', async (t) => {

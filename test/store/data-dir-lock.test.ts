@@ -146,10 +146,10 @@ t.test('a folder that cannot be written fails with one line', async (t) => {
   const root = t.testdir({ file: 'not a folder' });
   await t.rejects(lockDataDir(join(root, 'file'), noCommands), {
     name: 'DataDirError',
-    message: /cannot be used: it is not a folder \(EEXIST\)\.$/,
+    message: /cannot be used: it is not a folder \(EEXIST\)\. /,
   });
   await t.rejects(lockDataDir(join(root, 'file', 'below'), noCommands), {
-    message: /it is not a folder \(ENOTDIR\)\.$/,
+    message: /it is not a folder \(ENOTDIR\)\. /,
   });
 });
 
@@ -161,7 +161,7 @@ t.test('a folder that this user may not write to fails with permission denied', 
   try {
     await t.rejects(lockDataDir(folder, noCommands), {
       name: 'DataDirError',
-      message: /permission denied \(EACCES\)\.$/,
+      message: /permission denied \(EACCES\)\. /,
     });
   } finally {
     if (isRoot) process.seteuid?.(0);
@@ -178,7 +178,7 @@ t.test(
     t.teardown(() => rmSync(folder, { recursive: true }));
     process.seteuid?.(65534);
     try {
-      const refusal = { name: 'DataDirError', message: /permission denied \(EACCES\)\.$/ };
+      const refusal = { name: 'DataDirError', message: /permission denied \(EACCES\)\. / };
       await t.rejects(lockDataDir(folder, noCommands), refusal);
       await t.rejects(askHolder(folder, 'greet', []), refusal);
     } finally {

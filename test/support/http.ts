@@ -1,7 +1,8 @@
-/** A client that knows the contract: every JSON answer must be documented and fit its schema. */
+/** A client that knows the contract: every answer of JSON or of events must be documented and fit its schema. */
 import assert from 'node:assert/strict';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
+import { eventsOf } from './event-reader.ts';
 
 type Json = Record<string, unknown>;
 export type OpenApi = {
@@ -73,6 +74,15 @@ export function responseChecker(document: OpenApi) {
       return assert.equal(answer.text, '', `${where}: a body that is not documented`);
     const media = response.content[type];
     assert.ok(media, `${where}: the type ${type} is not documented`);
+    if (type === 'text/event-stream') {
+      const validate = validatorFor(media.schema);
+      for (const event of eventsOf(answer.text))
+        assert.ok(
+          validate(event),
+          `${where}: ${ajv.errorsText(validate.errors)}\n${JSON.stringify(event).slice(0, 500)}`,
+        );
+      return;
+    }
     if (type !== 'application/json') return;
     const validate = validatorFor(media.schema);
     assert.ok(
@@ -115,12 +125,14 @@ export class Client {
       ...(raw !== undefined ? { body: raw } : body !== undefined ? { body: JSON.stringify(body) } : {}),
     });
     const text = await response.text();
-    const isJson = (response.headers.get('content-type') ?? '').startsWith('application/json');
+    const type = response.headers.get('content-type') ?? '';
+    const isJson = type.startsWith('application/json');
+    const isEvents = type.startsWith('text/event-stream');
     const answer: Answer = {
       status: response.status,
       headers: response.headers,
       text,
-      body: isJson ? JSON.parse(text) : undefined,
+      body: isJson ? JSON.parse(text) : isEvents ? eventsOf(text) : undefined,
     };
     this.#check(method, url.split('?')[0] ?? url, answer);
     return answer;

@@ -3,11 +3,13 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import { loadConfig } from '../../src/config.ts';
+import { defaultPlans } from '../../src/domain/plans.ts';
 import { type Service, startService } from '../../src/service.ts';
 import { openDatabase } from '../../src/store/client.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { freshPglite, freshPostgresDatabase, templatePostgres } from './databases.ts';
 import { Client, type OpenApi } from './http.ts';
+import { currentRun } from './run-folder.ts';
 
 export const databaseKinds = ['embedded', 'postgres'] as const;
 export type DatabaseKind = (typeof databaseKinds)[number];
@@ -34,10 +36,28 @@ export async function freshDatabase(kind: DatabaseKind): Promise<TestDatabase> {
 
 export type TestService = Service & { kind: DatabaseKind; client: Client; env: Env };
 
+/** So many that no test meets them by accident: a test of the limits sets its own. */
+const MANY = 1_000_000;
+
+/** The plans that are built in, but for their requests per minute. */
+function defaultPlansFile(): string {
+  const file = join(currentRun().folder, `plans-${process.pid}.json`);
+  const data = defaultPlans.plans.map((plan) => ({ ...plan, requests_per_minute: MANY }));
+  writeFileSync(file, JSON.stringify({ data }));
+  return file;
+}
+
 /** Starts the service in this process. It is stopped, and its database dropped, when the test ends. */
 export async function startTestService(t: Test, kind: DatabaseKind, env: Env = {}): Promise<TestService> {
   const database = await freshDatabase(kind);
-  const settings = { PORT: '0', LOG_LEVEL: 'silent', ...database.env, ...env };
+  const settings = {
+    PORT: '0',
+    LOG_LEVEL: 'silent',
+    AUTH_ATTEMPTS_PER_MINUTE: String(MANY),
+    PLANS_FILE: defaultPlansFile(),
+    ...database.env,
+    ...env,
+  };
   const service = await startService(loadConfig(settings));
   t.teardown(async () => {
     await service.stop();
@@ -65,17 +85,20 @@ export function onEachDatabase(
 
 export type Ceilings = { chat?: number | null; images?: number | null; search?: number | null };
 
-/** Environment for plans with the given ceilings: `small`, where accounts begin, and `large`, without ceilings. */
-export function plansFile(t: Test, ceilings: Ceilings = {}): Env {
-  const plan = (id: string, limits: Ceilings) => ({
+/** Environment for two plans: `small`, where accounts begin, with the given ceilings, and `large`, without any. */
+export function plansFile(t: Test, ceilings: Ceilings = {}, requestsPerMinute = MANY): Env {
+  const plan = (id: string, limits: Ceilings, perMinute: number) => ({
     id,
     name: id,
     currency: 'USD',
     monthly_price_cents: 100,
     limits: { chat: null, images: null, search: null, ...limits },
-    requests_per_minute: 1_000_000,
+    requests_per_minute: perMinute,
   });
   const file = join(t.testdir(), 'plans.json');
-  writeFileSync(file, JSON.stringify({ data: [plan('small', ceilings), plan('large', {})] }));
+  writeFileSync(
+    file,
+    JSON.stringify({ data: [plan('small', ceilings, requestsPerMinute), plan('large', {}, MANY)] }),
+  );
   return { PLANS_FILE: file };
 }

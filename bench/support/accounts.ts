@@ -1,0 +1,46 @@
+/** Accounts and keys of a service under load. */
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+
+/** Environment for a service whose accounts have no ceilings, and may be made as fast as one can. */
+export function withoutCeilings(): { env: Record<string, string>; remove(): void } {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'parley-bench-'));
+  const file = path.join(folder, 'plans.json');
+  const plan = {
+    id: 'bench',
+    name: 'Bench',
+    currency: 'USD',
+    monthly_price_cents: 0,
+    limits: { chat: null, images: null, search: null },
+    requests_per_minute: 1_000_000,
+  };
+  fs.writeFileSync(file, JSON.stringify({ data: [plan] }));
+  return {
+    env: { PLANS_FILE: file, AUTH_ATTEMPTS_PER_MINUTE: '10000' },
+    remove: () => fs.rmSync(folder, { recursive: true, force: true }),
+  };
+}
+
+async function post(url: string, body: unknown, cookie = ''): Promise<Response> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', cookie },
+    body: JSON.stringify(body),
+  });
+  if (!response.ok) throw new Error(`${url}: ${response.status} ${await response.text()}`);
+  return response;
+}
+
+/** Makes accounts, each with a key for chat; the keys. */
+export async function makeKeys(origin: string, count: number): Promise<string[]> {
+  const keys: string[] = [];
+  for (let number = 0; number < count; number += 1) {
+    const account = { email: `bench-${number}@example.com`, password: 'correct horse battery' };
+    const signedUp = await post(`${origin}/api/v1/auth/signup`, account);
+    const cookie = signedUp.headers.getSetCookie()[0]?.split(';')[0];
+    const made = await post(`${origin}/api/v1/keys`, { name: 'Bench', scopes: ['chat'] }, cookie);
+    keys.push(((await made.json()) as { key: string }).key);
+  }
+  return keys;
+}

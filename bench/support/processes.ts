@@ -1,0 +1,105 @@
+/** The processes of a benchmark, and what they use. */
+import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import fs from 'node:fs';
+import path from 'node:path';
+import type { Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import type { FromClient, Load, LoadResult } from './load.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const TICKS_PER_SECOND = 100;
+
+export type ServiceProcess = { origin: string; pid: number; stop(): Promise<void> };
+
+/**
+ * Starts the service as `make start` does. Its log goes to a file, as under a supervisor.
+ *
+ * @param env - what differs from the defaults
+ * @param nodeOptions - such as `--cpu-prof`
+ */
+export async function startServiceProcess(
+  env: Record<string, string>,
+  nodeOptions: string[] = [],
+): Promise<ServiceProcess> {
+  const folder = fs.mkdtempSync(path.join(root, '.prepare/bench-'));
+  const log = fs.openSync(path.join(folder, 'log'), 'a');
+  const child = spawn(process.execPath, [...nodeOptions, 'dist/src/main.js'], {
+    cwd: root,
+    env: { PATH: process.env.PATH, PORT: '0', DATA_DIR: folder, ...env },
+    stdio: ['ignore', log, 'pipe'],
+  });
+  fs.closeSync(log);
+  const errors = child.stderr as Readable;
+  let said = '';
+  errors.setEncoding('utf8').on('data', (text: string) => {
+    said += text;
+  });
+  const origin = await new Promise<string>((resolve, reject) => {
+    errors.on('data', () => {
+      const [, port] = /serves at http:\/\/localhost:(\d+)/.exec(said) ?? [];
+      if (port !== undefined) resolve(`http://127.0.0.1:${port}`);
+    });
+    child.once('exit', () => reject(new Error(`The service did not start:\n${said}`)));
+  });
+  return {
+    origin,
+    pid: child.pid as number,
+    async stop() {
+      await end(child);
+      fs.rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+export type LoadClient = { pid: number; run(load: Load): Promise<LoadResult>; stop(): Promise<void> };
+
+export async function startLoadClient(): Promise<LoadClient> {
+  const child = fork(fileURLToPath(new URL('../stream-client.ts', import.meta.url)), {
+    cwd: root,
+    execArgv: ['--import=ts-blank-space/register'],
+  });
+  const ended = once(child, 'exit').then(() => Promise.reject(new Error('The load client has ended.')));
+  ended.catch(() => {});
+  const answer = async () => {
+    const [message] = (await Promise.race([once(child, 'message'), ended])) as [FromClient];
+    return message;
+  };
+  await answer();
+  return {
+    pid: child.pid as number,
+    async run(load) {
+      child.send(load);
+      return (await answer()) as LoadResult;
+    },
+    stop: () => end(child),
+  };
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  child.kill('SIGTERM');
+  await once(child, 'exit');
+}
+
+/** Seconds of CPU that a process has used so far; NaN where the system does not tell by `/proc`. */
+export function cpuSeconds(pid: number): number {
+  try {
+    const fields = fs.readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+    return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+  } catch {
+    return Number.NaN;
+  }
+}
+
+/** Megabytes (10^6 bytes) of resident memory, now and at the most so far; NaN as above. */
+export function memoryMegabytes(pid: number): { now: number; peak: number } {
+  const read = (status: string, name: string) =>
+    (Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(status)?.[1]) * 1024) / 1e6;
+  try {
+    const status = fs.readFileSync(`/proc/${pid}/status`, 'utf8');
+    return { now: read(status, 'VmRSS'), peak: read(status, 'VmHWM') };
+  } catch {
+    return { now: Number.NaN, peak: Number.NaN };
+  }
+}

@@ -1,0 +1,1 @@
+CREATE INDEX "accounts_deleted" ON "accounts" USING btree ("deleted_at") WHERE deleted_at is not null;

@@ -1,0 +1,134 @@
+/** A turn of the product's own chat: what the engine is asked, what the client is answered, what is stored. Contract section 7. */
+import type { Static } from '@sinclair/typebox';
+import { v7 as uuidv7 } from 'uuid';
+import { type ChatReply, type ChatRequest, finishReasons } from '../../schemas/chat.ts';
+import type { ChatEngine, CompletionInput } from '../engines/types.ts';
+import type { Owner, Turn } from '../store/conversations.ts';
+import { type HistoryMessage, titleOf } from './conversation.ts';
+import { type Script, Tally } from './stream-script.ts';
+
+export type ChatTurn = {
+  owner: Owner;
+  input: CompletionInput;
+  message: string;
+  /** Null where nothing is to be kept. */
+  conversationId: string | null;
+  isNew: boolean;
+};
+
+/**
+ * Sets a turn up.
+ *
+ * @param model - the one that answers
+ * @param history - of the continued conversation, oldest first
+ */
+export function chatTurn(
+  owner: Owner,
+  body: Static<typeof ChatRequest>,
+  model: string,
+  history: readonly HistoryMessage[],
+): ChatTurn {
+  const {
+    conversation_id: continued,
+    instructions,
+    max_output_tokens: maxTokens,
+    message,
+    temperature,
+  } = body;
+  return {
+    owner,
+    message,
+    conversationId: body.store === false ? null : (continued ?? uuidv7()),
+    isNew: continued === undefined,
+    input: {
+      model,
+      messages: [
+        ...(instructions ? [{ role: 'system' as const, content: instructions }] : []),
+        ...history,
+        { role: 'user', content: message },
+      ],
+      ...(temperature !== undefined && { temperature }),
+      ...(maxTokens !== undefined && { max_completion_tokens: maxTokens }),
+    },
+  };
+}
+
+export type Answered = {
+  /** The admission's. */
+  id: string;
+  text: string;
+  finishReason: string | null | undefined;
+  inputTokens: number;
+  outputTokens: number;
+};
+
+/** The reply to a turn. */
+export function replyTo(turn: ChatTurn, answered: Answered): Static<typeof ChatReply> {
+  return {
+    id: answered.id,
+    conversation_id: turn.conversationId,
+    model: turn.input.model,
+    reply: answered.text,
+    finish_reason: finishReasons.find((known) => known === answered.finishReason) ?? 'stop',
+    usage: { input_tokens: answered.inputTokens, output_tokens: answered.outputTokens },
+    created_at: new Date().toISOString(),
+  };
+}
+
+/** What is stored of it: nothing where nothing is to be kept. */
+export function storedTurn(turn: ChatTurn, text: string): { turn?: Turn } {
+  const { conversationId, input, isNew, message, owner } = turn;
+  if (conversationId === null) return {};
+  return {
+    turn: {
+      ...owner,
+      conversationId,
+      isNew,
+      title: titleOf(message),
+      question: { id: uuidv7(), content: message },
+      answer: { id: uuidv7(), content: text, model: input.model },
+    },
+  };
+}
+
+const event = (name: string, data: unknown) => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
+
+/**
+ * Tells of a turn while it is answered.
+ *
+ * @param id - the admission's
+ */
+export function chatScript(engine: ChatEngine, turn: ChatTurn, id: string): Script {
+  const { conversationId, input } = turn;
+  const tally = new Tally(input);
+  let hasStarted = false;
+  let text = '';
+  let finishReason: string | null = null;
+
+  const start = () => {
+    if (hasStarted) return '';
+    hasStarted = true;
+    return event('start', { id, conversation_id: conversationId, model: input.model });
+  };
+
+  return {
+    chunks: (signal) => engine.stream(input, signal),
+    tell(chunk) {
+      tally.add(chunk);
+      const [choice] = chunk.choices;
+      finishReason = choice?.finish_reason ?? finishReason;
+      const piece = choice?.delta.content;
+      if (!piece) return start();
+      text += piece;
+      return start() + event('delta', { text: piece });
+    },
+    outcome: (isKept) => ({
+      model: input.model,
+      ...tally.tokens(),
+      // A question that was given up before its answer began is no turn.
+      ...(isKept && (text !== '' || finishReason !== null) && storedTurn(turn, text)),
+    }),
+    end: () => start() + event('done', replyTo(turn, { id, text, finishReason, ...tally.tokens() })),
+    error: (envelope) => start() + event('error', envelope),
+  };
+}

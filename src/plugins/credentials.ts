@@ -1,0 +1,34 @@
+/**
+ * Credentials where none belong, or more of them than one: refused on every path, before anything else looks.
+ * Contract section 3.
+ */
+import fp from 'fastify-plugin';
+import { holdsApiKey } from '../domain/api-key.ts';
+import { ApiError } from '../errors.ts';
+
+/** Names by which clients of other services send keys. */
+const keyParameters = new Set(['api_key', 'apikey', 'key', 'access_token']);
+
+/** A key in the query string is refused, even beside a valid header: logs and histories keep URLs. */
+function holdsKey(query: Record<string, string | string[]>): boolean {
+  return Object.entries(query).some(
+    ([name, value]) =>
+      keyParameters.has(name.toLowerCase()) || holdsApiKey(name) || [value].flat().some(holdsApiKey),
+  );
+}
+
+/** Node keeps the first of several `Authorization` headers and silently drops the rest. */
+const hasSeveral = (rawHeaders: readonly string[]) =>
+  rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'authorization').length > 1;
+
+export default fp(
+  async (app) => {
+    app.addHook('onRequest', async (request) => {
+      if (holdsKey(request.query as Record<string, string | string[]>)) throw new ApiError('apiKeyInQuery');
+      if (request.headers.authorization !== undefined && hasSeveral(request.raw.rawHeaders)) {
+        throw new ApiError('invalidRequest', { message: 'Send one `Authorization` header, not several.' });
+      }
+    });
+  },
+  { name: 'credentials', dependencies: ['errors'] },
+);

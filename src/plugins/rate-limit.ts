@@ -1,0 +1,191 @@
+/**
+ * The limits per minute, and the headers that tell of them: by account once a credential is known, by address before
+ * that. In memory, or with `REDIS_URL` shared by all replicas. Contract section 5.
+ */
+import { createHash } from 'node:crypto';
+import rateLimit from '@fastify/rate-limit';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import fp from 'fastify-plugin';
+import type { QuotaReading } from '../domain/quota.ts';
+import { quotaLimit } from '../domain/quota.ts';
+import { type LimitReading, rateHeaders, rateLimitExceeded } from '../domain/rate-headers.ts';
+import { MemoryWindows, type WindowCount, type Windows } from '../store/memory-windows.ts';
+import { RedisWindows } from '../store/redis-windows.ts';
+import { addressKey } from './address.ts';
+import type {} from './caller.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+/** What a session may do a minute besides metered calls. */
+const SESSION_REQUESTS = 300;
+/** Unknown keys that an address may try a minute. */
+const UNKNOWN_KEYS = 60;
+/** Failed sign-ins an hour for one e-mail address, from wherever they come. */
+const FAILURES_PER_HOUR = 100;
+
+export type Limits = {
+  /**
+   * Counts a request against its account's requests per minute and sets the headers that tell of it.
+   *
+   * @throws ApiError `rateLimitExceeded`
+   */
+  countRequest(request: FastifyRequest, reply: FastifyReply): Promise<void>;
+  /** Sets the same headers without counting, for what is refused and must not use up what the account has. */
+  showRequests(request: FastifyRequest, reply: FastifyReply): Promise<void>;
+  /** Sets the headers of a metered request, which was measured against the day's quota, too. */
+  showQuota(request: FastifyRequest, reply: FastifyReply, reading: QuotaReading): void;
+  /** @throws ApiError `rateLimitExceeded` where an address tries too many keys that do not exist */
+  countUnknownKey(request: FastifyRequest): Promise<void>;
+  /** @throws ApiError `rateLimitExceeded` where an address signs up too often */
+  countSignUp(request: FastifyRequest): Promise<void>;
+  /**
+   * Checks a password unless too many checks for the e-mail address failed. A check is counted before it is made and
+   * taken back unless it fails, so that checks at the same time do not pass the limit together.
+   *
+   * @throws ApiError `rateLimitExceeded`; what the check throws
+   */
+  checkPassword(request: FastifyRequest, email: string, check: () => Promise<boolean>): Promise<boolean>;
+};
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    limits: Limits;
+  }
+  interface FastifyRequest {
+    /** What `countRequest` found. */
+    requestsLimit: LimitReading | null;
+  }
+}
+
+/** Our windows as `@fastify/rate-limit` wants a store. */
+function storeOn(windows: Windows) {
+  type Done = (error: Error | null, result?: WindowCount) => void;
+  return class WindowStore {
+    incr(key: string, done: Done, windowMs: number): void {
+      windows.take(key, windowMs).then((count) => done(null, count), done);
+    }
+    read(key: string, done: Done): void {
+      windows.read(key).then((count) => done(null, count), done);
+    }
+    child(): WindowStore {
+      return this;
+    }
+  };
+}
+
+function openWindows(app: FastifyInstance): Windows {
+  const { redisUrl } = app.config;
+  if (redisUrl === undefined) return new MemoryWindows();
+  const windows = new RedisWindows(redisUrl, app.log);
+  app.addHook('onReady', () => windows.start());
+  app.addHook('onClose', async () => windows.stop());
+  return windows;
+}
+
+/** Keys of one length that show nobody's address to whoever reads Redis. */
+const digestOf = (text: string) => createHash('sha256').update(text).digest('base64url').slice(0, 22);
+
+/** Every metered call counts towards the plan's requests, and so does whatever a key does. */
+const isOfPlan = ({ caller, routeOptions }: FastifyRequest) =>
+  caller.keyId !== null || routeOptions.config.meter !== undefined;
+
+export default fp(
+  async (app) => {
+    const { authAttemptsPerMinute, plans } = app.config;
+    const windows = openWindows(app);
+    await app.register(rateLimit, { global: false, store: storeOn(windows) });
+    app.decorateRequest('requestsLimit', null);
+
+    type Ceiling = number | ((request: FastifyRequest) => number);
+    type KeyOf = (request: FastifyRequest) => string;
+
+    /** Counts or reads one window of a request. */
+    const limiter = (max: Ceiling, timeWindow: number, keyGenerator: KeyOf) => {
+      const measure = app.createRateLimit({ max, timeWindow, keyGenerator });
+      return async (request: FastifyRequest, increment = true) => {
+        const measured = await measure(request, { increment });
+        if (measured.isAllowed) throw new Error('No limit has a list of those it allows.');
+        const { isExceeded, remaining, ttl } = measured;
+        const reading: LimitReading = {
+          name: 'requests',
+          ceiling: measured.max,
+          remaining,
+          windowSeconds: timeWindow / 1000,
+          resetSeconds: Math.max(1, Math.ceil((ttl || timeWindow) / 1000)),
+        };
+        return { isExceeded, reading };
+      };
+    };
+
+    /** A limit that a request passes or is refused by. */
+    const gate = (what: string, ...[max, windowMs, keyOf]: Parameters<typeof limiter>) => {
+      const measure = limiter(max, windowMs, keyOf);
+      return async (request: FastifyRequest) => {
+        const { isExceeded, reading } = await measure(request);
+        if (isExceeded) throw rateLimitExceeded(reading, what);
+      };
+    };
+
+    const ofPlan = limiter(
+      ({ caller }) => plans.of(caller).requests_per_minute,
+      MINUTE_MS,
+      ({ caller }) => `plan:${caller.accountId}`,
+    );
+    const ofSession = limiter(SESSION_REQUESTS, MINUTE_MS, ({ caller }) => `session:${caller.accountId}`);
+    const ofAccount = (request: FastifyRequest, increment: boolean) =>
+      (isOfPlan(request) ? ofPlan : ofSession)(request, increment);
+
+    const unknownKeys = gate(
+      'unknown API keys',
+      UNKNOWN_KEYS,
+      MINUTE_MS,
+      ({ ip }) => `unknown-key:${addressKey(ip)}`,
+    );
+    const signUps = gate(
+      'sign-ups',
+      authAttemptsPerMinute,
+      MINUTE_MS,
+      ({ ip }) => `sign-up:${addressKey(ip)}`,
+    );
+
+    /** The digest of the e-mail address whose password a request is checked against. */
+    const emails = new WeakMap<FastifyRequest, string>();
+    const failureKey: KeyOf = (request) => `sign-in:${emails.get(request)}:${addressKey(request.ip)}`;
+    const hourlyKey: KeyOf = (request) => `sign-in-hour:${emails.get(request)}`;
+    const failures = gate('failed sign-ins', authAttemptsPerMinute, MINUTE_MS, failureKey);
+    const hourlyFailures = gate('failed sign-ins', FAILURES_PER_HOUR, HOUR_MS, hourlyKey);
+
+    app.decorate('limits', {
+      countRequest: async (request, reply) => {
+        const { isExceeded, reading } = await ofAccount(request, true);
+        request.requestsLimit = reading;
+        if (isExceeded) throw rateLimitExceeded(reading, 'requests');
+        reply.headers(rateHeaders(reading));
+      },
+      showRequests: async (request, reply) => {
+        const { reading } = await ofAccount(request, false);
+        reply.headers(rateHeaders(reading));
+      },
+      showQuota: ({ requestsLimit }, reply, { ceiling, ...reading }) => {
+        if (ceiling === null || requestsLimit === null) return;
+        reply.headers(rateHeaders(requestsLimit, quotaLimit({ ...reading, ceiling })));
+      },
+      countUnknownKey: unknownKeys,
+      countSignUp: signUps,
+      checkPassword: async (request, email, check) => {
+        emails.set(request, digestOf(email.toLowerCase()));
+        await failures(request);
+        await hourlyFailures(request);
+        let isRight = true;
+        try {
+          isRight = await check();
+          return isRight;
+        } finally {
+          if (isRight)
+            await Promise.all([failureKey, hourlyKey].map((key) => windows.takeBack(key(request))));
+        }
+      },
+    } satisfies Limits);
+  },
+  { name: 'rate-limit', dependencies: ['settings'] },
+);

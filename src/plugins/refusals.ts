@@ -1,0 +1,33 @@
+/**
+ * Counts refused requests of known accounts for the request log. Contract section 5. A request that was charged is in the
+ * ledger with its outcome and not counted again.
+ */
+import fp from 'fastify-plugin';
+import { isCountedStatus, Refusals } from '../domain/refusals.ts';
+import type { Caller } from './caller.ts';
+import { toApiError } from './errors.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Whether a charge of this request was admitted. */
+    isCharged: boolean;
+  }
+}
+
+export default fp(
+  async (app) => {
+    const refusals = new Refusals(app.db, app.log);
+    app.decorateRequest('isCharged', false);
+
+    app.addHook('onError', async (request, _reply, thrown) => {
+      const { code, statusCode: status } = toApiError(thrown);
+      const caller = request.caller as Caller | undefined;
+      if (caller === undefined || request.isCharged || !isCountedStatus(status)) return;
+      refusals.count({ ...caller, code, status });
+    });
+
+    app.addHook('onReady', async () => refusals.start());
+    app.addHook('onClose', () => refusals.stop());
+  },
+  { name: 'refusals', dependencies: ['settings', 'errors'] },
+);

@@ -1,0 +1,52 @@
+/** Pictures, for OpenAI's clients. Contract section 7. */
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import type { Static } from '@sinclair/typebox';
+import { ref } from '../../schemas/common.ts';
+import { ImageList, ImageRequest } from '../../schemas/images.ts';
+import type { ImageInput } from '../engines/types.ts';
+import { ApiError } from '../errors.ts';
+import { metered } from '../plugins/quota.ts';
+
+/** OpenAI takes null for most fields; not every server does. */
+const withoutNulls = (body: Static<typeof ImageRequest>) =>
+  Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null)) as ImageInput;
+
+const routes: FastifyPluginAsyncTypebox = async (app) => {
+  app.post(
+    '/images/generations',
+    {
+      schema: {
+        operationId: 'createImage',
+        summary: "OpenAI's image generations",
+        description:
+          'Draws pictures from words, and answers with the files themselves. Each of the `n` pictures is charged.',
+        tags: ['Images'],
+        body: ref(ImageRequest),
+        response: { 200: ref(ImageList) },
+      },
+      config: { scope: 'images', meter: 'images', errors: ['notFound'] },
+    },
+    async (request, reply) => {
+      const { body } = request;
+      if (body.response_format === 'url') {
+        throw new ApiError('invalidRequest', {
+          message:
+            'Pictures are not kept here, so that there is no URL for them. Ask for `b64_json`, or leave `response_format` out: the answer holds the file.',
+          param: 'response_format',
+          reason: 'unsupported_value',
+        });
+      }
+      const input = withoutNulls(body);
+      return metered(request, reply, input.n ?? 1, async (_admission, signal) => {
+        const data = await app.engines.images.generate(input, signal);
+        const model = app.engines.images.kind === 'builtin' ? 'parley-builtin' : app.config.images?.model;
+        return {
+          value: { created: Math.floor(Date.now() / 1000), data },
+          outcome: { model: model ?? input.model ?? null, inputTokens: 0, outputTokens: 0 },
+        };
+      });
+    },
+  );
+};
+
+export default routes;

@@ -1,0 +1,64 @@
+/** What the account used day by day. Contract section 1. */
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { ref } from '../../schemas/common.ts';
+import { UsageHistory, UsageHistoryQuery, usageMeters } from '../../schemas/usage.ts';
+import { keyPrefix } from '../domain/api-key.ts';
+import { listKeyLabels, readUsageHistory, type UsageRow } from '../store/usage-history.ts';
+
+const DAY_MS = 86_400_000;
+
+/** The last days up to one, oldest first. */
+const daysUpTo = (today: string, days: number): string[] =>
+  Array.from({ length: days }, (_, index) =>
+    new Date(Date.parse(`${today}T00:00:00Z`) - (days - 1 - index) * DAY_MS).toISOString().slice(0, 10),
+  );
+
+const rowKey = ({ day, meter }: Pick<UsageRow, 'day' | 'meter'>) => `${day} ${meter}`;
+
+const routes: FastifyPluginAsyncTypebox = async (app) => {
+  app.get(
+    '/usage/history',
+    {
+      schema: {
+        operationId: 'getUsageHistory',
+        summary: 'Read the usage of the last days',
+        description:
+          'What the account used in each of the last UTC days, by meter and by key. Every day and meter has its row, also where nothing was used.',
+        tags: ['Usage'],
+        querystring: UsageHistoryQuery,
+        response: { 200: ref(UsageHistory) },
+      },
+    },
+    async (request) => {
+      const { days = 30 } = request.query;
+      const { accountId } = request.caller;
+      const [{ rows, today }, keys] = await Promise.all([
+        readUsageHistory(app.db, accountId, days),
+        listKeyLabels(app.db, accountId, days),
+      ]);
+      const found = new Map(rows.map((row) => [rowKey(row), row]));
+      const data = daysUpTo(today, days).flatMap((day) =>
+        usageMeters.map((meter) => {
+          const { byKey = [], used = 0 } = found.get(rowKey({ day, meter })) ?? {};
+          return {
+            day,
+            meter,
+            used,
+            by_key: byKey.map((share) => ({ key_id: share.keyId, used: share.used })),
+          };
+        }),
+      );
+      return {
+        data,
+        keys: keys.map(({ active, id, name, public_id: publicId }) => ({
+          id,
+          name,
+          key_prefix: keyPrefix(publicId),
+          active,
+        })),
+      };
+    },
+  );
+};
+
+export default routes;

@@ -1,0 +1,74 @@
+/** Windows of fixed length, counted in the memory of this process. Contract section 5. */
+
+/** What a window has counted, and in how many milliseconds it ends. */
+export type WindowCount = { current: number; ttl: number };
+
+/** Where windows are counted. Keys begin with the limit's name and a colon. */
+export interface Windows {
+  /** Counts one; begins a window where none is open. */
+  take(key: string, windowMs: number): Promise<WindowCount>;
+  /** Counts one less, if the window is still open. */
+  takeBack(key: string): Promise<void>;
+  /** What is counted; zeros where no window is open. */
+  read(key: string): Promise<WindowCount>;
+}
+
+type Window = { count: number; endsAt: number };
+
+/** Windows kept per limit: a flood of addresses forgets addresses, never accounts. */
+const MOST_WINDOWS = 100_000;
+/** How many go at once where there are too many, the oldest first. */
+const FORGOTTEN_AT_ONCE = 10_000;
+const SWEEP_MS = 1000;
+
+/** The windows of one limit. They have one length, so they end in the order in which they began. */
+class LimitWindows extends Map<string, Window> {
+  #sweepAt = 0;
+
+  /** Makes room for one more. Not at every call: a map that lost its first entries is slow to begin reading. */
+  makeRoom(now: number): void {
+    if (now < this.#sweepAt && this.size < MOST_WINDOWS) return;
+    this.#sweepAt = now + SWEEP_MS;
+    const keep = this.size < MOST_WINDOWS ? MOST_WINDOWS : MOST_WINDOWS - FORGOTTEN_AT_ONCE;
+    for (const [key, { endsAt }] of this) {
+      if (endsAt > now && this.size <= keep) return;
+      this.delete(key);
+    }
+  }
+}
+
+export class MemoryWindows implements Windows {
+  readonly #ofLimit = new Map<string, LimitWindows>();
+
+  #windowsFor(key: string): LimitWindows {
+    const limit = key.slice(0, key.indexOf(':'));
+    const windows = this.#ofLimit.get(limit) ?? new LimitWindows();
+    this.#ofLimit.set(limit, windows);
+    return windows;
+  }
+
+  async take(key: string, windowMs: number): Promise<WindowCount> {
+    const now = performance.now();
+    const windows = this.#windowsFor(key);
+    let window = windows.get(key);
+    if (window === undefined || window.endsAt <= now) {
+      windows.delete(key);
+      windows.makeRoom(now);
+      window = { count: 0, endsAt: now + windowMs };
+      windows.set(key, window);
+    }
+    window.count += 1;
+    return { current: window.count, ttl: window.endsAt - now };
+  }
+
+  async takeBack(key: string): Promise<void> {
+    const window = this.#windowsFor(key).get(key);
+    if (window !== undefined && window.count > 0) window.count -= 1;
+  }
+
+  async read(key: string): Promise<WindowCount> {
+    const window = this.#windowsFor(key).get(key);
+    const ttl = (window?.endsAt ?? 0) - performance.now();
+    return window === undefined || ttl <= 0 ? { current: 0, ttl: 0 } : { current: window.count, ttl };
+  }
+}

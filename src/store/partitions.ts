@@ -1,0 +1,47 @@
+/**
+ * The days of `requests`: made ahead, dropped by age, and neither makes a writer wait. Contract section 11.
+ *
+ * On Postgres a day is detached concurrently, which runs outside a transaction and leaves a mark where it is cut short;
+ * whoever comes next carries on from there.
+ */
+import { sql } from 'drizzle-orm';
+import { type Database, type Db, rowsOf } from './client.ts';
+
+/** `requests` has partitions for this many days ahead. */
+export const PARTITION_DAYS_AHEAD = 7;
+
+/** Makes the partitions of `requests` that the coming days need; harmless to repeat. */
+export const makePartitions = (db: Db): Promise<unknown> =>
+  db.execute(sql`select ledger_make_partitions(${PARTITION_DAYS_AHEAD}::int)`);
+
+type OldPartition = { name: string; state: 'attached' | 'detaching' | 'detached' };
+
+const oldPartitions = (db: Db, daysKept: number): Promise<OldPartition[]> =>
+  rowsOf<OldPartition>(
+    db,
+    sql`
+      select c.relname as name,
+             case when i.inhrelid is null then 'detached' when i.inhdetachpending then 'detaching' else 'attached' end as state
+      from pg_class c
+      left join pg_inherits i on i.inhrelid = c.oid and i.inhparent = 'requests'::regclass
+      where c.relkind = 'r' and c.relnamespace = (select relnamespace from pg_class where oid = 'requests'::regclass)
+        and c.relname ~ '^requests_[0-9]{8}$'
+        and to_date(right(c.relname, 8), 'YYYYMMDD') <= ledger_day(ledger_now()) - ${daysKept}::int
+      order by c.relname`,
+  );
+
+/**
+ * Drops the days of `requests` that are too old.
+ *
+ * @param db - on Postgres a connection on which no transaction is open
+ * @param daysKept - how many days stay, today included
+ */
+export async function dropOldPartitions(db: Db, kind: Database['kind'], daysKept: number): Promise<void> {
+  const detach = { attached: sql`concurrently`, detaching: sql`finalize` };
+  for (const { name, state } of await oldPartitions(db, daysKept)) {
+    const partition = sql.identifier(name);
+    if (kind === 'postgres' && state !== 'detached')
+      await db.execute(sql`alter table requests detach partition ${partition} ${detach[state]}`);
+    await db.execute(sql`drop table if exists ${partition}`);
+  }
+}

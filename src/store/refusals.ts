@@ -1,0 +1,45 @@
+/** Refusals of known accounts, counted per minute, key and code. Contract section 5. */
+import { sql } from 'drizzle-orm';
+import { deleteAll } from './batches.ts';
+import type { Db } from './client.ts';
+import { refusals } from './tables.ts';
+import { WEB_KEY } from './usage-history.ts';
+
+export type RefusalCount = {
+  accountId: string;
+  /** Null for the web. */
+  keyId: string | null;
+  code: string;
+  status: number;
+  count: number;
+};
+
+/** Adds counts to the present minute of the database's clock. Counts of an account that is gone are dropped. */
+export async function addRefusals(db: Db, counts: readonly RefusalCount[]): Promise<void> {
+  const rows = counts.map(({ accountId, code, count, keyId, status }) => ({
+    account_id: accountId,
+    key_id: keyId ?? WEB_KEY,
+    code,
+    status,
+    count,
+  }));
+  // In the order of the primary key, so that several processes cannot deadlock.
+  await db.execute(sql`
+    insert into refusals (account_id, minute, key_id, code, status, count)
+    select r.account_id, date_trunc('minute', clock.now_at), r.key_id, r.code, r.status, r.count
+    from jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb)
+           as r (account_id uuid, key_id uuid, code text, status smallint, count int)
+    join accounts a on a.id = r.account_id and a.deleted_at is null
+    cross join (select ledger_now() as now_at) clock
+    order by r.account_id, r.key_id, r.code
+    on conflict (account_id, minute, key_id, code) do update set count = refusals.count + excluded.count`);
+}
+
+/** Deletes refusals of days that are too old, today being one of the days kept. */
+export const deleteOldRefusals = (db: Db, daysKept: number, signal?: AbortSignal): Promise<void> =>
+  deleteAll(
+    db,
+    refusals,
+    sql`minute < (ledger_day(ledger_now()) - ${daysKept - 1}::int)::timestamp at time zone 'UTC'`,
+    signal,
+  );

@@ -1,0 +1,78 @@
+/** What an account used day by day, and the names of the keys that used it. Contract section 1. */
+import { sql } from 'drizzle-orm';
+import type { UsageMeter } from '../../schemas/usage.ts';
+import { type Db, rowsOf } from './client.ts';
+
+/** The web among the keys of a table whose primary key holds the key. */
+export const WEB_KEY = '00000000-0000-0000-0000-000000000000';
+
+export type UsageRow = {
+  /** `YYYY-MM-DD`, UTC. */
+  day: string;
+  meter: UsageMeter;
+  used: number;
+  byKey: { keyId: string | null; used: number }[];
+};
+
+/**
+ * What was used in the last days, by the database's clock. Days and meters without use have no row.
+ *
+ * @param days - how many, today included
+ * @returns today, and the rows in any order
+ */
+export async function readUsageHistory(
+  db: Db,
+  accountId: string,
+  days: number,
+): Promise<{ today: string; rows: UsageRow[] }> {
+  type Share = { key_id: string; used: number };
+  type Row = { today: string; rows: { day: string; meter: UsageMeter; used: number; by_key: Share[] }[] };
+  const [found] = await rowsOf<Row>(
+    db,
+    sql`
+      with clock as materialized (select ledger_day(ledger_now()) as today),
+      shares as (
+        select day, meter, jsonb_agg(jsonb_build_object('key_id', key_id, 'used', used) order by used desc, key_id) as by_key
+        from key_usage
+        where account_id = ${accountId}::uuid
+          and day > (select today - ${days}::int from clock) and day <= (select today from clock)
+        group by day, meter
+      ), totals as (
+        select day, meter, used from usage_counters
+        where account_id = ${accountId}::uuid
+          and day > (select today - ${days}::int from clock) and day <= (select today from clock)
+      )
+      select today::text,
+             (select coalesce(jsonb_agg(jsonb_build_object(
+                'day', day, 'meter', meter, 'used', coalesce(used, 0), 'by_key', coalesce(by_key, '[]'))), '[]')
+              from totals full join shares using (day, meter)) as rows
+      from clock`,
+  );
+  if (found === undefined) throw new Error('The clock returned no row.');
+  return {
+    today: found.today,
+    rows: found.rows.map(({ by_key: shares, ...row }) => ({
+      ...row,
+      byKey: shares.map(({ key_id: keyId, used }) => ({ keyId: keyId === WEB_KEY ? null : keyId, used })),
+    })),
+  };
+}
+
+export type KeyLabelRow = { id: string; name: string; public_id: string; active: boolean };
+
+/** At most so many keys are named: an account may make and revoke any number of them. */
+const KEY_LABELS = 1000;
+
+/** The keys that could be used in the last days, revoked and expired ones too; active ones first, then the newest. */
+export const listKeyLabels = (db: Db, accountId: string, days: number): Promise<KeyLabelRow[]> =>
+  rowsOf<KeyLabelRow>(
+    db,
+    sql`
+      with clock as materialized (select ledger_now() as now_at)
+      select k.id, k.name, k.public_id, k.revoked_at is null and coalesce(k.expires_at > clock.now_at, true) as active
+      from api_keys k, clock
+      where k.account_id = ${accountId}::uuid
+        and coalesce(least(k.revoked_at, k.expires_at), clock.now_at) >= clock.now_at - make_interval(days => ${days}::int)
+      order by active desc, k.created_at desc, k.id desc
+      limit ${KEY_LABELS}::int`,
+  );

@@ -1,0 +1,148 @@
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import { APICallError, generateImage, generateText, stepCountIs, streamText, tool } from 'ai';
+import t, { type Test } from 'tap';
+import { z } from 'zod';
+import type { Upstream } from '../support/upstream/client.ts';
+import { abortSeen, isPng, onItsOwn, type Parley, rejection, SLOW, withUpstream } from './parley.ts';
+
+const provider = ({ apiKey, baseURL }: Pick<Parley, 'apiKey' | 'baseURL'>, includeUsage = false) =>
+  createOpenAICompatible({ name: 'parley', baseURL, apiKey, includeUsage });
+
+const prompt = 'How do I create a key?';
+
+/** What works with any engine. */
+function commonTests(t: Test, parley: Parley) {
+  const model = provider(parley)(parley.model);
+
+  t.test('generateText: the reply with its usage', async (t) => {
+    const { finishReason, text, usage } = await generateText({ model, prompt });
+    t.match(text, /key/);
+    t.equal(finishReason, 'stop');
+    t.ok((usage.inputTokens ?? 0) > 0 && (usage.outputTokens ?? 0) > 0);
+  });
+
+  t.test('streamText: the same text in pieces, with usage where asked for', async (t) => {
+    const whole = await generateText({ model, prompt });
+    const stream = streamText({ model: provider(parley, true)(parley.model), prompt });
+    const pieces: string[] = [];
+    for await (const piece of stream.textStream) pieces.push(piece);
+    t.equal(pieces.join(''), whole.text);
+    t.ok(pieces.length > 1, 'more than one piece');
+    t.equal(await stream.finishReason, 'stop');
+    t.equal((await stream.usage).totalTokens, whole.usage.totalTokens);
+  });
+
+  t.test('generateImage: a PNG', async (t) => {
+    const { images } = await generateImage({
+      model: provider(parley).imageModel('parley-builtin'),
+      prompt: 'A quiet sea',
+      n: 2,
+    });
+    t.equal(images.length, 2);
+    t.ok(images.every(({ base64 }) => isPng(base64)));
+  });
+}
+
+/** Refusals are APICallErrors with the service's codes. */
+function errorTests(t: Test, parley: Parley) {
+  const { baseURL, model, narrowKey, spentKey, strangeKey } = parley;
+  /** Fails with the settings as they are, but for retries: this client makes two after a 429, whatever the answer says. */
+  const refusal = async (t: Test, apiKey: string, statusCode: number, error: object, named = model) => {
+    const chat = provider({ apiKey, baseURL })(named);
+    const retries = statusCode === 429 ? { maxRetries: 0 } : {};
+    const refused = await rejection(generateText({ model: chat, prompt, ...retries }));
+    if (!APICallError.isInstance(refused.error)) throw refused.error;
+    t.equal(refused.error.statusCode, statusCode);
+    t.match(JSON.parse(refused.error.responseBody ?? ''), { error });
+    return refused.error;
+  };
+
+  t.test('429: the quota is spent, with the time to wait', async (t) => {
+    const error = await refusal(t, spentKey, 429, { code: 'quotaExceeded' });
+    t.match(error.responseHeaders, { 'retry-after': /^[1-9]\d*$/ });
+  });
+  t.test('401: no such key', async (t) => {
+    await refusal(t, strangeKey, 401, { code: 'invalidApiKey' });
+  });
+  t.test('403: the key lacks the scope', async (t) => {
+    await refusal(t, narrowKey, 403, { code: 'insufficientScope' });
+  });
+  t.test('404: no such model', async (t) => {
+    await refusal(t, parley.apiKey, 404, { code: 'notFound', param: 'model' }, 'gpt-nope');
+  });
+
+  t.test('a refused stream is an error and not an empty text', async (t) => {
+    const errors: unknown[] = [];
+    const stream = streamText({
+      model: provider({ apiKey: narrowKey, baseURL })(model),
+      prompt,
+      onError: ({ error }) => void errors.push(error),
+    });
+    await stream.consumeStream();
+    t.match(errors, [{ statusCode: 403 }]);
+  });
+}
+
+/** What takes a model that calls tools, and one that is slow. */
+function upstreamTests(t: Test, parley: Parley, upstream: Upstream) {
+  const model = provider(parley)(parley.model);
+  const cities: string[] = [];
+  const tools = {
+    weather: tool({
+      description: 'The weather of a city.',
+      inputSchema: z.object({ city: z.string() }),
+      execute: async ({ city }) => {
+        cities.push(city);
+        return 'sunny';
+      },
+    }),
+  };
+  const asking = { model, tools, prompt: 'How is the weather?', stopWhen: stepCountIs(2) };
+
+  t.test('tools: called, run, and the answer is used', async (t) => {
+    cities.length = 0;
+    const { steps, text } = await generateText(asking);
+    t.equal(text, 'The tool says: sunny');
+    t.equal(steps[0]?.finishReason, 'tool-calls');
+    t.same(cities, ['Paris']);
+  });
+
+  t.test('streamed tools: called, run, and the answer is used', async (t) => {
+    cities.length = 0;
+    t.equal(await streamText(asking).text, 'The tool says: sunny');
+    t.same(cities, ['Paris']);
+  });
+
+  t.test('abort: the upstream sees it within a second', async (t) => {
+    const controller = new AbortController();
+    const stream = streamText({
+      model,
+      prompt,
+      abortSignal: controller.signal,
+      providerOptions: { parley: { user: SLOW } },
+    });
+    let since = 0;
+    let pieces = 0;
+    for await (const _ of stream.textStream) {
+      pieces += 1;
+      if (pieces !== 5) continue;
+      since = Date.now();
+      controller.abort();
+    }
+    const ms = await abortSeen(upstream, since);
+    t.ok(ms < 1000, `after ${ms} ms`);
+  });
+}
+
+t.test('before an upstream, on the embedded database', async (t) => {
+  const { parley, upstream } = await withUpstream(t, 'embedded');
+  commonTests(t, parley);
+  errorTests(t, parley);
+  upstreamTests(t, parley, upstream);
+});
+
+t.test('with the built-in engine, on Postgres', async (t) => {
+  const parley = await onItsOwn(t, 'postgres');
+  commonTests(t, parley);
+  errorTests(t, parley);
+});

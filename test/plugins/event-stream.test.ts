@@ -1,0 +1,60 @@
+import Fastify from 'fastify';
+import t, { type Test } from 'tap';
+import { type EventStream, EventStreams } from '../../src/plugins/event-stream.ts';
+import { WorkUnderWay } from '../../src/plugins/work.ts';
+
+/** A server with one stream, which the test writes. */
+async function streamOf(t: Test, keepAliveMs: number, beatMs: number) {
+  const work = new WorkUnderWay();
+  const streams = new EventStreams(2, keepAliveMs, beatMs);
+  const app = Fastify();
+  const opened = new Promise<EventStream>((resolve) => {
+    app.get('/', async (_request, reply) => {
+      reply.header('x-from-a-hook', 'yes');
+      resolve(streams.open(reply, work.begin(reply)));
+      return reply;
+    });
+  });
+  const url = await app.listen({ port: 0 });
+  t.teardown(() => app.close());
+  const response = fetch(url, { headers: { connection: 'close' } });
+  return { stream: await opened, response, work };
+}
+
+t.test('a comment after each stretch of silence, and only then', async (t) => {
+  const { stream, response } = await streamOf(t, 100, 20);
+  for (let time = 0; time < 10; time += 1) {
+    stream.write('data: 1\n\n');
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  await new Promise((resolve) => setTimeout(resolve, 330));
+  stream.end('data: 2\n\n');
+  const text = await (await response).text();
+  t.match(text, /^(data: 1\n\n){10}(: keep-alive\n\n){2,3}data: 2\n\n$/);
+});
+
+t.test('the head has what hooks have set, and goes out with the first event', async (t) => {
+  const { stream, response } = await streamOf(t, 1000, 100);
+  let isAnswered = false;
+  response.then(() => {
+    isAnswered = true;
+  });
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  t.notOk(isAnswered);
+  stream.end('data: 1\n\n');
+  const { headers, status } = await response;
+  t.equal(status, 200);
+  t.equal(headers.get('x-from-a-hook'), 'yes');
+  t.equal(headers.get('x-accel-buffering'), 'no');
+});
+
+t.test('places: so many an account, each freed once', async (t) => {
+  const streams = new EventStreams(2);
+  const [first] = [streams.take('a'), streams.take('a'), streams.take('b')];
+  t.throws(() => streams.take('a'), { code: 'tooManyStreams', statusCode: 429 });
+  first?.release();
+  first?.release();
+  t.equal(streams.taken, 2);
+  streams.take('a');
+  t.throws(() => streams.take('a'), { code: 'tooManyStreams' });
+});

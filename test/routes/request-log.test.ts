@@ -1,0 +1,280 @@
+import { sql } from 'drizzle-orm';
+import t from 'tap';
+import { v7 as uuidv7 } from 'uuid';
+import { type Db, rowsOf } from '../../src/store/client.ts';
+import { requestLogStatement } from '../../src/store/request-log.ts';
+import { shiftClock } from '../support/clock.ts';
+import type { Body, Client } from '../support/http.ts';
+import { onEachDatabase, plansFile } from '../support/service.ts';
+
+const minuteMs = 60_000;
+const iso = (time: number) => new Date(time).toISOString();
+
+/** Charges of an account: one every second back from now, ids in another order than the times. */
+const insertCharges = (db: Db, accountId: string, count: number, keyId: string | null = null) =>
+  db.execute(sql`
+    insert into requests (account_id, day, id, key_id, endpoint, meter, units, state, process, admitted_at, status)
+    select ${accountId}::uuid, ledger_day(at), gen_random_uuid(), ${keyId}::uuid, 'POST /api/v1/search', 'search', 1, 'final',
+           ${uuidv7()}::uuid, at, 200
+    from generate_series(1, ${count}::int) n, lateral (select ledger_now() - n / 3 * interval '1 second' as at) t`);
+
+const insertRefusals = (db: Db, accountId: string, minutes: number) =>
+  db.execute(sql`
+    insert into refusals (account_id, minute, key_id, code, status, count)
+    select ${accountId}::uuid, date_trunc('minute', ledger_now()) - n / 2 * interval '1 minute', gen_random_uuid(),
+           'quotaExceeded', 429, n
+    from generate_series(0, ${minutes * 2}::int) n`);
+
+async function readAll(
+  client: Client,
+  cookie: string,
+  query: string,
+  between = async () => {},
+): Promise<Body[]> {
+  const rows: Body[] = [];
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const answer: Body = await client.get(`/requests?${query}${cursor && `&cursor=${cursor}`}`, { cookie });
+    if (answer.status !== 200) throw new Error(answer.text);
+    rows.push(...answer.body.data);
+    cursor = answer.body.next_cursor;
+    await between();
+  }
+  return rows;
+}
+
+t.test('rows', async (t) =>
+  onEachDatabase(t, plansFile(t, { search: 2 }), async (t, { client, database }) => {
+    const owner = await client.signUp();
+    const { cookie } = owner;
+    const key = await client.createKey(owner);
+    const narrow = await client.createKey(owner, { scopes: ['models'] });
+    const log = async (query = ''): Promise<Body> => (await client.get(`/requests${query}`, { cookie })).body;
+    /** Refusals are written down once a second. */
+    const logWith = async (rows: number, query = ''): Promise<Body> => {
+      const deadline = Date.now() + 5000;
+      for (;;) {
+        const found = await log(query);
+        if (found.data.length >= rows || Date.now() > deadline) return found;
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+    };
+    const search = (who: object) => client.post('/search', { query: 'key' }, who);
+
+    await t.test('an account without requests has an empty log', async (t) => {
+      t.same(await log(), { data: [], next_cursor: null });
+    });
+
+    await t.test('a charge, with everything that is known of it', async (t) => {
+      const chat = await client.post('/chat', { message: 'Hello' }, { key: key.key });
+      const { data } = await log();
+      t.match(data, [
+        {
+          id: chat.body.id,
+          kind: 'request',
+          key_id: key.id,
+          endpoint: 'POST /api/v1/chat',
+          meter: 'chat',
+          units: 1,
+          state: 'final',
+          status: 200,
+          code: null,
+          model: 'parley-builtin',
+          input_tokens: chat.body.usage.input_tokens,
+          output_tokens: chat.body.usage.output_tokens,
+          latency_ms: Number,
+          count: 1,
+        },
+      ]);
+      t.ok(Math.abs(Date.parse(data[0].at) - Date.now()) < 10_000);
+    });
+
+    await t.test('refusals of a known account: a row for each minute, key and code', async (t) => {
+      for (let n = 0; n < 2; n += 1) t.equal((await search({ cookie })).status, 200);
+      const before = Date.now();
+      for (let n = 0; n < 3; n += 1) t.equal((await search({ key: key.key })).status, 429);
+      t.equal((await search({ cookie })).status, 429);
+      t.equal((await search({ key: narrow.key })).status, 403);
+      t.equal((await search({ cookie, headers: { 'sec-fetch-site': 'cross-site' } })).status, 403);
+      const { data } = await logWith(7);
+      const refused = data.filter(({ kind }: Body) => kind === 'refusals');
+      const of = (code: string, keyId: string | null) =>
+        refused.filter((row: Body) => row.code === code && row.key_id === keyId);
+      const total = (rows: Body[]) => rows.reduce((sum, { count }) => sum + count, 0);
+      t.equal(total(of('quotaExceeded', key.id)), 3);
+      t.equal(total(of('quotaExceeded', null)), 1);
+      t.equal(total(of('insufficientScope', narrow.id)), 1);
+      t.equal(total(of('crossSiteRequest', null)), 1);
+      t.equal(total(refused), 6);
+      t.match(of('quotaExceeded', key.id)[0], {
+        endpoint: null,
+        meter: null,
+        units: 0,
+        state: 'refused',
+        status: 429,
+        model: null,
+        input_tokens: null,
+        latency_ms: null,
+      });
+      const at = Date.parse(refused[0].at);
+      t.ok(at % minuteMs === 0 && at >= before - minuteMs && at <= Date.now());
+    });
+
+    await t.test('401, 400, 404 and 422 are not counted', async (t) => {
+      const count = (await log()).data.length;
+      await client.get('/conversations/nonsense', { key: key.key });
+      await client.get(`/conversations/${uuidv7()}`, { key: key.key });
+      await client.post('/search', {}, { key: key.key });
+      await client.post('/search', { query: 'x' }, { key: `${key.key.slice(0, -1)}_` });
+      await client.get('/keys', {});
+      await new Promise((resolve) => setTimeout(resolve, 1300));
+      t.equal((await log()).data.length, count);
+    });
+
+    await t.test('filters by key, endpoint, status and time', async (t) => {
+      const all = (await log('?limit=200')).data;
+      const kept = async (query: string) => (await log(`?limit=200&${query}`)).data.map(({ id }: Body) => id);
+      const expected = (keep: (row: Body) => boolean) => all.filter(keep).map(({ id }: Body) => id);
+      const cases: [string, (row: Body) => boolean, number][] = [
+        ['key_id=web', (row) => row.key_id === null, 4],
+        [`key_id=${key.id}`, (row) => row.key_id === key.id, 2],
+        [`key_id=${key.id.toUpperCase()}`, (row) => row.key_id === key.id, 2],
+        ['endpoint=POST%20%2Fapi%2Fv1%2Fsearch', (row) => row.endpoint === 'POST /api/v1/search', 2],
+        ['status=429', (row) => row.status === 429, 2],
+        ['status=4xx', (row) => row.status >= 400 && row.status < 500, 4],
+        ['status=2xx', (row) => row.status === 200, 3],
+        ['status=5xx', () => false, 0],
+        ['status=4xx&key_id=web', (row) => row.status >= 400 && row.key_id === null, 2],
+      ];
+      for (const [query, keep, atLeast] of cases) {
+        t.same(await kept(query), expected(keep), query);
+        t.ok(expected(keep).length >= atLeast, query);
+      }
+      const [middle] = all.filter(({ kind }: Body) => kind === 'request').slice(1);
+      t.same(
+        await kept(`from=${middle.at}`),
+        expected((row) => row.at >= middle.at),
+        'from is included',
+      );
+      t.same(
+        await kept(`to=${middle.at}`),
+        expected((row) => row.at < middle.at),
+        'to is not',
+      );
+      const offset = `${iso(Date.parse(middle.at) + 90 * minuteMs).slice(0, -1)}%2B01:30`;
+      t.same(
+        await kept(`from=${offset}`),
+        expected((row) => row.at >= middle.at),
+        'with an offset',
+      );
+    });
+
+    await t.test('another account sees nothing of it, whatever it filters by', async (t) => {
+      const stranger = await client.signUp();
+      for (const query of ['', `?key_id=${key.id}`, '?status=200', '?from=2020-01-01T00:00:00Z'])
+        t.same((await client.get(`/requests${query}`, stranger)).body.data, []);
+      const [row] = (await log('?limit=1')).data;
+      const { next_cursor: cursor } = await log('?limit=1');
+      t.ok(row);
+      t.same((await client.get(`/requests?cursor=${cursor}`, stranger)).body.data, []);
+    });
+
+    await t.test(
+      'a request that failed behind its charge is one row, refunded, and no refusal',
+      async (t) => {
+        const mine = await client.signUp();
+        await database.db.execute(sql`alter table passages rename to passages_gone`);
+        const answer = await client.post('/search', { query: 'key' }, { cookie: mine.cookie });
+        await database.db.execute(sql`alter table passages_gone rename to passages`);
+        t.equal(answer.status, 500);
+        await new Promise((resolve) => setTimeout(resolve, 1300));
+        t.match((await client.get('/requests', mine)).body.data, [
+          { kind: 'request', state: 'refunded', status: 500, code: 'internalError' },
+        ]);
+        t.equal((await client.get('/requests', mine)).body.data.length, 1);
+      },
+    );
+
+    await t.test('400 invalidRequest: values that no row can have', async (t) => {
+      const wrong = [
+        ...['limit=0', 'limit=201', 'limit=x', 'key_id=me', `key_id=${key.id}0`, 'status=42', 'status=6xx'],
+        ...['status=4XX', 'from=yesterday', 'to=2026-11-20', 'from=2016-12-31T23:59:60Z', 'endpoint='],
+        ...['cursor=nonsense', `cursor=${Buffer.from('a|b|c').toString('base64url')}`, 'state=final'],
+        `cursor=${Buffer.from(`0000-01-01|0000-01-01T00:00:00.000Z|${key.id}`).toString('base64url')}`,
+      ];
+      for (const query of wrong)
+        t.match(await client.get(`/requests?${query}`, { cookie }), { status: 400 }, query);
+      for (const query of [
+        'from=0000-01-01T00:00:00Z',
+        'to=9999-12-31T23:59:59-12:00',
+        'to=0001-01-01T00:00:00Z',
+      ])
+        t.equal((await client.get(`/requests?${query}`, { cookie })).status, 200, query);
+    });
+  }),
+);
+
+t.test('pages', async (t) =>
+  onEachDatabase(t, {}, async (t, { client, database }) => {
+    const { db } = database;
+    const owner = await client.signUp();
+    const { accountId, cookie } = owner;
+    // Over midnight, and several of the same millisecond.
+    await shiftClock(db, '-1 day');
+    await insertCharges(db, accountId, 40);
+    await insertRefusals(db, accountId, 5);
+    await shiftClock(db, '0 day');
+    await insertCharges(db, accountId, 200);
+    await insertRefusals(db, accountId, 10);
+    const whole = await readAll(client, cookie, 'limit=200');
+    const ids = (rows: Body[]) => rows.map(({ id }) => id);
+
+    await t.test('newest first, charges and refusals merged', async (t) => {
+      t.equal(whole.length, 240 + 11 + 21);
+      t.equal(new Set(ids(whole)).size, whole.length);
+      t.same(
+        ids(whole.toSorted((a, b) => (a.at < b.at || (a.at === b.at && a.id < b.id) ? 1 : -1))),
+        ids(whole),
+      );
+    });
+
+    await t.test('a page reads no day that it cannot show', async (t) => {
+      const partitions = async (...page: Parameters<typeof requestLogStatement>) => {
+        const plan = await rowsOf(db, sql`explain ${requestLogStatement(...page)}`);
+        return new Set(JSON.stringify(plan).match(/requests_\d{8}(?= )/g));
+      };
+      const [first, last] = [whole[0], whole.at(-1)];
+      const name = (row: Body) => `requests_${row.at.slice(0, 10).replaceAll('-', '')}`;
+      t.ok((await partitions(accountId, 10, {})).size >= 9);
+      const [from, to] = [new Date(last.at), new Date(Date.parse(last.at) + 1)];
+      t.same([...(await partitions(accountId, 10, { from, to }))], [name(last)]);
+      const older = await partitions(
+        accountId,
+        10,
+        {},
+        { day: last.at.slice(0, 10), at: last.at, id: last.id },
+      );
+      t.ok(older.has(name(last)) && !older.has(name(first)));
+    });
+
+    await t.test('the pages of any size make up the whole', async (t) => {
+      for (const limit of [3, 50]) t.same(ids(await readAll(client, cookie, `limit=${limit}`)), ids(whole));
+      t.same(
+        ids(await readAll(client, cookie, 'limit=9&status=429')),
+        ids(whole.filter(({ status }) => status === 429)),
+      );
+    });
+
+    await t.test(
+      'rows that arrive, and counts that go on, shift no page that is yet to be read',
+      async (t) => {
+        const seen = await readAll(client, cookie, 'limit=20', async () => {
+          await insertCharges(db, accountId, 3);
+          await db.execute(sql`update refusals set count = count + 1 where account_id = ${accountId}::uuid`);
+        });
+        t.equal(new Set(ids(seen)).size, seen.length, 'no row twice');
+        const known = new Set(ids(whole));
+        t.same(ids(seen.filter(({ id }) => known.has(id))), ids(whole), 'no row missing');
+      },
+    );
+  }),
+);

@@ -1,0 +1,221 @@
+// Reliability tests 36 to 38: whatever an upstream does, the client gets our error, and its charge back exactly once.
+import t from 'tap';
+import { openStream } from '../support/event-reader.ts';
+import type { Answer } from '../support/http.ts';
+import { onEachDatabase } from '../support/service.ts';
+import { lastCharge, lastChargeBecomes } from '../support/spending.ts';
+import { CANARY, type Settings, startUpstream } from '../support/upstream/client.ts';
+import { eventually, KEY } from '../support/upstream/engine.ts';
+
+const upstream = await startUpstream();
+t.teardown(() => upstream.stop());
+
+const env = {
+  CHAT_URL: upstream.url,
+  CHAT_API_KEY: KEY,
+  CHAT_MODEL: 'test-model',
+  IMAGES_URL: upstream.url,
+  IMAGES_API_KEY: KEY,
+  SEARCH_URL: upstream.searchUrl,
+  UPSTREAM_FIRST_BYTE_SECONDS: '1',
+  UPSTREAM_IDLE_SECONDS: '1',
+};
+
+type Fault = [settings: Partial<Settings>, status: number, code: string];
+
+/** Before the first output: for every kind of call. */
+const faults: Fault[] = [
+  [{ fault: 'refuse' }, 502, 'upstreamError'],
+  [{ fault: 'reset' }, 502, 'upstreamError'],
+  [{ fault: 'status', status: 400 }, 400, 'invalidRequest'],
+  [{ fault: 'status', status: 401 }, 502, 'upstreamError'],
+  [{ fault: 'status', status: 403 }, 502, 'upstreamError'],
+  [{ fault: 'status', status: 413 }, 400, 'invalidRequest'],
+  [{ fault: 'status', status: 422 }, 400, 'invalidRequest'],
+  [{ fault: 'status', status: 429, retryAfter: '7' }, 503, 'overloaded'],
+  [{ fault: 'status', status: 500 }, 502, 'upstreamError'],
+  [{ fault: 'redirect' }, 502, 'upstreamError'],
+  [{ fault: 'content-type' }, 502, 'upstreamError'],
+  [{ fault: 'bad-json' }, 502, 'upstreamError'],
+  [{ fault: 'error-body' }, 502, 'upstreamError'],
+  [{ fault: 'hang' }, 504, 'upstreamTimeout'],
+];
+/** Streams that break before any output. */
+const streamFaults: Fault[] = [
+  [{ fault: 'truncate', faultAfter: 0 }, 502, 'upstreamError'],
+  [{ fault: 'cut', faultAfter: 0 }, 502, 'upstreamError'],
+  [{ fault: 'error-event', faultAfter: 0 }, 502, 'upstreamError'],
+  [{ fault: 'bad-event', faultAfter: 0 }, 502, 'upstreamError'],
+  [{ fault: 'stall', faultAfter: 0 }, 504, 'upstreamTimeout'],
+];
+const messages = [{ role: 'user', content: 'Hi' }];
+const calls = [
+  { path: '/chat', body: { message: 'Hi' }, meter: 'chat', units: 1 },
+  { path: '/chat', body: { message: 'Hi', stream: true }, meter: 'chat', units: 1 },
+  { path: '/chat/completions', body: { messages, n: 3 }, meter: 'chat', units: 3 },
+  { path: '/chat/completions', body: { messages, n: 3, stream: true }, meter: 'chat', units: 3 },
+  { path: '/images/generations', body: { prompt: 'Hi', n: 2 }, meter: 'images', units: 2 },
+  { path: '/search', body: { query: 'Hi' }, meter: 'search', units: 1 },
+];
+
+const tellsTooMuch = ({ headers, text }: Answer) => {
+  const told = `${text} ${JSON.stringify([...headers])}`;
+  return told.includes(CANARY) || told.includes(KEY) || told.includes(new URL(upstream.url).host);
+};
+
+onEachDatabase(t, env, async (t, service) => {
+  const { client } = service;
+  const owner = await client.signUp();
+  const { key } = await client.createKey(owner);
+  const used = async () => (await client.get('/usage', { key })).body.used;
+
+  for (const { path, body, meter, units } of calls) {
+    const isStream = 'stream' in body;
+    // `content-type: text/html` with 200, and JSON in place of events, are both no stream.
+    const own = isStream ? [...faults, ...streamFaults] : faults;
+    await t.test(
+      `POST ${path}${isStream ? ' stream' : ''}: every fault is mapped and refunded once`,
+      async (t) => {
+        for (const [settings, status, code] of own) {
+          await upstream.reset();
+          await upstream.configure(settings);
+          const before = await used();
+          const answer = await client.post(path, body, { key });
+          const what = `${JSON.stringify(settings)} → ${status} ${code}`;
+          t.match(answer, { status, body: { error: { code } } }, what);
+          t.notOk(tellsTooMuch(answer), `${what}: nothing of the upstream is told`);
+          t.same(await used(), before, `${what}: the charge is given back`);
+          t.match(
+            await lastCharge(service, owner.accountId),
+            { state: 'refunded', status, code, units },
+            `${what}: once`,
+          );
+          if (settings.status === 429) t.equal(answer.headers.get('retry-after'), '7');
+        }
+        await upstream.configure({});
+        const before = await used();
+        t.equal((await client.post(path, body, { key })).status, 200, 'and all is well afterwards');
+        t.equal((await used())[meter], before[meter] + units);
+      },
+    );
+  }
+
+  await t.test(
+    'a stall between chunks ends the stream with upstreamTimeout, and frees its place',
+    async (t) => {
+      await upstream.configure({ chunks: 10, fault: 'stall', faultAfter: 2 });
+      const chat = await client.post('/chat', { message: 'Hi', stream: true }, { key });
+      t.match(chat.body.at(-1), { event: 'error', data: { error: { code: 'upstreamTimeout' } } });
+      t.match(await lastCharge(service, owner.accountId), {
+        state: 'final',
+        status: 504,
+        code: 'upstreamTimeout',
+        output_tokens: 2,
+      });
+      const completion = await client.post('/chat/completions', { messages, stream: true }, { key });
+      t.match(completion.body.at(-1), { data: { error: { code: 'upstreamTimeout' } } });
+      t.notOk(tellsTooMuch(chat) || tellsTooMuch(completion));
+      t.equal(service.app.streams.taken, 0);
+      await eventually('the upstream is let go', async () => (await upstream.calls()).open === 0);
+    },
+  );
+
+  await t.test(
+    'every fault in the middle of a stream: our error event, no [DONE], no word of the upstream',
+    async (t) => {
+      for (const fault of ['truncate', 'cut', 'error-event', 'bad-event'] as const) {
+        await upstream.configure({ chunks: 10, chunkIntervalMs: 20, fault, faultAfter: 3 });
+        const before = (await used()).chat;
+        const chat = await client.post('/chat', { message: 'Hi', stream: true }, { key });
+        t.match(chat.body.at(-1), { event: 'error', data: { error: { code: 'upstreamError' } } }, fault);
+        const completion = await client.post('/chat/completions', { messages, stream: true }, { key });
+        t.match(
+          completion.body.at(-1),
+          { data: { error: { code: 'upstreamError', type: 'server_error' } } },
+          fault,
+        );
+        t.notOk(completion.text.includes('[DONE]'), fault);
+        t.notOk(tellsTooMuch(chat) || tellsTooMuch(completion), fault);
+        t.equal((await used()).chat, before + 2, 'both stay charged');
+      }
+    },
+  );
+
+  for (const path of ['/chat', '/chat/completions']) {
+    const body = { stream: true, ...(path === '/chat' ? { message: 'Hi' } : { messages }) };
+
+    await t.test(
+      `POST ${path} stream: the client leaves, the upstream is aborted, the charge and the tokens stay`,
+      async (t) => {
+        await upstream.reset();
+        await upstream.configure({ chunks: 1000, chunkIntervalMs: 50 });
+        const before = await used();
+        const stream = await openStream(client, path, body, { key });
+        for (let event = 0; event < 4; event += 1) await stream.next();
+        stream.leave();
+        const leftAt = Date.now();
+        await eventually('the upstream is aborted', async () => (await upstream.calls()).aborted === 1, 1000);
+        t.ok(((await upstream.onlyCall()).abortedAt ?? 0) - leftAt < 1000);
+        const row = await lastChargeBecomes(service, owner.accountId, { status: 499 });
+        t.match(row, { state: 'final', code: null, model: 'test-model' });
+        t.ok((row.output_tokens ?? 0) >= 2, `${row.output_tokens} tokens were made`);
+        const after = await used();
+        t.equal(after.chat, before.chat + 1);
+        t.equal(after.tokens - before.tokens, (row.input_tokens ?? 0) + (row.output_tokens ?? 0));
+        t.equal(service.app.streams.taken, 0);
+      },
+    );
+
+    for (const isStream of [true, false]) {
+      await t.test(
+        `POST ${path}${isStream ? ' stream' : ''}: a client that leaves before the first output stays charged`,
+        async (t) => {
+          await upstream.reset();
+          await upstream.configure({ headersDelayMs: 5000 });
+          const before = await used();
+          const leaving = new AbortController();
+          const left = fetch(`${client.origin}/api/v1${path}`, {
+            method: 'POST',
+            signal: leaving.signal,
+            headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+            body: JSON.stringify({ ...body, stream: isStream }),
+          }).catch(() => 'left');
+          await eventually('the upstream is called', async () => (await upstream.calls()).chat === 1);
+          leaving.abort();
+          t.equal(await left, 'left');
+          await eventually(
+            'the upstream is aborted',
+            async () => (await upstream.calls()).aborted === 1,
+            1000,
+          );
+          await lastChargeBecomes(service, owner.accountId, { state: 'final', status: 499, code: null });
+          t.equal((await used()).chat, before.chat + 1);
+          t.equal(service.app.streams.taken, 0);
+        },
+      );
+    }
+  }
+
+  await t.test(
+    'POST /chat stream: what came before the client left is a turn, unless nothing is to be kept',
+    async (t) => {
+      for (const store of [true, false]) {
+        await upstream.reset();
+        await upstream.configure({ chunks: 1000, chunkIntervalMs: 50 });
+        const before = (await client.get('/conversations?limit=100', { key })).body.data.length;
+        const stream = await openStream(client, '/chat', { message: 'Hi', stream: true, store }, { key });
+        const start = await stream.next();
+        const first = await stream.next();
+        stream.leave();
+        await lastChargeBecomes(service, owner.accountId, { status: 499 });
+        t.equal(
+          (await client.get('/conversations?limit=100', { key })).body.data.length,
+          before + (store ? 1 : 0),
+        );
+        if (!store) continue;
+        const read = await client.get(`/conversations/${start?.data.conversation_id}`, { key });
+        t.ok(read.body.messages[1].content.startsWith(first?.data.text));
+      }
+    },
+  );
+});

@@ -1,0 +1,104 @@
+import t from 'tap';
+import { shiftClock } from '../support/clock.ts';
+import type { Body } from '../support/http.ts';
+import { onEachDatabase } from '../support/service.ts';
+
+const isoDay = (offset: number) => new Date(Date.now() + offset * 86_400_000).toISOString().slice(0, 10);
+
+onEachDatabase(t, {}, async (t, { client, database }) => {
+  const owner = await client.signUp();
+  const [one, other] = [await client.createKey(owner, { name: 'One' }), await client.createKey(owner)];
+  const { cookie } = owner;
+  const chat = (who: { key?: string; cookie?: string }) =>
+    client.post('/chat', { message: 'Hello', store: false }, who);
+  const history = async (query = '', who = { cookie }): Promise<Body> =>
+    (await client.get(`/usage/history${query}`, who)).body;
+  const rowOf = ({ data }: Body, day: string, meter: string) =>
+    data.find((row: Body) => row.day === day && row.meter === meter);
+
+  await t.test('a row per day and meter, also without use, oldest first, 30 days by default', async (t) => {
+    const { data, keys } = await history();
+    t.equal(data.length, 30 * 4);
+    t.same(
+      [...new Set(data.map(({ day }: Body) => day))],
+      Array.from({ length: 30 }, (_, n) => isoDay(n - 29)),
+    );
+    t.same(
+      data.slice(0, 4).map(({ meter }: Body) => meter),
+      ['chat', 'images', 'search', 'tokens'],
+    );
+    t.ok(data.every((row: Body) => row.used === 0 && row.by_key.length === 0));
+    t.same(
+      keys.map(({ active, id, key_prefix, name }: Body) => ({ active, id, key_prefix, name })),
+      [
+        { active: true, id: other.id, key_prefix: other.key_prefix, name: 'Test key' },
+        { active: true, id: one.id, key_prefix: one.key_prefix, name: 'One' },
+      ],
+    );
+  });
+
+  await t.test('what keys and the web used is told apart, and adds up to what GET /usage says', async (t) => {
+    for (const who of [one, one, one, other, { cookie }, { cookie }]) t.equal((await chat(who)).status, 200);
+    t.equal((await client.post('/search', { query: 'key' }, { key: other.key })).status, 200);
+    const found = await history('?days=1');
+    t.same(rowOf(found, isoDay(0), 'chat'), {
+      day: isoDay(0),
+      meter: 'chat',
+      used: 6,
+      by_key: [
+        { key_id: one.id, used: 3 },
+        { key_id: null, used: 2 },
+        { key_id: other.id, used: 1 },
+      ],
+    });
+    t.same(rowOf(found, isoDay(0), 'search').by_key, [{ key_id: other.id, used: 1 }]);
+    const { used } = (await client.get('/usage', { cookie })).body;
+    for (const row of found.data) {
+      t.equal(row.used, used[row.meter], row.meter);
+      t.equal(
+        row.by_key.reduce((sum: number, share: Body) => sum + share.used, 0),
+        row.used,
+        row.meter,
+      );
+    }
+  });
+
+  await t.test('a revoked key keeps its name and its use', async (t) => {
+    await client.delete(`/keys/${one.id}`, { cookie });
+    const { data, keys } = await history('?days=2');
+    t.match(keys, [
+      { id: other.id, active: true },
+      { id: one.id, name: 'One', active: false },
+    ]);
+    t.equal(data.length, 8);
+    t.equal(data.find(({ meter, used }: Body) => meter === 'chat' && used > 0).by_key[0].key_id, one.id);
+  });
+
+  await t.test('another account sees nothing of it', async (t) => {
+    const { data, keys } = await history('', await client.signUp());
+    t.ok(data.every((row: Body) => row.used === 0 && row.by_key.length === 0));
+    t.same(keys, []);
+  });
+
+  await t.test("the day is the database's, and yesterday's use stays with yesterday", async (t) => {
+    await shiftClock(database.db, '1 day');
+    t.equal((await chat({ cookie })).status, 200);
+    const found = await history('?days=2');
+    t.equal(found.data.length, 8);
+    t.equal(rowOf(found, isoDay(0), 'chat').used, 6);
+    t.same(rowOf(found, isoDay(1), 'chat'), {
+      day: isoDay(1),
+      meter: 'chat',
+      used: 1,
+      by_key: [{ key_id: null, used: 1 }],
+    });
+    t.equal((await history('?days=1')).data.length, 4);
+    await shiftClock(database.db, '0 day');
+    t.equal(rowOf(await history('?days=90'), isoDay(1), 'chat'), undefined, 'nothing of a day to come');
+  });
+
+  await t.test('400 invalidRequest: days that are not 1..90, and what is unknown', async (t) => {
+    for (const query of ['?days=0', '?days=91', '?days=x', '?days=1.5', '?day=3'])
+      t.match(await client.get(`/usage/history${query}`, { cookie }), { status: 400 }, query);
+  });
+});

@@ -1,0 +1,72 @@
+/** The service as its own process, for what only a process can show: signals, exit codes, what it prints. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import type { Test } from 'tap';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+
+export type ServiceProcess = {
+  child: ChildProcess;
+  port: number;
+  origin: string;
+  /** Everything it has printed so far, on both streams. */
+  output(): string;
+  /** Sends a signal and waits for its end. */
+  end(signal?: NodeJS.Signals): Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
+};
+
+/** Starts a process from the sources; it is killed when the test ends. */
+function launch(t: Test, env: Record<string, string>) {
+  const child = spawn(process.execPath, ['--import=ts-blank-space/register', 'src/main.ts'], {
+    cwd: root,
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, PORT: '0', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  child.stdout.on('data', (data) => {
+    output += data;
+  });
+  child.stderr.on('data', (data) => {
+    output += data;
+  });
+  t.teardown(() => child.kill('SIGKILL'));
+  return { child, output: () => output };
+}
+
+/** Runs a service that is expected not to start; returns its exit code and what it printed. */
+export async function failToStart(
+  t: Test,
+  env: Record<string, string>,
+): Promise<{ code: number | null; output: string }> {
+  const { child, output } = launch(t, env);
+  const [code] = await once(child, 'close');
+  return { code, output: output() };
+}
+
+/** Starts a service and waits until it says where it serves. */
+export async function startProcess(t: Test, env: Record<string, string>): Promise<ServiceProcess> {
+  const { child, output } = launch(t, env);
+  const port = await new Promise<number>((resolve, reject) => {
+    const look = () => {
+      const [, found] = /Parley serves at http:\/\/[^:\s]+:(\d+)/.exec(output()) ?? [];
+      if (found !== undefined) resolve(Number(found));
+    };
+    child.stderr.on('data', look);
+    child.once('exit', (code) => reject(new Error(`The service ended with ${code}:\n${output()}`)));
+  });
+  return {
+    child,
+    port,
+    origin: `http://127.0.0.1:${port}`,
+    output,
+    end: async (signal = 'SIGTERM') => {
+      child.kill(signal);
+      const [code, by] =
+        child.exitCode === null && child.signalCode === null
+          ? await once(child, 'exit')
+          : [child.exitCode, child.signalCode];
+      return { code, signal: by };
+    },
+  };
+}
