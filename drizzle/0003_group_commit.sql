@@ -7,10 +7,13 @@
 
 DROP FUNCTION ledger_admit(jsonb, jsonb, text, uuid);
 --> statement-breakpoint
--- Raised by an admission whose process has no living lease: it must renew it and ask again.
+-- Raised by an admission whose process has no living lease: it must renew it and ask again. The lease is held until the
+-- admission has committed: a sweep passes it over instead of missing a charge that it cannot see yet. Renewing it does
+-- not wait for this.
 CREATE FUNCTION ledger_require_lease(holder uuid) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-  IF NOT EXISTS (SELECT FROM leases l WHERE l.process = holder AND l.expires_at > ledger_now()) THEN
+  PERFORM FROM leases l WHERE l.process = holder AND l.expires_at > ledger_now() FOR KEY SHARE;
+  IF NOT FOUND THEN
     RAISE EXCEPTION 'the process has no lease' USING ERRCODE = 'PL001';
   END IF;
 END $$;
@@ -83,6 +86,8 @@ BEGIN
   LOOP
     now_at := ledger_now();
     today := ledger_day(now_at);
+    -- A statement that was slow to arrive may have been repeated before midnight, and its charges stand there.
+    repeated := repeated OR now_at < today::timestamp AT TIME ZONE 'UTC' + interval '2 minutes';
     INSERT INTO usage_counters (account_id, day, meter, used)
     SELECT DISTINCT c.account_id, d.day, c.meter, 0
     FROM jsonb_to_recordset(charges) AS c (account_id uuid, meter text)

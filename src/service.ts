@@ -7,7 +7,7 @@ import { runOperatorCommand } from './commands/operator.ts';
 import type { Config } from './config.ts';
 import { guides } from './domain/guides.ts';
 import { Housekeeping } from './domain/housekeeping.ts';
-import { type Database, type DatabaseLocation, openDatabase } from './store/client.ts';
+import { type Database, type DatabaseLocation, openDatabase, STATEMENT_TIMEOUT_MS } from './store/client.ts';
 import { type DataDirLock, lockDataDir } from './store/data-dir-lock.ts';
 import { migrate } from './store/migrate.ts';
 import { loadPassages } from './store/passages.ts';
@@ -58,7 +58,7 @@ export async function startService(
   config: Config,
   location: DatabaseLocation = config.databaseUrl === undefined
     ? { dataDir: config.dataDir }
-    : { url: config.databaseUrl },
+    : { url: config.databaseUrl, patienceMs: STATEMENT_TIMEOUT_MS },
 ): Promise<Service> {
   let database: Database | undefined;
   const lock = await lockFolder(config, location, () => database);

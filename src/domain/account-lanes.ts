@@ -16,9 +16,11 @@ const BATCH_SIZE = 256;
 const QUEUE_SIZE = 20_000;
 
 const lockStates = new Set(['55P03', '40P01']);
-const isLockFailure = (error: unknown) => lockStates.has(sqlState(error) ?? '');
+/** What the database said of the batch; an ApiError is what was made of it in the end. */
+const stateOf = (error: unknown) => (error instanceof ApiError ? '' : (sqlState(error) ?? ''));
+const isLockFailure = (error: unknown) => lockStates.has(stateOf(error));
 /** The database looked at the batch and refused it: something in it is at fault. */
-const isRefusal = (error: unknown) => /^[0-9A-Z]{5}$/.test(sqlState(error) ?? '') && !isUnavailable(error);
+const isRefusal = (error: unknown) => /^[0-9A-Z]{5}$/.test(stateOf(error)) && !isUnavailable(error);
 
 export type AccountItem = { account_id: string };
 

@@ -29,8 +29,9 @@ const SWEEP_AT_MOST = 500;
 const RESEND_MS = 3000;
 const RESEND_PAUSE_MS = 100;
 
-/** For so long after it failed, a charge that may still arrive is refunded again and again. */
+/** For so long after it failed, an admission that may still arrive is refunded again and again. */
 const ABANDONED_MS = 60_000;
+const ABANDONED_LOCK_TIMEOUT_MS = 1000;
 
 const DAY_MS = 86_400_000;
 
@@ -43,6 +44,8 @@ export class LedgerWriter {
   readonly #rules: AdmissionRules;
   readonly #admissions: AccountLanes<ChargeRow, Decision | undefined>;
   readonly #settlements: AccountLanes<SettlementRow, boolean>;
+  /** Charges that were sent and not answered: they may stand, and their next statement has to look for them. */
+  readonly #unanswered = new WeakSet<ChargeRow>();
   readonly #abandoned = new Map<string, { row: SettlementRow; until: number }>();
   readonly #timers: NodeJS.Timeout[] = [];
 
@@ -58,14 +61,22 @@ export class LedgerWriter {
   }
 
   /** @returns undefined when the account is gone */
-  admit = (row: ChargeRow): Promise<Decision | undefined> => this.#admissions.submit(row);
+  admit = (row: ChargeRow): Promise<Decision | undefined> =>
+    this.#admissions.submit(row).catch((error) => {
+      if (this.#unanswered.has(row)) this.#abandonAdmission(row);
+      throw error;
+    });
 
   /** @returns whether the charge is now in the state asked for */
   settle = (row: SettlementRow): Promise<boolean> => this.#settlements.submit(row);
 
-  /** Refunds a charge as soon as the database is back, if it was ever made. */
-  abandon(row: SettlementRow): void {
-    this.#abandoned.set(`${row.day}/${row.id}`, { row, until: Date.now() + ABANDONED_MS });
+  /**
+   * Refunds a charge as soon as the database is back, if it was ever made.
+   *
+   * @param until - where its admission may still arrive, how long that is possible: milliseconds since 1970
+   */
+  abandon(row: SettlementRow, until = 0): void {
+    this.#abandoned.set(`${row.day}/${row.id}`, { row, until });
   }
 
   async start(): Promise<void> {
@@ -95,29 +106,30 @@ export class LedgerWriter {
   }
 
   async #refundAbandoned(): Promise<void> {
-    const rows = [...this.#abandoned.values()].slice(0, SWEEP_AT_MOST);
-    if (rows.length === 0) return;
-    const refunded = await settleCharges(
-      this.#database,
-      rows.map(({ row }) => row),
-      1000,
-    );
-    for (const { row, until } of rows) {
-      if (refunded.has(row.id) || Date.now() > until) this.#abandoned.delete(`${row.day}/${row.id}`);
+    const waiting = [...this.#abandoned.values()];
+    for (let from = 0; from < waiting.length; from += SWEEP_AT_MOST) {
+      const batch = waiting.slice(from, from + SWEEP_AT_MOST);
+      const rows = batch.map(({ row }) => row);
+      const refunded = await settleCharges(this.#database, rows, ABANDONED_LOCK_TIMEOUT_MS);
+      for (const { row, until } of batch) {
+        if (refunded.has(row.id) || Date.now() > until) this.#abandoned.delete(`${row.day}/${row.id}`);
+      }
     }
   }
 
   async #admitBatch(rows: ChargeRow[], lockTimeoutMs: number): Promise<(Decision | undefined)[]> {
-    const send = (isRepeated: boolean) =>
-      admitCharges(this.#database, rows, this.#rules, isRepeated, lockTimeoutMs);
-    try {
-      const decisions = await this.#sendUntilAnswered(send);
-      const byId = new Map(decisions.map((decision) => [decision.id, decision]));
-      return rows.map(({ id }) => byId.get(id));
-    } catch (error) {
-      if (error instanceof ApiError) for (const row of rows) this.#abandonAdmission(row);
-      throw error;
-    }
+    const decisions = await this.#sendUntilAnswered(
+      () => {
+        const isRepeated = rows.some((row) => this.#unanswered.has(row));
+        return admitCharges(this.#database, rows, this.#rules, isRepeated, lockTimeoutMs);
+      },
+      () => {
+        for (const row of rows) this.#unanswered.add(row);
+      },
+    );
+    for (const row of rows) this.#unanswered.delete(row);
+    const byId = new Map(decisions.map((decision) => [decision.id, decision]));
+    return rows.map(({ id }) => byId.get(id));
   }
 
   async #settleBatch(rows: SettlementRow[], lockTimeoutMs: number): Promise<boolean[]> {
@@ -129,18 +141,23 @@ export class LedgerWriter {
    * Sends a batch until the database has answered. A connection that was cut leaves open whether the batch took effect;
    * every batch can be sent again for that reason.
    *
-   * @throws ApiError `serviceUnavailable` where it may have taken effect; else what the database said
+   * @param onUnanswered - called when a batch may have taken effect without an answer
+   * @throws ApiError `serviceUnavailable` when there was no answer in time; else what the database said
    */
-  async #sendUntilAnswered<T>(send: (isRepeated: boolean) => Promise<T>): Promise<T> {
+  async #sendUntilAnswered<T>(send: () => Promise<T>, onUnanswered = () => {}): Promise<T> {
     const deadline = Date.now() + RESEND_MS;
     let mayHaveArrived = false;
+    let needsLease = false;
     for (;;) {
       try {
-        return await send(mayHaveArrived);
+        if (needsLease) await this.#renew();
+        return await send();
       } catch (error) {
-        if (sqlState(error) === NO_LEASE) await this.#renew();
-        else if (mayHaveTakenEffect(error)) mayHaveArrived = true;
-        else if (!mayHaveArrived || !wasNotSent(error)) throw error;
+        if (sqlState(error) === NO_LEASE) needsLease = true;
+        else if (mayHaveTakenEffect(error)) {
+          mayHaveArrived = true;
+          onUnanswered();
+        } else if (!mayHaveArrived || !wasNotSent(error)) throw error;
         if (Date.now() > deadline) throw unavailable(error);
         await delay(RESEND_PAUSE_MS);
       }
@@ -149,9 +166,10 @@ export class LedgerWriter {
 
   /** Which day it was charged on, if it was, is not known either. */
   #abandonAdmission({ account_id, id }: ChargeRow): void {
+    const now = Date.now();
     for (const days of [-1, 0, 1]) {
-      const day = new Date(Date.now() + days * DAY_MS).toISOString().slice(0, 10);
-      this.abandon({
+      const day = new Date(now + days * DAY_MS).toISOString().slice(0, 10);
+      const row: SettlementRow = {
         kind: 'refund',
         account_id,
         id,
@@ -162,7 +180,8 @@ export class LedgerWriter {
         input_tokens: null,
         output_tokens: null,
         latency_ms: 0,
-      });
+      };
+      this.abandon(row, now + ABANDONED_MS);
     }
   }
 }

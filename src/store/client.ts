@@ -5,7 +5,9 @@ import type { PgDatabase, PgQueryResultHKT } from 'drizzle-orm/pg-core';
 import { drizzle as drizzlePglite } from 'drizzle-orm/pglite';
 import { drizzle as drizzlePostgres } from 'drizzle-orm/postgres-js';
 import postgres from 'postgres';
+import { patientSockets } from './patient-socket.ts';
 import * as tables from './tables.ts';
+import { survivingTransactions } from './transactions.ts';
 
 /** The database or a transaction on it: what every store function takes first. */
 export type Db = PgDatabase<PgQueryResultHKT, typeof tables>;
@@ -33,6 +35,8 @@ export type PostgresLocation = {
   connections?: number;
   /** Whether the URL leads to a transaction pooler. */
   isPooled?: boolean;
+  /** A connection that has not answered for so long is ended; default: never, for commands that read a lot. */
+  patienceMs?: number;
 };
 
 /** Rows of a raw statement: the two drivers wrap them differently. */
@@ -50,9 +54,12 @@ export function sqlState(error: unknown): string | undefined {
 
 /** Nothing was sent: the database did not take the connection. */
 const refusedCodes = /^(CONNECT_TIMEOUT|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ENOENT|57P03|53300)$/;
-/** The connection ended under way: whether the statement took effect is not known. */
+/**
+ * The connection ended under way: whether the statement took effect is not known. (`UNSAFE_TRANSACTION` is what becomes of
+ * a BEGIN that was waiting on a connection when it was lost, now and then.)
+ */
 const lostCodes =
-  /^(CONNECTION_CLOSED|CONNECTION_DESTROYED|CONNECTION_ENDED|ECONNRESET|EPIPE|ETIMEDOUT|08...|57P0[125])$/;
+  /^(CONNECTION_CLOSED|CONNECTION_DESTROYED|CONNECTION_ENDED|ECONNRESET|EPIPE|ETIMEDOUT|08...|57P0[125]|UNSAFE_TRANSACTION)$/;
 /** The database answered, and did nothing: locked, out of something, read-only. */
 const busyCodes = /^(53...|55P03|40P01|40001|25006)$/;
 
@@ -76,6 +83,10 @@ const LEDGER_CONNECTIONS = 4;
  */
 const pipeline = (statements: 0 | 1) => ({ max_pipeline: statements });
 
+/** Idle connections end before they could be taken for hung ones. (`socket` is missing in the types, too.) */
+const patience = (ms: number | undefined) =>
+  ms === undefined ? {} : { socket: patientSockets(ms), idle_timeout: ms / 2000 };
+
 /** No answer in time: whether the statement took effect is not known. */
 export class StatementTimeout extends Error {
   override readonly name = 'StatementTimeout';
@@ -92,7 +103,11 @@ function withTimeout<T>(statement: Promise<T>): Promise<T> {
   });
 }
 
-const connect = (url: string, connections: number, isPooled: boolean, behind: 0 | 1) =>
+const connect = (
+  { isPooled = false, patienceMs, url }: PostgresLocation,
+  connections: number,
+  behind: 0 | 1,
+) =>
   postgres(url, {
     max: connections,
     onnotice: () => {},
@@ -102,14 +117,21 @@ const connect = (url: string, connections: number, isPooled: boolean, behind: 0 
     // A transaction pooler hands each transaction another connection, which knows no prepared statement.
     prepare: !isPooled,
     connection: { application_name: 'parley' },
+    // Asked on every new connection, and nobody catches it where the connection is lost then. Drizzle reads arrays itself.
+    fetch_types: false,
     ...pipeline(behind),
+    ...patience(patienceMs),
   });
 
-function openPostgres({ connections = 10, isPooled = false, url }: PostgresLocation): Database {
-  const client = connect(url, connections, isPooled, 1);
-  const ledger = connect(url, LEDGER_CONNECTIONS, isPooled, 0);
+function openPostgres(location: PostgresLocation): Database {
+  const { connections = 10, isPooled = false } = location;
+  const client = connect(location, connections, 0);
+  const transactions = connect(location, Math.ceil(connections / 2), 1);
+  const ledger = connect(location, LEDGER_CONNECTIONS, 0);
   return {
-    db: drizzlePostgres(client, { schema: tables }) as unknown as Db,
+    db: drizzlePostgres(survivingTransactions(client, transactions, mayHaveTakenEffect), {
+      schema: tables,
+    }) as unknown as Db,
     kind: 'postgres',
     run: <Row>(text: string, parameters: unknown[]) =>
       withTimeout(
@@ -119,7 +141,7 @@ function openPostgres({ connections = 10, isPooled = false, url }: PostgresLocat
       ),
     version: async () => (await client`show server_version`)[0]?.server_version.split(' ')[0],
     close: async () => {
-      await Promise.all([client.end({ timeout: 5 }), ledger.end({ timeout: 5 })]);
+      await Promise.all([client, transactions, ledger].map((each) => each.end({ timeout: 5 })));
     },
   };
 }

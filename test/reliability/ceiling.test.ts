@@ -1,0 +1,189 @@
+// Three processes over one Postgres never pass a ceiling together: reliability tests 23, 24, 25 and 28.
+import postgres from 'postgres';
+import t from 'tap';
+import { type Caller, History } from '../support/history.ts';
+import type { Client } from '../support/http.ts';
+import { startCluster } from '../support/replicas.ts';
+import { plansFile } from '../support/service.ts';
+
+const CEILING = 50;
+
+/** One account's callers: three keys and the web. */
+async function callersOf(client: Client): Promise<{ callers: Caller[]; cookie: string; accountId: string }> {
+  const owner = await client.signUp();
+  const { accountId, cookie } = owner;
+  const keys = [await client.createKey(owner), await client.createKey(owner), await client.createKey(owner)];
+  return {
+    callers: [...keys.map(({ key }) => ({ accountId, key })), { accountId, cookie }],
+    cookie,
+    accountId,
+  };
+}
+
+const { client, databaseUrl, replicas } = await startCluster(t, {
+  count: 3,
+  env: plansFile(t, { chat: CEILING }),
+});
+
+t.test(
+  '23: of 600 requests released together over three replicas, keys and the web, the ceiling is served',
+  async (t) => {
+    const { callers, cookie } = await callersOf(client);
+    const history = new History();
+    await Promise.all(
+      Array.from({ length: 600 }, (_, n) =>
+        history.chat(replicas[n % 3]?.origin as string, callers[n % callers.length] as Caller),
+      ),
+    );
+    t.same(history.summary(), { 200: CEILING, quotaExceeded: 600 - CEILING });
+    t.same(await history.check(databaseUrl, { ceiling: CEILING }), {
+      faults: [],
+      delivered: CEILING,
+      refused: 600 - CEILING,
+      failed: 0,
+      final: CEILING,
+      refunded: 0,
+    });
+    t.equal((await client.get('/usage', { cookie })).body.used.chat, CEILING);
+
+    for (const { headers, status } of history.seen) {
+      const field = (name: string) => Number(headers?.get(`ratelimit-${name}`));
+      if (!(field('remaining') >= 0 && field('remaining') < CEILING))
+        t.fail(`Remaining ${field('remaining')}`);
+      const midnight = 86_400 - ((Date.now() / 1000) % 86_400);
+      if (Math.abs(field('reset') - midnight) > 60) t.fail(`Reset ${field('reset')}`);
+      if (status === 429 && !(Number(headers?.get('retry-after')) >= field('reset'))) t.fail('Retry-After');
+    }
+  },
+);
+
+t.test('24: the first requests of the day, raced on ten fresh accounts, are all counted', async (t) => {
+  const owners: Caller[] = [];
+  for (let n = 0; n < 10; n += 1) owners.push(await client.signUp());
+  const history = new History();
+  await Promise.all(
+    Array.from({ length: 900 }, (_, n) =>
+      history.chat(replicas[n % 3]?.origin as string, { ...(owners[n % 10] as Caller) }),
+    ),
+  );
+  t.match(await history.check(databaseUrl, { ceiling: CEILING }), {
+    faults: [],
+    delivered: 10 * CEILING,
+    refused: 900 - 10 * CEILING,
+  });
+  for (const { accountId } of owners)
+    t.equal(history.delivered().filter((one) => one.accountId === accountId).length, CEILING);
+});
+
+t.test('25: while the plan changes under load, no charge passes the ceiling in force', async (t) => {
+  const { accountId, callers } = await callersOf(client);
+  const sql = postgres(databaseUrl, { max: 2, onnotice: () => {} });
+  t.teardown(() => sql.end());
+  const history = new History();
+  const readings: number[] = [];
+  const send = (count: number) =>
+    Promise.all(
+      Array.from({ length: count }, (_, n) =>
+        history.chat(replicas[n % 3]?.origin as string, callers[n % callers.length] as Caller),
+      ),
+    );
+  const change = (plan: string) => sql`update accounts set plan = ${plan} where id = ${accountId}`;
+  const used = async () => {
+    const [row] = await sql<
+      { used: number }[]
+    >`select used::int from usage_counters where account_id = ${accountId} and meter = 'chat'`;
+    readings.push(row?.used ?? 0);
+    return row?.used ?? 0;
+  };
+
+  await change('large');
+  const first = send(400);
+  while ((await used()) < 80);
+  // The commit of the lower plan: what is admitted from here on meets its ceiling.
+  await change('small');
+  const after = performance.now();
+  await first;
+  const lowered = await used();
+  t.ok(lowered >= 80, 'lowering never lowers what was used');
+  await send(60);
+  t.equal(await used(), lowered, 'beyond the lowered ceiling nothing is admitted');
+  const late = history.seen.filter(({ sentAt, status }) => sentAt > after && status === 200);
+  t.same(late, []);
+  await change('large');
+  await send(30);
+  t.equal(await used(), lowered + 30);
+  t.same(
+    readings,
+    readings.toSorted((one, other) => one - other),
+    'what was used never went down',
+  );
+  t.match(await history.check(databaseUrl), { faults: [], delivered: lowered + 30, final: lowered + 30 });
+});
+
+t.test('25: one account locked and one deleted in a hundred harm only themselves', async (t) => {
+  const owners: Caller[] = [];
+  for (let n = 0; n < 20; n += 1)
+    owners.push(...(await Promise.all(Array.from({ length: 5 }, () => client.signUp()))));
+  const [locked, gone, ...others] = owners as [Caller, Caller, ...Caller[]];
+  const history = new History();
+  const sql = postgres(databaseUrl, { max: 2, onnotice: () => {} });
+  t.teardown(() => sql.end());
+  await history.chat(client.origin, locked);
+  let release = () => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const holding = sql.begin(async (tx) => {
+    await tx`select from usage_counters where account_id = ${locked.accountId} for update`;
+    await released;
+  });
+  await sql`update accounts set deleted_at = now() where id = ${gone.accountId}`;
+  const seen = await Promise.all(
+    owners.map((owner, n) => history.chat(replicas[n % 3]?.origin as string, owner)),
+  );
+  release();
+  await holding;
+  const took = seen.filter(({ accountId }) => others.some((one) => one.accountId === accountId));
+  t.ok(
+    took.every(({ status }) => status === 200),
+    'the other 98 are served',
+  );
+  const slowest = Math.round(Math.max(...took.map(({ endedAt, sentAt }) => endedAt - sentAt)));
+  t.ok(slowest < 2000, `the slowest of them took ${slowest} ms`);
+  const outcome = (owner: Caller) => seen.find(({ accountId }) => accountId === owner.accountId);
+  t.match(outcome(locked), { status: 503, code: 'serviceUnavailable' });
+  t.ok(Number(outcome(locked)?.headers?.get('retry-after')) > 0);
+  t.match(outcome(gone), { status: 401 });
+  t.match(await history.check(databaseUrl, { ceiling: CEILING }), { faults: [], delivered: 99 });
+});
+
+t.test(
+  '28: replicas whose clocks and time zones differ agree on the day, which is the database’s',
+  async (t) => {
+    const { client, databaseUrl, replicas } = await startCluster(t, {
+      count: 3,
+      env: plansFile(t, { chat: CEILING }),
+      envs: [
+        { CLOCK_SKEW_MS: '5000', TZ: 'Asia/Tokyo' },
+        { CLOCK_SKEW_MS: '-5000', TZ: 'America/New_York' },
+        {},
+      ],
+    });
+    const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
+    t.teardown(() => sql.end());
+    // Two seconds after midnight by the database: one replica is still in yesterday, by its own clock.
+    await sql.unsafe(`create or replace function ledger_now() returns timestamptz language sql volatile as
+    $$ select date_trunc('day', now() at time zone 'UTC') at time zone 'UTC' + interval '1 day 2 seconds' $$`);
+    const [today] = await sql<{ day: string }[]>`select ledger_day(ledger_now())::text as day`;
+    const { callers } = await callersOf(client);
+    const history = new History();
+    await Promise.all(
+      Array.from({ length: 200 }, (_, n) =>
+        history.chat(replicas[n % 3]?.origin as string, callers[n % callers.length] as Caller),
+      ),
+    );
+    t.match(await history.check(databaseUrl, { ceiling: CEILING }), { faults: [], delivered: CEILING });
+    t.same(await sql`select distinct day::text from requests`, [{ day: today?.day }]);
+    for (const { headers } of history.seen) t.equal(headers?.get('ratelimit-reset'), '86398');
+  },
+);

@@ -1,0 +1,46 @@
+// SIGTERM under load: reliability test 31.
+import { setTimeout as sleep } from 'node:timers/promises';
+import postgres from 'postgres';
+import t from 'tap';
+import { type Caller, History, load } from '../support/history.ts';
+import { type Replica, startCluster } from '../support/replicas.ts';
+import { plansFile } from '../support/service.ts';
+
+t.test('31: SIGTERM under load: what was admitted is delivered, nothing stays open, exit 0', async (t) => {
+  const { client, databaseUrl, replicas } = await startCluster(t, {
+    count: 2,
+    env: { ...plansFile(t, { chat: 1_000_000 }), DRAIN_SECONDS: '5' },
+  });
+  const [first, other] = replicas as [Replica, Replica];
+  const owner: Caller = await client.signUp();
+  const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
+  t.teardown(() => sql.end());
+  const [leaseholders] = await sql<{ count: number }[]>`select count(*)::int from leases`;
+  t.equal(leaseholders?.count, 2);
+
+  const history = new History();
+  let isOver = false;
+  const running = load(history, {
+    callers: [owner],
+    concurrency: 48,
+    origins: [first.origin],
+    until: () => isOver,
+  });
+  await sleep(2000);
+  const from = performance.now();
+  const ending = await first.kill('SIGTERM');
+  const tookMs = performance.now() - from;
+  const [left] = await sql<{ open: number; leases: number }[]>`
+    select (select count(*)::int from requests where state = 'admitted') as open, (select count(*)::int from leases) as leases`;
+  isOver = true;
+  await running;
+
+  t.same(ending, { code: 0, signal: null });
+  t.ok(tookMs < 5000, `it took ${Math.round(tookMs)} ms`);
+  t.same(left, { open: 0, leases: 1 }, 'its charges are settled and its lease given back');
+  const verdict = await history.check(databaseUrl);
+  t.match(verdict, { faults: [], refunded: 0 });
+  t.equal(verdict.final, verdict.delivered, 'every charge was delivered');
+  t.ok(verdict.delivered > 50, `${verdict.delivered} were served`);
+  t.equal((await history.chat(other.origin, owner)).status, 200);
+});

@@ -1,0 +1,57 @@
+/** kill -9 at random moments under load, as often as asked: reliability test 30. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Test } from 'tap';
+import { type Caller, History, load } from './history.ts';
+import { differences, settled } from './ledger-state.ts';
+import { startPostgres } from './postgres.ts';
+import { type Replica, startCluster } from './replicas.ts';
+import { plansFile } from './service.ts';
+
+const CEILING = 1_000_000;
+/** Lease, sweep, and what a loaded machine takes. */
+const SWEPT_WITHIN_MS = 40_000;
+
+/**
+ * Kills one of three replicas again and again, and compares what clients saw with the ledger.
+ *
+ * @param kills - how often
+ */
+export async function killUnderLoad(t: Test, kills: number): Promise<void> {
+  const server = await startPostgres({ durable: true });
+  t.teardown(() => server.drop());
+  const { client, databaseUrl, replicas } = await startCluster(t, {
+    count: 3,
+    env: plansFile(t, { chat: CEILING }),
+    databaseUrl: server.url(),
+  });
+  const callers: Caller[] = [];
+  for (let n = 0; n < 4; n += 1) {
+    const owner = await client.signUp();
+    callers.push(owner, { accountId: owner.accountId, key: (await client.createKey(owner)).key });
+  }
+  const history = new History();
+  let isOver = false;
+  const running = load(history, {
+    callers,
+    concurrency: 48,
+    origins: replicas.map(({ origin }) => origin),
+    until: () => isOver,
+  });
+  for (let n = 0; n < kills; n += 1) {
+    await sleep(100 + Math.random() * 400);
+    const victim = replicas[n % replicas.length] as Replica;
+    await victim.kill('SIGKILL');
+    const found = await differences(databaseUrl);
+    if (found.length > 0) t.fail(`After kill ${n + 1} the audit found ${JSON.stringify(found)}`);
+    await victim.start();
+  }
+  isOver = true;
+  await running;
+  const tookMs = await settled(databaseUrl, SWEPT_WITHIN_MS);
+  const verdict = await history.check(databaseUrl, { ceiling: CEILING });
+  t.comment(`${kills} kills, swept after ${Math.round(tookMs)} ms`, history.summary(), verdict);
+  t.same(verdict.faults, []);
+  t.ok(verdict.delivered > kills * 20, 'there was load');
+  t.ok(verdict.final >= verdict.delivered);
+  t.ok(verdict.refunded > 0, 'some charges were open when their process was killed, and were given back');
+}

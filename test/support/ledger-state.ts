@@ -1,0 +1,33 @@
+/** What tests ask the ledger's tables. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import postgres from 'postgres';
+import { audit } from '../../src/store/audit.ts';
+import { openDatabase } from '../../src/store/client.ts';
+
+/** Waits until no charge is open. Returns how long that took; fails after `withinMs`. */
+export async function settled(databaseUrl: string, withinMs: number): Promise<number> {
+  const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
+  const from = performance.now();
+  try {
+    for (;;) {
+      const [row] = await sql<{ open: number }[]>`
+        select count(*)::int as open from requests where state = 'admitted'`;
+      const tookMs = performance.now() - from;
+      if (row?.open === 0) return tookMs;
+      if (tookMs > withinMs) throw new Error(`After ${withinMs} ms ${row?.open} charges are open.`);
+      await sleep(50);
+    }
+  } finally {
+    await sql.end();
+  }
+}
+
+/** Where counters and charges differ, at this moment. */
+export async function differences(databaseUrl: string): Promise<unknown[]> {
+  const database = await openDatabase({ url: databaseUrl, connections: 1 });
+  try {
+    return (await audit(database.db)).differences;
+  } finally {
+    await database.close();
+  }
+}

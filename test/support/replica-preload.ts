@@ -1,0 +1,22 @@
+// Loaded before a replica's own code (`--import`).
+
+// It ends with the test that started it, however that ends.
+process.stdin.on('end', () => process.exit()).resume();
+(process.stdin as typeof process.stdin & { unref(): void }).unref();
+
+// Its clock is wrong by CLOCK_SKEW_MS.
+const skewMs = Number(process.env.CLOCK_SKEW_MS ?? 0);
+const RealDate = Date;
+
+class SkewedDate extends RealDate {
+  constructor(...given: unknown[]) {
+    if (given.length === 0) super(RealDate.now() + skewMs);
+    else super(...(given as [number]));
+  }
+
+  static override now(): number {
+    return RealDate.now() + skewMs;
+  }
+}
+
+if (skewMs !== 0) globalThis.Date = SkewedDate as DateConstructor;

@@ -1,0 +1,151 @@
+/** A TCP proxy whose faults are real: it delays, cuts, and lets connections hang. */
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+
+export type TcpProxy = {
+  port: number;
+  /** How many connections were cut so far because of `cutAnswerTo`. */
+  cuts: number;
+  /** Holds back what passes in either direction by so long; 0 for no longer. */
+  delay(ms: number): void;
+  /** Cuts every connection. */
+  cut(): void;
+  /** Refuses new connections and cuts the others, until `accept`. */
+  refuse(): void;
+  accept(): void;
+  /** Connections stay open, nothing passes; what is sent is lost. `null` ends it by cutting them. */
+  blackHole(isOn: boolean): void;
+  /**
+   * What a client sends passes; the answer to the next `times` statements that contain `marker` is dropped, and its
+   * connection cut once the server has begun to answer, which is after COMMIT.
+   */
+  cutAnswerTo(marker: string, times: number): void;
+  close(): Promise<void>;
+};
+
+/** Starts a proxy on a free port of the loopback address. */
+export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
+  const pairs = new Set<[Socket, Socket]>();
+  let delayMs = 0;
+  let isHole = false;
+  let isRefusing = false;
+  let armed: { marker: string; times: number } | undefined;
+
+  const server = createServer((client) => {
+    if (isRefusing) return void client.resetAndDestroy();
+    const target = connect(targetPort, '127.0.0.1');
+    const pair: [Socket, Socket] = [client, target];
+    pairs.add(pair);
+    // Names of prepared statements that contain the marker: later executions send only the name.
+    const statements = new Set<string>();
+    let isDoomed = false;
+    const cut = () => {
+      pairs.delete(pair);
+      client.resetAndDestroy();
+      target.destroy();
+    };
+    const pass = (to: Socket, chunk: Buffer) => {
+      if (isHole) return;
+      if (delayMs === 0) to.write(chunk);
+      else setTimeout(() => to.writable && to.write(chunk), delayMs);
+    };
+    client.on('data', (chunk) => {
+      if (armed !== undefined && armed.times > 0 && isStatement(chunk, armed.marker, statements)) {
+        armed.times -= 1;
+        isDoomed = true;
+      } else if (armed === undefined || armed.times === 0) remember(chunk, statements);
+      pass(target, chunk);
+    });
+    target.on('data', (chunk) => {
+      if (!isDoomed) return pass(client, chunk);
+      // A statement outside a transaction is answered once it is committed: CommandComplete, ReadyForQuery.
+      if (!isCommitted(chunk)) return;
+      proxy.cuts += 1;
+      cut();
+    });
+    for (const socket of pair) {
+      socket.setNoDelay(true);
+      socket.on('error', cut);
+      socket.on('close', cut);
+    }
+  });
+
+  const proxy: TcpProxy = {
+    port: 0,
+    cuts: 0,
+    delay: (ms) => {
+      delayMs = ms;
+    },
+    cut: () => {
+      for (const [client, target] of [...pairs]) {
+        client.resetAndDestroy();
+        target.destroy();
+      }
+    },
+    refuse: () => {
+      isRefusing = true;
+      proxy.cut();
+    },
+    accept: () => {
+      isRefusing = false;
+    },
+    blackHole: (isOn) => {
+      isHole = isOn;
+      if (!isOn) proxy.cut();
+    },
+    cutAnswerTo: (marker, times) => {
+      armed = { marker, times };
+    },
+    close: async () => {
+      server.close();
+      proxy.cut();
+      if (server.listening) await once(server, 'close');
+    },
+  };
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  proxy.port = (server.address() as AddressInfo).port;
+  return proxy;
+}
+
+type Message = { type: string; body: Buffer };
+
+/** The messages in a chunk, which clients of one statement at a time send whole. */
+function messagesIn(chunk: Buffer): Message[] {
+  const messages: Message[] = [];
+  for (let at = 0; at + 5 <= chunk.length; ) {
+    const length = chunk.readUInt32BE(at + 1);
+    messages.push({
+      type: String.fromCharCode(chunk[at] as number),
+      body: chunk.subarray(at + 5, at + 1 + length),
+    });
+    at += 1 + length;
+  }
+  return messages;
+}
+
+const textAt = (body: Buffer, from: number) => body.toString('utf8', from, body.indexOf(0, from));
+
+/** Keeps the name and text of each statement that is prepared here, as `name\0text`. */
+function remember(chunk: Buffer, statements: Set<string>): void {
+  for (const { body, type } of messagesIn(chunk)) {
+    if (type !== 'P') continue;
+    const name = textAt(body, 0);
+    statements.add(`${name}\0${textAt(body, Buffer.byteLength(name) + 1)}`);
+  }
+}
+
+/** Whether a chunk executes a statement that contains the marker. */
+function isStatement(chunk: Buffer, marker: string, statements: Set<string>): boolean {
+  remember(chunk, statements);
+  const marked = [...statements].filter((one) => one.includes(marker)).map((one) => one.split('\0', 1)[0]);
+  return messagesIn(chunk).some(({ body, type }) => {
+    if (type === 'Q') return textAt(body, 0).includes(marker);
+    if (type !== 'B') return false;
+    const portal = textAt(body, 0);
+    return marked.includes(textAt(body, Buffer.byteLength(portal) + 1));
+  });
+}
+
+/** ReadyForQuery, outside a transaction. */
+const isCommitted = (chunk: Buffer) => chunk.includes(Buffer.from([0x5a, 0, 0, 0, 5, 0x49]));
