@@ -47,6 +47,12 @@ async function lockFolder(
   });
 }
 
+/** A direct URL beside another one means that the other leads to a transaction pooler. */
+function configuredLocation({ databaseDirectUrl, databaseUrl, dataDir }: Config): DatabaseLocation {
+  if (databaseUrl === undefined) return { dataDir };
+  return { url: databaseUrl, isPooled: databaseDirectUrl !== databaseUrl, patienceMs: STATEMENT_TIMEOUT_MS };
+}
+
 /**
  * Starts the service.
  *
@@ -56,9 +62,7 @@ async function lockFolder(
  */
 export async function startService(
   config: Config,
-  location: DatabaseLocation = config.databaseUrl === undefined
-    ? { dataDir: config.dataDir }
-    : { url: config.databaseUrl, patienceMs: STATEMENT_TIMEOUT_MS },
+  location: DatabaseLocation = configuredLocation(config),
 ): Promise<Service> {
   let database: Database | undefined;
   const lock = await lockFolder(config, location, () => database);
