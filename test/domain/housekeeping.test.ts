@@ -316,7 +316,7 @@ t.test('postgres: writers do not wait for a day to be dropped, and lose nothing'
   t.same(await days(db), range(-4, 7));
   t.ok(writtenMeanwhile > 50, `${writtenMeanwhile} charges while it waited`);
   t.ok(
-    Math.max(...times) < 200,
+    Math.max(...times) < 600,
     `of ${times.length} charges the slowest took ${Math.round(Math.max(...times))} ms`,
   );
   t.equal(
