@@ -47,7 +47,7 @@ function comparison(direct: LoadResult[], through: LoadResult[]): string {
   const rows = measures.flatMap(([title, name]) => {
     const one = middle(direct.map((result) => result[name]));
     const other = middle(through.map((result) => result[name]));
-    return (['p50', 'p99'] as const).map((point) => [
+    return (['p50', 'p99', 'max'] as const).map((point) => [
       `${title}, ${point}`,
       ms(one[point]),
       ms(other[point]),
@@ -117,12 +117,15 @@ const many = {
 await pace(many.chunks);
 say(`${streams} streams of ${seconds} s, through Parley …`);
 const before = [parley, client, upstream].map(({ pid }) => cpuSeconds(pid));
+const connectionsBefore = (await upstream.calls()).connections;
 const startedAt = performance.now();
 const manyThrough = await run('through', many);
 const wallSeconds = (performance.now() - startedAt) / 1000;
 const [parleyCpu = 0, clientCpu = 0, upstreamCpu = 0] = [parley, client, upstream].map(
   ({ pid }, index) => cpuSeconds(pid) - (before[index] ?? 0),
 );
+// Fewer than there are streams would mean that some waited for others to end.
+const connections = (await upstream.calls()).connections - connectionsBefore;
 const { peak } = memoryMegabytes(parley.pid);
 const directSeconds = Math.min(seconds, 20);
 await pace(directSeconds * chunksPerSecond);
@@ -161,6 +164,7 @@ ${table(
     ['resident memory before', `${idle.toFixed(0)} MB`],
     ['resident memory at the most', `${peak.toFixed(0)} MB`],
     ['memory of a stream', `${((1000 * (peak - idle)) / streams).toFixed(0)} kB`],
+    ['connections to the upstream', String(connections)],
     ['CPU', share(parleyCpu)],
     ['CPU of a chunk', `${((1e6 * parleyCpu) / manyThrough.chunks).toFixed(1)} µs`],
     ['for comparison, CPU of the upstream', share(upstreamCpu)],
