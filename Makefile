@@ -1,6 +1,6 @@
 # Everything installs what it needs first (src/prepare.mjs); environment variables pass through. `make help` lists all.
 .DEFAULT_GOAL := help
-.PHONY: help start dev test test-long bench-stream check openapi migrations
+.PHONY: help start dev test test-long soak bench-stream bench-quota check openapi migrations
 
 # dash where there is one (Debian's sh, macOS has it too): see `run`.
 SHELL := $(firstword $(wildcard /bin/dash /usr/bin/dash) /bin/sh)
@@ -44,9 +44,17 @@ test-long: ## Run the tests that take minutes: test/long.
 	$(prepare) test
 	@node --import=ts-blank-space/register test/run.ts --long
 
+soak: ## Kill processes 200 times under load and compare what clients saw with the ledger: test/long/crashes.test.ts.
+	$(prepare) test
+	@SOAK_KILLS=$${SOAK_KILLS:-200} node --import=ts-blank-space/register test/run.ts --long test/long/crashes.test.ts
+
 bench-stream: ## Measure what Parley adds to a stream, and what 1,000 cost: bench/results/stream.md.
 	$(prepare) test
 	@node --import=ts-blank-space/register bench/stream.ts
+
+bench-quota: ## Measure what the exact quota costs: bench/results/quota.md.
+	$(prepare) test
+	@node --import=ts-blank-space/register bench/quota.ts
 
 check: ## Format, lint, types; openapi.json and migrations are up to date and sound.
 	$(prepare) test

@@ -5,6 +5,7 @@ import { type Caller, History } from '../support/history.ts';
 import type { Client } from '../support/http.ts';
 import { startCluster } from '../support/replicas.ts';
 import { plansFile } from '../support/service.ts';
+import { startUpstream } from '../support/upstream/client.ts';
 
 const CEILING = 50;
 
@@ -20,9 +21,11 @@ async function callersOf(client: Client): Promise<{ callers: Caller[]; cookie: s
   };
 }
 
+const upstream = await startUpstream();
+t.teardown(() => upstream.stop());
 const { client, databaseUrl, replicas } = await startCluster(t, {
   count: 3,
-  env: plansFile(t, { chat: CEILING }),
+  env: { ...plansFile(t, { chat: CEILING }), CHAT_URL: upstream.url },
 });
 
 t.test(
@@ -36,6 +39,7 @@ t.test(
       ),
     );
     t.same(history.summary(), { 200: CEILING, quotaExceeded: 600 - CEILING });
+    t.equal((await upstream.calls()).chat, CEILING, 'the engine was called for these, and no other');
     t.same(await history.check(databaseUrl, { ceiling: CEILING }), {
       faults: [],
       delivered: CEILING,

@@ -8,10 +8,17 @@ import { type Postgres, postgresUrl, startPostgres } from '../support/postgres.t
 import { type Cluster, startCluster } from '../support/replicas.ts';
 import { plansFile } from '../support/service.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
+import { startUpstream, type Upstream } from '../support/upstream/client.ts';
 
 const CEILING = 1_000_000;
 
-type Setting = Cluster & { server: Postgres; proxy: TcpProxy; url: string; callers: Caller[] };
+type Setting = Cluster & {
+  upstream: Upstream;
+  server: Postgres;
+  proxy: TcpProxy;
+  url: string;
+  callers: Caller[];
+};
 
 const callersOf = async (client: Client): Promise<Caller[]> => {
   const owner = await client.signUp();
@@ -26,16 +33,18 @@ async function start(t: Test): Promise<Setting> {
   t.teardown(() => server.drop());
   const proxy = await startTcpProxy(server.port);
   t.teardown(() => proxy.close());
+  const upstream = await startUpstream();
+  t.teardown(() => upstream.stop());
   const cluster = await startCluster(t, {
     count: 1,
-    env: plansFile(t, { chat: CEILING }),
+    env: { ...plansFile(t, { chat: CEILING }), CHAT_URL: upstream.url },
     databaseUrl: postgresUrl(proxy.port, 'postgres'),
   });
-  return { ...cluster, server, proxy, url: server.url(), callers: await callersOf(cluster.client) };
+  return { ...cluster, upstream, server, proxy, url: server.url(), callers: await callersOf(cluster.client) };
 }
 
 t.test('a connection cut or lost', async (t) => {
-  const { client, proxy, replicas, url } = await start(t);
+  const { client, proxy, replicas, upstream, url } = await start(t);
   const origin = client.origin;
   const [replica] = replicas;
 
@@ -86,12 +95,14 @@ t.test('a connection cut or lost', async (t) => {
     const history = new History();
     const callers = await callersOf(client);
     proxy.refuse();
+    const before = (await upstream.calls()).chat;
     const seen = await Promise.all(callers.map((caller) => history.chat(origin, caller)));
     for (const one of seen) {
       t.match(one, { status: 503, code: 'serviceUnavailable' });
       t.ok(Number(one.headers?.get('retry-after')) >= 1);
       t.ok(one.endedAt - one.sentAt < 8000, `answered after ${Math.round(one.endedAt - one.sentAt)} ms`);
     }
+    t.equal((await upstream.calls()).chat, before);
     proxy.accept();
     await recovered(t, history, origin, callers[0] as Caller, 5000);
     t.same((await history.check(url)).faults, []);

@@ -6,6 +6,7 @@ import { differences, settled } from './ledger-state.ts';
 import { startPostgres } from './postgres.ts';
 import { type Replica, startCluster } from './replicas.ts';
 import { plansFile } from './service.ts';
+import { startUpstream } from './upstream/client.ts';
 
 const CEILING = 1_000_000;
 /** Lease, sweep, and what a loaded machine takes. */
@@ -19,9 +20,12 @@ const SWEPT_WITHIN_MS = 40_000;
 export async function killUnderLoad(t: Test, kills: number): Promise<void> {
   const server = await startPostgres({ durable: true });
   t.teardown(() => server.drop());
+  // Slow enough that a kill meets every step: admitted, engine called, mid-stream, before the final write.
+  const upstream = await startUpstream({ headersDelayMs: 20, chunks: 20, chunkIntervalMs: 5 });
+  t.teardown(() => upstream.stop());
   const { client, databaseUrl, replicas } = await startCluster(t, {
     count: 3,
-    env: plansFile(t, { chat: CEILING }),
+    env: { ...plansFile(t, { chat: CEILING }), CHAT_URL: upstream.url, STREAMS_PER_ACCOUNT: '1000' },
     databaseUrl: server.url(),
   });
   const callers: Caller[] = [];
@@ -34,6 +38,7 @@ export async function killUnderLoad(t: Test, kills: number): Promise<void> {
   const running = load(history, {
     callers,
     concurrency: 48,
+    streams: true,
     origins: replicas.map(({ origin }) => origin),
     until: () => isOver,
   });
@@ -53,5 +58,7 @@ export async function killUnderLoad(t: Test, kills: number): Promise<void> {
   t.same(verdict.faults, []);
   t.ok(verdict.delivered > kills * 20, 'there was load');
   t.ok(verdict.final >= verdict.delivered);
+  const streams = history.delivered().filter(({ isWhole }) => isWhole !== undefined);
+  t.ok(streams.length > kills, 'streams too');
   t.ok(verdict.refunded > 0, 'some charges were open when their process was killed, and were given back');
 }

@@ -11,6 +11,8 @@ export type Seen = {
   id?: string;
   status?: number;
   code?: string;
+  /** Whether a stream came to its end. */
+  isWhole?: boolean;
   sentAt: number;
   endedAt: number;
   headers: Headers | undefined;
@@ -52,16 +54,33 @@ export class History {
         signal: AbortSignal.timeout(timeoutMs),
       });
       seen.headers = response.headers;
+      if (response.headers.get('content-type')?.startsWith('text/event-stream')) {
+        await this.#follow(response, seen);
+        return seen;
+      }
       const answer = (await response.json()) as Body;
       seen.status = response.status;
       if (response.status === 200) seen.id = answer.id;
       else seen.code = answer.error.code;
     } catch {
-      // Whatever came before the connection ended is not an answer.
+      // Whatever came before the connection ended is not an answer, unless it was a stream.
+    } finally {
+      seen.endedAt = performance.now();
+      this.seen.push(seen);
     }
-    seen.endedAt = performance.now();
-    this.seen.push(seen);
     return seen;
+  }
+
+  /** A stream counts as delivered from its first byte, whatever becomes of it. */
+  async #follow(response: Response, seen: Seen): Promise<void> {
+    let text = '';
+    for await (const chunk of response.body ?? []) {
+      text += Buffer.from(chunk).toString('latin1');
+      seen.status = 200;
+      seen.id ??= /^event: start\ndata: .*?"id":"([^"]+)"/.exec(text)?.[1] ?? '';
+      if (seen.id === '') delete seen.id;
+    }
+    seen.isWhole = text.includes('event: done');
   }
 
   delivered = () => this.seen.filter(({ status }) => status === 200);
@@ -132,7 +151,7 @@ export class History {
 /** Sends as long as it is told to, so many at a time, from callers and to origins in turn. */
 export async function load(
   history: History,
-  { callers, concurrency, origins, until }: LoadOptions,
+  { callers, concurrency, origins, streams = false, until }: LoadOptions,
 ): Promise<void> {
   let sent = 0;
   const worker = async () => {
@@ -141,6 +160,7 @@ export async function load(
       const seen = await history.chat(
         origins[sent % origins.length] as string,
         callers[(sent * 7) % callers.length] as Caller,
+        { message: 'Hello', store: false, ...(streams && sent % 2 === 0 && { stream: true }) },
       );
       // A replica that is away refuses at once.
       if (seen.status === undefined || seen.status === 503) await new Promise((go) => setTimeout(go, 20));
@@ -153,5 +173,7 @@ export type LoadOptions = {
   origins: string[];
   callers: Caller[];
   concurrency: number;
+  /** Whether every other request is a stream. */
+  streams?: boolean;
   until: () => boolean;
 };
