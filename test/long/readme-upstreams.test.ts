@@ -4,11 +4,11 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
-import { Client, type OpenApi } from './support/http.ts';
-import { freshDatabase } from './support/service.ts';
-import { startUpstream } from './support/upstream/client.ts';
+import { Client, type OpenApi } from '../support/http.ts';
+import { freshDatabase } from '../support/service.ts';
+import { startUpstream } from '../support/upstream/client.ts';
 
-const root = fileURLToPath(new URL('..', import.meta.url));
+const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /** What a reader's shell is to hold where a command names a variable of theirs. */
 const PROVIDER_KEY = 'provider-key-0123456789';
@@ -62,7 +62,7 @@ async function startByCommand(t: Test, command: string): Promise<string> {
   });
 }
 
-const recipes = recipesIn(readFileSync(new URL('../README.md', import.meta.url), 'utf8'));
+const recipes = recipesIn(readFileSync(new URL('../../README.md', import.meta.url), 'utf8'));
 
 t.test('README has commands for Ollama, for vLLM or llama.cpp, and for a hosted provider', async (t) => {
   const urls = recipes.map(({ set }) => new URL(set.CHAT_URL ?? ''));
