@@ -4,7 +4,8 @@
  * and a thousand, 64 and 256 connections, on durable Postgres and on PGlite.
  *
  * Server, load and database are processes of their own on this machine; the server has production's options, its log goes
- * to /dev/null. Prints what it measured and writes it to `results/quota.md`; asserts nothing.
+ * to /dev/null. Prints what it measured and writes it to `results/quota.md`; asserts nothing. `SECONDS` (4) a line; `ONLY=postgres`
+ * or `pglite`, `WAYS=bare,finalisation` and `PROFILE=folder` narrow it down, and then nothing is written.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -59,10 +60,7 @@ const titles: Record<string, string> = {
   finalisation: 'admission and finalisation',
 };
 
-async function measureAll(
-  env: Record<string, string>,
-  pgbenchAt: number | undefined,
-): Promise<Map<string, Row[]>> {
+async function measureAll(env: Record<string, string>, pgbenchAt?: number): Promise<Map<string, Row[]>> {
   const profile = process.env.PROFILE;
   const server = start(
     'server.ts',
@@ -124,14 +122,15 @@ await sql.unsafe(`create table pgbench_counters (account_id int, day date, meter
   primary key (account_id, day, meter)) with (fillfactor = 50)`);
 await sql.end();
 
-say('Postgres');
-const onPostgres = await measureAll({ DATABASE_URL: database.url() }, database.port);
+const only = process.env.ONLY;
+const measured = async (name: string, env: Record<string, string>, pgbenchAt?: number) => {
+  if (only !== undefined && only !== name) return new Map<string, Row[]>();
+  say(name);
+  return measureAll(env, pgbenchAt);
+};
+const onPostgres = await measured('postgres', { DATABASE_URL: database.url() }, database.port);
 await database.drop();
-say('PGlite');
-const onPglite =
-  process.env.ONLY === 'postgres'
-    ? new Map()
-    : await measureAll({ DATA_DIR: path.join(folder, 'data') }, undefined);
+const onPglite = await measured('pglite', { DATA_DIR: path.join(folder, 'data') });
 client.disconnect();
 
 const [cpu] = os.cpus();
@@ -151,6 +150,6 @@ ${section('Postgres', onPostgres)}
 ${section('PGlite', onPglite)}
 `;
 process.stdout.write(report);
-if (process.env.ONLY === undefined && process.env.WAYS === undefined)
+if (only === undefined && process.env.WAYS === undefined && process.env.PROFILE === undefined)
   fs.writeFileSync(path.join(root, 'bench/results/quota.md'), report);
 process.exit();

@@ -2,6 +2,7 @@
  * Group commit: one write at a time, and what arrives while it is under way goes together in the next. Under load a
  * write carries many items and its cost is shared; alone, an item waits for nobody.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ApiError } from '../errors.ts';
 
 type Waiting<Item, Result> = {
@@ -54,6 +55,8 @@ export class GroupCommit<Item, Result> {
 
   async #writeAll(): Promise<void> {
     while (this.#queue.length > 0) {
+      // What has arrived in the sockets meanwhile goes along: the embedded database lets nothing be read while it writes.
+      await nextTurn();
       const batch = this.#queue.splice(0, this.#options.batchSize);
       try {
         const results = await this.#options.write(batch.map(({ item }) => item));
