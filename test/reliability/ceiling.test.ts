@@ -28,6 +28,13 @@ const { client, databaseUrl, replicas } = await startCluster(t, {
   env: { ...plansFile(t, { chat: CEILING }), CHAT_URL: upstream.url },
 });
 
+// A slow disk: between the judgement of a charge and its commit there is time for the other replicas to judge.
+const slow = postgres(databaseUrl, { max: 1, onnotice: () => {} });
+await slow.unsafe(`
+  create function slow() returns trigger language plpgsql as $$ begin perform pg_sleep(0.03); return null; end $$;
+  create trigger slow after update on usage_counters execute function slow();`);
+await slow.end();
+
 t.test(
   '23: of 600 requests released together over three replicas, keys and the web, the ceiling is served',
   async (t) => {
