@@ -147,25 +147,6 @@ export async function sweepCharges(database: Database, atMost: number): Promise<
   return row?.swept ?? 0;
 }
 
-/** The stored answer under an idempotency key, if the request has ended. */
-export async function findAnswer(
-  database: Database,
-  accountId: string,
-  owner: string,
-  key: string,
-): Promise<{ requestId: string; day: string; status: number | null; body: string | null } | undefined> {
-  const [row] = await database.run<{
-    request_id: string;
-    day: string;
-    status: number | null;
-    body: string | null;
-  }>(
-    'select request_id, day::text, status, body from idempotency_keys where account_id = $1::uuid and owner = $2::uuid and key = $3',
-    [accountId, owner, key],
-  );
-  return row && { requestId: row.request_id, day: row.day, status: row.status, body: row.body };
-}
-
 /** Deletes idempotency keys that nobody may repeat any more. */
 export const deleteOldIdempotencyKeys = (db: Db, signal?: AbortSignal): Promise<void> =>
   deleteAll(db, idempotencyKeys, sql`created_at <= ledger_now() - interval '24 hours'`, signal);
