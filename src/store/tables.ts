@@ -18,6 +18,7 @@ import {
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core';
+import type { AccountEventType } from '../../schemas/events.ts';
 import type { Scope } from '../../schemas/keys.ts';
 import { accountId, bytea, instant, tsvector } from './columns.ts';
 
@@ -200,6 +201,33 @@ export const idempotencyKeys = pgTable(
   (table) => [
     primaryKey({ columns: [table.accountId, table.owner, table.key] }),
     index('idempotency_keys_request').on(table.accountId, table.requestId),
+  ],
+);
+
+/** The audit trail: what was done to an account's credentials and settings, when and from where. Never a secret. */
+export const accountEvents = pgTable(
+  'account_events',
+  {
+    accountId: accountId(),
+    /** UUIDv7: in the order of `at`, and the tie-breaker of its cursors. */
+    id: uuid('id').notNull(),
+    at: instant('at').notNull(),
+    type: text('type').$type<AccountEventType>().notNull(),
+    /** Where the request came from; null for what the operator or the service did. */
+    address: text('address'),
+    userAgent: text('user_agent'),
+    /** The key that it is about. */
+    keyId: uuid('key_id'),
+    /** What changed, in a few words: a key's name, a plan. */
+    detail: text('detail'),
+  },
+  (table) => [
+    primaryKey({ columns: [table.accountId, table.id] }),
+    index('account_events_recent').on(
+      table.accountId,
+      table.at.desc().nullsFirst(),
+      table.id.desc().nullsFirst(),
+    ),
   ],
 );
 
