@@ -1,4 +1,4 @@
-/** Migrations and partitions, applied at start under a lock. Contract section 11. */
+/** Migrations, functions and partitions, applied at start under a lock. Contract section 11. */
 import { fileURLToPath } from 'node:url';
 import { sql } from 'drizzle-orm';
 import { migrate as migratePglite } from 'drizzle-orm/pglite/migrator';
@@ -7,6 +7,7 @@ import { migrate as migratePostgres } from 'drizzle-orm/postgres-js/migrator';
 import postgres from 'postgres';
 import { projectRoot } from '../project.ts';
 import type { Database, Db } from './client.ts';
+import { installFunctions } from './functions.ts';
 import { makePartitions } from './partitions.ts';
 
 const migrationsFolder = fileURLToPath(new URL('drizzle', projectRoot));
@@ -23,6 +24,7 @@ const MIGRATION_LOCK = 7_275_39;
 export async function migrate(database: Database, directUrl?: string): Promise<void> {
   if (database.kind === 'embedded') {
     await migratePglite(database.db as never, { migrationsFolder });
+    await installFunctions(database.db);
     await makePartitions(database.db);
     return;
   }
@@ -32,6 +34,7 @@ export async function migrate(database: Database, directUrl?: string): Promise<v
     const db = drizzlePostgres(client);
     await db.execute(sql`select pg_advisory_lock(${sql.raw(String(MIGRATION_LOCK))})`);
     await migratePostgres(db, { migrationsFolder });
+    await installFunctions(db as unknown as Db);
     await makePartitions(db as unknown as Db);
   } finally {
     // Ends the session, and the lock with it.
