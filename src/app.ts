@@ -10,6 +10,7 @@ import credentials from './plugins/credentials.ts';
 import draining from './plugins/draining.ts';
 import errors from './plugins/errors.ts';
 import eventStreams from './plugins/event-stream.ts';
+import idempotency from './plugins/idempotency.ts';
 import { methodFallbacks, methodRegister } from './plugins/methods.ts';
 import openapi from './plugins/openapi.ts';
 import rateLimit from './plugins/rate-limit.ts';
@@ -65,6 +66,7 @@ const dashboardRoutes: FastifyPluginAsync = async (scope) => {
 /** A Bearer key with the scope, or the web. Bearer requests never touch the session store. */
 const callerRoutes: FastifyPluginAsync = async (scope) => {
   scope.register(callerGuard);
+  scope.register(idempotency);
   scope.register(chat);
   scope.register(completions);
   scope.register(conversations);
