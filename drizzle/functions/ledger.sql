@@ -1,4 +1,4 @@
--- Revision 1. Raise it with every change: a database keeps the highest that it has seen (src/store/functions.ts).
+-- Revision 2. Raise it with every change: a database keeps the highest that it has seen (src/store/functions.ts).
 --
 -- The ledger's protocol in batches: admission, settlement and the sweep. Contract sections 5 and 10, argued in
 -- docs/decisions/0010-the-ledgers-protocol.md.
@@ -64,18 +64,22 @@ END $$;
 -- Admits charges in the order given, each wholly or not at all, and never past the ceiling of the plan read here.
 --
 -- charges:  [{ id, account_id, key_id, endpoint, meter, units, owner?, idempotency_key?, fingerprint? }]
+-- counters: [{ account_id, meter }], those that the charges are for, each once
 -- ceilings: { plan: { meter: ceiling or null } }, and `standard`, the plan of accounts whose plan is not in it
 -- holder:   the process whose lease guards the charges
 -- repeated: whether the same charges were sent before and the answer was lost; those that stand are found again
 --
 -- Returns a row per charge of a living account; `outcome` is 'admitted', 'refused', or what ledger_claim says.
-CREATE OR REPLACE FUNCTION ledger_admit(charges jsonb, ceilings jsonb, standard text, holder uuid, repeated boolean, lock_timeout_ms int)
+CREATE OR REPLACE FUNCTION ledger_admit(charges jsonb, counters jsonb, ceilings jsonb, standard text, holder uuid, repeated boolean, lock_timeout_ms int)
 RETURNS TABLE (id uuid, outcome text, day date, used bigint, ceiling bigint, read_at timestamptz)
 LANGUAGE plpgsql VOLATILE AS $$
 #variable_conflict use_column
 DECLARE
   now_at timestamptz;
   today date;
+  first_day date;
+  present int;
+  has_keys boolean := charges @? '$[*].idempotency_key';
   charge jsonb;
   obstacle text;
   obstacles jsonb := '{}';
@@ -90,22 +94,26 @@ BEGIN
     today := ledger_day(now_at);
     -- A statement that was slow to arrive may have been repeated before midnight, and its charges stand there.
     repeated := repeated OR now_at < today::timestamp AT TIME ZONE 'UTC' + interval '2 minutes';
-    INSERT INTO usage_counters (account_id, day, meter, used)
-    SELECT DISTINCT c.account_id, d.day, c.meter, 0
-    FROM jsonb_to_recordset(charges) AS c (account_id uuid, meter text)
-    CROSS JOIN generate_series(CASE WHEN repeated THEN today - 1 ELSE today END, today, interval '1 day') AS s (at)
-    CROSS JOIN LATERAL (SELECT s.at::date AS day) d
-    JOIN accounts a ON a.id = c.account_id AND a.deleted_at IS NULL
-    WHERE NOT EXISTS (SELECT FROM usage_counters u WHERE u.account_id = c.account_id AND u.day = d.day AND u.meter = c.meter)
-    ORDER BY 1, 3, 2
-    ON CONFLICT DO NOTHING;
+    first_day := CASE WHEN repeated THEN today - 1 ELSE today END;
+    SELECT count(*) INTO present FROM usage_counters u
+    JOIN jsonb_to_recordset(counters) AS c (account_id uuid, meter text) ON u.account_id = c.account_id AND u.meter = c.meter
+    WHERE u.day BETWEEN first_day AND today;
+    IF present < jsonb_array_length(counters) * (today - first_day + 1) THEN
+      INSERT INTO usage_counters (account_id, day, meter, used)
+      SELECT c.account_id, s.at::date, c.meter, 0
+      FROM jsonb_to_recordset(counters) AS c (account_id uuid, meter text)
+      CROSS JOIN generate_series(first_day, today, interval '1 day') AS s (at)
+      JOIN accounts a ON a.id = c.account_id AND a.deleted_at IS NULL
+      WHERE NOT EXISTS (SELECT FROM usage_counters u WHERE u.account_id = c.account_id AND u.day = s.at::date AND u.meter = c.meter)
+      ORDER BY 1, 3, 2
+      ON CONFLICT DO NOTHING;
+    END IF;
 
     PERFORM FROM usage_counters u
-    WHERE (u.account_id, u.meter) IN (
-      SELECT c.account_id, c.meter FROM jsonb_to_recordset(charges) AS c (account_id uuid, meter text)
-    ) AND (u.day = today OR repeated AND u.day = today - 1)
+    JOIN jsonb_to_recordset(counters) AS c (account_id uuid, meter text) ON u.account_id = c.account_id AND u.meter = c.meter
+    WHERE u.day BETWEEN first_day AND today
     ORDER BY u.account_id, u.meter, u.day
-    FOR UPDATE;
+    FOR UPDATE OF u;
 
     EXIT WHEN ledger_day(ledger_now()) = today;
   END LOOP;
@@ -117,15 +125,17 @@ BEGIN
     JOIN requests r ON r.account_id = c.account_id AND r.day IN (today - 1, today) AND r.id = c.id;
   END IF;
 
-  FOR charge IN
-    SELECT c.value FROM jsonb_array_elements(charges) WITH ORDINALITY AS c (value, position)
-    JOIN accounts a ON a.id = (c.value ->> 'account_id')::uuid AND a.deleted_at IS NULL
-    WHERE c.value ? 'idempotency_key'
-    ORDER BY a.id, (c.value ->> 'owner')::uuid, c.value ->> 'idempotency_key', c.position
-  LOOP
-    obstacle := ledger_claim(charge, holder, today, now_at);
-    IF obstacle IS NOT NULL THEN obstacles := obstacles || jsonb_build_object(charge ->> 'id', obstacle); END IF;
-  END LOOP;
+  IF has_keys THEN
+    FOR charge IN
+      SELECT c.value FROM jsonb_array_elements(charges) WITH ORDINALITY AS c (value, position)
+      JOIN accounts a ON a.id = (c.value ->> 'account_id')::uuid AND a.deleted_at IS NULL
+      WHERE c.value ? 'idempotency_key'
+      ORDER BY a.id, (c.value ->> 'owner')::uuid, c.value ->> 'idempotency_key', c.position
+    LOOP
+      obstacle := ledger_claim(charge, holder, today, now_at);
+      IF obstacle IS NOT NULL THEN obstacles := obstacles || jsonb_build_object(charge ->> 'id', obstacle); END IF;
+    END LOOP;
+  END IF;
 
   RETURN QUERY
   WITH asked AS (
@@ -153,22 +163,30 @@ BEGIN
     INSERT INTO requests (account_id, day, id, key_id, endpoint, meter, units, state, process, admitted_at)
     SELECT d.account_id, today, d.id, d.key_id, d.endpoint, d.meter, d.units, 'admitted', holder, now_at
     FROM decided d WHERE d.fits
-  ), freed AS (
-    DELETE FROM idempotency_keys i USING decided d
-    WHERE NOT d.fits AND i.account_id = d.account_id AND i.request_id = d.id
   )
   SELECT d.id, CASE WHEN d.fits THEN 'admitted' ELSE 'refused' END, today,
          (CASE WHEN d.fits THEN d.before + d.running ELSE d.before + t.units END)::bigint, d.ceiling, now_at
   FROM decided d JOIN totals t ON t.account_id = d.account_id AND t.meter = d.meter
   UNION ALL
+  SELECT asked.id, obstacles ->> asked.id::text, today, NULL, NULL, now_at FROM asked WHERE obstacles ? asked.id::text;
+
+  IF has_keys THEN
+    -- What was refused frees its key.
+    DELETE FROM idempotency_keys i
+    USING jsonb_to_recordset(charges) AS c (id uuid, account_id uuid)
+    WHERE i.account_id = c.account_id AND i.request_id = c.id
+      AND NOT EXISTS (SELECT FROM requests r WHERE r.account_id = c.account_id AND r.day IN (today - 1, today) AND r.id = c.id);
+  END IF;
+
+  IF standing = '{}' THEN RETURN; END IF;
+  RETURN QUERY
   SELECT r.id, 'admitted', r.day, u.used, (ceilings -> p.plan ->> r.meter)::bigint, now_at
-  FROM asked JOIN requests r ON r.account_id = asked.account_id AND r.day IN (today - 1, today) AND r.id = asked.id
+  FROM jsonb_to_recordset(charges) AS c (id uuid, account_id uuid)
+  JOIN requests r ON r.account_id = c.account_id AND r.day IN (today - 1, today) AND r.id = c.id
   JOIN usage_counters u ON u.account_id = r.account_id AND u.day = r.day AND u.meter = r.meter
   JOIN accounts a ON a.id = r.account_id
   CROSS JOIN LATERAL (SELECT CASE WHEN ceilings ? a.plan THEN a.plan ELSE standard END AS plan) p
-  WHERE asked.id = ANY (standing)
-  UNION ALL
-  SELECT asked.id, obstacles ->> asked.id::text, today, NULL, NULL, now_at FROM asked WHERE obstacles ? asked.id::text;
+  WHERE c.id = ANY (standing);
 END $$;
 --> statement-breakpoint
 -- Settles charges, all of them in one transaction.
@@ -189,44 +207,57 @@ LANGUAGE plpgsql VOLATILE AS $$
 #variable_conflict use_column
 DECLARE
   now_at timestamptz := ledger_now();
-  moved uuid[];
-  amounts jsonb;
+  of_day date;
+  moved uuid[] := '{}';
+  moved_of_day uuid[];
+  amounts jsonb := '[]';
+  amounts_of_day jsonb;
 BEGIN
   PERFORM set_config('lock_timeout', lock_timeout_ms::text, true);
 
-  WITH s AS MATERIALIZED (
-    SELECT * FROM jsonb_to_recordset(settlements) AS s
-      (kind text, account_id uuid, day date, id uuid, status smallint, code text, model text,
-       input_tokens int, output_tokens int, latency_ms int, attempt uuid)
-  ), touched AS (
-    UPDATE requests r
-    SET state = CASE s.kind WHEN 'refund' THEN 'refunded' ELSE 'final' END,
-        settled_at = coalesce(r.settled_at, now_at), status = s.status, code = s.code, model = s.model,
-        input_tokens = CASE s.kind WHEN 'rerun' THEN coalesce(r.input_tokens, 0) ELSE 0 END + s.input_tokens,
-        output_tokens = CASE s.kind WHEN 'rerun' THEN coalesce(r.output_tokens, 0) ELSE 0 END + s.output_tokens,
-        latency_ms = s.latency_ms
-    FROM s
-    WHERE r.account_id = s.account_id AND r.day = s.day AND r.id = s.id
-      AND CASE s.kind
-        WHEN 'complete' THEN r.state = 'final' AND r.input_tokens IS NULL
-        WHEN 'rerun' THEN r.state = 'final' AND EXISTS (
-          SELECT FROM idempotency_keys i WHERE i.account_id = s.account_id AND i.resumed_by = s.attempt)
-        ELSE r.state = 'admitted'
-      END
-    RETURNING s.kind, r.account_id, r.day, r.id, r.key_id, r.meter, r.units, coalesce(s.input_tokens + s.output_tokens, 0) AS tokens
-  ), each AS (
-    SELECT account_id, day, key_id, meter, CASE kind WHEN 'refund' THEN -units ELSE 0 END AS counted,
-           CASE kind WHEN 'final' THEN units ELSE 0 END AS delivered
-    FROM touched
-    UNION ALL
-    SELECT account_id, day, key_id, 'tokens', tokens, tokens FROM touched WHERE tokens > 0
-  ), summed AS (
-    SELECT account_id, day, coalesce(key_id, '00000000-0000-0000-0000-000000000000') AS key_id, meter,
-           sum(counted) AS counted, sum(delivered) AS delivered
-    FROM each GROUP BY 1, 2, 3, 4
-  )
-  SELECT (SELECT coalesce(array_agg(id), '{}') FROM touched), (SELECT coalesce(jsonb_agg(to_jsonb(summed)), '[]') FROM summed)
-  INTO moved, amounts;
+  -- Each day's partition by its name: through their parent, every statement would open and lock those of all days.
+  FOR of_day IN SELECT DISTINCT s.day FROM jsonb_to_recordset(settlements) AS s (day date) ORDER BY 1 LOOP
+    CONTINUE WHEN to_regclass('requests_' || to_char(of_day, 'YYYYMMDD')) IS NULL;
+    EXECUTE format($settle$
+      WITH s AS MATERIALIZED (
+        SELECT * FROM jsonb_to_recordset($1) AS s
+          (kind text, account_id uuid, day date, id uuid, status smallint, code text, model text,
+           input_tokens int, output_tokens int, latency_ms int, attempt uuid)
+        WHERE s.day = $2
+      ), touched AS (
+        UPDATE %I r
+        SET state = CASE s.kind WHEN 'refund' THEN 'refunded' ELSE 'final' END,
+            settled_at = coalesce(r.settled_at, $3), status = s.status, code = s.code, model = s.model,
+            input_tokens = CASE s.kind WHEN 'rerun' THEN coalesce(r.input_tokens, 0) ELSE 0 END + s.input_tokens,
+            output_tokens = CASE s.kind WHEN 'rerun' THEN coalesce(r.output_tokens, 0) ELSE 0 END + s.output_tokens,
+            latency_ms = s.latency_ms
+        FROM s
+        WHERE r.account_id = s.account_id AND r.day = $2 AND r.id = s.id
+          AND CASE s.kind
+            WHEN 'complete' THEN r.state = 'final' AND r.input_tokens IS NULL
+            WHEN 'rerun' THEN r.state = 'final' AND EXISTS (
+              SELECT FROM idempotency_keys i WHERE i.account_id = s.account_id AND i.resumed_by = s.attempt)
+            ELSE r.state = 'admitted'
+          END
+        RETURNING s.kind, r.account_id, r.id, r.key_id, r.meter, r.units, coalesce(s.input_tokens + s.output_tokens, 0) AS tokens
+      ), each AS (
+        SELECT account_id, key_id, meter, CASE kind WHEN 'refund' THEN -units ELSE 0 END AS counted,
+               CASE kind WHEN 'final' THEN units ELSE 0 END AS delivered
+        FROM touched
+        UNION ALL
+        SELECT account_id, key_id, 'tokens', tokens, tokens FROM touched WHERE tokens > 0
+      ), summed AS (
+        SELECT account_id, $2 AS day, coalesce(key_id, '00000000-0000-0000-0000-000000000000') AS key_id, meter,
+               sum(counted) AS counted, sum(delivered) AS delivered
+        FROM each GROUP BY 1, 3, 4
+      )
+      SELECT (SELECT coalesce(array_agg(id), '{}') FROM touched), (SELECT coalesce(jsonb_agg(to_jsonb(summed)), '[]') FROM summed)
+    $settle$, 'requests_' || to_char(of_day, 'YYYYMMDD'))
+    INTO moved_of_day, amounts_of_day
+    USING settlements, of_day, now_at;
+    moved := moved || moved_of_day;
+    amounts := amounts || amounts_of_day;
+  END LOOP;
 
   INSERT INTO key_usage (account_id, day, key_id, meter, used)
   SELECT a.account_id, a.day, a.key_id, a.meter, a.delivered
@@ -247,8 +278,9 @@ BEGIN
 
   IF settlements @? '$[*] ? (exists(@.answer) || @.kind == "refund")' THEN PERFORM ledger_settle_keys(settlements, moved); END IF;
 
-  RETURN QUERY SELECT unnest(moved)
-  UNION
+  RETURN QUERY SELECT unnest(moved);
+  IF cardinality(moved) = jsonb_array_length(settlements) THEN RETURN; END IF;
+  RETURN QUERY
   SELECT r.id
   FROM jsonb_to_recordset(settlements) AS s (kind text, account_id uuid, day date, id uuid)
   JOIN requests r ON r.account_id = s.account_id AND r.day = s.day AND r.id = s.id

@@ -84,6 +84,13 @@ export type AdmissionRules = {
 /** SQLSTATE of an admission whose process has no living lease. */
 export const NO_LEASE = 'PL001';
 
+/** The counters that charges are for, each once. */
+const countersOf = (charges: readonly ChargeRow[]) => [
+  ...new Map(
+    charges.map(({ account_id, meter }) => [`${account_id}/${meter}`, { account_id, meter }]),
+  ).values(),
+];
+
 /**
  * Admits charges, first come first served, each wholly or not at all. A charge that does not fit also holds back those
  * of its account behind it in the batch.
@@ -105,8 +112,16 @@ export async function admitCharges(
   };
   const rows = await database.run<Row>(
     `select id, outcome, day::text, used, ceiling, to_char(read_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as read_at
-     from ledger_admit($1::text::jsonb, $2::text::jsonb, $3, $4::uuid, $5, $6)`,
-    [JSON.stringify(charges), JSON.stringify(ceilings), standard, holder, isRepeated, lockTimeoutMs],
+     from ledger_admit($1::text::jsonb, $2::text::jsonb, $3::text::jsonb, $4, $5::uuid, $6, $7)`,
+    [
+      JSON.stringify(charges),
+      JSON.stringify(countersOf(charges)),
+      JSON.stringify(ceilings),
+      standard,
+      holder,
+      isRepeated,
+      lockTimeoutMs,
+    ],
   );
   return rows.map(({ ceiling, read_at: readAt, used, ...row }) => ({
     ...row,
