@@ -2,11 +2,9 @@
 import { fileURLToPath } from 'node:url';
 import { sql } from 'drizzle-orm';
 import { migrate as migratePglite } from 'drizzle-orm/pglite/migrator';
-import { drizzle as drizzlePostgres } from 'drizzle-orm/postgres-js';
 import { migrate as migratePostgres } from 'drizzle-orm/postgres-js/migrator';
-import postgres from 'postgres';
 import { projectRoot } from '../project.ts';
-import type { Database, Db } from './client.ts';
+import { type Database, openSession } from './client.ts';
 import { installFunctions } from './functions.ts';
 import { makePartitions } from './partitions.ts';
 
@@ -29,15 +27,14 @@ export async function migrate(database: Database, directUrl?: string): Promise<v
     return;
   }
   if (directUrl === undefined) throw new Error('A Postgres database is migrated over its direct URL.');
-  const client = postgres(directUrl, { max: 1, onnotice: () => {}, connect_timeout: 5 });
+  const { close, db } = openSession(directUrl);
   try {
-    const db = drizzlePostgres(client);
     await db.execute(sql`select pg_advisory_lock(${sql.raw(String(MIGRATION_LOCK))})`);
-    await migratePostgres(db, { migrationsFolder });
-    await installFunctions(db as unknown as Db);
-    await makePartitions(db as unknown as Db);
+    await migratePostgres(db as never, { migrationsFolder });
+    await installFunctions(db);
+    await makePartitions(db);
   } finally {
     // Ends the session, and the lock with it.
-    await client.end({ timeout: 5 });
+    await close();
   }
 }
