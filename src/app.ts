@@ -29,6 +29,7 @@ import health from './routes/health.ts';
 import home from './routes/home.ts';
 import images from './routes/images.ts';
 import keys from './routes/keys.ts';
+import leakReports from './routes/leak-reports.ts';
 import models from './routes/models.ts';
 import plans from './routes/plans.ts';
 import requestLog from './routes/request-log.ts';
@@ -47,6 +48,7 @@ export type Resources = { config: Config; database: Database; sessionSecret: str
 const publicRoutes: FastifyPluginAsync = async (scope) => {
   scope.register(service);
   scope.register(plans);
+  scope.register(leakReports);
 };
 
 /** The product's own pages: the session cookie, never a Bearer key. */
