@@ -6,6 +6,7 @@ import { Ledger } from './domain/ledger.ts';
 import { createEngines } from './engines/index.ts';
 import bodies from './plugins/bodies.ts';
 import callerGuard from './plugins/caller-guard.ts';
+import { preflights, varyByOrigin } from './plugins/cors.ts';
 import credentials from './plugins/credentials.ts';
 import draining from './plugins/draining.ts';
 import errors from './plugins/errors.ts';
@@ -67,15 +68,18 @@ const dashboardRoutes: FastifyPluginAsync = async (scope) => {
 
 /** A Bearer key with the scope, or the web. Bearer requests never touch the session store. */
 const callerRoutes: FastifyPluginAsync = async (scope) => {
-  scope.register(callerGuard);
-  scope.register(idempotency);
-  scope.register(chat);
-  scope.register(completions);
-  scope.register(conversations);
-  scope.register(images);
-  scope.register(search);
-  scope.register(models);
-  scope.register(usage);
+  scope.register(preflights);
+  scope.register(async (guarded) => {
+    guarded.register(callerGuard);
+    guarded.register(idempotency);
+    guarded.register(chat);
+    guarded.register(completions);
+    guarded.register(conversations);
+    guarded.register(images);
+    guarded.register(search);
+    guarded.register(models);
+    guarded.register(usage);
+  });
 };
 
 const api: FastifyPluginAsync = async (scope) => {
@@ -101,6 +105,7 @@ export async function buildApp(resources: Resources): Promise<FastifyInstance> {
   app.register(refusals);
   app.register(openapi);
   app.register(methodRegister);
+  app.register(varyByOrigin);
   app.register(credentials);
   app.register(bodies);
   app.register(work);

@@ -56,6 +56,10 @@ export function validationDetails(
         path,
         message: `must be one of ${(params.allowedValues as unknown[]).map(String).join(', ')}`,
       };
+    if (keyword === 'maxItems') {
+      const limit = Number(params.limit);
+      return { path, message: `must have at most ${limit} entries: entry ${limit + 1} is one too many` };
+    }
     return { path, message: message ?? 'is not valid' };
   });
 }

@@ -33,6 +33,7 @@ const readingOrder = [
   'getting-started',
   'authentication',
   'keys',
+  'browser-keys',
   'chat',
   'streaming',
   'openai-compatible',

@@ -10,17 +10,25 @@ const example = 'such as https://app.example.com or https://app.example.com:8443
 /** `https://`, a host without user info, an optional port, and nothing behind it. */
 const originShape = /^https:\/\/(\[[0-9a-f:.]+\]|[^\s/\\?#@:*%[\]]+)(:\d{1,5})?$/i;
 
+/** No label may be empty: a trailing dot is another host to browsers, and other empty labels are no host at all. */
+const hasEmptyLabel = (hostname: string) => hostname.split('.').includes('');
+
 const devProxy =
-  'Browser keys work from https origins only. In development, call the service through the dev server instead of from the page: ' +
-  'with Vite, set `server.proxy = { "/api": "<the service>" }` and let the proxy add the key';
+  'Pages call with a key from https origins only. In development let the dev server call instead: with Vite, ' +
+  '`server.proxy` passes `/api/v1` on to this service, adds the `Authorization` header and removes `Origin`. ' +
+  'The whole recipe is at /docs/guides/browser-keys#develop-on-localhost-with-a-browser-key';
 
 function refusal(entry: string): string {
   const shown = JSON.stringify(entry.length > 100 ? `${entry.slice(0, 100)}…` : entry);
-  if (/^http:\/\/(localhost|127\.|\[::1\])/i.test(entry))
+  if (/^http:\/\/([^/]*\.)?(localhost|127\.\d+\.\d+\.\d+|\[::1\])([:/]|$)/i.test(entry))
     return `${shown} is not an https origin. ${devProxy}.`;
   if (/^http:\/\//i.test(entry)) return `${shown} is not an https origin: http is not accepted.`;
   if (entry.includes('*')) return `${shown} holds a wildcard. List each origin, ${example}.`;
   if (/^https:\/\/[^/]+\/$/i.test(entry)) return `${shown} ends in a slash. Leave it out.`;
+  if (/^https:\/\/[^/]+\.(:\d+)?$/i.test(entry)) return `${shown} ends in a dot. Leave it out.`;
+  if (/^https:\/\/[^/]*@/i.test(entry)) return `${shown} holds a user. Leave it out.`;
+  if (/^https:\/\/[^/]+[/?#]/i.test(entry))
+    return `${shown} holds a path. Send the origin alone, ${example}.`;
   return `${shown} is not an https origin. An entry is https, a host and optionally a port, ${example}.`;
 }
 
@@ -31,8 +39,7 @@ function refusal(entry: string): string {
  */
 export function normaliseOrigin(entry: string): string {
   const url = originShape.test(entry) && URL.canParse(entry) ? new URL(entry) : undefined;
-  if (url === undefined || url.hostname === '' || url.hostname.endsWith('.'))
-    throw new OriginError(refusal(entry));
+  if (url === undefined || hasEmptyLabel(url.hostname)) throw new OriginError(refusal(entry));
   return url.origin;
 }
 
@@ -40,3 +47,12 @@ export function normaliseOrigin(entry: string): string {
 export const normaliseOrigins = (entries: readonly string[]): string[] => [
   ...new Set(entries.map(normaliseOrigin)),
 ];
+
+/** Whether an `Origin` header could stand in a list: what is stored is normalised, and browsers send no other spelling. */
+export function isListable(origin: string): boolean {
+  try {
+    return normaliseOrigin(origin) === origin;
+  } catch {
+    return false;
+  }
+}

@@ -9,6 +9,7 @@ import { ApiError } from '../errors.ts';
 import { touchKey } from '../store/keys.ts';
 import { admitSession } from './admit-session.ts';
 import type {} from './caller.ts';
+import { admitOrigin } from './cors.ts';
 import { restoreSession } from './sessions.ts';
 
 /** The credential of an `Authorization` header, or undefined where there is none. */
@@ -49,9 +50,10 @@ export default fp(
       const { accountId, keyId, plan, wasUsedThisMinute } = stored;
       request.caller = { accountId, keyId, plan };
       try {
+        admitOrigin(request, reply, stored);
         assertActive(stored);
       } catch (error) {
-        // Not counted: who holds a key that was revoked must not use up the account's requests.
+        // Not counted: foreign pages, and who holds a key that was revoked, must not use up the account's requests.
         await app.limits.showRequests(request, reply);
         throw error;
       }

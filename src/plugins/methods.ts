@@ -1,5 +1,6 @@
 /** A known path with a method it does not take answers 405 with `Allow`, `TRACE` included. Contract section 6. */
 import { METHODS } from 'node:http';
+import type { FastifyInstance, RouteOptions } from 'fastify';
 import fp from 'fastify-plugin';
 import { ApiError } from '../errors.ts';
 
@@ -10,6 +11,8 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** The methods that every registered path takes. */
     methodsOf: Map<string, Set<string>>;
+    /** Who may call a registered path. */
+    accessOf(url: string): FastifyContextConfig['access'];
   }
   interface FastifyContextConfig {
     /** A route that only answers 405: not among the methods that its path takes. */
@@ -21,9 +24,16 @@ declare module 'fastify' {
 export const methodRegister = fp(
   async (app) => {
     for (const method of answerable) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method);
+    const routes = new Map<string, RouteOptions>();
     app.decorate('methodsOf', new Map());
-    app.addHook('onRoute', ({ config, method, url }) => {
-      if (config?.isMethodFallback) return;
+    // Guards set it after this hook has seen the route.
+    app.decorate('accessOf', (url) => routes.get(url)?.config?.access);
+    app.addHook('onRoute', (route) => {
+      const { config, method, url } = route;
+      // `@fastify/cors` takes OPTIONS of every path there could be, and answers that there is nothing.
+      const isCatchAll = method === 'OPTIONS' && config?.access === undefined;
+      if (config?.isMethodFallback || isCatchAll) return;
+      routes.set(url, route);
       const methods = app.methodsOf.get(url) ?? new Set();
       for (const one of [method].flat()) methods.add(one);
       app.methodsOf.set(url, methods);
@@ -32,18 +42,22 @@ export const methodRegister = fp(
   { name: 'method-register', dependencies: ['errors'] },
 );
 
+/** The refusal of a method that a path does not take. */
+export const methodNotAllowed = ({ methodsOf }: FastifyInstance, url: string): ApiError =>
+  new ApiError('methodNotAllowed', { headers: { allow: [...(methodsOf.get(url) ?? [])].sort().join(', ') } });
+
 /** Gives every known path an answer for the methods it does not take. Registered after the routes. */
 export const methodFallbacks = fp(
   async (app) => {
     for (const [url, methods] of [...app.methodsOf]) {
-      const allow = [...methods].sort().join(', ');
+      const access = app.accessOf(url);
       app.route({
         url,
         method: answerable.filter((method) => !methods.has(method)),
-        config: { isMethodFallback: true },
+        config: { isMethodFallback: true, ...(access && { access }) },
         schema: { hide: true },
         handler: () => {
-          throw new ApiError('methodNotAllowed', { headers: { allow } });
+          throw methodNotAllowed(app, url);
         },
       });
     }

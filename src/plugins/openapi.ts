@@ -57,6 +57,7 @@ const accessErrors: Record<NonNullable<FastifyContextConfig['access']>, readonly
     'apiKeyRevoked',
     'apiKeyExpired',
     'insufficientScope',
+    'originNotAllowed',
     'rateLimitExceeded',
   ],
 };
@@ -128,14 +129,15 @@ export default fp(
             apiKey: {
               type: 'http',
               scheme: 'bearer',
-              description: 'An API key with the scope that the operation names.',
+              description:
+                'An API key with the scope that the operation names. Pages of the origins in its `allowed_origins` may call from browsers: preflights are answered, and every answer, errors and streams included, carries `Access-Control-Allow-Origin` and `Access-Control-Expose-Headers`. Pages of any other origin but the own get 403 `originNotAllowed`.',
             },
             session: {
               type: 'apiKey',
               in: 'cookie',
               name: 'parley_session',
               description:
-                'The cookie of the signed-in owner; named `__Host-parley_session` where the service is on https.',
+                'The cookie of the signed-in owner, for the own origin only: its operations never send a CORS header. Named `__Host-parley_session` where the service is on https.',
             },
           },
         },

@@ -33,6 +33,10 @@ t.test('anything but an https origin is refused, and the message names it', asyn
     'https://app.example.com?x',
     'https://app.example.com#x',
     'https://app.example.com.',
+    'https://app.example.com.:8443',
+    'https://app.example.com。',
+    'https://.example.com',
+    'https://app..example.com',
     'https://app.example.com:',
     'https://app.example.com:99999',
     'https://app.example.com\\',
@@ -56,7 +60,34 @@ t.test('anything but an https origin is refused, and the message names it', asyn
 });
 
 t.test('the refusal of http://localhost says how to develop', async (t) => {
-  t.throws(() => normaliseOrigin('http://localhost:5173'), { message: /dev server/ });
+  for (const host of [
+    'localhost',
+    'localhost:5173',
+    '127.0.0.1:8080',
+    '[::1]:3000',
+    'app.localhost',
+    'LOCALHOST',
+  ]) {
+    t.throws(
+      () => normaliseOrigin(`http://${host}`),
+      { message: /Vite.*`server\.proxy`.*removes `Origin`/ },
+      host,
+    );
+  }
+  for (const host of ['localhost.example', '127.0.0.1.example', 'notlocalhost'])
+    t.throws(() => normaliseOrigin(`http://${host}`), { message: /http is not accepted/ }, host);
+});
+
+t.test('the refusal says what to leave out', async (t) => {
+  const hints: Record<string, RegExp> = {
+    'https://app.example.com/': /ends in a slash/,
+    'https://app.example.com.': /ends in a dot/,
+    'https://app.example.com/path': /holds a path/,
+    'https://ada:secret@app.example.com': /holds a user/,
+    'https://*.example.com': /holds a wildcard/,
+  };
+  for (const [entry, hint] of Object.entries(hints))
+    t.throws(() => normaliseOrigin(entry), { message: hint }, entry);
 });
 
 t.test('entries that normalise to the same origin collapse', async (t) => {

@@ -1,0 +1,28 @@
+/** Which origins the keys list, over all accounts. Contract section 4. */
+import { sql } from 'drizzle-orm';
+import { type Db, rowsOf } from './client.ts';
+
+/** Of more at once the planner expects so many rows that it reads every key instead of the index. */
+export const ORIGINS_AT_ONCE = 20;
+
+/**
+ * Which of some origins are listed by an active key of whatever account: from the index on `allowed_origins`, so that
+ * the number of keys does not matter.
+ *
+ * @param origins - as browsers send them, at most `ORIGINS_AT_ONCE`
+ */
+export async function listedOrigins(db: Db, origins: readonly string[]): Promise<Set<string>> {
+  // A constant for the planner: of origins that it does not know it expects many rows each, and reads every key.
+  const asked = `{${origins.map((origin) => JSON.stringify(origin)).join(',')}}`;
+  const rows = await rowsOf<{ origin: string }>(
+    db,
+    sql`select distinct listed.origin
+        from api_keys k
+        join accounts a on a.id = k.account_id and a.deleted_at is null
+        cross join unnest(k.allowed_origins) as listed (origin)
+        where k.allowed_origins && ${asked}::text::text[] and k.revoked_at is null
+          and (k.expires_at is null or k.expires_at > now())
+          and listed.origin = any(${asked}::text::text[])`,
+  );
+  return new Set(rows.map(({ origin }) => origin));
+}

@@ -1,0 +1,220 @@
+// Preflights, and which paths take part in CORS at all. What a key's own request is answered: test/reliability/origins.test.ts.
+import { sql } from 'drizzle-orm';
+import postgres from 'postgres';
+import t from 'tap';
+import { rowsOf } from '../../src/store/client.ts';
+import { corsHeaders, variesByOrigin } from '../support/cors.ts';
+import { onEachDatabase, plansFile, startTestService } from '../support/service.ts';
+import { eventually } from '../support/upstream/engine.ts';
+
+const LISTED = 'https://app.example.com';
+const API = '/api/v1';
+const NO_ID = '01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f';
+
+type Preflight = { path?: string; origin?: string; method?: string; headers?: string };
+
+const preflighter =
+  (service: string) =>
+  async ({ path = '/chat', origin = LISTED, method = 'POST', headers }: Preflight = {}) => {
+    const answer = await fetch(`${service}${API}${path}`, {
+      method: 'OPTIONS',
+      headers: {
+        origin,
+        'access-control-request-method': method,
+        ...(headers !== undefined && { 'access-control-request-headers': headers }),
+      },
+    });
+    return { status: answer.status, headers: answer.headers, text: await answer.text() };
+  };
+
+onEachDatabase(t, {}, async (t, service) => {
+  const { app, client, database } = service;
+  const owner = await client.signUp();
+  const { id, key } = await client.createKey(owner, { allowed_origins: [LISTED, 'https://bücher.example'] });
+  const preflight = preflighter(client.origin);
+
+  const callerPaths = [...app.methodsOf.keys()]
+    .filter((url) => app.accessOf(url) === 'caller')
+    .map((url) => url.slice(API.length).replace(':id', NO_ID).replace('*', 'vendor/model'));
+  t.ok(callerPaths.length >= 9, callerPaths.join(' '));
+
+  await t.test('OPTIONS 204 on every path of callers: an origin that an active key lists', async (t) => {
+    for (const path of callerPaths) {
+      const answer = await preflight({ path, headers: 'authorization,content-type' });
+      t.equal(answer.status, 204, path);
+      t.equal(answer.text, '');
+      t.same(
+        corsHeaders(answer),
+        {
+          'access-control-allow-origin': LISTED,
+          'access-control-allow-methods': 'GET, POST, DELETE',
+          'access-control-allow-headers': 'authorization, content-type',
+          'access-control-max-age': '600',
+        },
+        path,
+      );
+      t.ok(variesByOrigin(answer), path);
+      t.equal(answer.headers.get('cache-control'), 'no-store');
+    }
+    const encoded = await preflight({ origin: 'https://xn--bcher-kva.example' });
+    t.equal(encoded.headers.get('access-control-allow-origin'), 'https://xn--bcher-kva.example');
+  });
+
+  await t.test('OPTIONS 204 without any CORS header: an origin that no key lists', async (t) => {
+    const origins = [
+      'https://evil.example',
+      'https://app.example.com.evil.example',
+      'https://app.example.com:8443',
+      'http://app.example.com',
+      'https://app.example.com/',
+      'https://APP.example.com',
+      'null',
+      '*',
+      '{https://app.example.com}',
+      '"',
+      `https://${'x'.repeat(5000)}.example`,
+      client.origin,
+    ];
+    for (const origin of origins) {
+      const answer = await preflight({ origin, headers: 'authorization' });
+      t.equal(answer.status, 204, origin);
+      t.same(corsHeaders(answer), {}, origin);
+      t.ok(variesByOrigin(answer), origin);
+    }
+  });
+
+  await t.test(
+    'OPTIONS: the requested header names come back, when they are tokens, and at most 50',
+    async (t) => {
+      const allowed = async (headers: string) =>
+        (await preflight({ headers })).headers.get('access-control-allow-headers');
+      const openai = 'authorization,content-type,x-stainless-arch,x-stainless-lang,x-stainless-retry-count';
+      t.equal(await allowed(openai), openai.replaceAll(',', ', '));
+      t.equal(await allowed('a b, (c), ok, d;e, "f", , _g'), 'ok, _g');
+      const many = Array.from({ length: 60 }, (_, n) => `x-${n}`);
+      t.equal(await allowed(many.join(',')), many.slice(0, 50).join(', '));
+    },
+  );
+
+  await t.test('OPTIONS 405: no preflight, or a path that takes no keys', async (t) => {
+    const plain = await fetch(`${client.origin}${API}/chat`, {
+      method: 'OPTIONS',
+      headers: { origin: LISTED },
+    });
+    t.equal(plain.status, 405);
+    t.equal(plain.headers.get('allow'), 'OPTIONS, POST');
+    t.same(corsHeaders(plain), {});
+    for (const path of [
+      '/keys',
+      `/keys/${id}`,
+      '/account',
+      '/auth/login',
+      '/subscription',
+      '/plans',
+      '/service',
+    ]) {
+      const answer = await preflight({ path });
+      t.equal(answer.status, 405, path);
+      t.same(corsHeaders(answer), {}, path);
+    }
+    const missing = await preflight({ path: '/nothing' });
+    t.equal(missing.status, 404);
+    t.same(corsHeaders(missing), {});
+  });
+
+  await t.test('no CORS header on paths that take no keys, whatever the credential', async (t) => {
+    const paths = [
+      '/keys',
+      '/account',
+      '/subscription',
+      '/usage/history',
+      '/requests',
+      '/plans',
+      '/service',
+      '/nothing',
+    ];
+    for (const path of paths) {
+      for (const credentials of [{}, { key }, { cookie: owner.cookie }, { key, cookie: owner.cookie }]) {
+        const answer = await client.get(path, { ...credentials, headers: { origin: LISTED } });
+        t.same(corsHeaders(answer), {}, `${path} ${Object.keys(credentials)}`);
+      }
+    }
+    for (const path of ['//', '//docs', '//openapi.json', '//healthz', '//assets/page.css'])
+      t.same(corsHeaders(await client.get(path, { headers: { origin: LISTED } })), {}, path);
+  });
+
+  await t.test('a listed origin ends with the last active key that lists it', async (t) => {
+    const origin = 'https://short-lived.example';
+    const isAllowed = async () => (await preflight({ origin })).headers.has('access-control-allow-origin');
+    const make = () => client.createKey(owner, { allowed_origins: [origin] });
+    t.equal(await isAllowed(), false);
+
+    const revoked = await make();
+    const changed = await make();
+    t.equal(await isAllowed(), true);
+    await client.delete(`/keys/${revoked.id}`, { cookie: owner.cookie });
+    t.equal(await isAllowed(), true, 'the other key lists it still');
+    await client.patch(`/keys/${changed.id}`, { allowed_origins: [] }, { cookie: owner.cookie });
+    t.equal(await isAllowed(), false, 'taken from the list');
+
+    const expiring = await make();
+    t.equal(await isAllowed(), true);
+    await rowsOf(database.db, sql`update api_keys set expires_at = now() where id = ${expiring.id}::uuid`);
+    t.equal(await isAllowed(), false, 'expired');
+
+    const other = await client.signUp();
+    await client.createKey(other, { allowed_origins: [origin] });
+    t.equal(await isAllowed(), true, 'of whatever account');
+    await client.request('DELETE', '/account', {
+      body: { current_password: other.password },
+      cookie: other.cookie,
+    });
+    t.equal(await isAllowed(), false, 'the account is deleted');
+  });
+});
+
+t.test('preflights neither need nor use up requests', async (t) => {
+  const { client } = await startTestService(t, 'embedded', plansFile(t, {}, 2));
+  const { key } = await client.createKey(await client.signUp(), { allowed_origins: [LISTED] });
+  const preflight = preflighter(client.origin);
+  const answers = await Promise.all(Array.from({ length: 100 }, () => preflight()));
+  t.ok(answers.every(({ headers, status }) => status === 204 && headers.has('access-control-allow-origin')));
+  t.equal((await client.get('/usage', { key })).headers.get('ratelimit-remaining'), '1');
+});
+
+t.test('a flood of preflights occupies one connection to the database', async (t) => {
+  const { client, env } = await startTestService(t, 'postgres');
+  const owner = await client.signUp();
+  await client.createKey(owner, { allowed_origins: [LISTED] });
+  const preflight = preflighter(client.origin);
+  const admin = postgres(env.DATABASE_URL ?? '', { max: 2, onnotice: () => {} });
+  t.teardown(() => admin.end());
+  const waiting = async () => {
+    const [row] = await admin`
+      select count(*)::int as count from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`;
+    return row?.count;
+  };
+
+  let answers: Promise<{ status: number; headers: Headers }[]> | undefined;
+  await admin.begin(async (locked) => {
+    await locked`lock table api_keys in access exclusive mode`;
+    answers = Promise.all(
+      Array.from({ length: 200 }, (_, n) =>
+        preflight({ origin: n === 7 ? LISTED : `https://a${n}.example` }),
+      ),
+    );
+    await eventually('a statement waits', async () => (await waiting()) > 0);
+    t.equal(
+      (await client.get('/account', { cookie: owner.cookie })).status,
+      200,
+      'others are served meanwhile',
+    );
+    t.equal(await waiting(), 1);
+  });
+  const allowed = (await answers)?.map(({ headers }) => headers.has('access-control-allow-origin'));
+  t.same(
+    allowed,
+    Array.from({ length: 200 }, (_, n) => n === 7),
+  );
+});
