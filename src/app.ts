@@ -12,6 +12,7 @@ import errors from './plugins/errors.ts';
 import eventStreams from './plugins/event-stream.ts';
 import { methodFallbacks, methodRegister } from './plugins/methods.ts';
 import openapi from './plugins/openapi.ts';
+import passwords from './plugins/passwords.ts';
 import rateLimit from './plugins/rate-limit.ts';
 import refusals from './plugins/refusals.ts';
 import sessionGuard from './plugins/session-guard.ts';
@@ -24,6 +25,7 @@ import chat from './routes/chat.ts';
 import completions from './routes/completions.ts';
 import conversations from './routes/conversations.ts';
 import docs from './routes/docs.ts';
+import events from './routes/events.ts';
 import health from './routes/health.ts';
 import home from './routes/home.ts';
 import images from './routes/images.ts';
@@ -33,6 +35,7 @@ import plans from './routes/plans.ts';
 import requestLog from './routes/request-log.ts';
 import search from './routes/search.ts';
 import service from './routes/service.ts';
+import listedSessions from './routes/sessions.ts';
 import subscription from './routes/subscription.ts';
 import usage from './routes/usage.ts';
 import usageHistory from './routes/usage-history.ts';
@@ -51,10 +54,13 @@ const publicRoutes: FastifyPluginAsync = async (scope) => {
 /** The product's own pages: the session cookie, never a Bearer key. */
 const dashboardRoutes: FastifyPluginAsync = async (scope) => {
   scope.register(sessions);
+  scope.register(passwords);
   scope.register(auth);
   scope.register(async (signedIn) => {
     signedIn.register(sessionGuard);
     signedIn.register(account);
+    signedIn.register(listedSessions);
+    signedIn.register(events);
     signedIn.register(keys);
     signedIn.register(subscription);
     signedIn.register(usageHistory);
