@@ -6,6 +6,7 @@ import { Ledger } from './domain/ledger.ts';
 import { createEngines } from './engines/index.ts';
 import bodies from './plugins/bodies.ts';
 import callerGuard from './plugins/caller-guard.ts';
+import clientErrors from './plugins/client-errors.ts';
 import credentials from './plugins/credentials.ts';
 import draining from './plugins/draining.ts';
 import errors from './plugins/errors.ts';
@@ -18,6 +19,7 @@ import refusals from './plugins/refusals.ts';
 import sessionGuard from './plugins/session-guard.ts';
 import sessions from './plugins/sessions.ts';
 import settings from './plugins/settings.ts';
+import singleHeaders from './plugins/single-headers.ts';
 import work from './plugins/work.ts';
 import account from './routes/account.ts';
 import auth from './routes/auth.ts';
@@ -100,9 +102,11 @@ export async function buildApp(resources: Resources): Promise<FastifyInstance> {
   app.register(settings, { ...resources, engines, ledger });
 
   app.register(errors);
+  app.register(clientErrors);
   app.register(refusals);
   app.register(openapi);
   app.register(methodRegister);
+  app.register(singleHeaders);
   app.register(credentials);
   app.register(bodies);
   app.register(work);
