@@ -15,6 +15,7 @@ import { methodFallbacks, methodRegister } from './plugins/methods.ts';
 import openapi from './plugins/openapi.ts';
 import rateLimit from './plugins/rate-limit.ts';
 import refusals from './plugins/refusals.ts';
+import securityHeaders from './plugins/security-headers.ts';
 import sessionGuard from './plugins/session-guard.ts';
 import sessions from './plugins/sessions.ts';
 import settings from './plugins/settings.ts';
@@ -97,6 +98,7 @@ export async function buildApp(resources: Resources): Promise<FastifyInstance> {
   const ledger = new Ledger(database, config.plans);
   app.register(settings, { ...resources, engines, ledger });
 
+  app.register(securityHeaders);
   app.register(errors);
   app.register(refusals);
   app.register(openapi);

@@ -7,6 +7,7 @@ import type { Config } from './config.ts';
 import { API_KEY_PATTERN, holdsApiKey } from './domain/api-key.ts';
 import { ApiError, errorEnvelope } from './errors.ts';
 import { serialiseError } from './logging.ts';
+import { bareSecurityHeaders } from './plugins/security-headers.ts';
 import { buildValidator } from './validation.ts';
 
 const KIB = 1024;
@@ -26,7 +27,7 @@ function answerClientError(publicUrl: string) {
       'HTTP/1.1 400 Bad Request',
       'Content-Type: application/json; charset=utf-8',
       `Content-Length: ${Buffer.byteLength(body)}`,
-      'Cache-Control: no-store',
+      ...Object.entries(bareSecurityHeaders).map(([name, value]) => `${name}: ${value}`),
       `X-Request-Id: ${requestId}`,
       'Connection: close',
     ];
@@ -82,7 +83,7 @@ export function serverOptions(config: Config): FastifyServerOptions {
       const envelope: unknown = errorEnvelope(problem, request.id, config.publicUrl);
       (reply as FastifyReply)
         .code(400)
-        .headers({ 'x-request-id': request.id, 'cache-control': 'no-store' })
+        .headers({ 'x-request-id': request.id, ...bareSecurityHeaders })
         .send(envelope);
     },
   };
