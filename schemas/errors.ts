@@ -101,11 +101,23 @@ export const errorTable = {
     type: 'conflict_error',
     message: 'There is an account with this e-mail address already. Sign in, or use another address.',
   },
+  idempotencyInProgress: {
+    status: 409,
+    type: 'conflict_error',
+    message:
+      'A request with this `Idempotency-Key` is being answered already. Nothing was charged; send it again in a moment, with the same key and body.',
+  },
   payloadTooLarge: { status: 413, type: 'invalid_request_error', message: 'The request body is too large.' },
   unsupportedMediaType: {
     status: 415,
     type: 'invalid_request_error',
     message: 'Bodies are JSON. Send `Content-Type: application/json`.',
+  },
+  idempotencyMismatch: {
+    status: 422,
+    type: 'invalid_request_error',
+    message:
+      'This `Idempotency-Key` was used for another request within 24 hours. Nothing was charged; use a new key for new work, and the same body for a retry.',
   },
   apiKeyLimitReached: {
     status: 429,

@@ -71,7 +71,7 @@ export const CreatedApiKey = Type.Object(
   {
     $id: 'CreatedApiKey',
     additionalProperties: false,
-    description: 'A new API key with its secret, shown exactly once.',
+    description: 'An API key with its new secret, shown exactly once.',
   },
 );
 
@@ -100,5 +100,40 @@ export const UpdateApiKey = Type.Object(
     $id: 'UpdateApiKey',
     additionalProperties: false,
     description: 'The new list of allowed origins; it replaces the old one.',
+  },
+);
+
+export const RotateApiKey = Type.Object(
+  {
+    grace_seconds: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: 604_800,
+        default: 0,
+        format: 'int32',
+        description: 'For how long the old secret goes on working beside the new one; at most 7 days.',
+        examples: [3600],
+      }),
+    ),
+  },
+  {
+    $id: 'RotateApiKey',
+    additionalProperties: false,
+    description: 'How long the old secret lives on.',
+  },
+);
+
+export const ReportLeakedKeys = Type.Object(
+  {
+    keys: Type.Array(Type.String({ maxLength: 200, description: 'A raw key, as it was found.' }), {
+      minItems: 1,
+      maxItems: 20,
+      description: 'Raw keys; what is none is passed over.',
+    }),
+  },
+  {
+    $id: 'ReportLeakedKeys',
+    additionalProperties: false,
+    description: 'API keys that were found where they do not belong.',
   },
 );

@@ -11,6 +11,7 @@ import credentials from './plugins/credentials.ts';
 import draining from './plugins/draining.ts';
 import errors from './plugins/errors.ts';
 import eventStreams from './plugins/event-stream.ts';
+import idempotency from './plugins/idempotency.ts';
 import { methodFallbacks, methodRegister } from './plugins/methods.ts';
 import openapi from './plugins/openapi.ts';
 import rateLimit from './plugins/rate-limit.ts';
@@ -30,6 +31,7 @@ import health from './routes/health.ts';
 import home from './routes/home.ts';
 import images from './routes/images.ts';
 import keys from './routes/keys.ts';
+import leakReports from './routes/leak-reports.ts';
 import models from './routes/models.ts';
 import plans from './routes/plans.ts';
 import requestLog from './routes/request-log.ts';
@@ -48,6 +50,7 @@ export type Resources = { config: Config; database: Database; sessionSecret: str
 const publicRoutes: FastifyPluginAsync = async (scope) => {
   scope.register(service);
   scope.register(plans);
+  scope.register(leakReports);
 };
 
 /** The product's own pages: the session cookie, never a Bearer key. */
@@ -69,6 +72,7 @@ const callerRoutes: FastifyPluginAsync = async (scope) => {
   scope.register(preflights);
   scope.register(async (guarded) => {
     guarded.register(callerGuard);
+    guarded.register(idempotency);
     guarded.register(chat);
     guarded.register(completions);
     guarded.register(conversations);

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyServerOptions } from 'fastify';
 import { v7 as uuidv7 } from 'uuid';
 import type { Config } from './config.ts';
-import { API_KEY_PATTERN, holdsApiKey } from './domain/api-key.ts';
+import { holdsApiKey, withoutApiKeys } from './domain/api-key.ts';
 import { ApiError, errorEnvelope } from './errors.ts';
 import { serialiseError } from './logging.ts';
 import { bareSecurityHeaders } from './plugins/security-headers.ts';
@@ -41,7 +41,7 @@ export function loggedPath(url: string | undefined): string {
   const decoded = path.replace(/%[0-7][0-9a-f]/gi, (code) =>
     String.fromCharCode(Number.parseInt(code.slice(1), 16)),
   );
-  return holdsApiKey(decoded) ? decoded.replace(new RegExp(API_KEY_PATTERN, 'g'), '[API key]') : path;
+  return holdsApiKey(decoded) ? withoutApiKeys(decoded) : path;
 }
 
 /**

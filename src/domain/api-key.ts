@@ -16,6 +16,7 @@ const CHECKSUM_LENGTH = 6;
 
 /** Finds keys in text, e.g. for secret scanners; `parseApiKey` proves them. */
 export const API_KEY_PATTERN = /parley_[0-9A-Za-z]{8}_[0-9A-Za-z]{49}/;
+const everyKey = new RegExp(API_KEY_PATTERN, 'g');
 const wholeKey = new RegExp(`^${API_KEY_PATTERN.source}$`);
 
 /** A key taken apart. `digest` is what is stored; the raw key is dropped. */
@@ -35,6 +36,9 @@ export const keyPrefix = (publicId: string): string => `parley_${publicId}`;
 
 /** Whether a text holds something of a key's format, checksum aside. */
 export const holdsApiKey = (text: string): boolean => API_KEY_PATTERN.test(text);
+
+/** A text that may be shown and logged: what has a key's format is taken out, checksum aside. */
+export const withoutApiKeys = (text: string): string => text.replace(everyKey, '[API key]');
 
 /**
  * Makes a new key.

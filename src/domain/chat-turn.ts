@@ -105,10 +105,16 @@ export function chatScript(engine: ChatEngine, turn: ChatTurn, id: string): Scri
   let text = '';
   let finishReason: string | null = null;
 
+  const started = event('start', { id, conversation_id: conversationId, model: input.model });
   const start = () => {
     if (hasStarted) return '';
     hasStarted = true;
-    return event('start', { id, conversation_id: conversationId, model: input.model });
+    return started;
+  };
+  let told: string | undefined;
+  const done = () => {
+    told ??= event('done', replyTo(turn, { id, text, finishReason, ...tally.tokens() }));
+    return told;
   };
 
   return {
@@ -128,7 +134,8 @@ export function chatScript(engine: ChatEngine, turn: ChatTurn, id: string): Scri
       // A question that was given up before its answer began is no turn.
       ...(isKept && (text !== '' || finishReason !== null) && storedTurn(turn, text)),
     }),
-    end: () => start() + event('done', replyTo(turn, { id, text, finishReason, ...tally.tokens() })),
+    end: () => start() + done(),
+    replay: () => started + (text === '' ? '' : event('delta', { text })) + done(),
     error: (envelope) => start() + event('error', envelope),
   };
 }

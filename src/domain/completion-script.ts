@@ -1,26 +1,36 @@
 /** A streamed chat completion, as OpenAI's clients read it. Contract section 7. */
-import type { ChatEngine, CompletionInput } from '../engines/types.ts';
+import type { ChatEngine, CompletionChunk, CompletionInput } from '../engines/types.ts';
+import { mergedChunks } from './merged-chunks.ts';
 import { type Script, Tally } from './stream-script.ts';
 
+const DONE = 'data: [DONE]\n\n';
 const event = (data: unknown) => `data: ${JSON.stringify(data)}\n\n`;
 
 /**
  * Tells of a completion. The engine's last chunk, with the tokens, is for the ledger; it is told only where the client
  * asked for it, and then the others say `usage: null`.
+ *
+ * @param isKept - whether it may have to be told once more
  */
-export function completionScript(engine: ChatEngine, input: CompletionInput): Script {
+export function completionScript(engine: ChatEngine, input: CompletionInput, isKept: boolean): Script {
   const tellsUsage = input.stream_options?.include_usage === true;
   const tally = new Tally(input);
+  let whole: CompletionChunk | undefined;
+  let usage: CompletionChunk | undefined;
   return {
     chunks: (signal) => engine.stream(input, signal),
     tell(chunk) {
       tally.add(chunk);
-      if (!tellsUsage) return chunk.choices.length === 0 && chunk.usage ? '' : event(chunk);
-      chunk.usage ??= null;
+      const isUsage = chunk.choices.length === 0 && chunk.usage;
+      if (isUsage && !tellsUsage) return '';
+      if (tellsUsage) chunk.usage ??= null;
+      if (isUsage) usage = chunk;
+      else if (isKept) whole = whole === undefined ? chunk : mergedChunks(whole, chunk);
       return event(chunk);
     },
     outcome: () => ({ model: input.model, ...tally.tokens() }),
-    end: () => 'data: [DONE]\n\n',
+    end: () => DONE,
+    replay: () => [whole, usage].map((chunk) => (chunk === undefined ? '' : event(chunk))).join('') + DONE,
     error: event,
   };
 }

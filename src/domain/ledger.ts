@@ -5,9 +5,22 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { Meter } from '../../schemas/plans.ts';
 import { ApiError } from '../errors.ts';
-import type { Database } from '../store/client.ts';
+import type { Database, Db } from '../store/client.ts';
 import type { Turn } from '../store/conversations.ts';
-import type { ChargeRow, Decision, SettlementRow, TurnRow } from '../store/ledger.ts';
+import {
+  type ChargeRow,
+  type Decision,
+  findIdempotentRequest,
+  type SettlementRow,
+  type TurnRow,
+} from '../store/ledger.ts';
+import {
+  idempotencyInProgress,
+  idempotencyMismatch,
+  ownerOf,
+  type Retry,
+  type StoredAnswer,
+} from './idempotency.ts';
 import { LedgerWriter } from './ledger-writer.ts';
 import type { PlanCatalogue } from './plans.ts';
 import { type QuotaReading, quotaExceeded } from './quota.ts';
@@ -22,8 +35,23 @@ export type Charge = {
   units: number;
 };
 
+/** A charge of a request that may be made again without being charged again. */
+type RetryableCharge = Charge & { retry: Retry | undefined };
+
 /** An admitted charge: hold on to it until it is final or refunded. */
-export type Admission = Charge & { id: string; day: string; reading: QuotaReading; startedAt: number };
+export type Admission = Charge & {
+  retry?: Retry | undefined;
+  id: string;
+  day: string;
+  startedAt: number;
+  /** Null where the charge is resumed. */
+  reading: QuotaReading | null;
+  /** Set where a charge that is final already is resumed, because its answer was broken off. */
+  attempt?: string;
+};
+
+/** The answer of an earlier request with the same idempotency key; nothing is charged. */
+export type Replay = { answer: StoredAnswer };
 
 /** How a request that was charged ended. */
 export type Outcome = {
@@ -32,6 +60,8 @@ export type Outcome = {
   outputTokens: number;
   /** Stored in the same transaction. */
   turn?: Turn;
+  /** The whole answer, stored in the same transaction for a request that may be made again. */
+  answer?: string;
   /** Where a stream that had begun ended in an error, or its client left. */
   failure?: { code: string | null; statusCode: number };
 };
@@ -54,7 +84,9 @@ const turnRow = ({ answer, conversationId, isNew, keyId, question, title }: Turn
 });
 
 function settlement(kind: SettlementRow['kind'], admission: Admission, outcome?: Outcome): SettlementRow {
-  const { failure, inputTokens, model, outputTokens, turn } = outcome ?? {};
+  const { answer, failure, inputTokens, model, outputTokens, turn } = outcome ?? {};
+  const { attempt, retry } = admission;
+  const isOver = kind !== 'refund' && outcome !== undefined;
   return {
     kind,
     account_id: admission.accountId,
@@ -67,13 +99,17 @@ function settlement(kind: SettlementRow['kind'], admission: Admission, outcome?:
     output_tokens: outputTokens ?? null,
     latency_ms: latencyMs(admission),
     ...(turn && { turn: turnRow(turn) }),
+    ...(retry && isOver && { answer: answer === undefined ? {} : { status: 200, body: answer } }),
+    ...(attempt !== undefined && { attempt }),
   };
 }
 
 export class Ledger {
   readonly #writer: LedgerWriter;
+  readonly #db: Db;
 
   constructor(database: Database, plans: PlanCatalogue) {
+    this.#db = database.db;
     this.#writer = new LedgerWriter(database, plans);
   }
 
@@ -89,20 +125,56 @@ export class Ledger {
   stop = (): Promise<void> => this.#writer.stop();
 
   /**
-   * Charges before any work is done.
+   * Charges before any work is done. A request that was made before is answered before the quota is looked at.
    *
-   * @throws ApiError `quotaExceeded` when the day's ceiling does not hold all units; `apiKeyRevoked` or
-   *   `sessionRequired` when the account is gone; `overloaded`, `serviceUnavailable`
+   * @throws ApiError `quotaExceeded` when the day's ceiling does not hold all units; `idempotencyMismatch`,
+   *   `idempotencyInProgress`; `apiKeyRevoked` or `sessionRequired` when the account is gone; `overloaded`,
+   *   `serviceUnavailable`
    */
-  async admit(charge: Charge): Promise<Admission> {
-    const { accountId, endpoint, keyId, meter, units } = charge;
+  async admit(charge: RetryableCharge): Promise<Admission | Replay>;
+  async admit(charge: Charge): Promise<Admission>;
+  async admit(charge: Charge & { retry?: Retry | undefined }): Promise<Admission | Replay> {
+    const { accountId, endpoint, keyId, meter, retry, units } = charge;
     const startedAt = performance.now();
-    const row: ChargeRow = { id: uuidv7(), account_id: accountId, key_id: keyId, endpoint, meter, units };
+    const row: ChargeRow = {
+      ...{ id: uuidv7(), account_id: accountId, key_id: keyId, endpoint, meter, units },
+      ...(retry && { owner: ownerOf(keyId), idempotency_key: retry.key, fingerprint: retry.fingerprint }),
+    };
     const { ceiling, day, outcome, readAt, used } = await this.#decide(row);
     const reading = { meter, used, ceiling, readAt };
-    if (outcome !== 'admitted') throw quotaExceeded({ ...reading, ceiling: ceiling ?? 0 });
-    return { ...charge, id: row.id, day, startedAt, reading };
+    if (outcome === 'admitted') return { ...charge, id: row.id, day, startedAt, reading };
+    if (retry === undefined || outcome === 'refused')
+      throw quotaExceeded({ ...reading, ceiling: ceiling ?? 0 });
+    if (outcome === 'mismatch') throw idempotencyMismatch();
+    const earlier = outcome === 'running' ? undefined : await this.#earlier(charge, retry);
+    if (outcome === 'replay' && earlier?.answer) return { answer: earlier.answer };
+    if (outcome === 'resume' && earlier)
+      return {
+        ...charge,
+        id: earlier.requestId,
+        day: earlier.day,
+        startedAt,
+        reading: null,
+        attempt: row.id,
+      };
+    throw idempotencyInProgress();
   }
+
+  /**
+   * The stored answer of an earlier request with the same idempotency key, found without charging or claiming anything.
+   *
+   * @returns undefined where there is none, or not yet
+   * @throws ApiError `idempotencyMismatch` where the key was used for another request
+   */
+  async findReplay(charge: Pick<Charge, 'accountId' | 'keyId'>, retry: Retry): Promise<Replay | undefined> {
+    const earlier = await this.#earlier(charge, retry);
+    if (earlier === undefined) return undefined;
+    if (earlier.fingerprint !== retry.fingerprint) throw idempotencyMismatch();
+    return earlier.answer === null ? undefined : { answer: earlier.answer };
+  }
+
+  #earlier = ({ accountId, keyId }: Pick<Charge, 'accountId' | 'keyId'>, { key }: Retry) =>
+    findIdempotentRequest(this.#db, { accountId, owner: ownerOf(keyId), key });
 
   async #decide(row: ChargeRow): Promise<Decision> {
     for (;;) {
@@ -122,6 +194,11 @@ export class Ledger {
    * @throws ApiError `serviceUnavailable` when the charge was refunded meanwhile
    */
   async finalise(admission: Admission, outcome?: Outcome): Promise<void> {
+    if (admission.attempt !== undefined) {
+      // It is final already.
+      if (outcome !== undefined) await this.complete(admission, outcome);
+      return;
+    }
     let isFinal: boolean;
     try {
       isFinal = await this.#writer.settle(settlement('final', admission, outcome));
@@ -135,12 +212,17 @@ export class Ledger {
 
   /** Adds what became known after the first byte of an answer whose charge is final. */
   async complete(admission: Admission, outcome: Outcome): Promise<void> {
-    await this.#writer.settle(settlement('complete', admission, outcome));
+    const kind = admission.attempt === undefined ? 'complete' : 'rerun';
+    await this.#writer.settle(settlement(kind, admission, outcome));
   }
 
-  /** Gives a charge back, once, because the work failed before its first byte. Where the database is away, later. */
+  /**
+   * Gives a charge back, once, because the work failed before its first byte. Where the database is away, later. A charge that
+   * was resumed stays, and the next request with its idempotency key resumes it again.
+   */
   async refund(admission: Admission, failure: { code: string; statusCode: number }): Promise<void> {
-    const row = settlement('refund', admission, { model: null, inputTokens: 0, outputTokens: 0, failure });
+    const kind = admission.attempt === undefined ? 'refund' : 'rerun';
+    const row = settlement(kind, admission, { model: null, inputTokens: 0, outputTokens: 0, failure });
     await this.#writer.settle(row).catch(() => this.#writer.abandon(row));
   }
 }

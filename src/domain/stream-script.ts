@@ -18,6 +18,8 @@ export type Script = {
   outcome(isKept: boolean): Outcome;
   /** The last events of an answer that is whole. */
   end(): string;
+  /** The events that tell an answer that is whole once more, at once; where it was to be kept. */
+  replay(): string;
   /** The last event of an answer that broke off. */
   error(envelope: ReturnType<typeof errorEnvelope>): string;
 };

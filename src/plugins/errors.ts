@@ -1,6 +1,7 @@
 /** Every error in the one envelope, and the answers for what is not there. Contract section 6. */
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
+import { withoutApiKeys } from '../domain/api-key.ts';
 import { rateHeaderNames } from '../domain/rate-headers.ts';
 import { ApiError, errorEnvelope } from '../errors.ts';
 import { isUnavailable } from '../store/client.ts';
@@ -54,12 +55,15 @@ export default fp(
         request.log.error({ code: error.code, err: error.options.cause ?? error }, error.message);
       // A 429 that does not pass by waiting: clients must not take it for a limit that does.
       if (error.code === 'apiKeyLimitReached') for (const name of rateHeaderNames) reply.removeHeader(name);
-      return reply
-        .code(error.statusCode)
-        .headers(error.options.headers ?? {})
-        .type('application/json; charset=utf-8')
-        .serializer(JSON.stringify)
-        .send(errorEnvelope(error, request.id, publicUrl));
+      return (
+        reply
+          .code(error.statusCode)
+          .headers(error.options.headers ?? {})
+          .type('application/json; charset=utf-8')
+          // Messages name what is wrong, and clients send keys where they do not belong.
+          .serializer((envelope) => withoutApiKeys(JSON.stringify(envelope)))
+          .send(errorEnvelope(error, request.id, publicUrl))
+      );
     };
 
     app.setErrorHandler<FastifyError | ApiError>((error, request, reply) =>

@@ -146,11 +146,12 @@ export class EventStream {
     return new Promise((resolve) => {
       const onChange = () => {
         this.#raw.off('drain', onChange);
+        this.#raw.off('close', onChange);
         this.#signal.removeEventListener('abort', onChange);
         resolve();
       };
       this.#raw.on('drain', onChange);
-      // A client that leaves aborts it.
+      this.#raw.on('close', onChange);
       this.#signal.addEventListener('abort', onChange);
     });
   }

@@ -9,6 +9,7 @@ import type { CompletionChunk } from '../engines/types.ts';
 import { ApiError, errorEnvelope } from '../errors.ts';
 import { toApiError } from './errors.ts';
 import type { EventStream, Place } from './event-stream.ts';
+import { replayTo } from './idempotency.ts';
 import { admit, clientLeft, giveBack } from './quota.ts';
 import type { Work } from './work.ts';
 
@@ -85,17 +86,18 @@ async function answer(request: FastifyRequest, begun: Begun, stream: EventStream
   try {
     await pump(begun, stream);
     // Before the last event: who has the whole answer can continue it, and can open the next stream.
-    await ledger.complete(admission, script.outcome(true));
+    const answer = admission.retry && { answer: script.replay() };
+    await ledger.complete(admission, { ...script.outcome(true), ...answer });
     place.release();
     stream.end(script.end());
   } catch (error) {
     const problem = brokenOff(error);
-    if (!work.isClientGone)
+    if (!work.isAbandoned)
       request.log.error({ code: problem.code, err: problem.options.cause }, problem.message);
     const { code, statusCode } = problem;
-    const failure = work.isClientGone ? clientLeft : { code, statusCode };
+    const failure = work.isAbandoned ? clientLeft : { code, statusCode };
     await ledger
-      .complete(admission, { ...script.outcome(work.isClientGone), failure })
+      .complete(admission, { ...script.outcome(work.isAbandoned), failure })
       .catch((err: unknown) => request.log.error({ err }, 'What became of a stream could not be recorded.'));
     place.release();
     stream.end(script.error(errorEnvelope(problem, request.id, config.publicUrl)));
@@ -103,7 +105,8 @@ async function answer(request: FastifyRequest, begun: Begun, stream: EventStream
 }
 
 /**
- * Answers a request with a stream of events under a charge.
+ * Answers a request with a stream of events under a charge. Under an idempotency key it runs to its end even when the client
+ * leaves, and the whole answer is stored before its last event.
  *
  * @param units - how many; all or nothing
  * @param begin - makes the script for an admitted charge
@@ -119,11 +122,12 @@ export async function meteredStream(
 ): Promise<FastifyReply> {
   const { ledger, streams, work: underWay } = request.server;
   const place = streams.take(request.caller.accountId);
-  const work = underWay.begin(reply);
+  const work = underWay.begin(reply, request.retry !== null);
   let chunks: AsyncIterator<CompletionChunk, void> | undefined;
   try {
     if (work.isClientGone) return reply.hijack();
     const admission = await admit(request, reply, units);
+    if ('answer' in admission) return replayTo(request, reply, admission);
     const script = begin(admission);
     const asked = script.chunks(work.signal)[Symbol.asyncIterator]();
     chunks = asked;
@@ -132,7 +136,7 @@ export async function meteredStream(
       held = await firstOutput(asked);
       await ledger.finalise(admission);
     } catch (error) {
-      if (work.isClientGone) {
+      if (work.isAbandoned) {
         await ledger.finalise(admission, { ...script.outcome(false), failure: clientLeft });
         return reply.hijack();
       }

@@ -2,6 +2,7 @@
 
 type Operation = {
   security?: readonly object[];
+  parameters?: readonly { in: string; name: string }[];
   responses?: Record<string, { headers?: Record<string, unknown> }>;
 };
 /** What this adds to; the rest of a document is passed on. */
@@ -36,6 +37,11 @@ const headers = {
     'The same limits: `r` remaining, `t` seconds until the limit starts again.',
     '"requests";r=19;t=42, "chat";r=12;t=35231',
   ),
+  'Idempotency-Replayed': header(
+    'string',
+    '`true` where this is the stored answer of an earlier request with the same `Idempotency-Key`; nothing was charged.',
+    'true',
+  ),
   'Retry-After': header('integer', 'Seconds to wait; not where waiting does not help.', 42),
 } as const;
 
@@ -49,12 +55,16 @@ const rateNames: readonly HeaderName[] = [
   'RateLimit',
 ];
 
-function headersOf(status: string, isPublic: boolean): Record<string, unknown> {
-  const isOfLimit = !isPublic || status === '429';
+function headersOf(status: string, { parameters, security }: Operation): Record<string, unknown> {
+  const isOfLimit = (security ?? []).length > 0 || status === '429';
+  const isRetryable = parameters?.some(({ name }) => name === 'idempotency-key') ?? false;
   const names: HeaderName[] = [
     'X-Request-Id',
     ...(isOfLimit ? rateNames : []),
-    ...(status === '429' || status === '503' ? (['Retry-After'] as const) : []),
+    ...(status === '200' && isRetryable ? (['Idempotency-Replayed'] as const) : []),
+    ...((status === '409' && isRetryable) || status === '429' || status === '503'
+      ? (['Retry-After'] as const)
+      : []),
   ];
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
@@ -63,9 +73,8 @@ function headersOf(status: string, isPublic: boolean): Record<string, unknown> {
 export function withHeaders<T extends Document>(document: T): T {
   const items = Object.values(document.paths ?? {}) as Record<string, Operation>[];
   for (const operation of items.flatMap((item) => Object.values(item))) {
-    const isPublic = (operation.security ?? []).length === 0;
     for (const [status, response] of Object.entries(operation.responses ?? {}))
-      response.headers = { ...response.headers, ...headersOf(status, isPublic) };
+      response.headers = { ...response.headers, ...headersOf(status, operation) };
   }
   return { ...document, components: { ...document.components, headers } };
 }

@@ -62,7 +62,14 @@ const accessErrors: Record<NonNullable<FastifyContextConfig['access']>, readonly
   ],
 };
 
-const meterErrors: readonly ErrorCode[] = ['quotaExceeded', 'upstreamError', 'upstreamTimeout', 'overloaded'];
+const meterErrors: readonly ErrorCode[] = [
+  'quotaExceeded',
+  'idempotencyInProgress',
+  'idempotencyMismatch',
+  'upstreamError',
+  'upstreamTimeout',
+  'overloaded',
+];
 const bodyErrors: readonly ErrorCode[] = ['payloadTooLarge', 'unsupportedMediaType'];
 const inputErrors: readonly ErrorCode[] = ['invalidRequest', 'apiKeyInQuery'];
 const alwaysErrors: readonly ErrorCode[] = ['internalError', 'serviceUnavailable'];

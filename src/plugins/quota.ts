@@ -1,7 +1,8 @@
 /** Metered work: charged before, final before the first byte, refunded where it failed. Contract section 5. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Admission, Outcome } from '../domain/ledger.ts';
+import type { Admission, Outcome, Replay } from '../domain/ledger.ts';
 import { toApiError } from './errors.ts';
+import { replayTo, serialised } from './idempotency.ts';
 
 /** How a charge ends whose client left; the number is nginx's, and no client ever sees it. */
 export const clientLeft = { statusCode: 499, code: null } as const;
@@ -12,17 +13,24 @@ const nothingKnown: Outcome = { model: null, inputTokens: 0, outputTokens: 0 };
  * Charges a request. The route's `config.meter` says which quota it draws on; the reply's headers show it.
  *
  * @param units - how many; all or nothing
- * @throws ApiError `quotaExceeded`
+ * @returns the charge, or what an earlier request with the same idempotency key was answered
+ * @throws ApiError `quotaExceeded`, `idempotencyMismatch`, `idempotencyInProgress`
  */
-export async function admit(request: FastifyRequest, reply: FastifyReply, units: number): Promise<Admission> {
+export async function admit(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  units: number,
+): Promise<Admission | Replay> {
   const { ledger, limits } = request.server;
   const { config, url } = request.routeOptions;
   if (config.meter === undefined) throw new Error(`The route ${url} declares no meter.`);
   const { accountId, keyId } = request.caller;
   const endpoint = `${request.method} ${url}`;
-  const admission = await ledger.admit({ accountId, keyId, endpoint, meter: config.meter, units });
+  const retry = request.retry ?? undefined;
+  const admission = await ledger.admit({ accountId, keyId, endpoint, meter: config.meter, units, retry });
+  if ('answer' in admission) return admission;
   request.isCharged = true;
-  limits.showQuota(request, reply, admission.reading);
+  if (admission.reading !== null) limits.showQuota(request, reply, admission.reading);
   return admission;
 }
 
@@ -37,14 +45,15 @@ export async function giveBack(
   try {
     await ledger.refund(admission, toApiError(error as Error & { code: string }));
     const { reading, units } = admission;
-    limits.showQuota(request, reply, { ...reading, used: reading.used - units });
+    if (reading !== null) limits.showQuota(request, reply, { ...reading, used: reading.used - units });
   } catch (err) {
     request.log.error({ err }, 'A charge could not be given back.');
   }
 }
 
 /**
- * Runs metered work under a charge.
+ * Runs metered work under a charge. Under an idempotency key it runs to its end even when the client leaves, and its answer
+ * is stored with the charge's final state.
  *
  * @param units - how many; all or nothing
  * @param work - its value is returned once the charge is final; what it throws refunds the charge, unless it was given
@@ -59,16 +68,23 @@ export async function metered<T>(
   work: (admission: Admission, signal: AbortSignal) => Promise<{ value: T; outcome: Outcome }>,
 ): Promise<T | FastifyReply> {
   const { ledger, work: underWay } = request.server;
-  const task = underWay.begin(reply);
+  const task = underWay.begin(reply, request.retry !== null);
   try {
     if (task.isClientGone) return reply.hijack();
     const admission = await admit(request, reply, units);
+    if ('answer' in admission) return replayTo(request, reply, admission);
     try {
       const { outcome, value } = await work(admission, task.signal);
-      await ledger.finalise(admission, task.isClientGone ? { ...outcome, failure: clientLeft } : outcome);
-      return task.isClientGone ? reply.hijack() : value;
+      const answer = admission.retry && serialised(reply, value);
+      await ledger.finalise(admission, {
+        ...outcome,
+        ...(answer !== undefined && { answer }),
+        ...(task.isAbandoned && { failure: clientLeft }),
+      });
+      if (task.isClientGone) return reply.hijack();
+      return answer === undefined ? value : reply.type('application/json; charset=utf-8').send(answer);
     } catch (error) {
-      if (!task.isClientGone) {
+      if (!task.isAbandoned) {
         await giveBack(request, reply, admission, error);
         throw error;
       }

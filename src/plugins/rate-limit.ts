@@ -38,6 +38,8 @@ export type Limits = {
   countUnknownKey(request: FastifyRequest): Promise<void>;
   /** @throws ApiError `rateLimitExceeded` where an address signs up too often */
   countSignUp(request: FastifyRequest): Promise<void>;
+  /** @throws ApiError `rateLimitExceeded` where an address reports leaked keys too often */
+  countLeakReport(request: FastifyRequest): Promise<void>;
   /**
    * Checks a password unless too many checks for the e-mail address failed. A check is counted before it is made and
    * taken back unless it fails, so that checks at the same time do not pass the limit together.
@@ -147,6 +149,12 @@ export default fp(
       MINUTE_MS,
       ({ ip }) => `sign-up:${addressKey(ip)}`,
     );
+    const leakReports = gate(
+      'reports of leaked keys',
+      authAttemptsPerMinute,
+      MINUTE_MS,
+      ({ ip }) => `leak-report:${addressKey(ip)}`,
+    );
 
     /** The digest of the e-mail address whose password a request is checked against. */
     const emails = new WeakMap<FastifyRequest, string>();
@@ -172,6 +180,7 @@ export default fp(
       },
       countUnknownKey: unknownKeys,
       countSignUp: signUps,
+      countLeakReport: leakReports,
       checkPassword: async (request, email, check) => {
         emails.set(request, digestOf(email.toLowerCase()));
         await failures(request);

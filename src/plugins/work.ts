@@ -15,8 +15,10 @@ declare module 'fastify' {
 export type Work = {
   /** Aborted when nobody waits for the work any more, or the process has to end. */
   readonly signal: AbortSignal;
-  /** Whether it was the client that left. */
+  /** Whether the client left. */
   isClientGone: boolean;
+  /** Whether the work was given up for that reason. */
+  isAbandoned: boolean;
   /** To be called once, when nothing is left to do for it. */
   end(): void;
 };
@@ -31,8 +33,10 @@ export class WorkUnderWay {
    *
    * Fastify's `request.signal` will not do: it follows the request stream, which also closes once a body has been
    * read.
+   *
+   * @param outlivesClient - whether somebody will ask for what comes of it again, so that it goes on without the client
    */
-  begin(reply: FastifyReply): Work {
+  begin(reply: FastifyReply, outlivesClient = false): Work {
     const { log } = reply.request;
     const { raw } = reply;
     const controller = new AbortController();
@@ -41,11 +45,14 @@ export class WorkUnderWay {
       work.isClientGone = true;
       // Fastify's own line comes with the end of an answer, and this one has none.
       log.info({ res: reply, responseTime: reply.elapsedTime }, 'client left');
+      if (outlivesClient) return;
+      work.isAbandoned = true;
       controller.abort(new Error('The client left.'));
     };
     const work: Work = {
       signal: controller.signal,
       isClientGone: false,
+      isAbandoned: false,
       end: () => {
         this.#open.delete(controller);
         if (this.#open.size === 0) for (const resolve of this.#waiting.splice(0)) resolve();

@@ -39,7 +39,10 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       const input = { ...request.body, model: await settleModel(chat, request.body.model) };
       const units = input.n ?? 1;
 
-      if (input.stream) return meteredStream(request, reply, units, () => completionScript(chat, input));
+      if (input.stream)
+        return meteredStream(request, reply, units, ({ retry }) =>
+          completionScript(chat, input, retry !== undefined),
+        );
 
       return metered(request, reply, units, async (_admission, signal) => {
         const completion = await chat.complete(input, signal);

@@ -3,11 +3,27 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { FastifyRequest } from 'fastify';
 import { v7 as uuidv7 } from 'uuid';
 import { IdParams, NoContent, ref } from '../../schemas/common.ts';
-import { ApiKey, ApiKeyList, CreateApiKey, CreatedApiKey, UpdateApiKey } from '../../schemas/keys.ts';
+import {
+  ApiKey,
+  ApiKeyList,
+  CreateApiKey,
+  CreatedApiKey,
+  RotateApiKey,
+  UpdateApiKey,
+} from '../../schemas/keys.ts';
 import { generateApiKey, keyPrefix } from '../domain/api-key.ts';
 import { normaliseOrigins, OriginError } from '../domain/origins.ts';
 import { ApiError } from '../errors.ts';
-import { type ApiKeyRow, createKey, listActiveKeys, revokeKey, setAllowedOrigins } from '../store/keys.ts';
+import { sourceOf } from '../plugins/address.ts';
+import {
+  type ApiKeyRow,
+  createKey,
+  type KeyId,
+  listActiveKeys,
+  revokeKey,
+  rotateKey,
+  setAllowedOrigins,
+} from '../store/keys.ts';
 
 const toApiKey = (row: ApiKeyRow) => ({
   id: row.id,
@@ -37,11 +53,17 @@ function expiryFrom(expiresAt: string | null | undefined): Date | null {
   throw new ApiError('invalidRequest', { message: '`expires_at` must lie ahead.', param: 'expires_at' });
 }
 
+const noSuchKey = () => new ApiError('notFound', { message: 'You have no active key with this id.' });
+
 /** The rules for a name hold after trimming. */
 async function trimName(request: FastifyRequest): Promise<void> {
   const body = request.body as { name?: unknown } | null | undefined;
   if (typeof body?.name === 'string') body.name = body.name.trim();
 }
+
+type KeyRequest = Pick<FastifyRequest, 'caller'> & { params: { id: string } };
+
+const keyOf = ({ caller, params }: KeyRequest): KeyId => ({ accountId: caller.accountId, id: params.id });
 
 const routes: FastifyPluginAsyncTypebox = async (app) => {
   app.get(
@@ -77,7 +99,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     async (request, reply) => {
       const { allowed_origins: origins = [], expires_at: expiresAt, name, scopes } = request.body;
       const { digest, publicId, rawKey } = generateApiKey();
-      const row = await createKey(app.db, {
+      const key = {
         accountId: request.caller.accountId,
         id: uuidv7(),
         name,
@@ -86,7 +108,8 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         expiresAt: expiryFrom(expiresAt),
         publicId,
         digest,
-      });
+      };
+      const row = await createKey(app.db, key, sourceOf(request));
       return reply.code(201).send({ ...toApiKey(row), key: rawKey });
     },
   );
@@ -108,10 +131,33 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     },
     async (request) => {
       const origins = originsFrom(request.body.allowed_origins);
-      const row = await setAllowedOrigins(app.db, request.caller.accountId, request.params.id, origins);
-      if (row === undefined)
-        throw new ApiError('notFound', { message: 'You have no active key with this id.' });
+      const row = await setAllowedOrigins(app.db, keyOf(request), origins, sourceOf(request));
+      if (row === undefined) throw noSuchKey();
       return toApiKey(row);
+    },
+  );
+
+  app.post(
+    '/keys/:id/rotate',
+    {
+      schema: {
+        operationId: 'rotateKey',
+        summary: 'Give a key a new secret',
+        description:
+          'Name, scopes, origins, expiry and id stay; `key_prefix` changes. The old secret works for `grace_seconds` longer, a still older one ends at once. The new raw key is in this response only.',
+        tags: ['Keys'],
+        params: IdParams,
+        body: ref(RotateApiKey),
+        response: { 200: ref(CreatedApiKey) },
+      },
+      config: { errors: ['notFound'] },
+    },
+    async (request) => {
+      const { rawKey, ...secret } = generateApiKey();
+      const { grace_seconds: graceSeconds = 0 } = request.body;
+      const row = await rotateKey(app.db, keyOf(request), secret, graceSeconds, sourceOf(request));
+      if (row === undefined) throw noSuchKey();
+      return { ...toApiKey(row), key: rawKey };
     },
   );
 
@@ -121,7 +167,8 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       schema: {
         operationId: 'revokeKey',
         summary: 'Revoke a key',
-        description: 'Ends the key at once and for good. Requests that are being answered run to their end.',
+        description:
+          'Ends the key at once and for good, with a secret that was replaced and still works. Requests that are being answered run to their end.',
         tags: ['Keys'],
         params: IdParams,
         response: { 204: NoContent },
@@ -129,8 +176,8 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       config: { errors: ['notFound'] },
     },
     async (request, reply) => {
-      const wasActive = await revokeKey(app.db, request.caller.accountId, request.params.id);
-      if (!wasActive) throw new ApiError('notFound', { message: 'You have no active key with this id.' });
+      const wasActive = await revokeKey(app.db, keyOf(request), sourceOf(request));
+      if (!wasActive) throw noSuchKey();
       return reply.code(204).send(null);
     },
   );

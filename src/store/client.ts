@@ -1,13 +1,13 @@
 /** The database: Postgres through `postgres`, or PGlite in the process. Contract section 11. */
 import { PGlite } from '@electric-sql/pglite';
-import type { SQL } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import type { PgDatabase, PgQueryResultHKT } from 'drizzle-orm/pg-core';
 import { drizzle as drizzlePglite } from 'drizzle-orm/pglite';
 import { drizzle as drizzlePostgres } from 'drizzle-orm/postgres-js';
-import postgres from 'postgres';
-import { patientSockets } from './patient-socket.ts';
+import { Connection } from './connection.ts';
+import { drizzleClient } from './driver.ts';
+import { Pool } from './pool.ts';
 import * as tables from './tables.ts';
-import { survivingTransactions } from './transactions.ts';
 
 /** The database or a transaction on it: what every store function takes first. */
 export type Db = PgDatabase<PgQueryResultHKT, typeof tables>;
@@ -18,7 +18,7 @@ export type Database = {
   /**
    * A statement of the ledger: prepared on the server, on connections of its own, so that neither waits for the rest.
    *
-   * @throws StatementTimeout when there is no answer within `STATEMENT_TIMEOUT_MS`; it may still take effect
+   * @throws DatabaseUnavailable when there is no answer within `STATEMENT_TIMEOUT_MS`; it may still take effect
    */
   run<Row>(text: string, parameters: unknown[]): Promise<Row[]>;
   /** Server version, e.g. `15.18`. */
@@ -35,7 +35,7 @@ export type PostgresLocation = {
   connections?: number;
   /** Whether the URL leads to a transaction pooler. */
   isPooled?: boolean;
-  /** A connection that has not answered for so long is ended; default: never, for commands that read a lot. */
+  /** A statement without an answer for so long fails; default: never, for commands that read a lot. */
   patienceMs?: number;
 };
 
@@ -54,12 +54,9 @@ export function sqlState(error: unknown): string | undefined {
 
 /** Nothing was sent: the database did not take the connection. */
 const refusedCodes = /^(CONNECT_TIMEOUT|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ENOENT|57P03|53300)$/;
-/**
- * The connection ended under way: whether the statement took effect is not known. (`UNSAFE_TRANSACTION` is what becomes of
- * a BEGIN that was waiting on a connection when it was lost, now and then.)
- */
+/** The connection ended under way: whether the statement took effect is not known. */
 const lostCodes =
-  /^(CONNECTION_CLOSED|CONNECTION_DESTROYED|CONNECTION_ENDED|ECONNRESET|EPIPE|ETIMEDOUT|08...|57P0[125]|UNSAFE_TRANSACTION)$/;
+  /^(CONNECTION_CLOSED|CONNECTION_DESTROYED|CONNECTION_ENDED|ECONNRESET|EPIPE|ETIMEDOUT|08...|57P0[125])$/;
 /** The database answered, and did nothing: locked, out of something, read-only. */
 const busyCodes = /^(53...|55P03|40P01|40001|25006)$/;
 
@@ -77,72 +74,50 @@ export const isUnavailable = (error: unknown): boolean =>
 export const STATEMENT_TIMEOUT_MS = 5000;
 const LEDGER_CONNECTIONS = 4;
 
-/**
- * How many statements may follow one that has not been answered on the same connection: they would wait for its locks,
- * while other connections are free. (The option is missing in the types. Transactions need 1.)
- */
-const pipeline = (statements: 0 | 1) => ({ max_pipeline: statements });
-
-/** Idle connections end before they could be taken for hung ones. (`socket` is missing in the types, too.) */
-const patience = (ms: number | undefined) =>
-  ms === undefined ? {} : { socket: patientSockets(ms), idle_timeout: ms / 2000 };
-
-/** No answer in time: whether the statement took effect is not known. */
-export class StatementTimeout extends Error {
-  override readonly name = 'StatementTimeout';
-  readonly code = 'CONNECTION_CLOSED';
-}
-
-function withTimeout<T>(statement: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(
-      () => reject(new StatementTimeout(`No answer within ${STATEMENT_TIMEOUT_MS} ms.`)),
-      STATEMENT_TIMEOUT_MS,
-    );
-    statement.then(resolve, reject).finally(() => clearTimeout(timer));
-  });
-}
-
-const connect = (
-  { isPooled = false, patienceMs, url }: PostgresLocation,
-  connections: number,
-  behind: 0 | 1,
-) =>
-  postgres(url, {
-    max: connections,
-    onnotice: () => {},
-    connect_timeout: 5,
-    // Come back soon after an outage: the default waits for up to 20 s.
-    backoff: () => 0.1 + Math.random() * 0.2,
-    // A transaction pooler hands each transaction another connection, which knows no prepared statement.
-    prepare: !isPooled,
-    connection: { application_name: 'parley' },
-    // Asked on every new connection, and nobody catches it where the connection is lost then. Drizzle reads arrays itself.
-    fetch_types: false,
-    ...pipeline(behind),
-    ...patience(patienceMs),
-  });
-
-function openPostgres(location: PostgresLocation): Database {
-  const { connections = 10, isPooled = false } = location;
-  const client = connect(location, connections, 0);
-  const transactions = connect(location, Math.ceil(connections / 2), 1);
-  const ledger = connect(location, LEDGER_CONNECTIONS, 0);
+function openPostgres({ connections = 10, isPooled = false, patienceMs, url }: PostgresLocation): Database {
+  const types = { parsers: {}, serializers: {} };
+  const client = new Pool(connections, { url, patienceMs, types });
+  const transactions = new Pool(Math.ceil(connections / 2), { url, patienceMs, types });
+  const ledger = new Pool(LEDGER_CONNECTIONS, { url, patienceMs: STATEMENT_TIMEOUT_MS });
+  const db = drizzlePostgres(
+    drizzleClient(
+      types,
+      (work) => client.use(work),
+      (work) => transactions.use(work),
+    ),
+    { schema: tables },
+  ) as unknown as Db;
   return {
-    db: drizzlePostgres(survivingTransactions(client, transactions, mayHaveTakenEffect), {
-      schema: tables,
-    }) as unknown as Db,
+    db,
     kind: 'postgres',
+    // A transaction pooler hands each transaction another connection, which knows no prepared statement.
     run: <Row>(text: string, parameters: unknown[]) =>
-      withTimeout(
-        ledger
-          .unsafe(text, parameters as never[], { prepare: !isPooled })
-          .then((rows) => rows as unknown as Row[]),
+      ledger.use(
+        (connection) => connection.run(text, parameters, { isPrepared: !isPooled }) as Promise<Row[]>,
       ),
-    version: async () => (await client`show server_version`)[0]?.server_version.split(' ')[0],
-    close: async () => {
-      await Promise.all([client, transactions, ledger].map((each) => each.end({ timeout: 5 })));
+    version: async () => {
+      const [row] = await rowsOf<{ server_version: string }>(db, sql`show server_version`);
+      return row?.server_version.split(' ')[0] ?? '';
     },
+    close: async () => {
+      await Promise.all([client, transactions, ledger].map((pool) => pool.close()));
+    },
+  };
+}
+
+/**
+ * One connection for work that holds a lock of its session: once it is lost, so is the lock, and every statement fails.
+ *
+ * @param url - without a transaction pooler in between
+ */
+export function openSession(url: string): { db: Db; close(): Promise<void>; lose(): void } {
+  const types = { parsers: {}, serializers: {} };
+  const connection = new Connection({ url, types });
+  const use = <T>(work: (connection: Connection) => Promise<T>) => work(connection);
+  return {
+    db: drizzlePostgres(drizzleClient(types, use, use), { schema: tables }) as unknown as Db,
+    close: () => connection.end(),
+    lose: () => connection.lose(),
   };
 }
 

@@ -1,14 +1,20 @@
 /** API keys and their secrets. Contract section 3. */
+import { isDeepStrictEqual } from 'node:util';
 import { and, count, desc, eq, gt, isNull, or, type SQL, sql } from 'drizzle-orm';
+import type { PgUpdateSetSource } from 'drizzle-orm/pg-core';
 import type { Scope } from '../../schemas/keys.ts';
 import { ApiError } from '../errors.ts';
 import { type Db, rowsOf } from './client.ts';
+import { type EventSource, recordEvent } from './events.ts';
 import { accounts, apiKeys, keySecrets } from './tables.ts';
 
 /** Active keys that an account may have. */
 export const ACTIVE_KEY_LIMIT = 5;
 
 export type ApiKeyRow = typeof apiKeys.$inferSelect;
+
+/** Whose key, and which. */
+export type KeyId = { accountId: string; id: string };
 
 /** What is stored of a new key. */
 export type NewApiKey = {
@@ -38,7 +44,8 @@ export type StoredSecret = {
   wasUsedThisMinute: boolean;
 };
 
-const isActive = (): SQL | undefined =>
+/** Neither revoked nor expired. */
+export const isActive = (): SQL | undefined =>
   and(isNull(apiKeys.revokedAt), or(isNull(apiKeys.expiresAt), gt(apiKeys.expiresAt, sql`now()`)));
 
 /** The active keys of an account, newest first. */
@@ -56,7 +63,7 @@ export function listActiveKeys(db: Db, accountId: string): Promise<ApiKeyRow[]> 
  *
  * @throws ApiError `apiKeyLimitReached`; `sessionRequired` when the account is gone
  */
-export function createKey(db: Db, key: NewApiKey): Promise<ApiKeyRow> {
+export function createKey(db: Db, key: NewApiKey, from: EventSource): Promise<ApiKeyRow> {
   return db.transaction(async (tx) => {
     const [account] = await tx
       .select({ id: accounts.id })
@@ -80,33 +87,100 @@ export function createKey(db: Db, key: NewApiKey): Promise<ApiKeyRow> {
       .insert(keySecrets)
       .values({ publicId: key.publicId, accountId: key.accountId, keyId: key.id, digest });
     if (created === undefined) throw new Error('An insert returned no row.');
+    const { accountId, id: keyId, name: detail } = created;
+    await recordEvent(tx, { accountId, type: 'keyCreated', from, keyId, detail });
     return created;
   });
 }
 
-/** Replaces the allowed origins of an active key; undefined when the account has no such key. */
-export async function setAllowedOrigins(
-  db: Db,
-  accountId: string,
-  id: string,
-  origins: string[],
-): Promise<ApiKeyRow | undefined> {
-  const [updated] = await db
-    .update(apiKeys)
-    .set({ allowedOrigins: origins })
+/** Locks an active key; undefined when the account has no such key. */
+async function lockActiveKey(tx: Db, { accountId, id }: KeyId): Promise<ApiKeyRow | undefined> {
+  const [row] = await tx
+    .select()
+    .from(apiKeys)
     .where(and(eq(apiKeys.accountId, accountId), eq(apiKeys.id, id), isActive()))
+    .for('no key update');
+  return row;
+}
+
+async function updateKey(
+  tx: Db,
+  { accountId, id }: KeyId,
+  values: PgUpdateSetSource<typeof apiKeys>,
+): Promise<ApiKeyRow> {
+  const [updated] = await tx
+    .update(apiKeys)
+    .set(values)
+    .where(and(eq(apiKeys.accountId, accountId), eq(apiKeys.id, id)))
     .returning();
+  if (updated === undefined) throw new Error('A locked row was not updated.');
   return updated;
 }
 
-/** Revokes an active key. Returns whether the account had it. */
-export async function revokeKey(db: Db, accountId: string, id: string): Promise<boolean> {
-  const revoked = await db
-    .update(apiKeys)
-    .set({ revokedAt: sql`now()` })
-    .where(and(eq(apiKeys.accountId, accountId), eq(apiKeys.id, id), isActive()))
-    .returning({ id: apiKeys.id });
-  return revoked.length > 0;
+/** Replaces the allowed origins of an active key; undefined when the account has no such key. */
+export function setAllowedOrigins(
+  db: Db,
+  key: KeyId,
+  origins: string[],
+  from: EventSource,
+): Promise<ApiKeyRow | undefined> {
+  return db.transaction(async (tx) => {
+    const row = await lockActiveKey(tx, key);
+    if (row === undefined || isDeepStrictEqual(row.allowedOrigins, origins)) return row;
+    const { accountId, id: keyId, name } = row;
+    await recordEvent(tx, { accountId, type: 'originsChanged', from, keyId, detail: name });
+    return updateKey(tx, key, { allowedOrigins: origins });
+  });
+}
+
+/**
+ * Gives an active key another secret. The present one goes on for a while; one that was replaced before ends now, so
+ * that at most one old secret lives on.
+ *
+ * @param secret - what is stored of the new one
+ * @param graceSeconds - for how long the present one still works
+ * @returns undefined when the account has no such key
+ */
+export function rotateKey(
+  db: Db,
+  key: KeyId,
+  secret: { publicId: string; digest: Buffer },
+  graceSeconds: number,
+  from: EventSource,
+): Promise<ApiKeyRow | undefined> {
+  return db.transaction(async (tx) => {
+    const row = await lockActiveKey(tx, key);
+    if (row === undefined) return undefined;
+    const { accountId, id: keyId, name } = row;
+    const { endsAt } = keySecrets;
+    await tx
+      .update(keySecrets)
+      .set({
+        endsAt: sql`case when ${endsAt} is null then now() + make_interval(secs => ${graceSeconds}::int) else now() end`,
+      })
+      .where(
+        and(
+          eq(keySecrets.accountId, accountId),
+          eq(keySecrets.keyId, keyId),
+          or(isNull(endsAt), gt(endsAt, sql`now()`)),
+        ),
+      );
+    await tx.insert(keySecrets).values({ ...secret, accountId, keyId });
+    await recordEvent(tx, { accountId, type: 'keyRotated', from, keyId, detail: name });
+    return updateKey(tx, key, { publicId: secret.publicId });
+  });
+}
+
+/** Revokes an active key, every secret of it. Returns whether the account had it. */
+export function revokeKey(db: Db, key: KeyId, from: EventSource): Promise<boolean> {
+  return db.transaction(async (tx) => {
+    const row = await lockActiveKey(tx, key);
+    if (row === undefined) return false;
+    const { accountId, id: keyId, name } = row;
+    await recordEvent(tx, { accountId, type: 'keyRevoked', from, keyId, detail: name });
+    await updateKey(tx, key, { revokedAt: sql`now()` });
+    return true;
+  });
 }
 
 /** Looks a secret up by its public id. */

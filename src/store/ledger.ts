@@ -1,8 +1,8 @@
 /**
- * The ledger's statements, contract sections 5 and 10: calls of the SQL functions in `drizzle/0003_group_commit.sql`, which
+ * The ledger's statements, contract sections 5 and 10: calls of the SQL functions in `drizzle/functions/ledger.sql`, which
  * say what each does. Each takes a batch; sending a batch again does nothing twice.
  */
-import { sql } from 'drizzle-orm';
+import { and, eq, sql } from 'drizzle-orm';
 import type { Meter } from '../../schemas/plans.ts';
 import { deleteAll } from './batches.ts';
 import type { Database, Db } from './client.ts';
@@ -56,7 +56,7 @@ export type TurnRow = {
 
 /** A step of a charge; `kind` says from which state to which. */
 export type SettlementRow = ChargeKey & {
-  kind: 'final' | 'complete' | 'refund';
+  kind: 'final' | 'complete' | 'rerun' | 'refund';
   status: number;
   code: string | null;
   model: string | null;
@@ -64,8 +64,10 @@ export type SettlementRow = ChargeKey & {
   output_tokens: number | null;
   latency_ms: number;
   turn?: TurnRow;
-  /** Kept under the request's idempotency key. */
-  answer?: { status: number; body: string };
+  /** Kept under the request's idempotency key; empty where there is none, and the next with the key resumes the charge. */
+  answer?: { status: number; body: string } | Record<string, never>;
+  /** The attempt that resumed it. */
+  attempt?: string;
 };
 
 /** plan → meter → ceiling (null: none). */
@@ -81,6 +83,13 @@ export type AdmissionRules = {
 
 /** SQLSTATE of an admission whose process has no living lease. */
 export const NO_LEASE = 'PL001';
+
+/** The counters that charges are for, each once. */
+const countersOf = (charges: readonly ChargeRow[]) => [
+  ...new Map(
+    charges.map(({ account_id, meter }) => [`${account_id}/${meter}`, { account_id, meter }]),
+  ).values(),
+];
 
 /**
  * Admits charges, first come first served, each wholly or not at all. A charge that does not fit also holds back those
@@ -103,8 +112,16 @@ export async function admitCharges(
   };
   const rows = await database.run<Row>(
     `select id, outcome, day::text, used, ceiling, to_char(read_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as read_at
-     from ledger_admit($1::text::jsonb, $2::text::jsonb, $3, $4::uuid, $5, $6)`,
-    [JSON.stringify(charges), JSON.stringify(ceilings), standard, holder, isRepeated, lockTimeoutMs],
+     from ledger_admit($1::text::jsonb, $2::text::jsonb, $3::text::jsonb, $4, $5::uuid, $6, $7)`,
+    [
+      JSON.stringify(charges),
+      JSON.stringify(countersOf(charges)),
+      JSON.stringify(ceilings),
+      standard,
+      holder,
+      isRepeated,
+      lockTimeoutMs,
+    ],
   );
   return rows.map(({ ceiling, read_at: readAt, used, ...row }) => ({
     ...row,
@@ -145,6 +162,51 @@ export async function renewLease(database: Database, holder: string, seconds: nu
 export async function sweepCharges(database: Database, atMost: number): Promise<number> {
   const [row] = await database.run<{ swept: number }>('select ledger_sweep($1) as swept', [atMost]);
   return row?.swept ?? 0;
+}
+
+/** Whose idempotency key it is: values of different credentials do not meet. */
+export type IdempotencyKey = {
+  accountId: string;
+  /** A key's id, or the nil UUID for the web. */
+  owner: string;
+  key: string;
+};
+
+/** A request that was made with an idempotency key. */
+export type IdempotentRequest = {
+  fingerprint: string;
+  /** The charge that it ran or runs under, and its day. */
+  requestId: string;
+  day: string;
+  /** Null while it runs, and where it was broken off. */
+  answer: { status: number; body: string } | null;
+};
+
+/** Finds the request that was made with an idempotency key within 24 hours. */
+export async function findIdempotentRequest(
+  db: Db,
+  { accountId, key, owner }: IdempotencyKey,
+): Promise<IdempotentRequest | undefined> {
+  const [row] = await db
+    .select({
+      fingerprint: idempotencyKeys.fingerprint,
+      requestId: idempotencyKeys.requestId,
+      day: idempotencyKeys.day,
+      status: idempotencyKeys.status,
+      body: idempotencyKeys.body,
+    })
+    .from(idempotencyKeys)
+    .where(
+      and(
+        eq(idempotencyKeys.accountId, accountId),
+        eq(idempotencyKeys.owner, owner),
+        eq(idempotencyKeys.key, key),
+        sql`created_at > ledger_now() - interval '24 hours'`,
+      ),
+    );
+  if (row === undefined) return undefined;
+  const { body, status, ...request } = row;
+  return { ...request, answer: status === null || body === null ? null : { status, body } };
 }
 
 /** Deletes idempotency keys that nobody may repeat any more. */

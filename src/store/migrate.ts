@@ -1,12 +1,11 @@
-/** Migrations and partitions, applied at start under a lock. Contract section 11. */
+/** Migrations, functions and partitions, applied at start under a lock. Contract section 11. */
 import { fileURLToPath } from 'node:url';
 import { sql } from 'drizzle-orm';
 import { migrate as migratePglite } from 'drizzle-orm/pglite/migrator';
-import { drizzle as drizzlePostgres } from 'drizzle-orm/postgres-js';
 import { migrate as migratePostgres } from 'drizzle-orm/postgres-js/migrator';
-import postgres from 'postgres';
 import { projectRoot } from '../project.ts';
-import type { Database, Db } from './client.ts';
+import { type Database, openSession } from './client.ts';
+import { installFunctions } from './functions.ts';
 import { makePartitions } from './partitions.ts';
 
 const migrationsFolder = fileURLToPath(new URL('drizzle', projectRoot));
@@ -23,18 +22,19 @@ const MIGRATION_LOCK = 7_275_39;
 export async function migrate(database: Database, directUrl?: string): Promise<void> {
   if (database.kind === 'embedded') {
     await migratePglite(database.db as never, { migrationsFolder });
+    await installFunctions(database.db);
     await makePartitions(database.db);
     return;
   }
   if (directUrl === undefined) throw new Error('A Postgres database is migrated over its direct URL.');
-  const client = postgres(directUrl, { max: 1, onnotice: () => {}, connect_timeout: 5 });
+  const { close, db } = openSession(directUrl);
   try {
-    const db = drizzlePostgres(client);
     await db.execute(sql`select pg_advisory_lock(${sql.raw(String(MIGRATION_LOCK))})`);
-    await migratePostgres(db, { migrationsFolder });
-    await makePartitions(db as unknown as Db);
+    await migratePostgres(db as never, { migrationsFolder });
+    await installFunctions(db);
+    await makePartitions(db);
   } finally {
     // Ends the session, and the lock with it.
-    await client.end({ timeout: 5 });
+    await close();
   }
 }

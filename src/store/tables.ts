@@ -198,6 +198,8 @@ export const idempotencyKeys = pgTable(
     day: date('day').notNull(),
     process: uuid('process').notNull(),
     createdAt: instant('created_at').notNull(),
+    /** The attempt that runs it again under its charge, after it was broken off. */
+    resumedBy: uuid('resumed_by'),
     /** The stored answer; null while it runs. */
     status: smallint('status'),
     body: text('body'),
@@ -205,6 +207,7 @@ export const idempotencyKeys = pgTable(
   (table) => [
     primaryKey({ columns: [table.accountId, table.owner, table.key] }),
     index('idempotency_keys_request').on(table.accountId, table.requestId),
+    index('idempotency_keys_resumed').on(table.accountId, table.resumedBy).where(sql`resumed_by is not null`),
   ],
 );
 

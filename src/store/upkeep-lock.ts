@@ -1,8 +1,6 @@
 /** Work that one process at a time does for all. Contract section 11. */
 import { sql } from 'drizzle-orm';
-import { drizzle } from 'drizzle-orm/postgres-js';
-import postgres from 'postgres';
-import { type Database, type Db, rowsOf } from './client.ts';
+import { type Database, type Db, openSession, rowsOf } from './client.ts';
 
 /** Any constant will do, as long as nothing else in the database takes the same lock. */
 const UPKEEP_LOCK = 7_275_40;
@@ -25,11 +23,9 @@ export async function underUpkeepLock(
     return true;
   }
   if (directUrl === undefined) throw new Error('Upkeep of a Postgres database needs its direct URL.');
-  const client = postgres(directUrl, { max: 1, onnotice: () => {}, connect_timeout: 5 });
-  const giveUp = () => void client.end({ timeout: 0 });
-  signal?.addEventListener('abort', giveUp, { once: true });
+  const { close, db, lose } = openSession(directUrl);
+  signal?.addEventListener('abort', lose, { once: true });
   try {
-    const db = drizzle(client) as unknown as Db;
     const [lock] = await rowsOf<{ taken: boolean }>(
       db,
       sql`select pg_try_advisory_lock(${UPKEEP_LOCK}::bigint) as taken`,
@@ -38,8 +34,8 @@ export async function underUpkeepLock(
     await work(db);
     return true;
   } finally {
-    signal?.removeEventListener('abort', giveUp);
+    signal?.removeEventListener('abort', lose);
     // Ends the session, and the lock with it.
-    await client.end({ timeout: 5 });
+    await close();
   }
 }

@@ -1,13 +1,23 @@
-// A burst across midnight over three processes: reliability test 27.
-import postgres from 'postgres';
+// A burst across midnight over three processes, and streams across it: reliability tests 27 and 29.
+import { setTimeout as sleep } from 'node:timers/promises';
+import postgres, { type Sql } from 'postgres';
 import t from 'tap';
 import { type Caller, History, load } from '../support/history.ts';
 import { startCluster } from '../support/replicas.ts';
 import { plansFile } from '../support/service.ts';
+import { startUpstream } from '../support/upstream/client.ts';
 
 const CEILING = 30;
 /** Long enough for a loaded machine to spend the first day's ceiling. */
 const BEFORE_MS = 7000;
+
+/** Has the database's clock reach midnight in `BEFORE_MS`. Returns when that is, by `performance.now()`. */
+async function bringMidnight(sql: Sql): Promise<number> {
+  const untilMidnightMs = 86_400_000 - (Date.now() % 86_400_000);
+  await sql.unsafe(`create or replace function ledger_now() returns timestamptz language sql volatile as
+    $$ select clock_timestamp() + interval '${untilMidnightMs - BEFORE_MS} ms' $$`);
+  return performance.now() + BEFORE_MS;
+}
 
 t.test(
   '27: in a burst across midnight each request is in exactly one day, and both ceilings are exact',
@@ -21,10 +31,7 @@ t.test(
     const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
     t.teardown(() => sql.end());
     await sql`update accounts set plan = 'large' where id = ${unlimited.accountId}`;
-    const untilMidnightMs = 86_400_000 - (Date.now() % 86_400_000);
-    await sql.unsafe(`create or replace function ledger_now() returns timestamptz language sql volatile as
-    $$ select clock_timestamp() + interval '${untilMidnightMs - BEFORE_MS} ms' $$`);
-    const midnightAt = performance.now() + BEFORE_MS;
+    const midnightAt = await bringMidnight(sql);
 
     const history = new History();
     await load(history, {
@@ -54,3 +61,66 @@ t.test(
     t.same(early, []);
   },
 );
+
+t.test('29: streams across midnight settle, or give back, the day on which they were admitted', async (t) => {
+  const upstream = await startUpstream();
+  t.teardown(() => upstream.stop());
+  const { client, databaseUrl } = await startCluster(t, {
+    count: 1,
+    env: { ...plansFile(t, { chat: CEILING }), CHAT_URL: upstream.url },
+  });
+  const owner = await client.signUp();
+  const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
+  t.teardown(() => sql.end());
+  const history = new History();
+  const charges = () => sql<{ day: string; state: string; tokens: number | null }[]>`
+    select day::text, state, input_tokens + output_tokens as tokens from requests order by admitted_at`;
+  const states = async () => (await charges()).map(({ state }) => state);
+  const stream = () => history.chat(client.origin, owner, { message: 'Hello', store: false, stream: true });
+  const until = async (expected: string[]) => {
+    while ((await states()).join() !== expected.join()) await sleep(20);
+  };
+
+  await bringMidnight(sql);
+  const [dayOf] = await sql<{ day: string }[]>`select ledger_day(ledger_now())::text as day`;
+  await upstream.configure({ chunks: 100, chunkIntervalMs: BEFORE_MS / 70 });
+  const begun = stream();
+  await until(['final']);
+  await upstream.configure({ headersDelayMs: BEFORE_MS + 1000 });
+  const late = stream();
+  await until(['final', 'admitted']);
+  await upstream.configure({ headersDelayMs: BEFORE_MS + 1000, fault: 'status', status: 500 });
+  const failed = stream();
+  await until(['final', 'admitted', 'admitted']);
+  t.same(
+    await sql`select ledger_day(ledger_now())::text as day`,
+    [dayOf],
+    'all were admitted before midnight',
+  );
+
+  t.match(await begun, { status: 200, isWhole: true });
+  t.match(await late, { status: 200, isWhole: true });
+  t.match(await failed, { status: 502 });
+  const day = dayOf?.day ?? '';
+  t.notMatch(await sql`select ledger_day(ledger_now())::text as day`, [{ day }], 'they ended after it');
+  while ((await charges()).some(({ state, tokens }) => state === 'final' && tokens === null)) await sleep(20);
+  const all = await charges();
+  t.match(all, [
+    { day, state: 'final' },
+    { day, state: 'final' },
+    { day, state: 'refunded' },
+  ]);
+  const tokens = all.reduce((sum, one) => sum + (one.tokens ?? 0), 0);
+  t.ok(tokens > 100);
+  t.same(await sql`select day::text, meter, used::int from usage_counters where used <> 0 order by meter`, [
+    { day, meter: 'chat', used: 2 },
+    { day, meter: 'tokens', used: tokens },
+  ]);
+  t.same(await sql`select distinct day::text from key_usage`, [{ day }]);
+  t.match(
+    (await client.get('/usage', { cookie: owner.cookie })).body,
+    { used: { chat: 0 } },
+    'the new day is untouched',
+  );
+  t.match(await history.check(databaseUrl), { faults: [], final: 2, refunded: 1 });
+});

@@ -70,14 +70,14 @@ t.test('a key that is made while its account is deleted is revoked with it', asy
   };
   let deletion: Promise<boolean> | undefined;
   await db.transaction(async (tx) => {
-    await createKey(tx, { ...key, publicId: 'late0001', digest: Buffer.alloc(32) });
+    await createKey(tx, { ...key, publicId: 'late0001', digest: Buffer.alloc(32) }, from);
     deletion = deleteAccount(db, account);
     t.equal(await waits(deletion), true);
   });
   t.equal(await deletion, true);
   const left = sql`select 1 from api_keys where account_id = ${account.id} and revoked_at is null`;
   t.equal((await rowsOf(db, left)).length, 0);
-  await t.rejects(createKey(db, { ...key, publicId: 'late0002', digest: Buffer.alloc(32) }), {
+  await t.rejects(createKey(db, { ...key, publicId: 'late0002', digest: Buffer.alloc(32) }, from), {
     code: 'sessionRequired',
   });
 });

@@ -38,7 +38,7 @@ export async function openStream(
   client: Client,
   path: string,
   body: unknown,
-  credentials: { key?: string; cookie?: string },
+  credentials: { key?: string; cookie?: string; headers?: Record<string, string> },
 ): Promise<OpenStream> {
   const controller = new AbortController();
   const response = await fetch(`${client.origin}/api/v1${path}`, {
@@ -48,6 +48,7 @@ export async function openStream(
       'content-type': 'application/json',
       ...(credentials.key && { authorization: `Bearer ${credentials.key}` }),
       ...(credentials.cookie && { cookie: credentials.cookie }),
+      ...credentials.headers,
     },
     body: JSON.stringify(body),
   });

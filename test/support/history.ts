@@ -37,8 +37,8 @@ const say = { message: 'Hello', store: false };
 export class History {
   readonly seen: Seen[] = [];
 
-  /** Sends POST /chat and records how it ended. Never throws. */
-  async chat(origin: string, caller: Caller, body: object = say, timeoutMs = 60_000): Promise<Seen> {
+  /** Sends POST /chat and records how it ended, which is without an answer after `timeoutMs`. Never throws. */
+  async chat(origin: string, caller: Caller, body: object = say, timeoutMs = 30_000): Promise<Seen> {
     const sentAt = performance.now();
     const { accountId, cookie, key } = caller;
     const seen: Seen = { accountId, sentAt, endedAt: 0, headers: undefined };

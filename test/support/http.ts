@@ -99,6 +99,9 @@ export function responseChecker(document: OpenApi) {
   };
 }
 
+/** A service that hangs is a failure of the test, not of the run. */
+const PATIENCE_MS = 60_000;
+
 /** A client of one service. */
 export class Client {
   readonly origin: string;
@@ -116,6 +119,7 @@ export class Client {
     const response = await fetch(this.origin + url, {
       method,
       redirect: 'manual',
+      signal: AbortSignal.timeout(PATIENCE_MS),
       headers: {
         ...(body !== undefined || raw !== undefined ? { 'content-type': 'application/json' } : {}),
         ...(key !== undefined ? { authorization: `Bearer ${key}` } : {}),

@@ -1,6 +1,7 @@
 /** A TCP proxy whose faults are real: it delays, cuts, and lets connections hang. */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { reset } from './reset.ts';
 
 export type TcpProxy = {
   port: number;
@@ -32,7 +33,7 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
   let armed: { marker: string; times: number } | undefined;
 
   const server = createServer((client) => {
-    if (isRefusing) return void client.resetAndDestroy();
+    if (isRefusing) return reset(client);
     const target = connect(targetPort, '127.0.0.1');
     const pair: [Socket, Socket] = [client, target];
     pairs.add(pair);
@@ -41,7 +42,7 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
     let isDoomed = false;
     const cut = () => {
       pairs.delete(pair);
-      client.resetAndDestroy();
+      reset(client);
       target.destroy();
     };
     const pass = (to: Socket, chunk: Buffer) => {
@@ -78,7 +79,7 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
     },
     cut: () => {
       for (const [client, target] of [...pairs]) {
-        client.resetAndDestroy();
+        reset(client);
         target.destroy();
       }
     },

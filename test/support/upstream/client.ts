@@ -44,10 +44,10 @@ export async function startUpstream(settings: ServerSettings = {}): Promise<Upst
   const { controlUrl, origin } = message;
 
   async function control(path: string, body?: ServerSettings): Promise<Calls> {
-    const response = await fetch(
-      controlUrl + path,
-      body ? { method: 'POST', body: JSON.stringify(body) } : {},
-    );
+    const response = await fetch(controlUrl + path, {
+      signal: AbortSignal.timeout(30_000),
+      ...(body && { method: 'POST', body: JSON.stringify(body) }),
+    });
     return (await response.json()) as Calls;
   }
 

@@ -1,5 +1,6 @@
 /** What the test upstream answers when it is told to fail before its answer begins. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { reset } from '../reset.ts';
 import type { CallRecord, Records } from './records.ts';
 import { CANARY, type Settings } from './settings.ts';
 
@@ -40,7 +41,7 @@ export function answerFault(
   const json = { 'content-type': 'application/json' };
   switch (settings.fault) {
     case 'reset':
-      request.socket.resetAndDestroy();
+      reset(request.socket);
       return true;
     case 'hang':
       return true;

@@ -1,5 +1,6 @@
 /** Streams of the test upstream: paced by one timer for all, stopped by clients that do not read. */
 import type { ServerResponse } from 'node:http';
+import { reset } from '../reset.ts';
 import type { CallRecord, Records } from './records.ts';
 import { type ChatBody, headOf, logprobsOf, replyTo } from './replies.ts';
 import { CANARY, type Settings } from './settings.ts';
@@ -69,7 +70,7 @@ function* honestEvents(body: ChatBody, settings: Settings): Generator<Event> {
 /** What a fault puts in the place of the rest; false where the stream just goes on. */
 function breakOff(response: ServerResponse, { fault }: Settings): boolean {
   if (fault === 'truncate') response.end();
-  else if (fault === 'cut') response.socket?.resetAndDestroy();
+  else if (fault === 'cut') response.socket && reset(response.socket);
   else if (fault === 'error-event')
     response.end(`data: ${JSON.stringify({ error: { message: CANARY, code: 500 } })}\n\n`);
   else if (fault === 'bad-event') response.write(`data: {"choices": [${CANARY}\n\n`);

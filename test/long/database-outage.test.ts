@@ -1,5 +1,3 @@
-// NOT RUN BY ANY TARGET: the test of a Postgres restart (32) hangs until its time limit more often than not, for a reason not yet
-// known; it may be the test or the service. Run it by hand; issue 4 is not done before it passes and bears `.test.ts` again.
 // What an outage of the database, or of the way to it, does to charges: reliability tests 32, 33 and 35.
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';

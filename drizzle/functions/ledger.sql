@@ -1,16 +1,16 @@
+-- Revision 2. Raise it with every change: a database keeps the highest that it has seen (src/store/functions.ts).
+--
 -- The ledger's protocol in batches: admission, settlement and the sweep. Contract sections 5 and 10, argued in
 -- docs/decisions/0010-the-ledgers-protocol.md.
 --
 -- Each function is one round trip and one transaction. Its statements run one after the other, each with its own
--- snapshot, so that what is judged was read under the lock. Rows of the same table are locked in one order everywhere:
--- counters by account, meter and day; a settlement locks charges first and counters after them.
+-- snapshot, so that what is judged was read under the lock. Rows are locked in one order everywhere: charges, then counters
+-- by account, meter and day, then idempotency keys by account, owner and key.
 
-DROP FUNCTION ledger_admit(jsonb, jsonb, text, uuid);
---> statement-breakpoint
 -- Raised by an admission whose process has no living lease: it must renew it and ask again. The lease is held until the
 -- admission has committed: a sweep passes it over instead of missing a charge that it cannot see yet. Renewing it does
 -- not wait for this.
-CREATE FUNCTION ledger_require_lease(holder uuid) RETURNS void LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION ledger_require_lease(holder uuid) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM FROM leases l WHERE l.process = holder AND l.expires_at > ledger_now() FOR KEY SHARE;
   IF NOT FOUND THEN
@@ -22,8 +22,8 @@ END $$;
 --
 -- Returns null where the claim succeeded, and else what stands in its way:
 --   'mismatch' (another request has the key), 'running', 'replay' (its answer is stored), or
---   'resume' (the request's process died after its charge was final: it runs again under the same charge).
-CREATE FUNCTION ledger_claim(charge jsonb, holder uuid, today date, now_at timestamptz) RETURNS text LANGUAGE plpgsql AS $$
+--   'resume' (its charge is final, its answer was broken off: it runs again under the same charge).
+CREATE OR REPLACE FUNCTION ledger_claim(charge jsonb, holder uuid, today date, now_at timestamptz) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   found idempotency_keys%ROWTYPE;
   charged text;
@@ -33,7 +33,7 @@ BEGIN
           (charge ->> 'id')::uuid, today, holder, now_at)
   ON CONFLICT (account_id, owner, key) DO UPDATE
     SET fingerprint = excluded.fingerprint, request_id = excluded.request_id, day = excluded.day, process = excluded.process,
-        created_at = excluded.created_at, status = NULL, body = NULL
+        created_at = excluded.created_at, status = NULL, body = NULL, resumed_by = NULL
     WHERE idempotency_keys.created_at <= now_at - interval '24 hours';
   IF FOUND THEN RETURN NULL; END IF;
 
@@ -44,16 +44,18 @@ BEGIN
   IF found.request_id = (charge ->> 'id')::uuid THEN RETURN NULL; END IF;
   IF found.fingerprint <> charge ->> 'fingerprint' THEN RETURN 'mismatch'; END IF;
   IF found.status IS NOT NULL THEN RETURN 'replay'; END IF;
+  IF found.resumed_by = (charge ->> 'id')::uuid THEN RETURN 'resume'; END IF;
   IF EXISTS (SELECT FROM leases l WHERE l.process = found.process AND l.expires_at > now_at) THEN RETURN 'running'; END IF;
 
   SELECT r.state INTO charged FROM requests r
   WHERE r.account_id = found.account_id AND r.day = found.day AND r.id = found.request_id;
+  -- Its process is gone, or only slow and about to make it final: the sweep decides, and frees the key with the charge.
+  IF charged = 'admitted' THEN RETURN 'running'; END IF;
   IF charged = 'final' THEN
-    UPDATE idempotency_keys i SET process = holder
+    UPDATE idempotency_keys i SET process = holder, resumed_by = (charge ->> 'id')::uuid
     WHERE i.account_id = found.account_id AND i.owner = found.owner AND i.key = found.key;
     RETURN 'resume';
   END IF;
-  -- The old charge is refunded by the sweep, or was; this one begins anew.
   UPDATE idempotency_keys i SET request_id = (charge ->> 'id')::uuid, day = today, process = holder, created_at = now_at
   WHERE i.account_id = found.account_id AND i.owner = found.owner AND i.key = found.key;
   RETURN NULL;
@@ -62,18 +64,22 @@ END $$;
 -- Admits charges in the order given, each wholly or not at all, and never past the ceiling of the plan read here.
 --
 -- charges:  [{ id, account_id, key_id, endpoint, meter, units, owner?, idempotency_key?, fingerprint? }]
+-- counters: [{ account_id, meter }], those that the charges are for, each once
 -- ceilings: { plan: { meter: ceiling or null } }, and `standard`, the plan of accounts whose plan is not in it
 -- holder:   the process whose lease guards the charges
 -- repeated: whether the same charges were sent before and the answer was lost; those that stand are found again
 --
 -- Returns a row per charge of a living account; `outcome` is 'admitted', 'refused', or what ledger_claim says.
-CREATE FUNCTION ledger_admit(charges jsonb, ceilings jsonb, standard text, holder uuid, repeated boolean, lock_timeout_ms int)
+CREATE OR REPLACE FUNCTION ledger_admit(charges jsonb, counters jsonb, ceilings jsonb, standard text, holder uuid, repeated boolean, lock_timeout_ms int)
 RETURNS TABLE (id uuid, outcome text, day date, used bigint, ceiling bigint, read_at timestamptz)
 LANGUAGE plpgsql VOLATILE AS $$
 #variable_conflict use_column
 DECLARE
   now_at timestamptz;
   today date;
+  first_day date;
+  present int;
+  has_keys boolean := charges @? '$[*].idempotency_key';
   charge jsonb;
   obstacle text;
   obstacles jsonb := '{}';
@@ -88,22 +94,26 @@ BEGIN
     today := ledger_day(now_at);
     -- A statement that was slow to arrive may have been repeated before midnight, and its charges stand there.
     repeated := repeated OR now_at < today::timestamp AT TIME ZONE 'UTC' + interval '2 minutes';
-    INSERT INTO usage_counters (account_id, day, meter, used)
-    SELECT DISTINCT c.account_id, d.day, c.meter, 0
-    FROM jsonb_to_recordset(charges) AS c (account_id uuid, meter text)
-    CROSS JOIN generate_series(CASE WHEN repeated THEN today - 1 ELSE today END, today, interval '1 day') AS s (at)
-    CROSS JOIN LATERAL (SELECT s.at::date AS day) d
-    JOIN accounts a ON a.id = c.account_id AND a.deleted_at IS NULL
-    WHERE NOT EXISTS (SELECT FROM usage_counters u WHERE u.account_id = c.account_id AND u.day = d.day AND u.meter = c.meter)
-    ORDER BY 1, 3, 2
-    ON CONFLICT DO NOTHING;
+    first_day := CASE WHEN repeated THEN today - 1 ELSE today END;
+    SELECT count(*) INTO present FROM usage_counters u
+    JOIN jsonb_to_recordset(counters) AS c (account_id uuid, meter text) ON u.account_id = c.account_id AND u.meter = c.meter
+    WHERE u.day BETWEEN first_day AND today;
+    IF present < jsonb_array_length(counters) * (today - first_day + 1) THEN
+      INSERT INTO usage_counters (account_id, day, meter, used)
+      SELECT c.account_id, s.at::date, c.meter, 0
+      FROM jsonb_to_recordset(counters) AS c (account_id uuid, meter text)
+      CROSS JOIN generate_series(first_day, today, interval '1 day') AS s (at)
+      JOIN accounts a ON a.id = c.account_id AND a.deleted_at IS NULL
+      WHERE NOT EXISTS (SELECT FROM usage_counters u WHERE u.account_id = c.account_id AND u.day = s.at::date AND u.meter = c.meter)
+      ORDER BY 1, 3, 2
+      ON CONFLICT DO NOTHING;
+    END IF;
 
     PERFORM FROM usage_counters u
-    WHERE (u.account_id, u.meter) IN (
-      SELECT c.account_id, c.meter FROM jsonb_to_recordset(charges) AS c (account_id uuid, meter text)
-    ) AND (u.day = today OR repeated AND u.day = today - 1)
+    JOIN jsonb_to_recordset(counters) AS c (account_id uuid, meter text) ON u.account_id = c.account_id AND u.meter = c.meter
+    WHERE u.day BETWEEN first_day AND today
     ORDER BY u.account_id, u.meter, u.day
-    FOR UPDATE;
+    FOR UPDATE OF u;
 
     EXIT WHEN ledger_day(ledger_now()) = today;
   END LOOP;
@@ -115,10 +125,17 @@ BEGIN
     JOIN requests r ON r.account_id = c.account_id AND r.day IN (today - 1, today) AND r.id = c.id;
   END IF;
 
-  FOR charge IN SELECT value FROM jsonb_array_elements(charges) WHERE value ? 'idempotency_key' LOOP
-    obstacle := ledger_claim(charge, holder, today, now_at);
-    IF obstacle IS NOT NULL THEN obstacles := obstacles || jsonb_build_object(charge ->> 'id', obstacle); END IF;
-  END LOOP;
+  IF has_keys THEN
+    FOR charge IN
+      SELECT c.value FROM jsonb_array_elements(charges) WITH ORDINALITY AS c (value, position)
+      JOIN accounts a ON a.id = (c.value ->> 'account_id')::uuid AND a.deleted_at IS NULL
+      WHERE c.value ? 'idempotency_key'
+      ORDER BY a.id, (c.value ->> 'owner')::uuid, c.value ->> 'idempotency_key', c.position
+    LOOP
+      obstacle := ledger_claim(charge, holder, today, now_at);
+      IF obstacle IS NOT NULL THEN obstacles := obstacles || jsonb_build_object(charge ->> 'id', obstacle); END IF;
+    END LOOP;
+  END IF;
 
   RETURN QUERY
   WITH asked AS (
@@ -146,71 +163,101 @@ BEGIN
     INSERT INTO requests (account_id, day, id, key_id, endpoint, meter, units, state, process, admitted_at)
     SELECT d.account_id, today, d.id, d.key_id, d.endpoint, d.meter, d.units, 'admitted', holder, now_at
     FROM decided d WHERE d.fits
-  ), freed AS (
-    DELETE FROM idempotency_keys i USING decided d
-    WHERE NOT d.fits AND i.account_id = d.account_id AND i.request_id = d.id
   )
   SELECT d.id, CASE WHEN d.fits THEN 'admitted' ELSE 'refused' END, today,
          (CASE WHEN d.fits THEN d.before + d.running ELSE d.before + t.units END)::bigint, d.ceiling, now_at
   FROM decided d JOIN totals t ON t.account_id = d.account_id AND t.meter = d.meter
   UNION ALL
+  SELECT asked.id, obstacles ->> asked.id::text, today, NULL, NULL, now_at FROM asked WHERE obstacles ? asked.id::text;
+
+  IF has_keys THEN
+    -- What was refused frees its key.
+    DELETE FROM idempotency_keys i
+    USING jsonb_to_recordset(charges) AS c (id uuid, account_id uuid)
+    WHERE i.account_id = c.account_id AND i.request_id = c.id
+      AND NOT EXISTS (SELECT FROM requests r WHERE r.account_id = c.account_id AND r.day IN (today - 1, today) AND r.id = c.id);
+  END IF;
+
+  IF standing = '{}' THEN RETURN; END IF;
+  RETURN QUERY
   SELECT r.id, 'admitted', r.day, u.used, (ceilings -> p.plan ->> r.meter)::bigint, now_at
-  FROM asked JOIN requests r ON r.account_id = asked.account_id AND r.day IN (today - 1, today) AND r.id = asked.id
+  FROM jsonb_to_recordset(charges) AS c (id uuid, account_id uuid)
+  JOIN requests r ON r.account_id = c.account_id AND r.day IN (today - 1, today) AND r.id = c.id
   JOIN usage_counters u ON u.account_id = r.account_id AND u.day = r.day AND u.meter = r.meter
   JOIN accounts a ON a.id = r.account_id
   CROSS JOIN LATERAL (SELECT CASE WHEN ceilings ? a.plan THEN a.plan ELSE standard END AS plan) p
-  WHERE asked.id = ANY (standing)
-  UNION ALL
-  SELECT asked.id, obstacles ->> asked.id::text, today, NULL, NULL, now_at FROM asked WHERE obstacles ? asked.id::text;
+  WHERE c.id = ANY (standing);
 END $$;
 --> statement-breakpoint
 -- Settles charges, all of them in one transaction.
 --
--- settlements: [{ kind, account_id, day, id, status, code, model, input_tokens, output_tokens, latency_ms, turn?, answer? }]
+-- settlements: [{ kind, account_id, day, id, status, code, model, input_tokens, output_tokens, latency_ms, turn?, answer?, attempt? }]
 --   kind 'final':    admitted → final; tokens are null where a 'complete' follows
 --   kind 'complete': what became known of a final charge after its first byte; once
+--   kind 'rerun':    the same of a final charge that was resumed, once for each `attempt`
 --   kind 'refund':   admitted → refunded; the units go back, and the idempotency key with them
 --   turn:            { conversation_id, key_id, is_new, title, question_id, question, answer_id, answer, model }
---   answer:          { status, body }, kept under the request's idempotency key
+--   answer:          { status, body }, kept under the request's idempotency key; {} where there is none to keep, and the
+--                    next with the key resumes the charge
 --
 -- Returns the ids that are in the state that was asked for: moved now, or already by a call whose answer was lost.
 -- What another process settled differently meanwhile is missing, and must not be delivered.
-CREATE FUNCTION ledger_settle(settlements jsonb, lock_timeout_ms int) RETURNS TABLE (id uuid)
+CREATE OR REPLACE FUNCTION ledger_settle(settlements jsonb, lock_timeout_ms int) RETURNS TABLE (id uuid)
 LANGUAGE plpgsql VOLATILE AS $$
 #variable_conflict use_column
 DECLARE
   now_at timestamptz := ledger_now();
-  moved uuid[];
-  amounts jsonb;
+  of_day date;
+  moved uuid[] := '{}';
+  moved_of_day uuid[];
+  amounts jsonb := '[]';
+  amounts_of_day jsonb;
 BEGIN
   PERFORM set_config('lock_timeout', lock_timeout_ms::text, true);
 
-  WITH s AS MATERIALIZED (
-    SELECT * FROM jsonb_to_recordset(settlements) AS s
-      (kind text, account_id uuid, day date, id uuid, status smallint, code text, model text,
-       input_tokens int, output_tokens int, latency_ms int)
-  ), touched AS (
-    UPDATE requests r
-    SET state = CASE s.kind WHEN 'refund' THEN 'refunded' ELSE 'final' END,
-        settled_at = coalesce(r.settled_at, now_at), status = s.status, code = s.code, model = s.model,
-        input_tokens = s.input_tokens, output_tokens = s.output_tokens, latency_ms = s.latency_ms
-    FROM s
-    WHERE r.account_id = s.account_id AND r.day = s.day AND r.id = s.id
-      AND CASE s.kind WHEN 'complete' THEN r.state = 'final' AND r.input_tokens IS NULL ELSE r.state = 'admitted' END
-    RETURNING s.kind, r.account_id, r.day, r.id, r.key_id, r.meter, r.units, coalesce(s.input_tokens + s.output_tokens, 0) AS tokens
-  ), each AS (
-    SELECT account_id, day, key_id, meter, CASE kind WHEN 'refund' THEN -units ELSE 0 END AS counted,
-           CASE kind WHEN 'final' THEN units ELSE 0 END AS delivered
-    FROM touched
-    UNION ALL
-    SELECT account_id, day, key_id, 'tokens', tokens, tokens FROM touched WHERE tokens > 0
-  ), summed AS (
-    SELECT account_id, day, coalesce(key_id, '00000000-0000-0000-0000-000000000000') AS key_id, meter,
-           sum(counted) AS counted, sum(delivered) AS delivered
-    FROM each GROUP BY 1, 2, 3, 4
-  )
-  SELECT (SELECT coalesce(array_agg(id), '{}') FROM touched), (SELECT coalesce(jsonb_agg(to_jsonb(summed)), '[]') FROM summed)
-  INTO moved, amounts;
+  -- Each day's partition by its name: through their parent, every statement would open and lock those of all days.
+  FOR of_day IN SELECT DISTINCT s.day FROM jsonb_to_recordset(settlements) AS s (day date) ORDER BY 1 LOOP
+    CONTINUE WHEN to_regclass('requests_' || to_char(of_day, 'YYYYMMDD')) IS NULL;
+    EXECUTE format($settle$
+      WITH s AS MATERIALIZED (
+        SELECT * FROM jsonb_to_recordset($1) AS s
+          (kind text, account_id uuid, day date, id uuid, status smallint, code text, model text,
+           input_tokens int, output_tokens int, latency_ms int, attempt uuid)
+        WHERE s.day = $2
+      ), touched AS (
+        UPDATE %I r
+        SET state = CASE s.kind WHEN 'refund' THEN 'refunded' ELSE 'final' END,
+            settled_at = coalesce(r.settled_at, $3), status = s.status, code = s.code, model = s.model,
+            input_tokens = CASE s.kind WHEN 'rerun' THEN coalesce(r.input_tokens, 0) ELSE 0 END + s.input_tokens,
+            output_tokens = CASE s.kind WHEN 'rerun' THEN coalesce(r.output_tokens, 0) ELSE 0 END + s.output_tokens,
+            latency_ms = s.latency_ms
+        FROM s
+        WHERE r.account_id = s.account_id AND r.day = $2 AND r.id = s.id
+          AND CASE s.kind
+            WHEN 'complete' THEN r.state = 'final' AND r.input_tokens IS NULL
+            WHEN 'rerun' THEN r.state = 'final' AND EXISTS (
+              SELECT FROM idempotency_keys i WHERE i.account_id = s.account_id AND i.resumed_by = s.attempt)
+            ELSE r.state = 'admitted'
+          END
+        RETURNING s.kind, r.account_id, r.id, r.key_id, r.meter, r.units, coalesce(s.input_tokens + s.output_tokens, 0) AS tokens
+      ), each AS (
+        SELECT account_id, key_id, meter, CASE kind WHEN 'refund' THEN -units ELSE 0 END AS counted,
+               CASE kind WHEN 'final' THEN units ELSE 0 END AS delivered
+        FROM touched
+        UNION ALL
+        SELECT account_id, key_id, 'tokens', tokens, tokens FROM touched WHERE tokens > 0
+      ), summed AS (
+        SELECT account_id, $2 AS day, coalesce(key_id, '00000000-0000-0000-0000-000000000000') AS key_id, meter,
+               sum(counted) AS counted, sum(delivered) AS delivered
+        FROM each GROUP BY 1, 3, 4
+      )
+      SELECT (SELECT coalesce(array_agg(id), '{}') FROM touched), (SELECT coalesce(jsonb_agg(to_jsonb(summed)), '[]') FROM summed)
+    $settle$, 'requests_' || to_char(of_day, 'YYYYMMDD'))
+    INTO moved_of_day, amounts_of_day
+    USING settlements, of_day, now_at;
+    moved := moved || moved_of_day;
+    amounts := amounts || amounts_of_day;
+  END LOOP;
 
   INSERT INTO key_usage (account_id, day, key_id, meter, used)
   SELECT a.account_id, a.day, a.key_id, a.meter, a.delivered
@@ -229,24 +276,45 @@ BEGIN
 
   IF settlements @? '$[*].turn' THEN PERFORM ledger_store_turns(settlements, moved, now_at); END IF;
 
-  -- Only charges with an idempotency key are found here.
-  UPDATE idempotency_keys i SET status = (s.answer ->> 'status')::smallint, body = s.answer ->> 'body'
-  FROM jsonb_to_recordset(settlements) AS s (account_id uuid, id uuid, answer jsonb)
-  WHERE s.answer IS NOT NULL AND i.account_id = s.account_id AND i.request_id = s.id AND s.id = ANY (moved);
-  DELETE FROM idempotency_keys i
-  USING jsonb_to_recordset(settlements) AS s (kind text, account_id uuid, id uuid)
-  WHERE s.kind = 'refund' AND i.account_id = s.account_id AND i.request_id = s.id AND s.id = ANY (moved);
+  IF settlements @? '$[*] ? (exists(@.answer) || @.kind == "refund")' THEN PERFORM ledger_settle_keys(settlements, moved); END IF;
 
-  RETURN QUERY SELECT unnest(moved)
-  UNION
+  RETURN QUERY SELECT unnest(moved);
+  IF cardinality(moved) = jsonb_array_length(settlements) THEN RETURN; END IF;
+  RETURN QUERY
   SELECT r.id
   FROM jsonb_to_recordset(settlements) AS s (kind text, account_id uuid, day date, id uuid)
   JOIN requests r ON r.account_id = s.account_id AND r.day = s.day AND r.id = s.id
   WHERE NOT s.id = ANY (moved) AND r.state = CASE s.kind WHEN 'refund' THEN 'refunded' ELSE 'final' END;
 END $$;
 --> statement-breakpoint
+-- Stores or frees the idempotency keys of settlements; most requests have none.
+CREATE OR REPLACE FUNCTION ledger_settle_keys(settlements jsonb, moved uuid[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM FROM idempotency_keys i
+  JOIN jsonb_to_recordset(settlements) AS s (account_id uuid, id uuid)
+    ON i.account_id = s.account_id AND (i.request_id = s.id OR i.resumed_by = s.id)
+  ORDER BY i.account_id, i.owner, i.key
+  FOR UPDATE OF i;
+  IF NOT FOUND THEN RETURN; END IF;
+
+  UPDATE idempotency_keys i
+  SET status = (s.answer ->> 'status')::smallint, body = s.answer ->> 'body', resumed_by = NULL,
+      process = CASE WHEN s.answer ? 'status' THEN i.process ELSE '00000000-0000-0000-0000-000000000000' END
+  FROM jsonb_to_recordset(settlements) AS s (account_id uuid, id uuid, answer jsonb)
+  WHERE s.answer IS NOT NULL AND s.id = ANY (moved) AND i.account_id = s.account_id AND i.request_id = s.id AND i.status IS NULL;
+
+  DELETE FROM idempotency_keys i
+  USING jsonb_to_recordset(settlements) AS s (kind text, account_id uuid, id uuid)
+  WHERE s.kind = 'refund' AND s.id = ANY (moved) AND i.account_id = s.account_id AND i.request_id = s.id;
+
+  -- An attempt to resume that was given up has no charge of its own to refund.
+  UPDATE idempotency_keys i SET process = '00000000-0000-0000-0000-000000000000', resumed_by = NULL
+  FROM jsonb_to_recordset(settlements) AS s (kind text, account_id uuid, id uuid)
+  WHERE s.kind = 'refund' AND i.account_id = s.account_id AND i.resumed_by = s.id;
+END $$;
+--> statement-breakpoint
 -- Stores the turns of settlements that moved. A conversation or account that was deleted meanwhile is not brought back.
-CREATE FUNCTION ledger_store_turns(settlements jsonb, moved uuid[], now_at timestamptz) RETURNS void LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION ledger_store_turns(settlements jsonb, moved uuid[], now_at timestamptz) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   WITH t AS MATERIALIZED (
     SELECT s.account_id, t.*
@@ -274,17 +342,17 @@ BEGIN
 END $$;
 --> statement-breakpoint
 -- Renews the lease of a living process, or gives it a new one.
-CREATE FUNCTION ledger_renew_lease(holder uuid, seconds int) RETURNS void LANGUAGE sql AS $$
+CREATE OR REPLACE FUNCTION ledger_renew_lease(holder uuid, seconds int) RETURNS void LANGUAGE sql AS $$
   INSERT INTO leases (process, expires_at) VALUES (holder, ledger_now() + make_interval(secs => seconds))
   ON CONFLICT (process) DO UPDATE SET expires_at = excluded.expires_at
 $$;
 --> statement-breakpoint
 -- Refunds what processes left admitted whose lease has expired, a bounded number at a time. Returns how many. A living
 -- process's slow work is never touched: its lease is renewed, and while it is, this waits for nobody.
-CREATE FUNCTION ledger_sweep(at_most int) RETURNS int LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION ledger_sweep(at_most int) RETURNS int LANGUAGE plpgsql AS $$
 DECLARE
   dead uuid[];
-  swept int;
+  swept jsonb;
 BEGIN
   SELECT coalesce(array_agg(l.process), '{}') INTO dead
   FROM (SELECT process FROM leases WHERE expires_at <= ledger_now() FOR UPDATE SKIP LOCKED) l;
@@ -299,16 +367,25 @@ BEGIN
     UPDATE requests r SET state = 'refunded', settled_at = ledger_now(), status = 503, code = 'serviceUnavailable'
     FROM picked p WHERE r.account_id = p.account_id AND r.day = p.day AND r.id = p.id
     RETURNING r.account_id, r.day, r.id, r.meter, r.units
-  ), freed AS (
-    DELETE FROM idempotency_keys i USING moved m WHERE i.account_id = m.account_id AND i.request_id = m.id
-  ), returned AS (
-    INSERT INTO usage_counters (account_id, day, meter, used)
-    SELECT account_id, day, meter, -sum(units) FROM moved GROUP BY 1, 2, 3 ORDER BY 1, 3, 2
-    ON CONFLICT (account_id, day, meter) DO UPDATE SET used = usage_counters.used + excluded.used
   )
-  SELECT count(*) INTO swept FROM moved;
+  SELECT coalesce(jsonb_agg(to_jsonb(moved)), '[]') INTO swept FROM moved;
+
+  INSERT INTO usage_counters (account_id, day, meter, used)
+  SELECT account_id, day, meter, -sum(units)
+  FROM jsonb_to_recordset(swept) AS s (account_id uuid, day date, meter text, units int)
+  GROUP BY 1, 2, 3
+  ORDER BY 1, 3, 2
+  ON CONFLICT (account_id, day, meter) DO UPDATE SET used = usage_counters.used + excluded.used;
+
+  PERFORM FROM idempotency_keys i
+  JOIN jsonb_to_recordset(swept) AS s (account_id uuid, id uuid) ON i.account_id = s.account_id AND i.request_id = s.id
+  ORDER BY i.account_id, i.owner, i.key
+  FOR UPDATE OF i;
+  DELETE FROM idempotency_keys i
+  USING jsonb_to_recordset(swept) AS s (account_id uuid, id uuid)
+  WHERE i.account_id = s.account_id AND i.request_id = s.id;
 
   DELETE FROM leases l WHERE l.process = ANY (dead)
     AND NOT EXISTS (SELECT FROM requests r WHERE r.process = l.process AND r.state = 'admitted');
-  RETURN swept;
+  RETURN jsonb_array_length(swept);
 END $$;

@@ -1,0 +1,2 @@
+ALTER TABLE "idempotency_keys" ADD COLUMN "resumed_by" uuid;--> statement-breakpoint
+CREATE INDEX "idempotency_keys_resumed" ON "idempotency_keys" USING btree ("account_id","resumed_by") WHERE resumed_by is not null;

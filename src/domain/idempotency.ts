@@ -1,0 +1,34 @@
+/** Requests that may be made again without being charged again. Contract section 10. */
+import { createHash } from 'node:crypto';
+import { ApiError } from '../errors.ts';
+import { WEB_KEY } from '../store/usage-history.ts';
+
+/** What tells a repeated request from another one. */
+export type Retry = {
+  /** The value of `Idempotency-Key`. */
+  key: string;
+  /** Of the endpoint and the body. */
+  fingerprint: string;
+};
+
+/** What was answered: JSON, or for a stream its events. */
+export type StoredAnswer = { status: number; body: string };
+
+/**
+ * The credential that an idempotency key belongs to: values of others do not meet it.
+ *
+ * @param keyId - null for the web
+ */
+export const ownerOf = (keyId: string | null): string => keyId ?? WEB_KEY;
+
+/** SHA-256 of an endpoint and a body, in hexadecimal. */
+export const fingerprintOf = (endpoint: string, body: unknown): string =>
+  createHash('sha256').update(endpoint).update('\n').update(JSON.stringify(body)).digest('hex');
+
+/** The refusal of a request whose idempotency key was used for another one. */
+export const idempotencyMismatch = (): ApiError =>
+  new ApiError('idempotencyMismatch', { param: 'idempotency-key' });
+
+/** The refusal of a request that is being answered already. */
+export const idempotencyInProgress = (): ApiError =>
+  new ApiError('idempotencyInProgress', { param: 'idempotency-key', headers: { 'retry-after': '1' } });

@@ -1,0 +1,42 @@
+/** Chunks of a streamed completion put together, as OpenAI's clients do it. Contract section 10. */
+import type { CompletionChunk } from '../engines/types.ts';
+
+type Members = Record<string, unknown>;
+
+/** Strings that name something; others are pieces of a text. */
+const names = new Set(['id', 'role', 'type', 'name', 'finish_reason']);
+
+const isObject = (value: unknown): value is Members =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const indexOf = (value: unknown) => (isObject(value) ? value.index : undefined);
+
+/** Parts of choices and tool calls belong together by their `index`; other lists go on. */
+function mergedLists(list: readonly unknown[], more: readonly unknown[]): unknown[] {
+  const result = [...list];
+  for (const item of more) {
+    const index = indexOf(item);
+    const at = index === undefined ? -1 : result.findIndex((known) => indexOf(known) === index);
+    if (at === -1) result.push(item);
+    else result[at] = merged('', result[at], item);
+  }
+  return result;
+}
+
+function merged(name: string, value: unknown, more: unknown): unknown {
+  if (more === null || more === undefined) return value ?? more;
+  if (typeof value === 'string' && typeof more === 'string' && !names.has(name)) return value + more;
+  if (Array.isArray(value) && Array.isArray(more)) return mergedLists(value, more);
+  if (!isObject(value) || !isObject(more)) return more;
+  return Object.fromEntries(
+    [...new Set([...Object.keys(value), ...Object.keys(more)])].map((key) => [
+      key,
+      merged(key, value[key], more[key]),
+    ]),
+  );
+}
+
+/** One chunk that says what two said. */
+export const mergedChunks = (chunk: CompletionChunk, next: CompletionChunk): CompletionChunk => ({
+  ...chunk,
+  choices: mergedLists(chunk.choices, next.choices) as CompletionChunk['choices'],
+});

@@ -1,0 +1,37 @@
+/** Keys that somebody found where they do not belong. Contract section 1. */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { NoContent, ref } from '../../schemas/common.ts';
+import { ReportLeakedKeys } from '../../schemas/keys.ts';
+import { type ParsedApiKey, parseApiKey } from '../domain/api-key.ts';
+import { revokeLeakedKeys } from '../store/leaked-keys.ts';
+
+/** Every report is answered after so long: a revocation takes longer than finding nothing, and would tell. */
+const ANSWER_MS = 200;
+
+const routes: FastifyPluginAsyncTypebox = async (app) => {
+  app.post(
+    '/keys/report-leak',
+    {
+      schema: {
+        operationId: 'reportLeakedKeys',
+        summary: 'Report leaked keys',
+        description:
+          'For whoever finds API keys in public. Valid ones are revoked at once and their owners see it; the answer is the same for keys that do not exist.',
+        tags: ['Keys'],
+        body: ref(ReportLeakedKeys),
+        response: { 202: NoContent },
+      },
+      config: { errors: ['rateLimitExceeded'] },
+      preHandler: (request) => app.limits.countLeakReport(request),
+    },
+    async (request, reply) => {
+      const parsed = request.body.keys.map(parseApiKey).filter((key): key is ParsedApiKey => key !== null);
+      await Promise.all([revokeLeakedKeys(app.db, parsed), delay(ANSWER_MS)]);
+      // With any status but 204, `null` would be sent as JSON.
+      return reply.code(202).send(undefined as unknown as null);
+    },
+  );
+};
+
+export default routes;

@@ -1,0 +1,88 @@
+/** Connections for statements that come at the same time. One that is lost is replaced when it is needed. */
+import { Connection, type ConnectionOptions, DatabaseUnavailable } from './connection.ts';
+
+type Waiting = { take: (connection: Connection) => void; giveUp: (error: unknown) => void };
+
+export class Pool {
+  readonly #options: ConnectionOptions;
+  readonly #size: number;
+  readonly #all = new Set<Connection>();
+  #free: Connection[] = [];
+  #waiting: Waiting[] = [];
+  #opened = 0;
+  #isClosed = false;
+
+  /**
+   * @param size - most connections at a time
+   * @param options - for each; its patience is also how long to wait for a free one
+   */
+  constructor(size: number, options: ConnectionOptions) {
+    this.#size = size;
+    this.#options = options;
+  }
+
+  /**
+   * Does work on a connection that nobody else uses meanwhile.
+   *
+   * @throws DatabaseUnavailable where none became free in time: nothing was sent
+   */
+  async use<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    const connection = await this.#take();
+    try {
+      return await work(connection);
+    } finally {
+      this.#giveBack(connection);
+    }
+  }
+
+  /** Ends the connections, each after what is under way on it. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const { giveUp } of this.#waiting.splice(0)) giveUp(this.#closed());
+    await Promise.all([...this.#all].map((connection) => connection.end()));
+  }
+
+  #take(): Connection | Promise<Connection> {
+    if (this.#isClosed) throw this.#closed();
+    return this.#free.pop() ?? (this.#all.size < this.#size ? this.#open() : this.#wait());
+  }
+
+  #wait(): Promise<Connection> {
+    const { patienceMs } = this.#options;
+    return new Promise((resolve, reject) => {
+      const late = () => {
+        this.#waiting = this.#waiting.filter((one) => one !== waiting);
+        reject(new DatabaseUnavailable('CONNECT_TIMEOUT', `No connection was free within ${patienceMs} ms.`));
+      };
+      const timer = patienceMs === undefined ? undefined : setTimeout(late, patienceMs);
+      const settle =
+        <Value>(act: (value: Value) => void) =>
+        (value: Value) => {
+          clearTimeout(timer);
+          act(value);
+        };
+      const waiting = { take: settle(resolve), giveUp: settle(reject) };
+      this.#waiting.push(waiting);
+    });
+  }
+
+  #open(): Connection {
+    const connection = new Connection({ ...this.#options, firstHost: this.#opened++ }, (lost) => {
+      // Where it is in use, its place is free once it is given back.
+      if (!this.#free.includes(lost)) return;
+      this.#free = this.#free.filter((one) => one !== lost);
+      this.#all.delete(lost);
+    });
+    this.#all.add(connection);
+    return connection;
+  }
+
+  #giveBack(connection: Connection): void {
+    if (connection.isLost) this.#all.delete(connection);
+    const next = this.#waiting.shift();
+    if (next !== undefined) next.take(connection.isLost ? this.#open() : connection);
+    else if (!connection.isLost) this.#free.push(connection);
+  }
+
+  #closed = () => new DatabaseUnavailable('CONNECT_TIMEOUT', 'The database is closed.');
+}

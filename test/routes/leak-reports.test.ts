@@ -1,0 +1,103 @@
+// POST /keys/report-leak: anybody can end a key that was found, and learns nothing. Contract sections 1 and 5.
+import t from 'tap';
+import { generateApiKey } from '../../src/domain/api-key.ts';
+import { eventsOfKey } from '../support/events.ts';
+import { forge } from '../support/keys.ts';
+import { onEachDatabase, startTestService } from '../support/service.ts';
+
+onEachDatabase(t, {}, async (t, { client, database }) => {
+  const owner = await client.signUp();
+  const { cookie } = owner;
+  const report = (...keys: string[]) => client.post('/keys/report-leak', { keys });
+  const codeOf = async (key: string) => {
+    const { body, status } = await client.get('/models', { key });
+    return status === 200 ? status : body.error.code;
+  };
+
+  await t.test('202: valid keys are revoked at once, whatever else is in the report', async (t) => {
+    const [one, other, untouched] = [
+      await client.createKey(owner, { name: 'One' }),
+      await client.createKey(owner),
+      await client.createKey(owner),
+    ];
+    for (const { key } of [one, other, untouched]) t.equal(await codeOf(key), 200);
+    const wrongSecret = generateApiKey().rawKey;
+    const answer = await report('nonsense', one.key, wrongSecret, one.key, '', other.key);
+    t.match(answer, { status: 202, text: '' });
+    for (const { key } of [one, other]) t.equal(await codeOf(key), 'apiKeyRevoked');
+    t.equal(await codeOf(untouched.key), 200);
+    t.match((await client.get('/keys', { cookie })).body.data, [{ id: untouched.id }]);
+    t.same(
+      await eventsOfKey(database.db, one.id),
+      [
+        { type: 'keyCreated', address: '127.0.0.1', detail: 'One' },
+        { type: 'keyReportedLeaked', address: null, detail: 'One' },
+      ],
+      'its owner sees it, and not who found it',
+    );
+    t.match(await report(one.key), { status: 202, text: '' }, 'again');
+    t.equal((await eventsOfKey(database.db, one.id)).length, 2);
+  });
+
+  await t.test('202: the same answer, as late, for keys that exist and that do not', async (t) => {
+    const { key } = await client.createKey(owner);
+    const answers = [];
+    for (const reported of [generateApiKey().rawKey, key, 'nonsense']) {
+      const sentAt = performance.now();
+      const { headers, status, text } = await report(reported);
+      t.ok(performance.now() - sentAt >= 199, 'not before its time');
+      const fields = [...headers].filter(([name]) => !['date', 'x-request-id'].includes(name));
+      answers.push({ status, text, fields });
+    }
+    t.same(answers[1], answers[0]);
+    t.same(answers[2], answers[0]);
+  });
+
+  await t.test('a replaced secret that was found ends; the new one, which was not, works on', async (t) => {
+    const old = await client.createKey(owner);
+    const rotated = await client.post(`/keys/${old.id}/rotate`, { grace_seconds: 600 }, { cookie });
+    t.equal(await codeOf(old.key), 200);
+    await report(old.key);
+    t.equal(await codeOf(old.key), 'apiKeyRevoked');
+    t.equal(await codeOf(rotated.body.key), 200);
+    await report(old.key, rotated.body.key);
+    t.equal(await codeOf(rotated.body.key), 'apiKeyRevoked');
+  });
+
+  await t.test('a secret whose public id is right and whose rest is wrong ends nothing', async (t) => {
+    const { key } = await client.createKey(owner);
+    // The checksum is the secret's own, so that the format does not give it away.
+    const forged = forge(key);
+    t.not(forged, key);
+    t.equal((await report(forged)).status, 202);
+    t.equal(await codeOf(forged), 'invalidApiKey');
+    t.equal(await codeOf(key), 200);
+  });
+
+  await t.test('400: no list, an empty one, more than 20, other fields', async (t) => {
+    for (const body of [
+      {},
+      { keys: [] },
+      { keys: Array(21).fill('x') },
+      { keys: 'x' },
+      { keys: ['x'], all: 1 },
+    ])
+      t.match(await client.post('/keys/report-leak', body), {
+        status: 400,
+        body: { error: { code: 'invalidRequest' } },
+      });
+    t.equal((await report(...Array(20).fill('x'))).status, 202);
+  });
+});
+
+t.test('reports are limited by address, apart from sign-ups', async (t) => {
+  const { client } = await startTestService(t, 'embedded', { AUTH_ATTEMPTS_PER_MINUTE: '3' });
+  const answers = await Promise.all(
+    Array.from({ length: 5 }, () => client.post('/keys/report-leak', { keys: ['x'] })),
+  );
+  t.equal(answers.filter(({ status }) => status === 202).length, 3);
+  const refused = answers.find(({ status }) => status === 429);
+  t.match(refused, { body: { error: { code: 'rateLimitExceeded', limit: { ceiling: 3 } } } });
+  t.ok(Number(refused?.headers.get('retry-after')) > 0);
+  await client.signUp();
+});
