@@ -18,6 +18,7 @@ import openapi from './plugins/openapi.ts';
 import passwords from './plugins/passwords.ts';
 import rateLimit from './plugins/rate-limit.ts';
 import refusals from './plugins/refusals.ts';
+import securityHeaders from './plugins/security-headers.ts';
 import sessionGuard from './plugins/session-guard.ts';
 import sessions from './plugins/sessions.ts';
 import settings from './plugins/settings.ts';
@@ -109,6 +110,7 @@ export async function buildApp(resources: Resources): Promise<FastifyInstance> {
   const ledger = new Ledger(database, config.plans);
   app.register(settings, { ...resources, engines, ledger });
 
+  app.register(securityHeaders);
   app.register(errors);
   app.register(clientErrors);
   app.register(refusals);

@@ -75,7 +75,7 @@ export function serverOptions(config: Config): FastifyHttpOptions<Server> {
       const envelope: unknown = errorEnvelope(problem, request.id, config.publicUrl);
       (reply as FastifyReply)
         .code(400)
-        .headers({ 'x-request-id': request.id, 'cache-control': 'no-store' })
+        .headers({ 'x-request-id': request.id, ...bareSecurityHeaders })
         .send(envelope);
     },
   };

@@ -6,6 +6,7 @@ import type { Socket } from 'node:net';
 import fp from 'fastify-plugin';
 import { v7 as uuidv7 } from 'uuid';
 import { ApiError, errorEnvelope } from '../errors.ts';
+import { bareSecurityHeaders } from './security-headers.ts';
 
 /** How long a connection stays open for the client to read why it is closed. */
 const LAST_WORDS_MS = 1000;
@@ -39,7 +40,7 @@ export function answerClientError(publicUrl: string) {
       'HTTP/1.1 400 Bad Request',
       'Content-Type: application/json; charset=utf-8',
       `Content-Length: ${Buffer.byteLength(body)}`,
-      'Cache-Control: no-store',
+      ...Object.entries(bareSecurityHeaders).map(([name, value]) => `${name}: ${value}`),
       `X-Request-Id: ${requestId}`,
       'Connection: close',
     ];

@@ -72,10 +72,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
   // The address that pages use changes with the content.
   app.get('/assets/page.css', { schema: { hide: true } }, async (_request, reply) =>
     reply
-      .headers({
-        'cache-control': `public, max-age=${YEAR_SECONDS}, immutable`,
-        'x-content-type-options': 'nosniff',
-      })
+      .header('cache-control', `public, max-age=${YEAR_SECONDS}, immutable`)
       .type('text/css; charset=utf-8')
       .send(stylesheet),
   );

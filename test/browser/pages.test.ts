@@ -1,0 +1,26 @@
+// The plain pages under their strict policy, as a browser shows them.
+import t from 'tap';
+import { noBrowser, proxyTo, startBrowser } from '../support/browser.ts';
+import { startTestService } from '../support/service.ts';
+
+t.test('the pages load what they need, and let nothing else in', { skip: noBrowser }, async (t) => {
+  const { port } = await startTestService(t, 'embedded', {
+    PUBLIC_URL: 'https://parley.test',
+    TRUST_PROXY: 'loopback',
+  });
+  const { open } = await startBrowser(t, { 'parley.test': proxyTo(port) });
+  for (const path of ['/', '/docs', '/docs/guides/browser-keys', '/docs/guides/keys']) {
+    const { complaints, page } = await open(`https://parley.test${path}`);
+    t.equal(await page.evaluate('document.styleSheets[0].cssRules.length > 10'), true, `${path}: styled`);
+    t.same(complaints, [], `${path}: nothing is missed`);
+    const ran = await page.evaluate(`(() => {
+      const script = document.createElement('script');
+      script.textContent = 'window.ran = true';
+      document.head.append(script);
+      return window.ran === true;
+    })()`);
+    t.equal(ran, false, `${path}: no script runs`);
+    t.match(complaints, [/Content Security Policy/], `${path}: the browser says why`);
+    await page.close();
+  }
+});

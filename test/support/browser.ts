@@ -1,0 +1,122 @@
+/**
+ * A real browser, Debian's Chromium, on real https origins: every site of a test has a host name of its own, which the
+ * browser finds on a server of the test. Nothing between the browser and the service is made up.
+ */
+import { existsSync, readFileSync } from 'node:fs';
+import { request as httpRequest, type RequestListener } from 'node:http';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { extname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type BrowserContext, chromium, type Page } from 'playwright-core';
+import type { Test } from 'tap';
+import { selfSigned } from './certificate.ts';
+
+const executablePath = '/usr/bin/chromium';
+
+/** Why tests in a browser are skipped, visibly, on this machine; false where there is one. */
+export const noBrowser: string | false =
+  !existsSync(executablePath) && `there is no ${executablePath} (on Debian: apt-get install chromium)`;
+
+const launchOptions = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+const types: Record<string, string> = {
+  '.html': 'text/html',
+  '.js': 'text/javascript',
+  '.mjs': 'text/javascript',
+};
+
+/** A site with an empty page, and with the files of `folders` below the names that these are given. */
+export function site(folders: Record<string, URL> = {}): RequestListener {
+  return ({ url = '/' }, response) => {
+    if (url === '/')
+      return response
+        .writeHead(200, { 'content-type': 'text/html' })
+        .end('<!doctype html><html lang="en"><link rel="icon" href="data:,"><title>A site</title>');
+    const [, name = '', path = ''] = /^\/([^/]+)\/([\w./-]+)$/.exec(url) ?? [];
+    const folder = folders[name];
+    const file = folder && !path.includes('..') ? fileURLToPath(new URL(path, folder)) : '';
+    if (!existsSync(file)) return response.writeHead(404).end();
+    return response
+      .writeHead(200, { 'content-type': types[extname(file)] ?? 'application/octet-stream' })
+      .end(readFileSync(file));
+  };
+}
+
+/** What stands in front of a service in production: ends TLS, says so, and passes everything on as it comes. */
+export function proxyTo(port: number): RequestListener {
+  return (request, response) => {
+    const { headers, method, socket, url } = request;
+    const forwarded = { 'x-forwarded-for': socket.remoteAddress, 'x-forwarded-proto': 'https' };
+    const onward = httpRequest(
+      { host: '127.0.0.1', port, method, path: url, headers: { ...headers, ...forwarded } },
+      (answer) => {
+        response.writeHead(answer.statusCode ?? 502, answer.headers);
+        answer.pipe(response);
+      },
+    );
+    onward.on('error', () => response.destroy());
+    response.on('close', () => onward.destroy());
+    request.pipe(onward);
+  };
+}
+
+export type TestBrowser = {
+  context: BrowserContext;
+  /** Opens a page. What its console complains about is in `complaints`. */
+  open(url: string): Promise<{ page: Page; complaints: string[] }>;
+};
+
+/**
+ * Starts the browser. It ends with the test, and its sites with it.
+ *
+ * @param sites - what answers for which host, such as `app.test` or `app.test:8443`
+ */
+export async function startBrowser(t: Test, sites: Record<string, RequestListener>): Promise<TestBrowser> {
+  const { cert, fingerprint, key } = selfSigned();
+  const server = createServer({ cert, key }, (request, response) => {
+    const listener = sites[request.headers.host ?? ''];
+    if (listener === undefined) response.writeHead(421).end();
+    else listener(request, response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const rules = Object.keys(sites).map(
+    (host) => `MAP ${host.includes(':') ? host : `${host}:443`} 127.0.0.1:${port}`,
+  );
+  const browser = await chromium.launch({
+    executablePath,
+    args: [
+      ...launchOptions,
+      `--host-resolver-rules=${rules.join(', ')}`,
+      `--ignore-certificate-errors-spki-list=${fingerprint}`,
+    ],
+  });
+  t.teardown(async () => {
+    await browser.close();
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  const context = await browser.newContext();
+  return {
+    context,
+    open: async (url) => {
+      const page = await context.newPage();
+      const complaints: string[] = [];
+      page.on('console', (message) => {
+        if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
+      });
+      page.on('pageerror', (error) => complaints.push(String(error)));
+      await page.goto(url);
+      return { page, complaints };
+    },
+  };
+}
