@@ -191,6 +191,37 @@ t.test(
   },
 );
 
+t.test('an admission that waited for a lock beyond midnight is charged to the new day', async (t) => {
+  const { account, database, db, row, used } = await start(t);
+  const holder = uuidv7();
+  const untilMidnightMs = 86_400_000 - (Date.now() % 86_400_000);
+  await db.execute(
+    sql.raw(`create or replace function ledger_now() returns timestamptz language sql volatile
+             as $$ select clock_timestamp() + interval '${untilMidnightMs - 3000} ms' $$`),
+  );
+  const today = async () =>
+    (await rowsOf<{ day: string }>(db, sql`select ledger_day(ledger_now())::text as day`))[0]?.day;
+  const before = await today();
+  await renewLease(database, holder, 3600);
+  await admitCharges(database, [row()], rules(holder), false, 1000);
+  let waiting: ReturnType<typeof admitCharges> | undefined;
+  await db.transaction(async (tx) => {
+    await tx.execute(sql`select from usage_counters where account_id = ${account} for update`);
+    waiting = admitCharges(database, [row()], rules(holder), false, 10_000);
+    await until(t, 'it waits', 2500, async () => {
+      const locks = await rowsOf(db, sql`select from pg_locks where not granted`);
+      return locks.length > 0;
+    });
+    t.equal(await today(), before, 'before midnight');
+    while ((await today()) === before) await sleep(50);
+  });
+  t.match(await waiting, [{ outcome: 'admitted', day: await today() }]);
+  t.same(
+    (await used()).map(({ used }) => used),
+    [1, 1],
+  );
+});
+
 /** The ledger's statements within a transaction that is open. */
 function within(tx: Db): Parameters<typeof admitCharges>[0] {
   const run = async (text: string, parameters: unknown[]) => {
