@@ -8,6 +8,7 @@ import { holdsApiKey, withoutApiKeys } from './domain/api-key.ts';
 import { ApiError, errorEnvelope } from './errors.ts';
 import { serialiseError } from './logging.ts';
 import { answerClientError } from './plugins/client-errors.ts';
+import { bareSecurityHeaders } from './plugins/security-headers.ts';
 import { buildValidator } from './validation.ts';
 
 const KIB = 1024;
