@@ -21,6 +21,13 @@ export type Database = {
    * @throws StatementTimeout when there is no answer within `STATEMENT_TIMEOUT_MS`; it may still take effect
    */
   run<Row>(text: string, parameters: unknown[]): Promise<Row[]>;
+  /** A statement that is repeated all the time: prepared on the server. */
+  prepared<Row>(text: string, parameters: unknown[]): Promise<Row[]>;
+  /**
+   * Calls back for each notification on a channel, before the answer to the statement that sent it is seen. Of the embedded
+   * database only: what comes from Postgres can stay out, and `store/key-changes.ts` sees to that.
+   */
+  listen?(channel: string, onPayload: (payload: string) => void): Promise<unknown>;
   /** Server version, e.g. `15.18`. */
   version(): Promise<string>;
   close(): Promise<void>;
@@ -139,6 +146,8 @@ function openPostgres(location: PostgresLocation): Database {
           .unsafe(text, parameters as never[], { prepare: !isPooled })
           .then((rows) => rows as unknown as Row[]),
       ),
+    prepared: async <Row>(text: string, parameters: unknown[]) =>
+      (await client.unsafe(text, parameters as never[], { prepare: !isPooled })) as unknown as Row[],
     version: async () => (await client`show server_version`)[0]?.server_version.split(' ')[0],
     close: async () => {
       await Promise.all([client, transactions, ledger].map((each) => each.end({ timeout: 5 })));
@@ -150,10 +159,14 @@ async function openEmbedded(location: { dataDir: string } | { image: Blob }): Pr
   const client = await ('dataDir' in location
     ? PGlite.create(location.dataDir)
     : PGlite.create({ loadDataDir: location.image }));
+  const run = async <Row>(text: string, parameters: unknown[]) =>
+    (await client.query<Row>(text, parameters)).rows;
   return {
     db: drizzlePglite(client, { schema: tables }) as unknown as Db,
     kind: 'embedded',
-    run: async <Row>(text: string, parameters: unknown[]) => (await client.query<Row>(text, parameters)).rows,
+    run,
+    prepared: run,
+    listen: (channel, onPayload) => client.listen(channel, onPayload),
     version: async () => {
       const { rows } = await client.query<{ server_version: string }>('show server_version');
       return rows[0]?.server_version.split(' ')[0] ?? '';
