@@ -2,6 +2,7 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import fastify, { type FastifyInstance, type FastifyPluginAsync } from 'fastify';
 import type { Config } from './config.ts';
+import { Keyring } from './domain/keyring.ts';
 import { Ledger } from './domain/ledger.ts';
 import { createEngines } from './engines/index.ts';
 import bodies from './plugins/bodies.ts';
@@ -108,7 +109,8 @@ export async function buildApp(resources: Resources): Promise<FastifyInstance> {
 
   const engines = createEngines(config, database.db);
   const ledger = new Ledger(database, config.plans);
-  app.register(settings, { ...resources, engines, ledger });
+  const keyring = new Keyring(database, config.databaseDirectUrl, app.log);
+  app.register(settings, { ...resources, engines, keyring, ledger });
 
   app.register(securityHeaders);
   app.register(errors);
