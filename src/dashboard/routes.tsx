@@ -1,0 +1,23 @@
+/** What is shown at which address. Pages beyond the first are loaded when they are opened. */
+import { type ComponentType, lazy } from 'react';
+import type { PagePath } from './paths.ts';
+import { KeyIcon } from './ui/icons.tsx';
+
+export type Page = {
+  path: PagePath;
+  Component: ComponentType;
+  /** Its place in the navigation, in the order of `pages`. */
+  nav?: { label: string; Icon: ComponentType };
+};
+
+/** For whoever is signed in. */
+export const pages: readonly Page[] = [
+  {
+    path: '/your-api',
+    Component: lazy(() => import('./pages/your-api/index.tsx')),
+    nav: { label: 'Your API', Icon: KeyIcon },
+  },
+];
+
+/** Where `/` leads. */
+export const firstPage: PagePath = '/your-api';

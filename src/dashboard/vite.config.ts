@@ -1,0 +1,15 @@
+import react from '@vitejs/plugin-react';
+import { defineConfig } from 'vite';
+
+/** Where `npm run dev` finds the service; its own pages and everything else come from Vite. */
+const service = 'http://localhost:3000';
+
+export default defineConfig({
+  plugins: [react()],
+  build: {
+    // The policy of the page lets in files of the own origin, nothing inline.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+  },
+  server: { proxy: { '/api': service, '/docs': service, '/openapi.json': service } },
+});
