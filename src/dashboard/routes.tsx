@@ -1,7 +1,7 @@
 /** What is shown at which address. Pages beyond the first are loaded when they are opened. */
 import { type ComponentType, lazy } from 'react';
 import type { PagePath } from './paths.ts';
-import { KeyIcon } from './ui/icons.tsx';
+import { KeyIcon, SettingsIcon } from './ui/icons.tsx';
 
 export type Page = {
   path: PagePath;
@@ -16,6 +16,11 @@ export const pages: readonly Page[] = [
     path: '/your-api',
     Component: lazy(() => import('./pages/your-api/index.tsx')),
     nav: { label: 'Your API', Icon: KeyIcon },
+  },
+  {
+    path: '/settings',
+    Component: lazy(() => import('./pages/settings/index.tsx')),
+    nav: { label: 'Settings', Icon: SettingsIcon },
   },
 ];
 
