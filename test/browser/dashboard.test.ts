@@ -221,9 +221,10 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
     t.equal(await button(/^Sign out .*127\.0\.0\.1$/).count(), 0);
 
     const oldest = page.getByText('Account created');
+    const more = page.getByRole('button', { name: 'Show more', disabled: false });
     while ((await oldest.count()) === 0) {
-      await button('Show more').click();
-      await oldest.or(button('Show more')).first().waitFor();
+      await more.click();
+      await oldest.or(more).first().waitFor();
     }
 
     await button('Change the address').click();
