@@ -1,10 +1,13 @@
 /** Colours and sizes. Where Mantine's own are too pale to read (WCAG AA), they are replaced here, for all pages. */
 import {
+  Checkbox,
   type CSSVariablesResolver,
   createTheme,
   type MantineColorsTuple,
   Modal,
+  NativeSelect,
   PasswordInput,
+  Radio,
   TextInput,
 } from '@mantine/core';
 
@@ -54,6 +57,11 @@ export const theme = createTheme({
         visibilityToggleButtonProps: { 'aria-label': 'Show the password', tabIndex: 0 },
       },
     }),
+    Checkbox: Checkbox.extend({ defaultProps: { size: 'md' } }),
+    CheckboxGroup: Checkbox.Group.extend({ defaultProps: { size: 'md' } }),
+    Radio: Radio.extend({ defaultProps: { size: 'md' } }),
+    RadioGroup: Radio.Group.extend({ defaultProps: { size: 'md' } }),
+    NativeSelect: NativeSelect.extend({ defaultProps: { size: 'md' } }),
     Modal: Modal.extend({
       defaultProps: { closeButtonProps: { 'aria-label': 'Close' }, padding: 'lg' },
       styles: { title: { fontWeight: 650, fontSize: '1.125rem', overflowWrap: 'anywhere' } },
@@ -75,6 +83,9 @@ export const resolveVariables: CSSVariablesResolver = ({ colors }) => ({
     '--parley-active-text': brand[9],
     '--parley-danger': colors.red[9],
     '--parley-warning': '#7a4d00',
+    '--mantine-color-brand-light': brand[0],
+    '--mantine-color-red-light': '#ffefee',
+    '--mantine-color-yellow-light': '#fff5da',
   },
   dark: {
     '--mantine-color-dimmed': dark[2],
@@ -88,5 +99,8 @@ export const resolveVariables: CSSVariablesResolver = ({ colors }) => ({
     '--parley-active-text': brand[2],
     '--parley-danger': colors.red[4],
     '--parley-warning': '#ffd166',
+    '--mantine-color-brand-light': 'rgb(122 148 251 / 16%)',
+    '--mantine-color-red-light': 'rgb(255 107 107 / 14%)',
+    '--mantine-color-yellow-light': 'rgb(255 209 102 / 13%)',
   },
 });

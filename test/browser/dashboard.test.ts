@@ -1,6 +1,7 @@
 // The dashboard as its owner uses it, from signing up to signing out, in a real browser under its strict policy.
 import { existsSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
+import { sql } from 'drizzle-orm';
 import t from 'tap';
 import { projectRoot } from '../../src/project.ts';
 import { noBrowser, proxyTo, startBrowser } from '../support/browser.ts';
@@ -18,7 +19,7 @@ const notBuilt =
 t.setTimeout(600_000);
 
 t.test('the dashboard, from signing up to signing out', { skip: noBrowser || notBuilt }, async (t) => {
-  const { client, port } = await startTestService(t, 'embedded', {
+  const { client, database, port } = await startTestService(t, 'embedded', {
     PUBLIC_URL: HOME,
     TRUST_PROXY: 'loopback',
     OPERATOR_CONTACT: 'ops@example.com',
@@ -72,9 +73,11 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
     await button('Create a key').click();
     await page.getByLabel('Name').fill('Website');
     await page.getByLabel('usage').check();
+    await look(t, 'create');
+    await page.getByText('Expiry and allowed origins').click();
     await page.getByLabel('Add an origin').fill('http://localhost:5173');
     await button('Add').click();
-    await look(t, 'create');
+    await look(t, 'create-more');
     expectRefusals(1);
     await button('Create the key').click();
     await dialog.getByText('is not an https origin').waitFor();
@@ -183,9 +186,13 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
       { name: 'Pictures', scopes: ['images', 'models'], allowed_origins: ['https://pictures.example.com'] },
       { name: 'Everything' },
     ];
+    await database.db.execute(
+      sql`update api_keys set created_at = created_at - interval '40 days', last_used_at = now() - interval '35 days'`,
+    );
     for (const fields of more) await client.createKey({ cookie: cookie ?? '' }, fields);
     await page.reload();
     await page.getByText('5 of 5 keys').waitFor();
+    await page.getByText('Idle for 35 days').waitFor();
     t.equal(await button('Create a key').getAttribute('aria-disabled'), 'true');
     await look(t, 'your-api-full');
     await button('Create a key').click({ force: true });
@@ -227,7 +234,7 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
       await oldest.or(more).first().waitFor();
     }
 
-    await button('Change the address').click();
+    await button('Change the e-mail address').click();
     await page.getByLabel('New e-mail address').fill('taken@example.com');
     await page.getByLabel('Current password').fill('wrong password');
     expectRefusals(2);
@@ -254,6 +261,7 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
     await page.getByText('4 of 5 keys').waitFor();
     proxy = 'holds';
     await page.goto(`${HOME}/your-api`);
+    await heading('Your API').waitFor();
     await page.getByText('Loading …').first().waitFor();
     await look(t, 'loading');
     proxy = 'breaks';
