@@ -33,6 +33,7 @@ const readingOrder = [
   'getting-started',
   'authentication',
   'keys',
+  'rotating-and-leaked-keys',
   'chat',
   'streaming',
   'openai-compatible',
