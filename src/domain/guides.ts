@@ -34,6 +34,7 @@ const readingOrder = [
   'authentication',
   'keys',
   'browser-keys',
+  'rotating-and-leaked-keys',
   'chat',
   'streaming',
   'openai-compatible',
