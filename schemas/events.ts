@@ -1,4 +1,6 @@
 /** The account's audit trail. Contract section 1. */
+import { Type } from '@sinclair/typebox';
+import { Cursor, NextCursor, nullable, ref, stringEnum, Timestamp, Uuid } from './common.ts';
 
 /** What the audit trail tells of. */
 export const accountEventTypes = [
@@ -18,3 +20,52 @@ export const accountEventTypes = [
   'planChanged',
 ] as const;
 export type AccountEventType = (typeof accountEventTypes)[number];
+
+export const AccountEvent = Type.Object(
+  {
+    id: Uuid("The event's id."),
+    at: Timestamp('When it happened.'),
+    type: stringEnum(accountEventTypes, {
+      description: 'What happened. New types may be added.',
+      examples: ['signedIn'],
+    }),
+    address: nullable(Type.String({ maxLength: 64 }), {
+      description: 'The network address that it came from; null for what the operator did.',
+      examples: ['192.0.2.7'],
+    }),
+    user_agent: nullable(Type.String({ maxLength: 300 }), {
+      description: 'The `User-Agent` that it came with; null for what the operator did.',
+      examples: ['curl/8.16.0'],
+    }),
+    key_id: nullable(Uuid(''), { description: 'The key that it is about.', examples: [null] }),
+    detail: nullable(Type.String({ maxLength: 300 }), {
+      description: 'What it is about, in a few words: a plan, an e-mail address, the name of a key.',
+      examples: ['plus, yearly'],
+    }),
+  },
+  { $id: 'AccountEvent', additionalProperties: false, description: 'A row of the audit trail.' },
+);
+
+export const AccountEventList = Type.Object(
+  {
+    data: Type.Array(ref(AccountEvent), { maxItems: 200, description: 'Newest first.' }),
+    next_cursor: NextCursor,
+  },
+  { $id: 'AccountEventList', additionalProperties: false, description: 'A page of the audit trail.' },
+);
+
+export const AccountEventListQuery = Type.Object(
+  {
+    limit: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 200,
+        default: 50,
+        format: 'int32',
+        description: 'How many at most.',
+      }),
+    ),
+    cursor: Type.Optional(Cursor),
+  },
+  { additionalProperties: false },
+);

@@ -7,6 +7,7 @@ import * as completionChunks from './completion-chunks.ts';
 import * as completions from './completions.ts';
 import * as conversations from './conversations.ts';
 import * as errors from './errors.ts';
+import * as events from './events.ts';
 import * as images from './images.ts';
 import * as keys from './keys.ts';
 import * as models from './models.ts';
@@ -14,6 +15,7 @@ import * as plans from './plans.ts';
 import * as requestLog from './request-log.ts';
 import * as search from './search.ts';
 import * as service from './service.ts';
+import * as sessions from './sessions.ts';
 import * as usage from './usage.ts';
 
 const resources = [
@@ -24,6 +26,7 @@ const resources = [
   completions,
   conversations,
   errors,
+  events,
   images,
   keys,
   models,
@@ -31,6 +34,7 @@ const resources = [
   requestLog,
   search,
   service,
+  sessions,
   usage,
 ];
 

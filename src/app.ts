@@ -2,10 +2,12 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import fastify, { type FastifyInstance, type FastifyPluginAsync } from 'fastify';
 import type { Config } from './config.ts';
+import { Keyring } from './domain/keyring.ts';
 import { Ledger } from './domain/ledger.ts';
 import { createEngines } from './engines/index.ts';
 import bodies from './plugins/bodies.ts';
 import callerGuard from './plugins/caller-guard.ts';
+import clientErrors from './plugins/client-errors.ts';
 import { preflights, varyByOrigin } from './plugins/cors.ts';
 import credentials from './plugins/credentials.ts';
 import draining from './plugins/draining.ts';
@@ -14,12 +16,14 @@ import eventStreams from './plugins/event-stream.ts';
 import idempotency from './plugins/idempotency.ts';
 import { methodFallbacks, methodRegister } from './plugins/methods.ts';
 import openapi from './plugins/openapi.ts';
+import passwords from './plugins/passwords.ts';
 import rateLimit from './plugins/rate-limit.ts';
 import refusals from './plugins/refusals.ts';
 import securityHeaders from './plugins/security-headers.ts';
 import sessionGuard from './plugins/session-guard.ts';
 import sessions from './plugins/sessions.ts';
 import settings from './plugins/settings.ts';
+import singleHeaders from './plugins/single-headers.ts';
 import work from './plugins/work.ts';
 import account from './routes/account.ts';
 import auth from './routes/auth.ts';
@@ -27,6 +31,7 @@ import chat from './routes/chat.ts';
 import completions from './routes/completions.ts';
 import conversations from './routes/conversations.ts';
 import docs from './routes/docs.ts';
+import events from './routes/events.ts';
 import health from './routes/health.ts';
 import home from './routes/home.ts';
 import images from './routes/images.ts';
@@ -37,6 +42,7 @@ import plans from './routes/plans.ts';
 import requestLog from './routes/request-log.ts';
 import search from './routes/search.ts';
 import service from './routes/service.ts';
+import listedSessions from './routes/sessions.ts';
 import subscription from './routes/subscription.ts';
 import usage from './routes/usage.ts';
 import usageHistory from './routes/usage-history.ts';
@@ -56,10 +62,13 @@ const publicRoutes: FastifyPluginAsync = async (scope) => {
 /** The product's own pages: the session cookie, never a Bearer key. */
 const dashboardRoutes: FastifyPluginAsync = async (scope) => {
   scope.register(sessions);
+  scope.register(passwords);
   scope.register(auth);
   scope.register(async (signedIn) => {
     signedIn.register(sessionGuard);
     signedIn.register(account);
+    signedIn.register(listedSessions);
+    signedIn.register(events);
     signedIn.register(keys);
     signedIn.register(subscription);
     signedIn.register(usageHistory);
@@ -100,14 +109,17 @@ export async function buildApp(resources: Resources): Promise<FastifyInstance> {
 
   const engines = createEngines(config, database.db);
   const ledger = new Ledger(database, config.plans);
-  app.register(settings, { ...resources, engines, ledger });
+  const keyring = new Keyring(database, config.databaseDirectUrl, app.log);
+  app.register(settings, { ...resources, engines, keyring, ledger });
 
   app.register(securityHeaders);
   app.register(errors);
+  app.register(clientErrors);
   app.register(refusals);
   app.register(openapi);
   app.register(methodRegister);
   app.register(varyByOrigin);
+  app.register(singleHeaders);
   app.register(credentials);
   app.register(bodies);
   app.register(work);

@@ -1,12 +1,13 @@
 /** How Fastify listens, logs and compiles schemas. */
 
-import type { Socket } from 'node:net';
-import type { FastifyReply, FastifyServerOptions } from 'fastify';
+import type { Server } from 'node:http';
+import type { FastifyHttpOptions, FastifyReply } from 'fastify';
 import { v7 as uuidv7 } from 'uuid';
 import type { Config } from './config.ts';
 import { holdsApiKey, withoutApiKeys } from './domain/api-key.ts';
 import { ApiError, errorEnvelope } from './errors.ts';
 import { serialiseError } from './logging.ts';
+import { answerClientError } from './plugins/client-errors.ts';
 import { bareSecurityHeaders } from './plugins/security-headers.ts';
 import { buildValidator } from './validation.ts';
 
@@ -14,27 +15,12 @@ const KIB = 1024;
 /** Largest body where a route does not say otherwise. Contract section 6. */
 export const BODY_LIMIT = 1024 * KIB;
 
-/** What was refused before a request existed: Node's parser closed the connection. */
-function answerClientError(publicUrl: string) {
-  return (error: NodeJS.ErrnoException, socket: Socket) => {
-    if (error.code === 'ECONNRESET' || !socket.writable) return;
-    const requestId = uuidv7();
-    const problem = new ApiError('invalidRequest', {
-      message: 'The request is not valid HTTP, or came too slowly.',
-    });
-    const body = JSON.stringify(errorEnvelope(problem, requestId, publicUrl));
-    const head = [
-      'HTTP/1.1 400 Bad Request',
-      'Content-Type: application/json; charset=utf-8',
-      `Content-Length: ${Buffer.byteLength(body)}`,
-      ...Object.entries(bareSecurityHeaders).map(([name, value]) => `${name}: ${value}`),
-      `X-Request-Id: ${requestId}`,
-      'Connection: close',
-    ];
-    socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
-  };
-}
-
+/** How long a client may take for the head of a request. Reliability test 48. */
+const HEADERS_MS = 10_000;
+/** How long it may take for the whole of it: the largest body, 20 MiB, at 170 KiB a second. */
+const REQUEST_MS = 120_000;
+/** How often Node looks whether a client took too long. */
+const CHECK_MS = 2000;
 /** The path alone, and of that no key: clients send keys where they do not belong, encoded or not. */
 export function loggedPath(url: string | undefined): string {
   const path = (url ?? '').split('?', 1)[0] ?? '';
@@ -49,10 +35,17 @@ export function loggedPath(url: string | undefined): string {
  *
  * @param config - log level, proxies, public URL
  */
-export function serverOptions(config: Config): FastifyServerOptions {
+export function serverOptions(config: Config): FastifyHttpOptions<Server> {
   return {
     bodyLimit: BODY_LIMIT,
-    trustProxy: config.trustProxy as NonNullable<FastifyServerOptions['trustProxy']>,
+    requestTimeout: REQUEST_MS,
+    http: {
+      headersTimeout: HEADERS_MS,
+      connectionsCheckingInterval: CHECK_MS,
+      // Answered in the one envelope, by `single-headers`.
+      requireHostHeader: false,
+    },
+    trustProxy: config.trustProxy as NonNullable<FastifyHttpOptions<Server>['trustProxy']>,
     genReqId: () => uuidv7(),
     requestIdHeader: false,
     return503OnClosing: false,

@@ -74,6 +74,7 @@ export async function startService(
       (await settingOnce(opened.db, 'session_secret', () => randomBytes(32).toString('base64url')));
     const app = await buildApp({ config, database: opened, sessionSecret });
     await app.ledger.start();
+    await app.keyring.start();
     await app.listen({
       port: config.port,
       host: config.host,
@@ -89,6 +90,7 @@ export async function startService(
         const housekept = housekeeping.stop();
         await app.close();
         await housekept;
+        await app.keyring.stop();
         await app.ledger.stop();
         await opened.close();
         await lock?.release();

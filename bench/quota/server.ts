@@ -46,7 +46,8 @@ const ledger = new Ledger(database, config.plans);
 await ledger.start();
 
 const app = fastify(serverOptions(config));
-app.register(settings, { config, database, sessionSecret: '', engines: undefined as never, ledger });
+const unused = undefined as never;
+app.register(settings, { config, database, sessionSecret: '', engines: unused, keyring: unused, ledger });
 app.register(errors);
 for (const schema of [TokenUsage, ChatRequest, ChatReply]) app.addSchema(schema);
 

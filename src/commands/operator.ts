@@ -45,7 +45,7 @@ const resetPassword: Command = {
   run: async ({ db }, [email = '']) => {
     const account = await accountOf(db, email);
     const password = newPassword();
-    const updated = await updatePassword(db, account, await hashPassword(password));
+    const updated = await updatePassword(db, account, await hashPassword(password), null);
     if (updated === undefined)
       throw new CommandError(
         'The password was changed at the same moment. Nothing was done; run the command again.',
@@ -71,7 +71,7 @@ const changePlan: Command = {
         `There is no billing period "${periodName}". The periods are ${billingPeriods.join(', ')}.`,
       );
     const account = await accountOf(db, email);
-    const updated = await setPlan(db, account.id, plan.id, period);
+    const updated = await setPlan(db, account.id, plan.id, period, null);
     if (updated === undefined) throw new CommandError('The account was deleted at the same moment.');
     return [`${updated.email} is on the plan ${updated.plan}, billed ${updated.billingPeriod}, from now on.`];
   },

@@ -15,8 +15,7 @@ const checks: Record<Part, (text: string) => boolean> = {
 };
 
 /** Packs the position of the last row of a page. */
-export const encodeCursor = (parts: readonly string[]): string =>
-  Buffer.from(parts.join('|')).toString('base64url');
+const encodeCursor = (parts: readonly string[]): string => Buffer.from(parts.join('|')).toString('base64url');
 
 /**
  * Unpacks a cursor.
@@ -36,4 +35,21 @@ export function decodeCursor<const T extends readonly Part[]>(
     });
   }
   return parts as { [K in keyof T]: string };
+}
+
+/**
+ * Cuts a page to its limit and says where the next one begins.
+ *
+ * @param rows - read with a limit of one more than the page's, which tells whether there is a next one
+ * @param positionOf - the place of a row, as `decodeCursor` will give it back
+ */
+export function pageOf<Row>(
+  rows: readonly Row[],
+  limit: number,
+  positionOf: (row: Row) => readonly string[],
+): { page: Row[]; nextCursor: string | null } {
+  const page = rows.slice(0, limit);
+  const last = page.at(-1);
+  const nextCursor = rows.length > limit && last !== undefined ? encodeCursor(positionOf(last)) : null;
+  return { page, nextCursor };
 }

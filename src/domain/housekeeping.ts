@@ -5,6 +5,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Config } from '../config.ts';
 import type { Database, Db } from '../store/client.ts';
+import { deleteOldEvents } from '../store/events.ts';
 import { deleteOldIdempotencyKeys } from '../store/ledger.ts';
 import { dropOldPartitions, makePartitions } from '../store/partitions.ts';
 import { purgeDeletedAccounts } from '../store/purge.ts';
@@ -67,6 +68,7 @@ export class Housekeeping {
     await deleteOldRefusals(db, requestLogDays, signal);
     await deleteOldIdempotencyKeys(db, signal);
     await deleteEndedSessions(db, signal);
+    await deleteOldEvents(db, signal);
   }
 
   #everyMinute(): void {

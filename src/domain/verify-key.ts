@@ -1,9 +1,7 @@
 /** Decides whether a Bearer credential may do what it asks for. Contract section 3. */
 import type { Scope } from '../../schemas/keys.ts';
 import { ApiError, type ErrorOptions } from '../errors.ts';
-import type { Db } from '../store/client.ts';
-import { findSecret, type StoredSecret } from '../store/keys.ts';
-import { parseApiKey, sameDigest } from './api-key.ts';
+import type { IdentifiedKey } from './keyring.ts';
 
 const invalidToken: ErrorOptions = { headers: { 'www-authenticate': 'Bearer error="invalid_token"' } };
 
@@ -14,22 +12,8 @@ export const accountGone = (keyId: string | null): ApiError =>
 /** The refusal of a credential that is malformed, unknown or wrong. */
 export const invalidApiKey = (): ApiError => new ApiError('invalidApiKey', invalidToken);
 
-/**
- * Finds whose key a credential is, whether or not it may still be used.
- *
- * @param rawKey - as the client sent it; a malformed one is refused without a query
- * @returns undefined where there is no such key
- * @throws ApiError `invalidApiKey` where it is malformed
- */
-export async function identifyApiKey(db: Db, rawKey: string): Promise<StoredSecret | undefined> {
-  const parsed = parseApiKey(rawKey);
-  if (parsed === null) throw invalidApiKey();
-  const stored = await findSecret(db, parsed.publicId);
-  return stored !== undefined && sameDigest(stored.digest, parsed.digest) ? stored : undefined;
-}
-
 /** @throws ApiError `apiKeyRevoked`, `apiKeyExpired` */
-export function assertActive({ isExpired, isRevoked }: StoredSecret): void {
+export function assertActive({ isExpired, isRevoked }: IdentifiedKey): void {
   if (isRevoked) throw new ApiError('apiKeyRevoked', invalidToken);
   if (isExpired) throw new ApiError('apiKeyExpired', invalidToken);
 }
@@ -38,7 +22,7 @@ export function assertActive({ isExpired, isRevoked }: StoredSecret): void {
  * @param scope - what the route needs; undefined where any key will do
  * @throws ApiError `insufficientScope`
  */
-export function assertScope({ scopes }: StoredSecret, scope: Scope | undefined): void {
+export function assertScope({ scopes }: IdentifiedKey, scope: Scope | undefined): void {
   if (scope === undefined || scopes.includes(scope)) return;
   throw new ApiError('insufficientScope', {
     message: `This API key does not have the scope \`${scope}\`. It has: ${scopes.join(', ')}. Create a key with the scope in the dashboard.`,

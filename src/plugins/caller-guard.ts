@@ -4,9 +4,8 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import { assertActive, assertScope, identifyApiKey, invalidApiKey } from '../domain/verify-key.ts';
+import { assertActive, assertScope, invalidApiKey } from '../domain/verify-key.ts';
 import { ApiError } from '../errors.ts';
-import { touchKey } from '../store/keys.ts';
 import { admitSession } from './admit-session.ts';
 import type {} from './caller.ts';
 import { admitOrigin } from './cors.ts';
@@ -42,12 +41,12 @@ export default fp(
     };
 
     const fromKey = async (request: FastifyRequest, reply: FastifyReply, credential: string) => {
-      const stored = await identifyApiKey(app.db, credential);
+      const stored = await app.keyring.identify(credential);
       if (stored === undefined) {
         await app.limits.countUnknownKey(request);
         throw invalidApiKey();
       }
-      const { accountId, keyId, plan, wasUsedThisMinute } = stored;
+      const { accountId, keyId, plan } = stored;
       request.caller = { accountId, keyId, plan };
       try {
         admitOrigin(request, reply, stored);
@@ -59,7 +58,7 @@ export default fp(
       }
       await app.limits.countRequest(request, reply);
       assertScope(stored, request.routeOptions.config.scope);
-      if (!wasUsedThisMinute) await touchKey(app.db, accountId, keyId);
+      app.keyring.noteUse(stored);
     };
 
     app.addHook('onRequest', async (request, reply) => {

@@ -1,7 +1,4 @@
-/**
- * Credentials where none belong, or more of them than one: refused on every path, before anything else looks.
- * Contract section 3.
- */
+/** Credentials where none belong: refused on every path, before anything else looks. Contract section 3. */
 import fp from 'fastify-plugin';
 import { holdsApiKey } from '../domain/api-key.ts';
 import { ApiError } from '../errors.ts';
@@ -17,17 +14,10 @@ function holdsKey(query: Record<string, string | string[]>): boolean {
   );
 }
 
-/** Node keeps the first of several `Authorization` headers and silently drops the rest. */
-const hasSeveral = (rawHeaders: readonly string[]) =>
-  rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'authorization').length > 1;
-
 export default fp(
   async (app) => {
     app.addHook('onRequest', async (request) => {
       if (holdsKey(request.query as Record<string, string | string[]>)) throw new ApiError('apiKeyInQuery');
-      if (request.headers.authorization !== undefined && hasSeveral(request.raw.rawHeaders)) {
-        throw new ApiError('invalidRequest', { message: 'Send one `Authorization` header, not several.' });
-      }
     });
   },
   { name: 'credentials', dependencies: ['errors'] },

@@ -47,6 +47,8 @@ export type Limits = {
    * @throws ApiError `rateLimitExceeded`; what the check throws
    */
   checkPassword(request: FastifyRequest, email: string, check: () => Promise<boolean>): Promise<boolean>;
+  /** Counts a failed sign-in of a known account; returns whether it is the first of its minute. */
+  countFailure(accountId: string): Promise<boolean>;
 };
 
 declare module 'fastify' {
@@ -193,6 +195,10 @@ export default fp(
           if (isRight)
             await Promise.all([failureKey, hourlyKey].map((key) => windows.takeBack(key(request))));
         }
+      },
+      countFailure: async (accountId) => {
+        const { current } = await windows.take(`failure:${accountId}`, MINUTE_MS);
+        return current === 1;
       },
     } satisfies Limits);
   },

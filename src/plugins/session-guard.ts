@@ -22,6 +22,11 @@ export default fp(
       request.caller = { accountId, keyId: null, plan };
       await admitSession(request, reply);
     });
+
+    // What a session changed holds here from its answer on; the other replicas hear of it.
+    app.addHook('onSend', async ({ caller, method }) => {
+      if (method !== 'GET' && caller !== undefined) app.keyring.forget(caller.accountId);
+    });
   },
   { name: 'session-guard', dependencies: ['settings', 'sessions', 'rate-limit'] },
 );

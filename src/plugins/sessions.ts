@@ -16,10 +16,13 @@ import type { Db } from '../store/client.ts';
 import {
   ABSOLUTE_DAYS,
   createSession,
+  endListedSession,
   endSession,
   type FoundSession,
   findSession,
+  type SessionKey,
 } from '../store/sessions.ts';
+import { sourceOf } from './address.ts';
 
 declare module 'fastify' {
   /** Without an account where nobody is signed in. */
@@ -27,7 +30,6 @@ declare module 'fastify' {
 }
 
 const DAY_MS = 86_400_000;
-const USER_AGENT_LENGTH = 300;
 
 const isHttps = (config: Config) => config.publicUrl.startsWith('https:');
 
@@ -55,27 +57,36 @@ function sessionStore(db: Db) {
 }
 
 /**
- * Signs an account in: a new session with a new id, whatever session the request came with is over.
+ * Begins a new session with a new id, whatever session the request came with is over.
  *
  * @param account - whose password was just proved
+ * @param event - null where the audit trail tells of this by another event
  * @throws ApiError `invalidLogin` when the password was changed or the account deleted since
  */
-export async function signIn(request: FastifyRequest, account: ProvenAccount): Promise<void> {
+export async function beginSession(
+  request: FastifyRequest,
+  account: ProvenAccount,
+  event: 'signedIn' | null,
+): Promise<void> {
   await request.session.regenerate();
-  const userAgent = request.headers['user-agent'] ?? '';
-  const isCreated = await createSession(request.server.db, account, request.session.sessionId, {
-    address: request.ip,
-    userAgent: userAgent.slice(0, USER_AGENT_LENGTH),
-  });
+  const { sessionId } = request.session;
+  const isCreated = await createSession(request.server.db, account, sessionId, sourceOf(request), event);
   if (!isCreated) throw new ApiError('invalidLogin');
   // Has the plugin send the cookie. What is modified and not saved, it saves by itself, but then sends no Secure
   // cookie unless it sees https, and behind a proxy it does not.
   await request.session.save();
 }
 
+/** The session of a request that the session guard has admitted. */
+export function ownSession(request: FastifyRequest): SessionKey {
+  const { accountId, id } = request.session;
+  if (accountId === undefined || id === undefined) throw new Error('Nobody is signed in.');
+  return { accountId, id };
+}
+
 /** Ends the session of this request and clears its cookie. */
 export async function signOut(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-  await request.session.destroy();
+  await endListedSession(request.server.db, ownSession(request), 'signedOut', sourceOf(request));
   clearSessionCookie(reply);
 }
 

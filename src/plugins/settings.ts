@@ -1,7 +1,8 @@
-/** What every other plugin may rely on: configuration, database, engines, ledger, and the headers of all responses. */
+/** What every other plugin may rely on: configuration, database, engines, keys, ledger, and the headers of all responses. */
 import fp from 'fastify-plugin';
 import type { Resources } from '../app.ts';
 import type { Config } from '../config.ts';
+import type { Keyring } from '../domain/keyring.ts';
 import type { Ledger } from '../domain/ledger.ts';
 import type { Engines } from '../engines/types.ts';
 import type { Db } from '../store/client.ts';
@@ -11,16 +12,18 @@ declare module 'fastify' {
     config: Config;
     db: Db;
     engines: Engines;
+    keyring: Keyring;
     ledger: Ledger;
     sessionSecret: string;
   }
 }
 
-export default fp<Resources & { engines: Engines; ledger: Ledger }>(
-  async (app, { config, database, engines, ledger, sessionSecret }) => {
+export default fp<Resources & { engines: Engines; keyring: Keyring; ledger: Ledger }>(
+  async (app, { config, database, engines, keyring, ledger, sessionSecret }) => {
     app.decorate('config', config);
     app.decorate('db', database.db);
     app.decorate('engines', engines);
+    app.decorate('keyring', keyring);
     app.decorate('ledger', ledger);
     app.decorate('sessionSecret', sessionSecret);
     app.addHook('onRequest', async (request, reply) => {

@@ -8,10 +8,11 @@ import {
   UpdateAccount,
 } from '../../schemas/accounts.ts';
 import { NoContent, ref } from '../../schemas/common.ts';
-import { hashPassword, verifyPassword } from '../domain/passwords.ts';
+import { hashPassword } from '../domain/passwords.ts';
 import type { PlanCatalogue } from '../domain/plans.ts';
 import { ApiError } from '../errors.ts';
-import { clearSessionCookie, signIn } from '../plugins/sessions.ts';
+import { sourceOf } from '../plugins/address.ts';
+import { beginSession, clearSessionCookie } from '../plugins/sessions.ts';
 import { type Account, deleteAccount, findAccount, updateEmail, updatePassword } from '../store/accounts.ts';
 
 /** An account as its owner sees it; on the standard plan where its own is no longer offered. */
@@ -40,10 +41,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
   /** @throws ApiError `invalidLogin`, `rateLimitExceeded` */
   const provenAccount = async (request: FastifyRequest, password: string): Promise<Account> => {
     const account = await currentAccount(request);
-    const isRight = await app.limits.checkPassword(request, account.email, () =>
-      verifyPassword(account.passwordHash, password),
-    );
-    if (!isRight) throw wrongPassword();
+    if (!(await app.checkPassword(request, account.email, account, password))) throw wrongPassword();
     return account;
   };
 
@@ -77,7 +75,8 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     },
     async (request) => {
       const { current_password: password, email } = request.body;
-      const updated = await updateEmail(db, await provenAccount(request, password), email);
+      const account = await provenAccount(request, password);
+      const updated = await updateEmail(db, account, email, sourceOf(request));
       if (updated === undefined) throw wrongPassword();
       return toAccount(updated, plans);
     },
@@ -122,9 +121,9 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     async (request, reply) => {
       const { current_password: current, new_password: next } = request.body;
       const account = await provenAccount(request, current);
-      const updated = await updatePassword(db, account, await hashPassword(next));
+      const updated = await updatePassword(db, account, await hashPassword(next), sourceOf(request));
       if (updated === undefined) throw wrongPassword();
-      await signIn(request, updated);
+      await beginSession(request, updated, null);
       return reply.code(204).send(null);
     },
   );

@@ -2,11 +2,12 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Account, LogIn, SignUp } from '../../schemas/accounts.ts';
 import { NoContent, ref } from '../../schemas/common.ts';
-import { hashPassword, verifyPassword } from '../domain/passwords.ts';
+import { hashPassword } from '../domain/passwords.ts';
 import { ApiError } from '../errors.ts';
+import { sourceOf } from '../plugins/address.ts';
 import { assertSameSite } from '../plugins/csrf.ts';
 import sessionGuard from '../plugins/session-guard.ts';
-import { signIn, signOut } from '../plugins/sessions.ts';
+import { beginSession, signOut } from '../plugins/sessions.ts';
 import { createAccount, findByEmail } from '../store/accounts.ts';
 import { toAccount } from './account.ts';
 
@@ -43,8 +44,9 @@ const beginnings: FastifyPluginAsyncTypebox = async (app) => {
     async (request, reply) => {
       const { email, password } = request.body;
       const passwordHash = await hashPassword(password);
-      const account = await createAccount(app.db, { email, passwordHash, plan: plans.standard.id });
-      await signIn(request, account);
+      const plan = plans.standard.id;
+      const account = await createAccount(app.db, { email, passwordHash, plan }, sourceOf(request));
+      await beginSession(request, account, null);
       return reply.code(201).send(toAccount(account, plans));
     },
   );
@@ -66,11 +68,9 @@ const beginnings: FastifyPluginAsyncTypebox = async (app) => {
     async (request) => {
       const { email, password } = request.body;
       const found = await findByEmail(app.db, email);
-      const isRight = await app.limits.checkPassword(request, email, () =>
-        verifyPassword(found?.passwordHash ?? null, password),
-      );
+      const isRight = await app.checkPassword(request, email, found, password);
       if (found === undefined || !isRight) throw new ApiError('invalidLogin');
-      await signIn(request, found);
+      await beginSession(request, found, 'signedIn');
       return toAccount(found, plans);
     },
   );

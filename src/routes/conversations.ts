@@ -8,7 +8,7 @@ import {
   ConversationListQuery,
   ConversationQuery,
 } from '../../schemas/conversations.ts';
-import { decodeCursor, encodeCursor } from '../domain/cursor.ts';
+import { decodeCursor, pageOf } from '../domain/cursor.ts';
 import { isOwnOrigin } from '../domain/own-origin.ts';
 import { ApiError } from '../errors.ts';
 import { ownAddress } from '../plugins/csrf.ts';
@@ -61,13 +61,8 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       const [at, id] = cursor === undefined ? [] : decodeCursor(cursor, ['instant', 'uuid']);
       const after = at !== undefined && id !== undefined ? { at: new Date(at), id } : undefined;
       const rows = await store.listConversations(app.db, request.caller, limit + 1, after);
-      const page = rows.slice(0, limit);
-      const last = page.at(-1);
-      const next =
-        rows.length > limit && last !== undefined
-          ? encodeCursor([last.updatedAt.toISOString(), last.id])
-          : null;
-      return { data: page.map(toSummary), next_cursor: next };
+      const { nextCursor, page } = pageOf(rows, limit, (row) => [row.updatedAt.toISOString(), row.id]);
+      return { data: page.map(toSummary), next_cursor: nextCursor };
     },
   );
 
@@ -98,12 +93,11 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         limit + 1,
         before,
       );
-      const page = rows.slice(0, limit);
-      const oldest = page.at(-1);
+      const { nextCursor, page } = pageOf(rows, limit, (row) => [row.id]);
       return {
         ...toSummary(conversation),
         messages: page.reverse().map(toMessage),
-        next_cursor: rows.length > limit && oldest !== undefined ? encodeCursor([oldest.id]) : null,
+        next_cursor: nextCursor,
       };
     },
   );

@@ -3,7 +3,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { Static } from '@sinclair/typebox';
 import { ref } from '../../schemas/common.ts';
 import { RequestLog, RequestLogQuery } from '../../schemas/request-log.ts';
-import { decodeCursor, encodeCursor } from '../domain/cursor.ts';
+import { decodeCursor, pageOf } from '../domain/cursor.ts';
 import { ApiError } from '../errors.ts';
 import { type LogFilter, readRequestLog } from '../store/request-log.ts';
 
@@ -63,13 +63,8 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       const after = day !== undefined && at !== undefined && id !== undefined ? { day, at, id } : undefined;
       const { accountId } = request.caller;
       const rows = await readRequestLog(app.db, accountId, limit + 1, filterFrom(request.query), after);
-      const page = rows.slice(0, limit);
-      const last = page.at(-1);
-      return {
-        data: page.map(({ day: _, ...row }) => row),
-        next_cursor:
-          rows.length > limit && last !== undefined ? encodeCursor([last.day, last.at, last.id]) : null,
-      };
+      const { nextCursor, page } = pageOf(rows, limit, (row) => [row.day, row.at, row.id]);
+      return { data: page.map(({ day: _, ...row }) => row), next_cursor: nextCursor };
     },
   );
 };

@@ -4,6 +4,7 @@ import { ref } from '../../schemas/common.ts';
 import { Subscription, UpdateSubscription } from '../../schemas/plans.ts';
 import { priceCents } from '../domain/plans.ts';
 import { ApiError } from '../errors.ts';
+import { sourceOf } from '../plugins/address.ts';
 import { type Account, findAccount, setPlan } from '../store/accounts.ts';
 
 const routes: FastifyPluginAsyncTypebox = async (app) => {
@@ -69,7 +70,9 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
           param: 'plan',
         });
       }
-      const account = await setPlan(app.db, request.caller.accountId, plan.id, request.body.billing_period);
+      const { accountId } = request.caller;
+      const period = request.body.billing_period;
+      const account = await setPlan(app.db, accountId, plan.id, period, sourceOf(request));
       if (account === undefined) throw new ApiError('sessionRequired');
       return toSubscription(account);
     },

@@ -1,5 +1,5 @@
 /**
- * Accounts. What needs the current password names the hash that it was checked against, so that a change of the
+ * Accounts; what happens to them is recorded in their audit trail. What needs the current password names the hash that it was checked against, so that a change of the
  * password in between makes it a no-op. Contract section 9.
  */
 import { and, eq, isNull, type SQL, sql } from 'drizzle-orm';
@@ -7,6 +7,7 @@ import { v7 as uuidv7 } from 'uuid';
 import type { BillingPeriod } from '../../schemas/plans.ts';
 import { ApiError } from '../errors.ts';
 import { type Db, sqlState } from './client.ts';
+import { type EventSource, recordEvent } from './events.ts';
 import { accounts, apiKeys, sessions } from './tables.ts';
 
 export type Account = typeof accounts.$inferSelect;
@@ -38,25 +39,29 @@ async function orEmailTaken<T>(statement: Promise<T>): Promise<T> {
  *
  * @throws ApiError `emailTaken`
  */
-export async function createAccount(
+export function createAccount(
   db: Db,
   account: Pick<Account, 'email' | 'passwordHash' | 'plan'>,
+  from: EventSource,
 ): Promise<Account> {
-  const [created] = await orEmailTaken(
-    db
-      .insert(accounts)
-      .values({
-        ...account,
-        id: uuidv7(),
-        emailKey: emailKeyOf(account.email),
-        billingPeriod: 'monthly',
-        planChangedAt: sql`now()`,
-        createdAt: sql`now()`,
-      })
-      .returning(),
-  );
-  if (created === undefined) throw new Error('An insert returned no row.');
-  return created;
+  return db.transaction(async (tx) => {
+    const [created] = await orEmailTaken(
+      tx
+        .insert(accounts)
+        .values({
+          ...account,
+          id: uuidv7(),
+          emailKey: emailKeyOf(account.email),
+          billingPeriod: 'monthly',
+          planChangedAt: sql`now()`,
+          createdAt: sql`now()`,
+        })
+        .returning(),
+    );
+    if (created === undefined) throw new Error('An insert returned no row.');
+    await recordEvent(tx, { accountId: created.id, type: 'accountCreated', from });
+    return created;
+  });
 }
 
 /** The living account with this id. */
@@ -80,35 +85,44 @@ export async function findByEmail(db: Db, email: string): Promise<Account | unde
  * @returns undefined when the password was changed or the account deleted since
  * @throws ApiError `emailTaken`
  */
-export async function updateEmail(
+export function updateEmail(
   db: Db,
   account: ProvenAccount,
   email: string,
+  from: EventSource,
 ): Promise<Account | undefined> {
-  const [updated] = await orEmailTaken(
-    db
-      .update(accounts)
-      .set({ email, emailKey: emailKeyOf(email) })
-      .where(proven(account))
-      .returning(),
-  );
-  return updated;
+  return db.transaction(async (tx) => {
+    const [updated] = await orEmailTaken(
+      tx
+        .update(accounts)
+        .set({ email, emailKey: emailKeyOf(email) })
+        .where(proven(account))
+        .returning(),
+    );
+    if (updated) await recordEvent(tx, { accountId: updated.id, type: 'emailChanged', from, detail: email });
+    return updated;
+  });
 }
 
 /**
  * Replaces the password and ends every session of the account. A sign-in with the old password that is under way
  * creates no session any more: `createSession` names the hash, too.
  *
+ * @param from - null where the operator resets it
  * @returns undefined when the password was changed or the account deleted since
  */
 export function updatePassword(
   db: Db,
   account: ProvenAccount,
   passwordHash: string,
+  from: EventSource,
 ): Promise<Account | undefined> {
   return db.transaction(async (tx) => {
     const [updated] = await tx.update(accounts).set({ passwordHash }).where(proven(account)).returning();
-    if (updated) await tx.delete(sessions).where(eq(sessions.accountId, updated.id));
+    if (updated === undefined) return undefined;
+    await tx.delete(sessions).where(eq(sessions.accountId, updated.id));
+    const type = from === null ? 'passwordReset' : 'passwordChanged';
+    await recordEvent(tx, { accountId: updated.id, type, from });
     return updated;
   });
 }
@@ -117,25 +131,27 @@ export function updatePassword(
  * Puts the account on a plan, at once.
  *
  * @param plan - id of a plan; the caller knows that it exists
+ * @param from - null where the operator does it
  * @returns undefined when the account is gone
  */
-export async function setPlan(
+export function setPlan(
   db: Db,
   id: string,
   plan: string,
   period: BillingPeriod,
+  from: EventSource,
 ): Promise<Account | undefined> {
-  const isSame = and(eq(accounts.plan, plan), eq(accounts.billingPeriod, period));
-  const [updated] = await db
-    .update(accounts)
-    .set({
-      plan,
-      billingPeriod: period,
-      planChangedAt: sql`case when ${isSame} then ${accounts.planChangedAt} else now() end`,
-    })
-    .where(living(id))
-    .returning();
-  return updated;
+  return db.transaction(async (tx) => {
+    const [account] = await tx.select().from(accounts).where(living(id)).for('no key update');
+    if (account === undefined || (account.plan === plan && account.billingPeriod === period)) return account;
+    const [updated] = await tx
+      .update(accounts)
+      .set({ plan, billingPeriod: period, planChangedAt: sql`now()` })
+      .where(living(id))
+      .returning();
+    await recordEvent(tx, { accountId: id, type: 'planChanged', from, detail: `${plan}, ${period}` });
+    return updated;
+  });
 }
 
 /**

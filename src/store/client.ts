@@ -21,6 +21,13 @@ export type Database = {
    * @throws DatabaseUnavailable when there is no answer within `STATEMENT_TIMEOUT_MS`; it may still take effect
    */
   run<Row>(text: string, parameters: unknown[]): Promise<Row[]>;
+  /** A statement that is repeated all the time: prepared on the server. */
+  prepared<Row>(text: string, parameters: unknown[]): Promise<Row[]>;
+  /**
+   * Calls back for each notification on a channel, before the answer to the statement that sent it is seen. Of the embedded
+   * database only: what comes from Postgres can stay out, and `store/key-changes.ts` sees to that.
+   */
+  listen?(channel: string, onPayload: (payload: string) => void): Promise<unknown>;
   /** Server version, e.g. `15.18`. */
   version(): Promise<string>;
   close(): Promise<void>;
@@ -95,6 +102,10 @@ function openPostgres({ connections = 10, isPooled = false, patienceMs, url }: P
       ledger.use(
         (connection) => connection.run(text, parameters, { isPrepared: !isPooled }) as Promise<Row[]>,
       ),
+    prepared: <Row>(text: string, parameters: unknown[]) =>
+      client.use(
+        (connection) => connection.run(text, parameters, { isPrepared: !isPooled }) as Promise<Row[]>,
+      ),
     version: async () => {
       const [row] = await rowsOf<{ server_version: string }>(db, sql`show server_version`);
       return row?.server_version.split(' ')[0] ?? '';
@@ -125,10 +136,14 @@ async function openEmbedded(location: { dataDir: string } | { image: Blob }): Pr
   const client = await ('dataDir' in location
     ? PGlite.create(location.dataDir)
     : PGlite.create({ loadDataDir: location.image }));
+  const run = async <Row>(text: string, parameters: unknown[]) =>
+    (await client.query<Row>(text, parameters)).rows;
   return {
     db: drizzlePglite(client, { schema: tables }) as unknown as Db,
     kind: 'embedded',
-    run: async <Row>(text: string, parameters: unknown[]) => (await client.query<Row>(text, parameters)).rows,
+    run,
+    prepared: run,
+    listen: (channel, onPayload) => client.listen(channel, onPayload),
     version: async () => {
       const { rows } = await client.query<{ server_version: string }>('show server_version');
       return rows[0]?.server_version.split(' ')[0] ?? '';

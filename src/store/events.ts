@@ -1,9 +1,13 @@
 /** The account's audit trail. Contract section 1. */
-import { sql } from 'drizzle-orm';
+import { and, desc, eq, type SQL, sql } from 'drizzle-orm';
 import { v7 as uuidv7 } from 'uuid';
 import type { AccountEventType } from '../../schemas/events.ts';
+import { deleteAll } from './batches.ts';
 import type { Db } from './client.ts';
 import { accountEvents } from './tables.ts';
+
+/** An event is kept for so long. */
+export const EVENT_DAYS = 365;
 
 /** Where a request came from; null for what the operator or the service does by itself. */
 export type EventSource = { address: string; userAgent: string } | null;
@@ -18,19 +22,42 @@ export type NewAccountEvent = {
   detail?: string;
 };
 
-/** Records what was done, in the transaction that does it where there is one. */
+export type AccountEventRow = typeof accountEvents.$inferSelect;
+
+/** Records what was done, in the transaction that does it where there is one. A deleted account gets no more rows. */
 export async function recordEvent(
   db: Db,
   { accountId, detail, from, keyId, type }: NewAccountEvent,
 ): Promise<void> {
-  await db.insert(accountEvents).values({
-    accountId,
-    id: uuidv7(),
-    at: sql`now()`,
-    type,
-    address: from?.address ?? null,
-    userAgent: from?.userAgent ?? null,
-    keyId: keyId ?? null,
-    detail: detail ?? null,
-  });
+  await db.execute(sql`
+    insert into account_events (account_id, id, at, type, address, user_agent, key_id, detail)
+    select id, ${uuidv7()}::uuid, now(), ${type}::text, ${from?.address ?? null}::text, ${from?.userAgent ?? null}::text,
+           ${keyId ?? null}::uuid, ${detail ?? null}::text
+    from accounts where id = ${accountId}::uuid and deleted_at is null`);
 }
+
+/**
+ * A page of the trail, newest first. Rows that arrive are newer than every page that was read.
+ *
+ * @param after - where the previous page ended; `at` as RFC 3339
+ */
+export function listEvents(
+  db: Db,
+  accountId: string,
+  limit: number,
+  after?: { at: string; id: string },
+): Promise<AccountEventRow[]> {
+  const { at, id } = accountEvents;
+  const position: SQL | undefined =
+    after && sql`(${at}, ${id}) < (${after.at}::timestamptz, ${after.id}::uuid)`;
+  return db
+    .select()
+    .from(accountEvents)
+    .where(and(eq(accountEvents.accountId, accountId), position))
+    .orderBy(desc(at), desc(id))
+    .limit(limit);
+}
+
+/** Forgets the events that are too old. */
+export const deleteOldEvents = (db: Db, signal?: AbortSignal): Promise<void> =>
+  deleteAll(db, accountEvents, sql`at <= now() - make_interval(days => ${EVENT_DAYS}::int)`, signal);

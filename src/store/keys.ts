@@ -4,7 +4,7 @@ import { and, count, desc, eq, gt, isNull, or, type SQL, sql } from 'drizzle-orm
 import type { PgUpdateSetSource } from 'drizzle-orm/pg-core';
 import type { Scope } from '../../schemas/keys.ts';
 import { ApiError } from '../errors.ts';
-import { type Db, rowsOf } from './client.ts';
+import type { Database, Db } from './client.ts';
 import { type EventSource, recordEvent } from './events.ts';
 import { accounts, apiKeys, keySecrets } from './tables.ts';
 
@@ -28,7 +28,7 @@ export type NewApiKey = {
   digest: Buffer;
 };
 
-/** A secret as found by its public id, with what decides whether it may be used; times by the database's clock. */
+/** A secret as it is stored, with what decides whether it may be used. Times are milliseconds since 1970. */
 export type StoredSecret = {
   digest: Buffer;
   accountId: string;
@@ -37,11 +37,11 @@ export type StoredSecret = {
   plan: string;
   scopes: Scope[];
   allowedOrigins: string[];
-  /** The key was revoked, the secret's grace is over, or the account was deleted. */
+  /** The key was revoked, or the account was deleted. */
   isRevoked: boolean;
-  isExpired: boolean;
-  /** Its last use was recorded within the last minute. */
-  wasUsedThisMinute: boolean;
+  /** The end of a replaced secret's grace. */
+  endsAt: number | null;
+  expiresAt: number | null;
 };
 
 /** Neither revoked nor expired. */
@@ -183,33 +183,55 @@ export function revokeKey(db: Db, key: KeyId, from: EventSource): Promise<boolea
   });
 }
 
-/** Looks a secret up by its public id. */
-export async function findSecret(db: Db, publicId: string): Promise<StoredSecret | undefined> {
-  const [row] = await db
-    .select({
-      digest: keySecrets.digest,
-      accountId: keySecrets.accountId,
-      keyId: keySecrets.keyId,
-      plan: accounts.plan,
-      scopes: apiKeys.scopes,
-      allowedOrigins: apiKeys.allowedOrigins,
-      isRevoked: sql<boolean>`${apiKeys.revokedAt} is not null or ${accounts.deletedAt} is not null or coalesce(${keySecrets.endsAt} <= now(), false)`,
-      isExpired: sql<boolean>`coalesce(${apiKeys.expiresAt} <= now(), false)`,
-      wasUsedThisMinute: sql<boolean>`coalesce(${apiKeys.lastUsedAt} > now() - interval '1 minute', false)`,
-    })
-    .from(keySecrets)
-    .innerJoin(apiKeys, and(eq(apiKeys.accountId, keySecrets.accountId), eq(apiKeys.id, keySecrets.keyId)))
-    .innerJoin(accounts, eq(accounts.id, keySecrets.accountId))
-    .where(eq(keySecrets.publicId, publicId));
-  return row;
+/**
+ * Looks a secret up by its public id.
+ *
+ * @returns the secret, and the time by the database's clock, in milliseconds since 1970
+ */
+export async function findSecret(
+  database: Pick<Database, 'prepared'>,
+  publicId: string,
+): Promise<{ secret: StoredSecret; readAt: number } | undefined> {
+  const [row] = await database.prepared<StoredSecret & { digest: Uint8Array; readAt: number }>(FIND_SECRET, [
+    publicId,
+  ]);
+  if (row === undefined) return undefined;
+  const { digest, readAt, ...secret } = row;
+  return { secret: { ...secret, digest: Buffer.from(digest) }, readAt };
 }
 
-/** Records that a key is in use, at most once a minute. */
-export async function touchKey(db: Db, accountId: string, id: string): Promise<void> {
-  await rowsOf(
-    db,
-    sql`update api_keys set last_used_at = now()
-        where account_id = ${accountId} and id = ${id}
-          and (last_used_at is null or last_used_at <= now() - interval '1 minute')`,
-  );
+const msOf = (time: string) => `(extract(epoch from ${time}) * 1000)::float8`;
+
+/** Arrays as JSON: the drivers read others differently. */
+const FIND_SECRET = `
+  select s.digest, s.account_id as "accountId", s.key_id as "keyId", a.plan, to_jsonb(k.scopes) as scopes,
+         to_jsonb(k.allowed_origins) as "allowedOrigins",
+         (k.revoked_at is not null or a.deleted_at is not null) as "isRevoked",
+         ${msOf('s.ends_at')} as "endsAt", ${msOf('k.expires_at')} as "expiresAt", ${msOf('now()')} as "readAt"
+  from key_secrets s
+  join api_keys k on k.account_id = s.account_id and k.id = s.key_id
+  join accounts a on a.id = s.account_id
+  where s.public_id = $1`;
+
+/** A key that was used, so long ago. */
+export type KeyUse = KeyId & { ageMs: number };
+
+/**
+ * Records when keys were last used. A use that another process has recorded nearly as late is left at that; rows that
+ * somebody holds are passed over, so that nobody waits.
+ */
+export async function recordKeyUses(db: Db, uses: readonly KeyUse[]): Promise<void> {
+  const rows = uses.map(({ accountId, ageMs, id }) => ({ account_id: accountId, id, age_ms: ageMs }));
+  await db.execute(sql`
+    with used as (
+      select u.account_id, u.id, now() - u.age_ms * interval '1 millisecond' as at
+      from jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb) as u (account_id uuid, id uuid, age_ms float8)
+    ), due as (
+      select k.account_id, k.id, used.at
+      from used join api_keys k on k.account_id = used.account_id and k.id = used.id
+      where k.last_used_at is null or k.last_used_at < used.at - interval '20 seconds'
+      for no key update of k skip locked
+    )
+    update api_keys k set last_used_at = due.at
+    from due where k.account_id = due.account_id and k.id = due.id`);
 }

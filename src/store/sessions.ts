@@ -3,17 +3,20 @@
  * Contract section 9.
  */
 import { createHash } from 'node:crypto';
-import { and, desc, eq, gt, isNull, lte, type SQL, sql } from 'drizzle-orm';
+import { and, desc, eq, gt, inArray, isNull, lte, type SQL, sql } from 'drizzle-orm';
 import { v7 as uuidv7 } from 'uuid';
 import type { ProvenAccount } from './accounts.ts';
 import { deleteAll } from './batches.ts';
 import { type Db, rowsOf } from './client.ts';
+import { type EventSource, recordEvent } from './events.ts';
 import { accounts, sessions } from './tables.ts';
 
 /** A session ends so long after it began, however much it is used. */
 export const ABSOLUTE_DAYS = 30;
 /** A session ends when it was not used for so long. */
 export const IDLE_DAYS = 7;
+/** Sessions of an account: whoever signs in beyond that ends the one that was not used for longest. */
+export const SESSIONS_AT_MOST = 500;
 
 /** Whose session it is, and the id under which its owner may end it; never the secret id in the cookie. */
 export type SessionKey = { accountId: string; id: string };
@@ -39,32 +42,52 @@ const lives = (): SQL | undefined =>
 
 const wasNotSeenForAnHour = (): SQL => lte(sessions.lastSeenAt, sql`now() - interval '1 hour'`);
 
+/** Forgets those sessions of an account that have ended, and the oldest where there are too many. */
+async function makeRoom(db: Db, accountId: string): Promise<void> {
+  const isOf = eq(sessions.accountId, accountId);
+  await db.delete(sessions).where(and(isOf, sql`not (${lives()})`));
+  const tooMany = db
+    .select({ id: sessions.id })
+    .from(sessions)
+    .where(isOf)
+    .orderBy(desc(sessions.lastSeenAt), desc(sessions.id))
+    .offset(SESSIONS_AT_MOST - 1);
+  await db.delete(sessions).where(and(isOf, inArray(sessions.id, tooMany)));
+}
+
 /**
- * Begins a session, and forgets those of the account that have ended.
+ * Begins a session.
  *
  * @param account - who signs in, and the password hash that proved it
  * @param secretId - what the cookie holds; only its digest is stored
  * @param from - where the account signs in from, for its owner to read
+ * @param event - null where the audit trail tells of this by another event
  * @returns false when the password was changed or the account deleted since
  */
 export async function createSession(
   db: Db,
   account: ProvenAccount,
   secretId: string,
-  from: { address: string; userAgent: string },
+  from: NonNullable<EventSource>,
+  event: 'signedIn' | null,
 ): Promise<boolean> {
-  await db.delete(sessions).where(and(eq(sessions.accountId, account.id), sql`not (${lives()})`));
-  // The lock makes this wait for a change of the password that is under way, and then judge what that left.
-  const created = await rowsOf(
-    db,
-    sql`insert into sessions (account_id, id, digest, created_at, last_seen_at, address, user_agent)
-        select id, ${uuidv7()}::uuid, ${digestOf(secretId)}::bytea, now(), now(), ${from.address}::text, ${from.userAgent}::text
-        from accounts
-        where id = ${account.id}::uuid and deleted_at is null and password_hash = ${account.passwordHash}::text
-        for share
-        returning id`,
-  );
-  return created.length > 0;
+  // By itself: a change of the password locks the account's row before its sessions.
+  await makeRoom(db, account.id);
+  return db.transaction(async (tx) => {
+    // The lock makes this wait for a change of the password that is under way, and then judge what that left.
+    const created = await rowsOf(
+      tx,
+      sql`insert into sessions (account_id, id, digest, created_at, last_seen_at, address, user_agent)
+          select id, ${uuidv7()}::uuid, ${digestOf(secretId)}::bytea, now(), now(), ${from.address}::text, ${from.userAgent}::text
+          from accounts
+          where id = ${account.id}::uuid and deleted_at is null and password_hash = ${account.passwordHash}::text
+          for share
+          returning id`,
+    );
+    if (created.length === 0) return false;
+    if (event !== null) await recordEvent(tx, { accountId: account.id, type: event, from });
+    return true;
+  });
 }
 
 /**
@@ -105,16 +128,32 @@ export function listSessions(db: Db, accountId: string): Promise<ListedSession[]
     .select({ id, createdAt, lastSeenAt, address, userAgent })
     .from(sessions)
     .where(and(eq(sessions.accountId, accountId), lives()))
-    .orderBy(desc(createdAt), desc(id));
+    .orderBy(desc(createdAt), desc(id))
+    .limit(SESSIONS_AT_MOST);
 }
 
-/** Ends one session of an account from elsewhere. Returns whether the account had it. */
-export async function endListedSession(db: Db, { accountId, id }: SessionKey): Promise<boolean> {
-  const ended = await db
-    .delete(sessions)
-    .where(and(eq(sessions.accountId, accountId), eq(sessions.id, id), lives()))
-    .returning({ id: sessions.id });
-  return ended.length > 0;
+/**
+ * Ends one session of an account by the id that its owner knows.
+ *
+ * @param event - whether the owner signs out there, or from elsewhere
+ * @returns whether the account had it
+ */
+export function endListedSession(
+  db: Db,
+  { accountId, id }: SessionKey,
+  event: 'signedOut' | 'sessionEnded',
+  from: NonNullable<EventSource>,
+): Promise<boolean> {
+  return db.transaction(async (tx) => {
+    const [ended] = await tx
+      .delete(sessions)
+      .where(and(eq(sessions.accountId, accountId), eq(sessions.id, id), lives()))
+      .returning({ address: sessions.address });
+    if (ended === undefined) return false;
+    const detail = event === 'sessionEnded' ? { detail: ended.address } : {};
+    await recordEvent(tx, { accountId, type: event, from, ...detail });
+    return true;
+  });
 }
 
 /** Forgets the sessions that have ended. */

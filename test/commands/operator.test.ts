@@ -38,12 +38,9 @@ function failed(t: Test, outcome: Outcome, line: RegExp) {
 }
 
 async function addAccount({ db }: Database, email: string) {
-  const account = await createAccount(db, {
-    email,
-    passwordHash: await hashPassword('forgotten'),
-    plan: 'free',
-  });
-  await createSession(db, account, `secret of ${email}`, { address: '192.0.2.1', userAgent: '' });
+  const passwordHash = await hashPassword('forgotten');
+  const account = await createAccount(db, { email, passwordHash, plan: 'free' }, null);
+  await createSession(db, account, `secret of ${email}`, { address: '192.0.2.1', userAgent: '' }, 'signedIn');
   return account;
 }
 

@@ -168,6 +168,18 @@ for (const kind of databaseKinds) {
       t.match(await rowsByTable(db, account), { sessions: 0 });
     });
 
+    await t.test('upkeep forgets events after 365 days, whatever REQUEST_LOG_DAYS says', async (t) => {
+      const account = await newAccount(db);
+      await fill(db, 'account_events', account, 1200);
+      await db.execute(sql`update account_events set at = now() - interval '364 days 23 hours 59 minutes'`);
+      await housekeeper(3).upkeep();
+      t.match(await rowsByTable(db, account), { account_events: 1200 });
+      await db.execute(sql`update account_events set at = now() - interval '365 days 1 second'
+                           where id in (select id from account_events order by id limit 1100)`);
+      await housekeeper(3).upkeep();
+      t.match(await rowsByTable(db, account), { account_events: 100 });
+    });
+
     await t.test('several processes keep house at once, and none fails', async (t) => {
       await pastDays(db, await newAccount(db), 10);
       const done = await Promise.all(Array.from({ length: 4 }, () => housekeeper(4).upkeep()));

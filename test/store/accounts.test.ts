@@ -19,7 +19,7 @@ const from = { address: '192.0.2.1', userAgent: 'curl/8' };
 
 let count = 0;
 const newAccount = () =>
-  createAccount(db, { email: `user-${++count}@example.com`, passwordHash: 'old', plan: 'free' });
+  createAccount(db, { email: `user-${++count}@example.com`, passwordHash: 'old', plan: 'free' }, from);
 
 /** Whether a promise is still open after a while. */
 const waits = (promise: Promise<unknown>) =>
@@ -37,8 +37,8 @@ t.test(
     const account = await newAccount();
     let signIn: Promise<boolean> | undefined;
     await db.transaction(async (tx) => {
-      await updatePassword(tx, account, 'new');
-      signIn = createSession(db, account, 'secret', from);
+      await updatePassword(tx, account, 'new', from);
+      signIn = createSession(db, account, 'secret', from, 'signedIn');
       t.equal(await waits(signIn), true);
     });
     t.equal(await signIn, false);
@@ -50,8 +50,8 @@ t.test('a change of the password during a sign-in waits for it, and ends its ses
   const account = await newAccount();
   let change: Promise<unknown> | undefined;
   await db.transaction(async (tx) => {
-    t.equal(await createSession(tx, account, `secret ${account.id}`, from), true);
-    change = updatePassword(db, account, 'new');
+    t.equal(await createSession(tx, account, `secret ${account.id}`, from, 'signedIn'), true);
+    change = updatePassword(db, account, 'new', from);
     t.equal(await waits(change), true);
   });
   t.match(await change, { passwordHash: 'new' });
@@ -85,7 +85,7 @@ t.test('a key that is made while its account is deleted is revoked with it', asy
 t.test('of many changes of the password at once from the same one, one is made', async (t) => {
   const account = await newAccount();
   const changes = await Promise.all(
-    Array.from({ length: 20 }, (_, index) => updatePassword(db, account, `new ${index}`)),
+    Array.from({ length: 20 }, (_, index) => updatePassword(db, account, `new ${index}`, from)),
   );
   const [made, ...more] = changes.filter((updated) => updated !== undefined);
   t.strictSame(more, []);
@@ -94,11 +94,15 @@ t.test('of many changes of the password at once from the same one, one is made',
 
 t.test('of many sign-ups with one e-mail address at once, one is made', async (t) => {
   const signUps = Array.from({ length: 20 }, (_, index) =>
-    createAccount(db, {
-      email: index % 2 === 0 ? 'ada@example.com' : 'Ada@Example.com',
-      passwordHash: 'hash',
-      plan: 'free',
-    }),
+    createAccount(
+      db,
+      {
+        email: index % 2 === 0 ? 'ada@example.com' : 'Ada@Example.com',
+        passwordHash: 'hash',
+        plan: 'free',
+      },
+      from,
+    ),
   );
   const outcomes = await Promise.allSettled(signUps);
   t.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1);

@@ -36,17 +36,21 @@ const testSessions = (kind: DatabaseKind) => async (t: Test) => {
 
   let count = 0;
   async function newAccount() {
-    return createAccount(db, {
-      email: `user-${++count}@example.com`,
-      passwordHash: `hash ${count}`,
-      plan: 'free',
-    });
+    return createAccount(
+      db,
+      {
+        email: `user-${++count}@example.com`,
+        passwordHash: `hash ${count}`,
+        plan: 'free',
+      },
+      from,
+    );
   }
 
   async function newSession() {
     const account = await newAccount();
     const secretId = `secret ${count}`;
-    await createSession(db, account, secretId, from);
+    await createSession(db, account, secretId, from, 'signedIn');
     return { account, secretId };
   }
 
@@ -104,8 +108,8 @@ const testSessions = (kind: DatabaseKind) => async (t: Test) => {
   t.test('signing in forgets sessions of the account that have ended, and no others', async (t) => {
     const { account } = await newSession();
     await age(account.id, '31 days', '1 day');
-    await createSession(db, account, 'a second one', from);
-    await createSession(db, account, 'a third one', from);
+    await createSession(db, account, 'a second one', from, 'signedIn');
+    await createSession(db, account, 'a third one', from, 'signedIn');
     const rows = await rowsOf(db, sql`select 1 from sessions where account_id = ${account.id}`);
     t.equal(rows.length, 2);
   });
@@ -114,18 +118,18 @@ const testSessions = (kind: DatabaseKind) => async (t: Test) => {
     'a sign-in that proved the old password begins no session once the password is changed',
     async (t) => {
       const { account, secretId } = await newSession();
-      t.ok(await updatePassword(db, account, 'new hash'));
+      t.ok(await updatePassword(db, account, 'new hash', from));
       t.equal(await findSession(db, secretId), undefined, 'the change ends sessions');
-      t.equal(await createSession(db, account, 'too late', from), false);
+      t.equal(await createSession(db, account, 'too late', from, 'signedIn'), false);
       t.equal(await findSession(db, 'too late'), undefined);
     },
   );
 
   t.test('nothing proved with an old password is done: e-mail, password, deletion', async (t) => {
     const account = await newAccount();
-    t.ok(await updatePassword(db, account, 'new hash'));
-    t.equal(await updateEmail(db, account, 'elsewhere@example.com'), undefined);
-    t.equal(await updatePassword(db, account, 'newer hash'), undefined);
+    t.ok(await updatePassword(db, account, 'new hash', from));
+    t.equal(await updateEmail(db, account, 'elsewhere@example.com', from), undefined);
+    t.equal(await updatePassword(db, account, 'newer hash', from), undefined);
     t.equal(await deleteAccount(db, account), false);
   });
 
@@ -134,8 +138,8 @@ const testSessions = (kind: DatabaseKind) => async (t: Test) => {
     t.equal(await deleteAccount(db, account), true);
     t.equal((await rowsOf(db, sql`select 1 from sessions where account_id = ${account.id}`)).length, 0);
     t.equal(await deleteAccount(db, account), false);
-    t.equal(await createSession(db, account, 'of nobody', from), false);
-    t.equal(await setPlan(db, account.id, 'plus', 'yearly'), undefined);
+    t.equal(await createSession(db, account, 'of nobody', from, 'signedIn'), false);
+    t.equal(await setPlan(db, account.id, 'plus', 'yearly', from), undefined);
   });
 
   t.test(
@@ -143,7 +147,13 @@ const testSessions = (kind: DatabaseKind) => async (t: Test) => {
     async (t) => {
       const { account, secretId } = await newSession();
       await age(account.id, '1 day', '2 hours');
-      await createSession(db, account, 'elsewhere', { address: '2001:db8::1', userAgent: 'Firefox' });
+      await createSession(
+        db,
+        account,
+        'elsewhere',
+        { address: '2001:db8::1', userAgent: 'Firefox' },
+        'signedIn',
+      );
       const [newest, oldest, ...more] = await listSessions(db, account.id);
       t.match(newest, { address: '2001:db8::1', userAgent: 'Firefox' });
       t.match(oldest, { address: '192.0.2.1', userAgent: 'curl/8' });
@@ -151,20 +161,39 @@ const testSessions = (kind: DatabaseKind) => async (t: Test) => {
 
       const stranger = await newAccount();
       const id = oldest?.id ?? '';
-      t.equal(await endListedSession(db, { accountId: stranger.id, id }), false);
+      t.equal(await endListedSession(db, { accountId: stranger.id, id }, 'sessionEnded', from), false);
       t.ok(await findSession(db, secretId));
-      t.equal(await endListedSession(db, { accountId: account.id, id }), true);
-      t.equal(await endListedSession(db, { accountId: account.id, id }), false);
+      t.equal(await endListedSession(db, { accountId: account.id, id }, 'sessionEnded', from), true);
+      t.equal(await endListedSession(db, { accountId: account.id, id }, 'sessionEnded', from), false);
       t.equal(await findSession(db, secretId), undefined);
     },
   );
 
+  t.test('of 500 sessions the one that was not used for longest ends when another begins', async (t) => {
+    const { account, secretId } = await newSession();
+    await db.execute(sql`
+      insert into sessions (account_id, id, digest, created_at, last_seen_at, address, user_agent)
+      select ${account.id}::uuid, gen_random_uuid(), decode(md5(n::text || ${account.id}::text), 'hex'),
+             now() - n * interval '1 minute', now() - n * interval '1 minute', '192.0.2.1', n::text
+      from generate_series(1, 499) n`);
+    t.equal((await listSessions(db, account.id)).length, 500);
+    await createSession(db, account, `${secretId} again`, from, 'signedIn');
+    const left = await rowsOf<{ userAgent: string }>(
+      db,
+      sql`select user_agent as "userAgent" from sessions where account_id = ${account.id}`,
+    );
+    t.equal(left.length, 500);
+    t.notOk(left.some(({ userAgent }) => userAgent === '499'));
+    t.ok(await findSession(db, secretId), 'an older one that is used goes on');
+    t.ok(await findSession(db, `${secretId} again`));
+  });
+
   t.test('the time of a plan change moves with a change only', async (t) => {
     const account = await newAccount();
     await db.execute(sql`update accounts set plan_changed_at = '2026-01-01' where id = ${account.id}`);
-    const same = await setPlan(db, account.id, 'free', 'monthly');
+    const same = await setPlan(db, account.id, 'free', 'monthly', from);
     t.equal(same?.planChangedAt.toISOString(), '2026-01-01T00:00:00.000Z');
-    const changed = await setPlan(db, account.id, 'free', 'yearly');
+    const changed = await setPlan(db, account.id, 'free', 'yearly', from);
     t.ok(Date.now() - (changed?.planChangedAt.getTime() ?? 0) < 60_000);
   });
 };

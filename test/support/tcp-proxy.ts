@@ -9,6 +9,8 @@ export type TcpProxy = {
   cuts: number;
   /** Holds back what passes in either direction by so long; 0 for no longer. */
   delay(ms: number): void;
+  /** Holds back what the server says by so long. */
+  delayAnswers(ms: number): void;
   /** Cuts every connection. */
   cut(): void;
   /** Refuses new connections and cuts the others, until `accept`. */
@@ -28,6 +30,7 @@ export type TcpProxy = {
 export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
   const pairs = new Set<[Socket, Socket]>();
   let delayMs = 0;
+  let answerDelayMs = 0;
   let isHole = false;
   let isRefusing = false;
   let armed: { marker: string; times: number } | undefined;
@@ -47,8 +50,9 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
     };
     const pass = (to: Socket, chunk: Buffer) => {
       if (isHole) return;
-      if (delayMs === 0) to.write(chunk);
-      else setTimeout(() => to.writable && to.write(chunk), delayMs);
+      const ms = delayMs + (to === client ? answerDelayMs : 0);
+      if (ms === 0) to.write(chunk);
+      else setTimeout(() => to.writable && to.write(chunk), ms);
     };
     client.on('data', (chunk) => {
       if (armed !== undefined && armed.times > 0 && isStatement(chunk, armed.marker, statements)) {
@@ -76,6 +80,9 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
     cuts: 0,
     delay: (ms) => {
       delayMs = ms;
+    },
+    delayAnswers: (ms) => {
+      answerDelayMs = ms;
     },
     cut: () => {
       for (const [client, target] of [...pairs]) {

@@ -1,16 +1,16 @@
 /**
  * What an upstream's refusals and failures are to our clients. Contract sections 6 and 8: our codes and our
- * sentences; the upstream's words go to the log, its key nowhere.
+ * sentences; what may be told of the upstream's words goes to the log, its key nowhere.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { ApiError } from '../../errors.ts';
 import { SilenceError } from './exchange.ts';
 import { type Problem, readProblem, reasonOf, saysNoSuchModel, sentences } from './problems.ts';
+import { describeAnswer, withoutEcho } from './quoting.ts';
 
 /** The longest that clients are told to wait, whatever the upstream asks for. */
 const MAX_RETRY_AFTER_SECONDS = 60;
 const LOGGED_LENGTH = 500;
-const QUOTED_LENGTH = 100;
 
 /** What happened at the upstream, for the log: the `cause` of every error made here. */
 export class UpstreamProblem extends Error {
@@ -27,12 +27,12 @@ export class UpstreamProblem extends Error {
 }
 
 /** Removes the upstream's key, whole or as some servers repeat it with asterisks, and clips what is left. */
-function forLog(said: string, apiKey: string | undefined, length = LOGGED_LENGTH): string {
+function forLog(said: string, apiKey: string | undefined): string {
   // Clipped first and last: once so that a long answer costs nothing, once so that no half of a key is left.
-  const text = said.slice(0, length * 8);
+  const text = said.slice(0, LOGGED_LENGTH * 8);
   const inJson = JSON.stringify(apiKey ?? '').slice(1, -1);
   const withoutKey = apiKey ? text.replaceAll(apiKey, '[key]').replaceAll(inJson, '[key]') : text;
-  return withoutKey.replace(/\bsk-[\w*.-]{4,}/gi, '[key]').slice(0, length);
+  return withoutKey.replace(/\bsk-[\w*.-]{4,}/gi, '[key]').slice(0, LOGGED_LENGTH);
 }
 
 /** A whole number of seconds from 1 to 60. Dates are not read: the clocks may differ. */
@@ -67,6 +67,8 @@ export type Refusal = {
   text: string;
   /** The fields of the request's body. */
   sent: readonly string[];
+  /** The text of the request, which must not get into the log. */
+  asked: string;
 };
 
 /**
@@ -74,9 +76,12 @@ export type Refusal = {
  *
  * @param apiKey - what must not get into the log
  */
-export function refusalError({ headers, sent, status, text }: Refusal, apiKey: string | undefined): ApiError {
+export function refusalError(refusal: Refusal, apiKey: string | undefined): ApiError {
+  const { asked, headers, sent, status, text } = refusal;
   const problem = readProblem(text);
-  const said = [problem.code, problem.message].filter((part) => part !== undefined).join(': ');
+  const said = [problem.code, withoutEcho(forLog(problem.message ?? '', apiKey), asked)]
+    .filter(Boolean)
+    .join(': ');
   const where =
     typeof headers.location === 'string' && URL.canParse(headers.location)
       ? ` to ${new URL(headers.location).origin}`
@@ -109,11 +114,11 @@ const fieldNamed = (message: string | undefined, sent: readonly string[]) =>
 /**
  * An answer of 2xx that is not what it should be.
  *
- * @param said - what it was; the log gets its beginning, for it may be meant for a client
+ * @param text - what it was, for the log to tell of, not to repeat: it may be meant for a client
  */
-export const brokenAnswer = (why: string, said: string, apiKey: string | undefined): ApiError =>
+export const brokenAnswer = (why: string, text: string | undefined): ApiError =>
   new ApiError('upstreamError', {
-    cause: new UpstreamProblem(`${why} ${forLog(said, apiKey, QUOTED_LENGTH)}`.trim()),
+    cause: new UpstreamProblem(text === undefined ? why : `${why} ${describeAnswer(text)}`),
   });
 
 const timeouts: ReadonlySet<unknown> = new Set([

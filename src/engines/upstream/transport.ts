@@ -7,6 +7,7 @@ import { Pool } from 'undici';
 import { brokenAnswer, connectionError, refusalError } from './errors.ts';
 import { type AnswerHead, Exchange } from './exchange.ts';
 import { isObject, type JsonObject, parseJson } from './json.ts';
+import { textOf } from './quoting.ts';
 
 export type UpstreamOptions = {
   /** Where the API is, e.g. `https://api.openai.com/v1`; a query string is sent along with every request. */
@@ -24,8 +25,8 @@ export type UpstreamOptions = {
 
 export type Request = { method: 'GET' | 'POST'; path: string; body?: JsonObject; signal: AbortSignal };
 
-/** Makes the error for an answer that is none; `said` is what it was, for the log. */
-export type Broken = (why: string, said?: string) => Error;
+/** Makes the error for an answer that is none; `text` is what it was, which the log only describes. */
+export type Broken = (why: string, text?: string) => Error;
 
 export type Transport = {
   /**
@@ -158,18 +159,19 @@ export function createTransport(options: UpstreamOptions): Transport {
     if (status >= 200 && status < 300) return [head, exchange];
     const text = await refusalText(exchange);
     request.signal.throwIfAborted();
-    throw refusalError({ status, headers, text, sent: Object.keys(request.body ?? {}) }, apiKey);
+    const { body = {}, path } = request;
+    const asked = textOf([...new URLSearchParams(path.split('?')[1]).values(), body]);
+    throw refusalError({ status, headers, text, sent: Object.keys(body), asked }, apiKey);
   }
 
-  const broken: Broken = (why, said = '') => brokenAnswer(why, said, apiKey);
+  const broken: Broken = brokenAnswer;
 
   /** Gives an answer up that is of another type than was asked for. */
   function refuseType({ headers }: AnswerHead, exchange: Exchange, wanted: string): never {
     exchange.abort(new Error('The answer is of another type.'));
-    throw broken(
-      `The upstream was to answer ${wanted}, and answered`,
-      headers['content-type'] ?? 'without a content type',
-    );
+    const [type = ''] = (headers['content-type'] ?? '').split(';', 1);
+    const got = /^[\w.+/-]{1,100}$/.test(type) ? type : 'without a content type';
+    throw broken(`The upstream was to answer ${wanted}, and answered ${got}.`);
   }
 
   return {

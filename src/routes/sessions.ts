@@ -1,0 +1,64 @@
+/** Where the account is signed in, and signing out there. Contract sections 1 and 9. */
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { IdParams, NoContent, ref } from '../../schemas/common.ts';
+import { SessionList } from '../../schemas/sessions.ts';
+import { ApiError } from '../errors.ts';
+import { sourceOf } from '../plugins/address.ts';
+import { ownSession, signOut } from '../plugins/sessions.ts';
+import { endListedSession, listSessions } from '../store/sessions.ts';
+
+const routes: FastifyPluginAsyncTypebox = async (app) => {
+  app.get(
+    '/sessions',
+    {
+      schema: {
+        operationId: 'listSessions',
+        summary: 'List the sessions',
+        description: 'Where the account is signed in, the newest session first; `current` marks this one.',
+        tags: ['Account'],
+        response: { 200: ref(SessionList) },
+      },
+    },
+    async (request) => {
+      const { accountId, id: ownId } = ownSession(request);
+      const found = await listSessions(app.db, accountId);
+      return {
+        data: found.map(({ address, createdAt, id, lastSeenAt, userAgent }) => ({
+          id,
+          current: id === ownId,
+          created_at: createdAt.toISOString(),
+          last_seen_at: lastSeenAt.toISOString(),
+          address,
+          user_agent: userAgent,
+        })),
+      };
+    },
+  );
+
+  app.delete(
+    '/sessions/:id',
+    {
+      schema: {
+        operationId: 'endSession',
+        summary: 'End a session',
+        description:
+          'Signs the account out there, on every replica at once. Ending the session of this request is signing out: its cookie is cleared.',
+        tags: ['Account'],
+        params: IdParams,
+        response: { 204: NoContent },
+      },
+      config: { errors: ['notFound'] },
+    },
+    async (request, reply) => {
+      const { accountId, id: ownId } = ownSession(request);
+      // Ids are compared as the database does, in whatever case.
+      const id = request.params.id.toLowerCase();
+      if (id === ownId) await signOut(request, reply);
+      else if (!(await endListedSession(app.db, { accountId, id }, 'sessionEnded', sourceOf(request))))
+        throw new ApiError('notFound', { message: 'The account has no session with this id.' });
+      return reply.code(204).send(null);
+    },
+  );
+};
+
+export default routes;

@@ -1,0 +1,202 @@
+/**
+ * Hears of every change to what keys may do, and knows whether it does. Contract section 3; argued in
+ * docs/decisions/0011-the-key-cache.md.
+ *
+ * A channel that is dead is silent, so this process notifies itself. Notifications arrive in the order of their commits:
+ * an echo that has arrived says that every change committed before it was sent has been heard.
+ *
+ * The echo goes out on another connection than the one that listens: behind a transaction pooler a connection hears
+ * what it says itself, and nothing else.
+ */
+import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import postgres from 'postgres';
+import type { Database } from './client.ts';
+import { patientSockets } from './patient-socket.ts';
+
+/** As in `drizzle/0008_key_changes.sql`; the payload is the account's id. */
+const CHANNEL = 'parley_keys';
+
+const ECHO_MS = 250;
+/** What was committed longer ago has been heard, or is not relied on. */
+const TRUST_MS = 750;
+/** A connection on which nothing comes, not even an echo, is given up for another. */
+const SILENCE_MS = 2000;
+
+const RETRY_MS = 100;
+const RETRY_MS_AT_MOST = 2000;
+/** Where no echo ever came it is probably a transaction pooler, which keeps every LISTEN. */
+const RETRY_MS_AT_MOST_UNHEARD = 30_000;
+
+export type ChangeListener = {
+  /** Something of the account or its keys has changed. */
+  onChange(accountId: string): void;
+  /** Changes may have been missed until now. */
+  onGap(): void;
+};
+
+type Log = { info(message: string): void; warn(details: object, message: string): void };
+
+type Moment = { steady: number; wall: number };
+
+const moment = (): Moment => ({ steady: performance.now(), wall: Date.now() });
+
+/** By two clocks: one stands still while a machine sleeps, the other is set now and then. */
+function msSince({ steady, wall }: Moment): number {
+  return Math.max(performance.now() - steady, Date.now() - wall);
+}
+
+export class KeyChanges {
+  readonly #database: Database;
+  readonly #directUrl: string | undefined;
+  readonly #log: Log;
+  readonly #stopped = new AbortController();
+  readonly #echoChannel = `parley_echo_${randomBytes(8).toString('hex')}`;
+  /** The echo under way. */
+  #sent: { number: number; at: Moment } = { number: 0, at: moment() };
+  /** When the last echo that was heard was sent, and what the database's clock said on its way. */
+  #heard: { sentAt: Moment; databaseMs: number } | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #running: Promise<void> | undefined;
+  #isSending = false;
+  #isEmbeddedHeard = false;
+  #wasWarned = false;
+
+  constructor(database: Database, directUrl: string | undefined, log: Log) {
+    this.#database = database;
+    this.#directUrl = directUrl;
+    this.#log = log;
+  }
+
+  /**
+   * The time by the database's clock, in milliseconds since 1970, if every change that was committed more than 750 ms ago
+   * has been heard; else undefined. It is ahead of that clock by the time that the last echo took to be sent, and never
+   * behind it.
+   */
+  now(): number | undefined {
+    if (this.#isEmbeddedHeard) return Date.now();
+    if (this.#heard === undefined) return undefined;
+    const { databaseMs, sentAt } = this.#heard;
+    if (!(msSince(sentAt) < TRUST_MS)) return undefined;
+    return databaseMs + performance.now() - sentAt.steady;
+  }
+
+  /** Listens, on Postgres in the background: there `now` tells when it does. */
+  async start(listener: ChangeListener): Promise<void> {
+    const { listen } = this.#database;
+    if (listen !== undefined) {
+      // In the process: a change is heard with the answer to its COMMIT.
+      await listen(CHANNEL, (accountId) => listener.onChange(accountId));
+      this.#isEmbeddedHeard = true;
+      return;
+    }
+    this.#running = this.#keepListening(listener);
+    this.#timer = setInterval(() => void this.#sendEcho(), ECHO_MS).unref();
+  }
+
+  async stop(): Promise<void> {
+    this.#isEmbeddedHeard = false;
+    this.#heard = undefined;
+    clearInterval(this.#timer);
+    this.#stopped.abort();
+    await this.#running;
+  }
+
+  async #sendEcho(): Promise<void> {
+    if (this.#isSending) return;
+    this.#isSending = true;
+    const number = this.#sent.number + 1;
+    this.#sent = { number, at: moment() };
+    try {
+      await this.#database.run(
+        "select pg_notify($1, $2::text || ' ' || extract(epoch from clock_timestamp())::float8 * 1000)",
+        [this.#echoChannel, String(number)],
+      );
+    } catch {
+      // An echo that was not sent is not heard, and that is what counts.
+    } finally {
+      this.#isSending = false;
+    }
+  }
+
+  #onEcho(payload: string): void {
+    const [number, databaseMs] = payload.split(' ').map(Number);
+    if (number !== this.#sent.number || databaseMs === undefined) return;
+    this.#heard = { sentAt: this.#sent.at, databaseMs };
+    if (this.#wasWarned) this.#log.info('Notifications of the database arrive: keys are cached.');
+    this.#wasWarned = false;
+  }
+
+  async #keepListening(listener: ChangeListener): Promise<void> {
+    const { signal } = this.#stopped;
+    for (let failures = 0; !signal.aborted; failures += 1) {
+      const before = this.#heard;
+      const error = await this.#listenUntilLost(listener);
+      if (signal.aborted) return;
+      if (this.#heard !== before) failures = 0;
+      if (failures === 1) this.#warn(error);
+      const most = this.#heard === undefined ? RETRY_MS_AT_MOST_UNHEARD : RETRY_MS_AT_MOST;
+      await delay(Math.min(most, RETRY_MS * 2 ** failures), undefined, { signal, ref: false }).catch(
+        () => {},
+      );
+    }
+  }
+
+  #warn(error: unknown): void {
+    this.#wasWarned = true;
+    this.#log.warn(
+      { err: error },
+      'Notifications of the database do not arrive: keys are verified without the cache. Where DATABASE_URL leads to a transaction pooler, DATABASE_DIRECT_URL names the database itself.',
+    );
+  }
+
+  /** @returns what ended the connection, if anything is known of it */
+  async #listenUntilLost(listener: ChangeListener): Promise<unknown> {
+    let isListening = false;
+    let lose = () => {};
+    const lost = new Promise<void>((resolve) => {
+      lose = resolve;
+    });
+    const open = patientSockets(SILENCE_MS);
+    const client = postgres(this.#directUrl ?? '', {
+      max: 1,
+      connect_timeout: 5,
+      fetch_types: false,
+      idle_timeout: 0,
+      max_lifetime: null,
+      onnotice: () => {},
+      connection: { application_name: 'parley listener' },
+      // Missing in the types. One socket for one client: by itself the driver connects again and does not listen.
+      ...{
+        socket: (target: Parameters<typeof open>[0]) => open(target).once('close', lose),
+        onnotify: (channel: string, payload: string) => {
+          if (!isListening) return;
+          if (channel === CHANNEL) listener.onChange(payload);
+          else this.#onEcho(payload);
+        },
+      },
+    });
+    this.#stopped.signal.addEventListener('abort', lose, { once: true });
+    try {
+      // The answer may bring notifications along. They are of no use before it is known that nothing older counts.
+      await Promise.race([
+        client
+          .unsafe(`listen ${CHANNEL}; listen ${this.#echoChannel}`)
+          .simple()
+          .then(() => {
+            isListening = true;
+            listener.onGap();
+          }),
+        lost,
+      ]);
+      await lost;
+      return undefined;
+    } catch (error) {
+      return error;
+    } finally {
+      isListening = false;
+      this.#stopped.signal.removeEventListener('abort', lose);
+      await client.end({ timeout: 0 }).catch(() => {});
+    }
+  }
+}

@@ -1,0 +1,235 @@
+// What the ledger's protocol promises where answers are lost, leases run out and days end: docs/decisions/0010.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sql } from 'drizzle-orm';
+import t, { type Test } from 'tap';
+import { v7 as uuidv7 } from 'uuid';
+import { Ledger } from '../../src/domain/ledger.ts';
+import type { PlanCatalogue } from '../../src/domain/plans.ts';
+import { audit } from '../../src/store/audit.ts';
+import { type Db, openDatabase, rowsOf } from '../../src/store/client.ts';
+import { admitCharges, type ChargeRow, renewLease, sweepCharges } from '../../src/store/ledger.ts';
+import { freshDatabase } from '../support/service.ts';
+import { startTcpProxy } from '../support/tcp-proxy.ts';
+
+const limits = { chat: 10, images: null, search: null };
+const plan = {
+  id: 'small',
+  name: 'Small',
+  currency: 'USD',
+  monthly_price_cents: 0,
+  yearly_price_cents: 0,
+  limits,
+  requests_per_minute: 1000,
+};
+const plans: PlanCatalogue = { plans: [plan], standard: plan, find: () => plan, of: () => plan };
+const outcome = { model: 'm', inputTokens: 3, outputTokens: 4 };
+const failure = { code: 'upstreamError', statusCode: 502 };
+
+/** A database that is reached through a proxy, and directly by `db`. */
+async function start(t: Test) {
+  const { drop, env } = await freshDatabase('postgres');
+  const url = new URL(String(env.DATABASE_URL));
+  const direct = await openDatabase({ url: url.href });
+  const proxy = await startTcpProxy(Number(url.port));
+  url.port = String(proxy.port);
+  const database = await openDatabase({ url: url.href, patienceMs: 2000 });
+  t.teardown(async () => {
+    await database.close();
+    await direct.close();
+    await proxy.close();
+    await drop();
+  });
+  const { db } = direct;
+  const account = uuidv7();
+  await db.execute(
+    sql`insert into accounts values (${account}, ${account}, ${account}, 'x', 'small', 'monthly', now(), now(), null)`,
+  );
+  const charge = { accountId: account, keyId: null, endpoint: 'POST /x', meter: 'images', units: 1 } as const;
+  const row = (): ChargeRow => ({
+    id: uuidv7(),
+    account_id: account,
+    key_id: null,
+    endpoint: 'POST /x',
+    meter: 'images',
+    units: 1,
+  });
+  const states = async () =>
+    (await rowsOf<{ state: string }>(db, sql`select state from requests where account_id = ${account}`)).map(
+      ({ state }) => state,
+    );
+  const used = () =>
+    rowsOf<{ day: string; used: number }>(
+      db,
+      sql`select day::text, used::int from usage_counters where account_id = ${account} and used <> 0`,
+    );
+  return { account, charge, database, db, direct, proxy, row, states, used };
+}
+
+async function startLedger(t: Test, database: Awaited<ReturnType<typeof openDatabase>>): Promise<Ledger> {
+  const ledger = new Ledger(database, plans);
+  await ledger.start();
+  t.teardown(() => ledger.stop());
+  return ledger;
+}
+
+const rules = (holder: string) => ({ ceilings: { small: limits }, standard: 'small', holder });
+
+/** Waits until it is so; fails the test after `withinMs`. */
+async function until(t: Test, what: string, withinMs: number, isSo: () => Promise<boolean>): Promise<void> {
+  const from = performance.now();
+  while (!(await isSo())) {
+    if (performance.now() - from > withinMs) return void t.fail(`${what}: not within ${withinMs} ms`);
+    await sleep(20);
+  }
+  t.pass(what);
+}
+
+t.test('an answer is lost, then the lease, then the renewal: charged once, and delivered', async (t) => {
+  const { charge, database, db, direct, proxy, states, used } = await start(t);
+  const ledger = await startLedger(t, database);
+  // The lease runs out as the charge is committed, and the backend that renews it dies once.
+  await db.execute(sql`create sequence step`);
+  await db.execute(sql`
+    create function expire() returns trigger language plpgsql as $$ begin
+      if (select last_value from step) = 1 then
+        perform setval('step', 2);
+        update leases set expires_at = ledger_now() - interval '1 second';
+      end if;
+      return new;
+    end $$`);
+  await db.execute(
+    sql`create trigger expire before insert on requests for each row execute function expire()`,
+  );
+  await db.execute(sql`
+    create function die() returns trigger language plpgsql as $$ begin
+      if (select last_value from step) = 2 and new.expires_at > ledger_now() then
+        perform setval('step', 3);
+        perform pg_terminate_backend(pg_backend_pid());
+      end if;
+      return new;
+    end $$`);
+  await db.execute(sql`create trigger die before insert on leases for each row execute function die()`);
+  proxy.cutAnswerTo('ledger_admit', 1);
+  const admission = await ledger.admit(charge);
+  t.equal(proxy.cuts, 1);
+  t.match(await rowsOf(db, sql`select last_value::int as step from step`), [{ step: 3 }]);
+  await ledger.finalise(admission, outcome);
+  t.same(await states(), ['final']);
+  t.match(await used(), [{ used: 1 }, { used: 7 }]);
+  t.same((await audit(direct.db)).differences, []);
+});
+
+t.test('a refund does not wait behind five hundred that have nothing to give back', async (t) => {
+  const { charge, database, proxy, states } = await start(t);
+  const ledger = await startLedger(t, database);
+  const admission = await ledger.admit(charge);
+  proxy.blackHole(true);
+  const lost = await Promise.allSettled(Array.from({ length: 200 }, () => ledger.admit(charge)));
+  t.ok(lost.every(({ status }) => status === 'rejected'));
+  await ledger.refund(admission, failure);
+  t.same(await states(), ['admitted'], 'the database is away');
+  proxy.blackHole(false);
+  await until(t, 'it is given back', 8000, async () => (await states()).join() === 'refunded');
+});
+
+t.test('more than five hundred refunds that the database missed are all made up for', async (t) => {
+  const { charge, database, proxy, states, used } = await start(t);
+  const ledger = await startLedger(t, database);
+  const admissions = await Promise.all(Array.from({ length: 1200 }, () => ledger.admit(charge)));
+  proxy.refuse();
+  await Promise.all(admissions.map((admission) => ledger.refund(admission, failure)));
+  t.match(await used(), [{ used: 1200 }]);
+  proxy.accept();
+  await until(t, 'all are given back', 8000, async () => (await used()).length === 0);
+  t.same([...new Set(await states())], ['refunded']);
+});
+
+t.test('the sweep does not miss a charge that is being committed while its lease runs out', async (t) => {
+  const { database, db, direct, row, states, used } = await start(t);
+  const holder = uuidv7();
+  await renewLease(direct, holder, 1);
+  const leases = () => rowsOf(db, sql`select process from leases where process = ${holder}`);
+  await db.transaction(async (tx) => {
+    await admitCharges(within(tx), [row()], rules(holder), false, 1000);
+    await sleep(1500);
+    t.equal(await sweepCharges(database, 100), 0);
+    t.equal((await leases()).length, 1, 'the lease is passed over, not deleted');
+  });
+  t.same(await states(), ['admitted']);
+  t.equal(await sweepCharges(database, 100), 1);
+  t.same(await states(), ['refunded']);
+  t.same(await used(), []);
+  t.equal((await leases()).length, 0);
+});
+
+t.test(
+  'an admission that was repeated before midnight, and itself arrives after it, is not made again',
+  async (t) => {
+    const { database, db, row, states, used } = await start(t);
+    const holder = uuidv7();
+    const setClock = (time: string) =>
+      db.execute(
+        sql.raw(`create or replace function ledger_now() returns timestamptz language sql volatile
+               as $$ select (current_date + time '${time}')::timestamp at time zone 'UTC' $$`),
+      );
+    const nextDay = (time: string) =>
+      db.execute(
+        sql.raw(`create or replace function ledger_now() returns timestamptz language sql volatile
+               as $$ select (current_date + 1 + time '${time}')::timestamp at time zone 'UTC' $$`),
+      );
+    await setClock('23:59:59');
+    await renewLease(database, holder, 3600);
+    const slow = row();
+    const [made] = await admitCharges(database, [slow], rules(holder), true, 1000);
+    await nextDay('00:01:59');
+    const [late] = await admitCharges(database, [slow], rules(holder), false, 1000);
+    t.match(late, { id: slow.id, outcome: 'admitted', day: made?.day });
+    t.same(await states(), ['admitted']);
+    t.match(await used(), [{ day: made?.day, used: 1 }]);
+    const [other] = await admitCharges(database, [row()], rules(holder), false, 1000);
+    t.not(other?.day, made?.day, 'what is new belongs to the new day');
+  },
+);
+
+t.test('an admission that waited for a lock beyond midnight is charged to the new day', async (t) => {
+  const { account, database, db, row, used } = await start(t);
+  const holder = uuidv7();
+  const untilMidnightMs = 86_400_000 - (Date.now() % 86_400_000);
+  await db.execute(
+    sql.raw(`create or replace function ledger_now() returns timestamptz language sql volatile
+             as $$ select clock_timestamp() + interval '${untilMidnightMs - 3000} ms' $$`),
+  );
+  const today = async () =>
+    (await rowsOf<{ day: string }>(db, sql`select ledger_day(ledger_now())::text as day`))[0]?.day;
+  const before = await today();
+  await renewLease(database, holder, 3600);
+  await admitCharges(database, [row()], rules(holder), false, 1000);
+  let waiting: ReturnType<typeof admitCharges> | undefined;
+  await db.transaction(async (tx) => {
+    await tx.execute(sql`select from usage_counters where account_id = ${account} for update`);
+    waiting = admitCharges(database, [row()], rules(holder), false, 10_000);
+    await until(t, 'it waits', 2500, async () => {
+      const locks = await rowsOf(db, sql`select from pg_locks where not granted`);
+      return locks.length > 0;
+    });
+    t.equal(await today(), before, 'before midnight');
+    while ((await today()) === before) await sleep(50);
+  });
+  t.match(await waiting, [{ outcome: 'admitted', day: await today() }]);
+  t.same(
+    (await used()).map(({ used }) => used),
+    [1, 1],
+  );
+});
+
+/** The ledger's statements within a transaction that is open. */
+function within(tx: Db): Parameters<typeof admitCharges>[0] {
+  const run = async (text: string, parameters: unknown[]) => {
+    const pieces = text.split(/\$\d+/).map((piece) => sql.raw(piece));
+    return rowsOf(
+      tx,
+      sql.join(pieces.flatMap((piece, n) => (n === 0 ? [piece] : [sql`${parameters[n - 1]}`, piece]))),
+    );
+  };
+  return { run } as unknown as Parameters<typeof admitCharges>[0];
+}

@@ -1,0 +1,110 @@
+// Reliability tests 2 and 45: requests that two readers could read differently.
+import { connect } from 'node:net';
+import t from 'tap';
+import { startTestService } from '../support/service.ts';
+import { startUpstream } from '../support/upstream/client.ts';
+
+const { port } = await startTestService(t, 'embedded');
+
+/** Sends bytes as they are; returns what comes until the service closes, or a second answer could have come. */
+const send = (text: string, waitMs = 1500) =>
+  new Promise<string>((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write(text));
+    let received = '';
+    socket.on('data', (data) => {
+      received += data;
+    });
+    socket.on('close', () => resolve(received));
+    socket.on('error', reject);
+    setTimeout(() => socket.destroy(), waitMs).unref();
+  });
+
+const json = '{"email":"nobody@example.com","password":"wrong password"}';
+const size = Buffer.byteLength(json);
+const login = (headers: string, body: string) =>
+  `POST /api/v1/auth/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${headers}\r\n\r\n${body}`;
+const plans = (headers: string) => `GET /api/v1/plans HTTP/1.1\r\n${headers}\r\n\r\n`;
+const chunked = `${size.toString(16)}\r\n${json}\r\n0\r\n\r\n`;
+
+const refused: Record<string, string> = {
+  'Content-Length beside Transfer-Encoding': login(
+    `Content-Length: ${size}\r\nTransfer-Encoding: chunked`,
+    chunked,
+  ),
+  'Content-Length twice, the same': login(`Content-Length: ${size}\r\nContent-Length: ${size}`, json),
+  'Content-Length twice, different': login(`Content-Length: ${size}\r\nContent-Length: 2`, json),
+  'Content-Length as a list': login(`Content-Length: ${size}, ${size}`, json),
+  'a negative Content-Length': login('Content-Length: -1', json),
+  'Transfer-Encoding twice': login('Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked', chunked),
+  'Transfer-Encoding that does not end in chunked': login('Transfer-Encoding: chunked, identity', chunked),
+  'a bare LF after the request line': 'GET /api/v1/plans HTTP/1.1\nHost: x\n\n',
+  'a bare LF between headers': plans('Host: x\nX-Other: y'),
+  'a bare CR in a header': plans('Host: x\rX-Other: y'),
+  'a bare LF in a chunk': login('Transfer-Encoding: chunked', `${size.toString(16)};\n${json}\r\n0\r\n\r\n`),
+  'a NUL in a header': plans('Host: x\r\nX-Other: a\0b'),
+  'a header that goes on in the next line': plans('Host: x\r\nX-Other: a\r\n b'),
+  'a space before the colon': plans('Host: x\r\nX-Other : a'),
+  'Host twice': plans('Host: x\r\nHost: y'),
+  'Host twice, the same': plans('Host: x\r\nhost: x'),
+  'no Host': plans('X-Other: a'),
+  'headers of 20 KB': plans(`Host: x\r\nX-Other: ${'a'.repeat(20_000)}`),
+  'no HTTP at all': '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n',
+};
+
+t.test('what is not refused shows that the rest of these requests is right', async (t) => {
+  t.match(await send(login(`Content-Length: ${size}`, json)), /^HTTP\/1\.1 401 [\s\S]*invalidLogin/);
+  t.match(await send(login('Transfer-Encoding: chunked', chunked)), /^HTTP\/1\.1 401 [\s\S]*invalidLogin/);
+  t.match(await send(plans('Host: x\r\nX-Other: y')), /^HTTP\/1\.1 200 /);
+  t.match(await send('GET /api/v1/plans HTTP/1.0\r\n\r\n'), /^HTTP\/1\.[01] 200 /, 'HTTP/1.0 has no Host');
+});
+
+// Each takes until the service closes the connection.
+for (const [title, answered] of Object.entries(refused).map(
+  ([title, text]) => [title, send(text)] as const,
+)) {
+  t.test(`400 invalidRequest, one answer: ${title}`, async (t) => {
+    const answer = await answered;
+    t.match(answer, /^HTTP\/1\.1 400 /);
+    t.equal(answer.match(/HTTP\/1\.1 \d/g)?.length, 1, answer);
+    const [head = '', body = ''] = answer.split('\r\n\r\n', 2);
+    t.match(head, /content-type: application\/json/i);
+    t.match(head, /cache-control: no-store/i);
+    const { error } = JSON.parse(body);
+    t.match(error, { code: 'invalidRequest', type: 'invalid_request_error', param: null });
+    t.match(head.toLowerCase(), `x-request-id: ${error.request_id}`);
+  });
+}
+
+t.test('Host twice → 400 on pages and unknown paths, too', async (t) => {
+  const paths = ['/', '/docs', '/nothing-here', '/api/v1/nothing-here', '/healthz'];
+  const answers = await Promise.all(
+    paths.map((path) => send(`GET ${path} HTTP/1.1\r\nHost: x\r\nHost: y\r\nConnection: close\r\n\r\n`)),
+  );
+  for (const [index, path] of paths.entries()) t.match(answers[index], /^HTTP\/1\.1 400 /, path);
+});
+
+t.test('nothing is written into a stream that has begun, whatever its client sends meanwhile', async (t) => {
+  const upstream = await startUpstream({ chunks: 30, chunkIntervalMs: 50 });
+  t.teardown(() => upstream.stop());
+  const { client, port } = await startTestService(t, 'embedded', { CHAT_URL: upstream.url });
+  const { cookie } = await client.signUp();
+  const body = '{"message":"Hello","stream":true,"store":false}';
+  const socket = connect(port, '127.0.0.1');
+  let received = '';
+  let isSent = false;
+  socket.on('data', (data) => {
+    received += data;
+    if (!isSent && received.includes('event: delta')) {
+      isSent = true;
+      socket.write('no HTTP at all\r\n\r\n');
+    }
+  });
+  const closed = new Promise((resolve) => socket.once('close', resolve));
+  socket.write(
+    `POST /api/v1/chat HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nCookie: ${cookie}\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+  );
+  await closed;
+  t.ok(isSent);
+  t.match(received, /^HTTP\/1\.1 200 /);
+  t.notMatch(received, 'HTTP/1.1 400');
+});

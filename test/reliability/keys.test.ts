@@ -1,0 +1,140 @@
+// Keys over several replicas and their caches: reliability tests 6, 8 and 10. Contract section 3.
+import t from 'tap';
+import { runOperatorCommand } from '../../src/commands/operator.ts';
+import { loadConfig } from '../../src/config.ts';
+import { generateApiKey } from '../../src/domain/api-key.ts';
+import { openDatabase } from '../../src/store/client.ts';
+import type { Client } from '../support/http.ts';
+import { type Replica, startCluster } from '../support/replicas.ts';
+import { createKeys, revokeAndWatch, warm } from '../support/revocations.ts';
+import { plansFile } from '../support/service.ts';
+import { KEY_LOOK_UP, startLoggingPostgres } from '../support/statement-log.ts';
+import { startTcpProxy } from '../support/tcp-proxy.ts';
+import { eventually } from '../support/upstream/engine.ts';
+
+const log = await startLoggingPostgres();
+t.teardown(() => log.server.drop());
+const slowWay = await startTcpProxy(log.server.port);
+t.teardown(() => slowWay.close());
+
+const direct = log.server.url();
+const plans = plansFile(t, {}, 1000);
+const { replicas, client } = await startCluster(t, {
+  count: 3,
+  databaseUrl: direct,
+  env: plans,
+  envs: [
+    {},
+    {},
+    // Asks by way of a proxy, and hears of changes directly.
+    { DATABASE_URL: direct.replace(/:\d+\//, `:${slowWay.port}/`), DATABASE_DIRECT_URL: direct },
+  ],
+});
+const [there, slow] = (replicas as [Replica, Replica, Replica]).slice(1).map((one) => one.client) as [
+  Client,
+  Client,
+];
+
+t.test('6: 60 parallel creations over 3 replicas make exactly 5 active keys', async (t) => {
+  const { cookie } = await client.signUp();
+  const answers = await Promise.all(
+    Array.from({ length: 60 }, (_, n) =>
+      (replicas[n % 3] as Replica).client.post('/keys', { name: `${n}`, scopes: ['chat'] }, { cookie }),
+    ),
+  );
+  t.equal(answers.filter(({ status }) => status === 201).length, 5);
+  const refused = answers.filter(({ status }) => status === 429);
+  t.equal(refused.length, 55);
+  t.ok(refused.every(({ body }) => body.error.code === 'apiKeyLimitReached'));
+  t.equal((await client.get('/keys', { cookie })).body.data.length, 5);
+});
+
+t.test('a warm cache asks the database nothing for its keys, and its statement is prepared', async (t) => {
+  const keys = await createKeys(client, 5);
+  const cold = log.mark();
+  await warm(client, keys, log);
+  t.ok(cold.count(KEY_LOOK_UP) >= 5);
+  t.match(cold.text(), /execute \w+: \s*select s\.digest/, 'prepared on the server');
+  const since = log.mark();
+  for (let n = 0; n < 20; n += 1) await Promise.all(keys.map(({ key }) => client.get('/models', { key })));
+  t.equal(since.count(KEY_LOOK_UP), 0);
+  t.ok(since.count('api_keys k set last_used_at') < 10, 'nor is the last use written down each time');
+});
+
+t.test('last_used_at is there soon after the first use, and not written for every request', async (t) => {
+  const owner = await client.signUp();
+  const { id, key } = await client.createKey(owner);
+  const lastUsed = async () =>
+    (await client.get('/keys', { cookie: owner.cookie })).body.data[0].last_used_at;
+  t.equal(await lastUsed(), null);
+  const since = log.mark();
+  const usedAt = Date.now();
+  for (let n = 0; n < 50; n += 1) await client.get('/models', { key });
+  await eventually('the use is written down', async () => (await lastUsed()) !== null, 10_000);
+  t.ok(Math.abs(Date.parse(await lastUsed()) - usedAt) < 5000, 'when it was used, not when it was written');
+  t.ok(since.text().split(id).length - 1 < 10);
+});
+
+t.test('8: revoked here, refused there within a second, 100 times of 100', async (t) => {
+  for (let n = 0; n < 4; n += 1) {
+    const keys = await createKeys(client, 25);
+    await warm(there, keys, log);
+    const served = await revokeAndWatch(client, there, keys);
+    t.ok(
+      served.every((ms) => ms < 1000),
+      `the last to be served was so after ${Math.max(...served).toFixed()} ms`,
+    );
+  }
+});
+
+t.test('rotation, plan and deletion take effect there within a second, too', async (t) => {
+  const [one] = await createKeys(client, 1);
+  const { cookie, id, key } = one as { cookie: string; id: string; key: string };
+  const account = (await client.get('/account', { cookie })).body;
+  const within = (what: string, holds: () => Promise<boolean>) => eventually(what, holds, 1000);
+  const limit = async (of = key) =>
+    Number((await there.get('/models', { key: of })).headers.get('ratelimit-limit'));
+
+  await warm(there, [one as never], log);
+  t.equal(await limit(), 1000);
+  await client.put('/subscription', { plan: 'large', billing_period: 'monthly' }, { cookie });
+  await within('the plan', async () => (await limit()) === 1_000_000);
+
+  const config = loadConfig({ ...plans, DATABASE_URL: direct });
+  const database = await openDatabase({ url: direct, connections: 1 });
+  await runOperatorCommand({ db: database.db, config }, 'set-plan', [account.email, 'small', 'monthly']);
+  await within("the operator's plan", async () => (await limit()) === 1000);
+  await database.close();
+
+  const rotated = await client.post(`/keys/${id}/rotate`, {}, { cookie });
+  await within('the rotation', async () => (await there.get('/models', { key })).status === 401);
+  t.equal(await limit(rotated.body.key), 1000);
+
+  const deletion = { current_password: 'correct horse battery' };
+  t.equal((await client.request('DELETE', '/account', { body: deletion, cookie })).status, 204);
+  await within(
+    'the deletion',
+    async () => (await there.get('/models', { key: rotated.body.key })).status === 401,
+  );
+});
+
+t.test('10: a revocation while a verification is under way is not undone by a late write', async (t) => {
+  // An answer takes so long to arrive; that a key was revoked is heard at once.
+  slowWay.delayAnswers(200);
+  const [kept, ...keys] = await createKeys(client, 21);
+  await warm(slow, [kept as never], log);
+  let overtaken = 0;
+  for (const { cookie, id, key } of keys) {
+    // So that there is a connection.
+    await slow.get('/models', { key: generateApiKey().rawKey });
+    const verified = slow.get('/models', { key }).then(({ status }) => ({ status, at: performance.now() }));
+    // The statement is described, which takes one answer, and executed, which takes another.
+    await new Promise((resolve) => setTimeout(resolve, 240));
+    t.equal((await client.delete(`/keys/${id}`, { cookie })).status, 204);
+    const revokedAt = performance.now();
+    const { at, status } = await verified;
+    if (status === 200 && at > revokedAt) overtaken += 1;
+    if ((await slow.get('/models', { key })).status !== 401) t.fail('served after it was revoked');
+  }
+  t.ok(overtaken > 0, `of 20 verifications ${overtaken} ended well after the revocation`);
+});
