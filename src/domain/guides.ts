@@ -41,6 +41,7 @@ const readingOrder = [
   'images',
   'search',
   'models',
+  'idempotent-retries',
   'quotas',
   'rate-limits',
   'usage-history',
