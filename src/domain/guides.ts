@@ -44,6 +44,7 @@ const readingOrder = [
   'usage-history',
   'plans',
   'accounts',
+  'sessions-and-security',
   'errors',
   'versioning',
   'running-parley',
