@@ -47,6 +47,7 @@ const readingOrder = [
   'usage-history',
   'plans',
   'accounts',
+  'sessions-and-security',
   'errors',
   'versioning',
   'running-parley',
