@@ -40,7 +40,7 @@ test: ## Install what is missing and run every test, on both databases (PGlite a
 	$(prepare) test
 	@node --import=ts-blank-space/register test/run.ts
 
-test-long: ## Run the tests that take minutes: test/long.
+test-long: ## Run the tests that take minutes: test/long and *.long.test.ts.
 	$(prepare) test
 	@node --import=ts-blank-space/register test/run.ts --long
 
