@@ -27,6 +27,7 @@ export function ProblemAlert({ error, onRetry, ...rest }: Props) {
             <Anchor
               href={new URL(problem.docs).pathname + new URL(problem.docs).hash}
               size="xs"
+              c="inherit"
               underline="always"
             >
               What this means
