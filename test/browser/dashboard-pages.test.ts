@@ -269,11 +269,17 @@ t.test('chat, usage and plan', { skip: noBrowser || notBuilt }, async (t) => {
     await text(/\(UTC\): 0 chat replies/).waitFor();
     await page.getByText('Search', { exact: true }).click();
     await page.getByLabel('Used by').selectOption({ label: `Website (${key.key_prefix}…)` });
-    await page.getByRole('img', { name: /1 searches in 30/ }).waitFor();
+    await page.getByRole('img', { name: /1 search in 30/ }).waitFor();
     await button('The day after').click();
     await page.getByRole('heading', { name: 'Requests' }).scrollIntoViewIfNeeded();
     await page.getByRole('row', { name: /3 requests refused Website 429 quotaExceeded/ }).waitFor();
     await look(t, 'usage-log');
+    await page.setViewportSize({ width: 390, height: 844 });
+    const card = page.getByRole('listitem').filter({ hasText: '3 requests refused' });
+    await card.getByRole('button', { name: /^Details/ }).scrollIntoViewIfNeeded();
+    t.equal(await page.getByRole('table').count(), 0);
+    if (process.env.SCREENSHOTS === '1') await page.screenshot({ path: 'screenshots/usage-cards.png' });
+    await page.setViewportSize({ width: 1280, height: 800 });
     await page.getByLabel('Status').selectOption('429');
     await page.waitForURL('**/usage?status=429');
     await page.getByRole('row', { name: /POST/ }).first().waitFor({ state: 'detached' });
@@ -289,7 +295,7 @@ t.test('chat, usage and plan', { skip: noBrowser || notBuilt }, async (t) => {
       .first()
       .waitFor();
     await button(/^Details of POST/).click();
-    await dialog.getByText('Request id').waitFor();
+    await dialog.getByText('Request id in this log').waitFor();
     await look(t, 'usage-details');
     await page.keyboard.press('Escape');
     const [download] = await Promise.all([page.waitForEvent('download'), button('CSV of these 1').click()]);
@@ -308,6 +314,7 @@ t.test('chat, usage and plan', { skip: noBrowser || notBuilt }, async (t) => {
     proxy = { holds: '/api/v1/usage' };
     await page.goto(`${HOME}/usage`);
     await text('Loading …').first().waitFor({ state: 'attached' });
+    await page.getByRole('heading', { level: 1 }).waitFor();
     await look(t, 'usage-loading');
     proxy = { breaks: '/api/v1/usage' };
     expectRefusals(20);

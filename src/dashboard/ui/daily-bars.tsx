@@ -20,7 +20,7 @@ const TOP = 18;
 const BOTTOM = 24;
 const LEFT = 44;
 const RIGHT = 6;
-const LABEL_WIDTH = 54;
+const LABEL_WIDTH = 68;
 /** A limit much higher than all bars would leave nothing of them to see. */
 const MOST_HEADROOM = 4;
 

@@ -183,6 +183,8 @@ async function read(turn: Turn, signal: AbortSignal, onNamed: (id: string) => vo
       if (event === 'start') {
         change(id, { state: 'streaming', conversationId: told.conversation_id });
         onNamed(told.conversation_id);
+        // The charge is final.
+        usageChanged();
       } else if (event === 'delta') {
         text += told.text;
         show();

@@ -36,7 +36,7 @@ export function PlanCard({ current, isMain, onChange, period, plan }: Props) {
         <div className={classes.price}>
           {perMonth(plan, period)} <small>a month</small>
         </div>
-        <Text size="sm" c="dimmed" mih="2.9em" mt={4}>
+        <Text size="sm" c="dimmed" mih="1.45em" mt={4}>
           {isFree(plan)
             ? 'Nothing to pay.'
             : period === 'yearly'

@@ -7,7 +7,7 @@ import { type Meter, useUsage } from '../../api/usage.ts';
 import { type Bar, DailyBars, isLimitShown, shortDay } from '../../ui/daily-bars.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
-import { formatCount } from '../../ui/numbers.ts';
+import { countOf, formatCount } from '../../ui/numbers.ts';
 import { NextIcon, PreviousIcon } from './icons.tsx';
 import { DAYS, keyChoices, keyName, useHistory } from './keys.ts';
 import classes from './usage.module.css';
@@ -21,12 +21,14 @@ const choices = [
   { value: 'tokens', label: 'Tokens' },
 ];
 
-const units: Record<string, string> = {
-  chat: 'chat replies',
-  images: 'images',
-  search: 'searches',
-  tokens: 'tokens',
+const units: Record<string, { one: string; many: string }> = {
+  chat: { one: 'chat reply', many: 'chat replies' },
+  images: { one: 'image', many: 'images' },
+  search: { one: 'search', many: 'searches' },
+  tokens: { one: 'token', many: 'tokens' },
 };
+const amount = (count: number, meter: string): string =>
+  countOf(count, units[meter] ?? { one: '', many: '' });
 
 export function History() {
   const query = useHistory();
@@ -79,9 +81,9 @@ type Keys = Schemas['KeyLabel'][];
 type DaysProps = { rows: DayUsage[]; of: string; limit: number | null; meter: string; keys: Keys };
 
 function Days({ keys, limit, meter, of, rows }: DaysProps) {
-  const countOf = ({ by_key, used }: DayUsage) =>
+  const usedIn = ({ by_key, used }: DayUsage) =>
     of === '' ? used : (by_key.find(({ key_id }) => (key_id ?? 'web') === of)?.used ?? 0);
-  const bars: Bar[] = rows.map((row) => ({ day: row.day, count: countOf(row) }));
+  const bars: Bar[] = rows.map((row) => ({ day: row.day, count: usedIn(row) }));
   const today = rows.at(-1)?.day ?? '';
   const [chosen, setChosen] = useState('');
   const place = Math.max(
@@ -102,7 +104,7 @@ function Days({ keys, limit, meter, of, rows }: DaysProps) {
         limit={limit}
         selected={shown.day}
         onSelect={setChosen}
-        label={`${formatCount(total)} ${units[meter]} in ${DAYS} UTC days, a bar for each day. The numbers are in the table below.`}
+        label={`${amount(total, meter)} in ${DAYS} UTC days, a bar for each day. The numbers are in the table below.`}
       />
       <div className={classes.detail}>
         <ActionIcon
@@ -117,7 +119,7 @@ function Days({ keys, limit, meter, of, rows }: DaysProps) {
         <div role="status">
           <Text size="sm" fw={600}>
             {shortDay(shown.day)}
-            {shown.day === today && ', today'} (UTC): {formatCount(countOf(shown))} {units[meter]}
+            {shown.day === today && ', today'} (UTC): {amount(usedIn(shown), meter)}
           </Text>
           {of === '' && shares.length > 0 && (
             <Text size="sm" c="dimmed" className={classes.name ?? ''}>
@@ -149,7 +151,7 @@ function Days({ keys, limit, meter, of, rows }: DaysProps) {
           <thead>
             <tr>
               <th scope="col">Day (UTC)</th>
-              <th scope="col">{units[meter]}</th>
+              <th scope="col">{units[meter]?.many}</th>
             </tr>
           </thead>
           <tbody>
@@ -192,12 +194,7 @@ function Shares({ keys, meter, rows }: SharesProps) {
                 </Text>
               )}
             </span>
-            <span>
-              {formatCount(used)}{' '}
-              <Text span c="dimmed" size="sm">
-                {units[meter]}
-              </Text>
-            </span>
+            <span>{amount(used, meter)}</span>
             <Anchor component={Link} href={`/usage?key=${id ?? 'web'}#log`} size="sm" underline="always">
               Requests
             </Anchor>

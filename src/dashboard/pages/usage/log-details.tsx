@@ -50,7 +50,7 @@ export function RequestDetails({ keys, onClose, row }: Props) {
         )}
         <div>
           <Text size="sm" mb={4}>
-            {isRequest ? 'Request id' : 'Id of this row'}
+            {isRequest ? 'Request id in this log' : 'Id of this row'}
           </Text>
           <CopyField value={row.id} label={isRequest ? 'the request id' : 'the id'} />
         </div>

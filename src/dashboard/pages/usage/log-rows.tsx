@@ -49,7 +49,7 @@ export function RequestTable({ keys, onShow, rows }: Props) {
             <Table.Tr key={row.id}>
               <Table.Td className={classes.time ?? ''}>{utcTime(row)}</Table.Td>
               <Table.Td className={row.endpoint === null ? '' : (classes.code ?? '')}>{whatOf(row)}</Table.Td>
-              <Table.Td className={classes.name ?? ''}>{keyName(row.key_id, keys)}</Table.Td>
+              <Table.Td className={classes.who ?? ''}>{keyName(row.key_id, keys)}</Table.Td>
               <Table.Td>
                 <Outcome row={row} />
               </Table.Td>
