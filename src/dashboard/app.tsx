@@ -7,18 +7,32 @@
  * `useMutation`, and shows what fails where it failed with `ProblemAlert`. An ended session needs no care: see
  * `api/queries.ts`.
  */
+import { lazy, Suspense } from 'react';
 import { Redirect, Route, Switch, useLocation, useSearch } from 'wouter';
 import { useAccount } from './api/queries.ts';
 import { useSessionState } from './api/session.ts';
 import { SignIn } from './pages/auth/sign-in.tsx';
 import { SignUp } from './pages/auth/sign-up.tsx';
 import { NotFound } from './pages/not-found.tsx';
+import { useShownKey } from './pages/your-api/shown-key.ts';
 import { firstPage, pages } from './routes.tsx';
 import { Layout, PlainLayout } from './shell/layout.tsx';
 import { nextPath, signInPath, useNavigationCount } from './shell/navigation.ts';
 import { Loaded, LoadingPage } from './ui/loaded.tsx';
 
+const RawKeyDialog = lazy(() => import('./pages/your-api/raw-key.tsx'));
+
 export function App() {
+  const shownKey = useShownKey();
+  return (
+    <>
+      <Pages />
+      <Suspense>{shownKey && <RawKeyDialog key={shownKey.created.key} {...shownKey} />}</Suspense>
+    </>
+  );
+}
+
+function Pages() {
   useNavigationCount();
   const session = useSessionState();
   const search = useSearch();
@@ -29,7 +43,7 @@ export function App() {
     return <PlainLayout>{location === '/sign-in' ? <SignIn /> : <SignUp />}</PlainLayout>;
   }
   if (session !== 'in') {
-    const wanted = session === 'out' ? '/' : location + (search === '' ? '' : `?${search}`);
+    const wanted = location + (search === '' ? '' : `?${search}`);
     return <Redirect to={signInPath(session === 'new' ? '/sign-up' : '/sign-in', wanted)} replace />;
   }
   return <SignedIn />;

@@ -1,7 +1,7 @@
 /** What is shown at which address. Pages beyond the first are loaded when they are opened. */
 import { type ComponentType, lazy } from 'react';
 import type { PagePath } from './paths.ts';
-import { ChatIcon, KeyIcon, PlanIcon, UsageIcon } from './ui/icons.tsx';
+import { ChatIcon, KeyIcon, PlanIcon, SettingsIcon, UsageIcon } from './ui/icons.tsx';
 
 export type Page = {
   path: PagePath;
@@ -34,6 +34,11 @@ export const pages: readonly Page[] = [
     path: '/plan',
     Component: lazy(() => import('./pages/plan/index.tsx')),
     nav: { label: 'Plan', Icon: PlanIcon },
+  },
+  {
+    path: '/settings',
+    Component: lazy(() => import('./pages/settings/index.tsx')),
+    nav: { label: 'Settings', Icon: SettingsIcon },
   },
 ];
 

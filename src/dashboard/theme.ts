@@ -38,11 +38,13 @@ const dark: MantineColorsTuple = [
 export const theme = createTheme({
   primaryColor: 'brand',
   primaryShade: 8,
+  black: '#1a1f27',
   colors: { brand, dark },
   fontFamily: "'Inter Variable', system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif",
   fontFamilyMonospace: "ui-monospace, SFMono-Regular, Menlo, Consolas, 'Liberation Mono', monospace",
   defaultRadius: 'md',
   cursorType: 'pointer',
+  respectReducedMotion: true,
   headings: { fontWeight: '650', sizes: { h1: { fontSize: '1.625rem' }, h2: { fontSize: '1.125rem' } } },
   components: {
     // The title in the colour of the alert is too pale on its light ground.
@@ -55,7 +57,10 @@ export const theme = createTheme({
         visibilityToggleButtonProps: { 'aria-label': 'Show the password', tabIndex: 0 },
       },
     }),
-    Modal: Modal.extend({ defaultProps: { closeButtonProps: { 'aria-label': 'Close' }, padding: 'lg' } }),
+    Modal: Modal.extend({
+      defaultProps: { closeButtonProps: { 'aria-label': 'Close' }, padding: 'lg' },
+      styles: { title: { fontWeight: 650, fontSize: '1.125rem', overflowWrap: 'anywhere' } },
+    }),
   },
 });
 
@@ -69,6 +74,10 @@ export const resolveVariables: CSSVariablesResolver = ({ colors }) => ({
     '--parley-panel': '#ffffff',
     '--parley-code': '#f1f3f6',
     '--parley-line': '#dfe3e8',
+    '--parley-active': brand[0],
+    '--parley-active-text': brand[9],
+    '--parley-danger': colors.red[9],
+    '--parley-warning': '#7a4d00',
   },
   dark: {
     '--mantine-color-dimmed': dark[2],
@@ -84,5 +93,9 @@ export const resolveVariables: CSSVariablesResolver = ({ colors }) => ({
     '--parley-panel': dark[7],
     '--parley-code': dark[9],
     '--parley-line': dark[5],
+    '--parley-active': 'rgb(122 148 251 / 16%)',
+    '--parley-active-text': brand[2],
+    '--parley-danger': colors.red[4],
+    '--parley-warning': '#ffd166',
   },
 });

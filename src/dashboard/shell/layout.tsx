@@ -1,11 +1,10 @@
 /** What stands around every page of somebody who is signed in. */
-import { Tooltip, UnstyledButton } from '@mantine/core';
+import { Anchor, Tooltip, UnstyledButton } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { type ReactNode, Suspense } from 'react';
 import { Link } from 'wouter';
 import { api, ok } from '../api/client.ts';
 import { useAccount } from '../api/queries.ts';
-import { setSession } from '../api/session.ts';
 import { BrandMark } from '../ui/brand.tsx';
 import { DocsIcon, SignOutIcon } from '../ui/icons.tsx';
 import { LoadingPage } from '../ui/loaded.tsx';
@@ -13,13 +12,14 @@ import { ProblemAlert } from '../ui/problem.tsx';
 import { ColorSchemeButton } from './color-scheme.tsx';
 import classes from './layout.module.css';
 import { Nav } from './nav.tsx';
+import { leave } from './navigation.ts';
 import { OfflineNotice } from './offline.tsx';
 
 export function Layout({ children }: { children: ReactNode }) {
   const { data: account } = useAccount();
   const signOut = useMutation({
     mutationFn: () => ok(api.POST('/api/v1/auth/logout')),
-    onSuccess: () => setSession('out'),
+    onSuccess: leave,
   });
 
   return (
@@ -80,7 +80,9 @@ export function PlainLayout({ children }: { children: ReactNode }) {
         {children}
       </main>
       <div className={classes.foot}>
-        <a href="/docs">Guides</a>
+        <Anchor href="/docs" size="sm" underline="always">
+          Guides
+        </Anchor>
         <ColorSchemeButton />
       </div>
     </div>

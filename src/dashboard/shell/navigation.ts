@@ -1,6 +1,8 @@
 /** Whether a page came after another one in this tab, and where signing in leads. */
 import { useEffect, useRef } from 'react';
 import { useLocation } from 'wouter';
+import { navigate } from 'wouter/use-browser-location';
+import { setSession } from '../api/session.ts';
 
 let navigations = 0;
 
@@ -24,6 +26,12 @@ export function useNavigationCount(): void {
 /** The address of the sign-in page that leads back to `location` afterwards. */
 export const signInPath = (page: '/sign-in' | '/sign-up', location: string): string =>
   location === '/' ? page : `${page}?next=${encodeURIComponent(location)}`;
+
+/** Whoever leaves on purpose begins anew next time. */
+export function leave(): void {
+  navigate('/sign-in');
+  setSession('out');
+}
 
 /** Where to go after signing in: a path of this page, never an address of somebody else. */
 export function nextPath(search: string): string {

@@ -1,6 +1,6 @@
 /**
  * A dialog. It is there while it is rendered; focus goes back to where it was, or to the page's heading when that is
- * gone. On narrow screens it takes the whole screen.
+ * gone. On narrow screens it takes the whole screen. What is behind it is out of reach.
  */
 import { Modal, type ModalProps } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
@@ -26,15 +26,22 @@ export function Dialog({ children, ...rest }: Props) {
   );
 }
 
+/** Where the focus was before the first of the dialogs that follow each other. */
+let origin: Element | null = null;
+
 function useReturnedFocus(): void {
   useEffect(() => {
-    const before = document.activeElement;
+    const { activeElement } = document;
+    const page = document.getElementById('root');
+    page?.toggleAttribute('inert', true);
+    if (activeElement !== document.body && !activeElement?.closest('[role="dialog"]')) origin = activeElement;
     return () => {
       // After the dialog has left the page, and whatever it did has changed the page.
       setTimeout(() => {
         if (document.querySelector('[role="dialog"]')) return;
-        const isThere = before instanceof HTMLElement && before !== document.body && before.isConnected;
-        const target = isThere ? before : document.querySelector<HTMLElement>('h1');
+        page?.toggleAttribute('inert', false);
+        const isThere = origin instanceof HTMLElement && origin.isConnected;
+        const target = isThere ? (origin as HTMLElement) : document.querySelector<HTMLElement>('h1');
         target?.focus({ preventScroll: true });
       }, 50);
     };

@@ -14,7 +14,7 @@ type Props<T> = {
 
 /** Data that was loaded before stays, with the error above it when it could not be loaded anew. */
 export function Loaded<T>({ query, loading = <LoadingLines />, children }: Props<T>) {
-  const { data, error, fetchStatus, refetch } = query;
+  const { data, error, fetchStatus, isRefetchError, refetch } = query;
   if (data === undefined) {
     if (error) return <ProblemAlert error={error} onRetry={() => refetch()} />;
     // Waiting for the network: nothing was asked yet.
@@ -23,7 +23,7 @@ export function Loaded<T>({ query, loading = <LoadingLines />, children }: Props
   }
   return (
     <>
-      {error && <ProblemAlert error={error} onRetry={() => refetch()} mb="md" />}
+      {isRefetchError && <ProblemAlert error={error} onRetry={() => refetch()} mb="md" />}
       {children(data)}
     </>
   );

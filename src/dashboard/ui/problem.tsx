@@ -26,8 +26,8 @@ export function ProblemAlert({ error, onRetry, ...rest }: Props) {
           {problem.docs !== null && (
             <Anchor
               href={new URL(problem.docs).pathname + new URL(problem.docs).hash}
-              size="xs"
-              c="inherit"
+              inherit
+              c="var(--mantine-color-text)"
               underline="always"
             >
               What this means

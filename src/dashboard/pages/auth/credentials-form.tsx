@@ -1,7 +1,8 @@
 /** E-mail address and password, in a form that password managers know how to fill. */
 import { Button, PasswordInput, Stack, TextInput } from '@mantine/core';
-import type { FormEvent } from 'react';
+import type { FormEvent, ReactNode } from 'react';
 import { Problem } from '../../api/errors.ts';
+import { FieldError } from '../../ui/field-error.tsx';
 import { ProblemAlert } from '../../ui/problem.tsx';
 
 export type Credentials = { email: string; password: string };
@@ -16,8 +17,8 @@ type Props = {
 };
 
 /** Errors of one field are shown at that field. */
-const messageAt = (error: unknown, field: string): string | undefined =>
-  error instanceof Problem && error.param === field ? error.message : undefined;
+const errorAt = (error: unknown, field: string): ReactNode =>
+  error instanceof Problem && error.param === field ? <FieldError problem={error} /> : undefined;
 
 export function CredentialsForm({ action, error, isNew, isPending, onSubmit }: Props) {
   const submit = (event: FormEvent<HTMLFormElement>) => {
@@ -26,8 +27,8 @@ export function CredentialsForm({ action, error, isNew, isPending, onSubmit }: P
     const fields = new FormData(event.currentTarget);
     onSubmit({ email: String(fields.get('email')).trim(), password: String(fields.get('password')) });
   };
-  const emailError = messageAt(error, 'email');
-  const passwordError = messageAt(error, 'password');
+  const emailError = errorAt(error, 'email');
+  const passwordError = errorAt(error, 'password');
   return (
     <form method="post" onSubmit={submit}>
       <Stack>
