@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const node = process.execPath;
 const lint = (program) => path.join(root, '.tools/lint/node_modules/.bin', program);
+const dashboard = (program) => path.join(root, 'src/dashboard/node_modules', program);
 
 const steps = [
   {
@@ -23,9 +24,26 @@ const steps = [
     mend: 'mend the lines above',
   },
   {
+    name: 'types of the dashboard',
+    run: () => output(node, [dashboard('typescript/bin/tsc'), '-p', 'src/dashboard', '--pretty', 'false']),
+    mend: 'mend the lines above',
+  },
+  {
     name: 'openapi.json is up to date',
     run: () => unchanged('openapi.json', 'npm', ['run', '--silent', 'openapi']),
     mend: 'it has been written anew: look at it and commit it',
+  },
+  {
+    name: "the dashboard's API client is up to date",
+    run: () =>
+      unchanged('src/dashboard/api/schema.d.ts', 'npm', [
+        'run',
+        '--silent',
+        '--prefix',
+        'src/dashboard',
+        'api',
+      ]),
+    mend: 'it has been written anew from openapi.json: look at it and commit it',
   },
   {
     name: 'migrations are up to date',

@@ -30,10 +30,10 @@ import auth from './routes/auth.ts';
 import chat from './routes/chat.ts';
 import completions from './routes/completions.ts';
 import conversations from './routes/conversations.ts';
+import dashboard from './routes/dashboard.ts';
 import docs from './routes/docs.ts';
 import events from './routes/events.ts';
 import health from './routes/health.ts';
-import home from './routes/home.ts';
 import images from './routes/images.ts';
 import keys from './routes/keys.ts';
 import leakReports from './routes/leak-reports.ts';
@@ -127,7 +127,7 @@ export async function buildApp(resources: Resources): Promise<FastifyInstance> {
   app.register(eventStreams);
   app.register(rateLimit);
 
-  app.register(home);
+  app.register(dashboard);
   app.register(docs);
   app.register(health);
   app.register(api, { prefix: '/api/v1' });

@@ -1,31 +1,34 @@
-import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import { Failure, withProgress } from './console.mjs';
 import { collect } from './process.mjs';
+import { contentHash, readStamp } from './sources.mjs';
 import { moveIntoPlace, removeQuietly, unfinishedFolder } from './work-folder.mjs';
 
-const sources = ['src', 'schemas', 'drizzle', 'docs/guides', 'package.json', 'package-lock.json'];
+const sources = [
+  'src',
+  'src/dashboard/paths.ts',
+  'schemas',
+  'drizzle',
+  'docs/guides',
+  'package.json',
+  'package-lock.json',
+];
+/** The dashboard is built by a step of its own, into a folder that this one leaves as it is. */
+const dashboard = { sources: 'src/dashboard', built: 'dashboard' };
 const stampName = '.built-from';
 
 /**
  * The step that compiles the sources to `dist/` (layout: `dist/src/main.js`, `dist/schemas/…`). It is done while the
- * stamp in there names the sources by their content, so a git checkout with odd times builds neither too often nor too
- * rarely. The compiler writes to a folder of its own, which is moved into place when it is whole.
+ * stamp in there names the sources by their content. The compiler writes to a folder of its own, which is moved into
+ * place when it is whole.
  *
  * @param {{ root: string }} options
  */
 export function buildStep({ root }) {
   const target = path.join(root, 'dist');
 
-  function isDone() {
-    try {
-      return fs.readFileSync(path.join(target, stampName), 'utf8') === sourcesHash(root);
-    } catch (error) {
-      if (error.code === 'ENOENT') return false;
-      throw error;
-    }
-  }
+  const isDone = () => readStamp(target, stampName) === sourcesHash(root);
 
   async function run(lock) {
     await withProgress('Building', async () => {
@@ -34,6 +37,7 @@ export function buildStep({ root }) {
       try {
         const hash = sourcesHash(root);
         await compile(output);
+        keepDashboard(output);
         fs.writeFileSync(path.join(output, stampName), hash);
         lock.assertHeld();
         moveIntoPlace(root, output, target);
@@ -55,28 +59,15 @@ export function buildStep({ root }) {
     }
   }
 
+  function keepDashboard(output) {
+    const built = path.join(target, dashboard.built);
+    if (fs.existsSync(built)) fs.cpSync(built, path.join(output, dashboard.built), { recursive: true });
+  }
+
   return { isDone, run };
 }
 
-/** One hash over names and contents of everything that the build is made from. */
 function sourcesHash(root) {
-  const hash = createHash('sha256');
   const configurations = fs.readdirSync(root).filter((name) => /^tsconfig.*\.json$/.test(name));
-  for (const source of [...sources, ...configurations]) {
-    for (const file of filesUnder(path.join(root, source))) {
-      const content = fs.readFileSync(file);
-      hash.update(`${path.relative(root, file)}\0${content.length}\0`).update(content);
-    }
-  }
-  return hash.digest('hex');
-}
-
-function filesUnder(target) {
-  const found = fs.statSync(target, { throwIfNoEntry: false });
-  if (!found) return [];
-  if (!found.isDirectory()) return [target];
-  return fs
-    .readdirSync(target)
-    .sort()
-    .flatMap((name) => filesUnder(path.join(target, name)));
+  return contentHash(root, [...sources, ...configurations], [dashboard.sources]);
 }

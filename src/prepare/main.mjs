@@ -2,6 +2,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildStep } from './build.mjs';
 import { Failure, failureFromFileSystem, say } from './console.mjs';
+import { dashboardStep } from './dashboard.mjs';
 import { installStep } from './install.mjs';
 import { takeLock } from './lock.mjs';
 import { Interrupted } from './process.mjs';
@@ -11,13 +12,21 @@ const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..')
 
 /** What each mode needs, in order. */
 const modes = {
-  serve: () => [installStep({ root, folder: '.', scope: 'serve' }), buildStep({ root })],
+  serve: () => [
+    installStep({ root, folder: '.', scope: 'serve' }),
+    buildStep({ root }),
+    dashboardStep({ root }),
+  ],
   test: () => [
     installStep({ root, folder: '.', scope: 'everything' }),
     installStep({ root, folder: 'test/clients', scope: 'everything' }),
     buildStep({ root }),
+    dashboardStep({ root }),
   ],
-  lint: () => [installStep({ root, folder: '.tools/lint', scope: 'everything' })],
+  lint: () => [
+    installStep({ root, folder: '.tools/lint', scope: 'everything' }),
+    installStep({ root, folder: 'src/dashboard', scope: 'everything' }),
+  ],
 };
 
 /** Runs one mode and sets the exit code: 0, 1 with one line that says what to do, 130 after Ctrl-C. */

@@ -3,8 +3,10 @@ import { type FastifyPluginAsyncTypebox, Type } from '@fastify/type-provider-typ
 import { html } from 'ghtml';
 import { type Guide, guides, guideUrl, withOwnOrigin } from '../domain/guides.ts';
 import { ApiError } from '../errors.ts';
-import { sendPage } from '../pages/layout.ts';
+import { sendPage, stylesheet } from '../pages/layout.ts';
 import { guideHtml } from '../pages/markdown.ts';
+
+const YEAR_SECONDS = 31_536_000;
 
 const GuideParams = Type.Object({ slug: Type.String({ maxLength: 100 }) });
 
@@ -55,6 +57,14 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       throw new ApiError('notFound', { message: 'There is no such guide. `/docs` lists them.' });
     return sendPage(reply, page);
   });
+
+  // The address that pages use changes with the content.
+  app.get('/assets/page.css', { schema: { hide: true } }, async (_request, reply) =>
+    reply
+      .header('cache-control', `public, max-age=${YEAR_SECONDS}, immutable`)
+      .type('text/css; charset=utf-8')
+      .send(stylesheet),
+  );
 
   let document: string | undefined;
   app.get('/openapi.json', { schema: { hide: true } }, async (_request, reply) => {

@@ -9,7 +9,7 @@ t.test('the pages load what they need, and let nothing else in', { skip: noBrows
     TRUST_PROXY: 'loopback',
   });
   const { open } = await startBrowser(t, { 'parley.test': proxyTo(port) });
-  for (const path of ['/', '/docs', '/docs/guides/browser-keys', '/docs/guides/keys']) {
+  for (const path of ['/docs', '/docs/guides/browser-keys', '/docs/guides/keys']) {
     const { complaints, page } = await open(`https://parley.test${path}`);
     t.equal(await page.evaluate('document.styleSheets[0].cssRules.length > 10'), true, `${path}: styled`);
     t.same(complaints, [], `${path}: nothing is missed`);

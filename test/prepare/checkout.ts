@@ -32,6 +32,17 @@ process.on('SIGINT', () => { console.log('draining'); process.exit(0); });
 export const typed: string = 'typed';
 `;
 
+/** Stands in for the dashboard's bundler: writes one file, and fails where a source is broken. */
+const vite = `
+const fs = require('node:fs');
+const out = process.argv[process.argv.indexOf('--outDir') + 1];
+const source = fs.readFileSync('main.tsx', 'utf8');
+if (source.includes('broken')) { console.error('main.tsx: broken'); process.exit(1); }
+fs.mkdirSync(out + '/assets', { recursive: true });
+fs.writeFileSync(out + '/index.html', source);
+fs.writeFileSync(out + '/assets/index.js', source);
+`;
+
 /**
  * Stands in for npm: notes its arguments, links the compiler, and behaves as NPM_BEHAVES says (\`hangs\` before it is
  * done, \`offline\`).
@@ -45,6 +56,10 @@ slow) sleep 1;;
 offline) echo 'npm error code ECONNREFUSED' >&2; exit 1;;
 esac
 ln -s '${path.join(root, 'node_modules/typescript')}' node_modules/typescript
+if grep -q vite package.json; then
+  mkdir -p node_modules/vite/bin
+  cp "$(dirname "$0")/vite.js" "$(dirname "$0")/package.json" node_modules/vite/bin/
+fi
 case "$*" in *include=dev*) mkdir node_modules/tool;; esac
 `;
 
@@ -70,6 +85,12 @@ export function makeCheckout(): Checkout {
   write('test/clients/package.json', '{}');
   write('test/clients/package-lock.json', '{}');
   write('src/main.ts', main);
+  write('src/dashboard/package.json', '{"dependencies": {"vite": "1"}}');
+  write('src/dashboard/package-lock.json', '{}');
+  write('src/dashboard/paths.ts', 'export const pagePaths: readonly string[] = [];');
+  write('src/dashboard/main.tsx', 'the dashboard');
+  write('data/bin/vite.js', vite);
+  write('data/bin/package.json', '{"type": "commonjs"}');
   write('data/bin/npm', npm);
   fs.chmodSync(path.join(folder, 'data/bin/npm'), 0o755);
   const environment = (env: NodeJS.ProcessEnv = {}) => ({

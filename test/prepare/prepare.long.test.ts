@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { gunzipSync } from 'node:zlib';
 import { type Test, test } from 'tap';
 import { type Checkout, makeCheckout } from './checkout.ts';
 
@@ -33,8 +34,9 @@ test('a Node that is too old is told in one line which one is needed', async (t)
 test('serve: installs and builds once; then nothing until a source or the lock file changes', async (t) => {
   const checkout = checkoutFor(t);
   t.equal((await checkout.start('serve').ended).code, 0);
-  t.match(checkout.npmCalls(), [/^ci --omit=dev /]);
+  t.match(checkout.npmCalls(), [/^ci --omit=dev /, /^ci --omit=dev /], 'for serving, and for the dashboard');
   t.ok(checkout.has('dist/src/main.js'));
+  t.ok(checkout.has('dist/dashboard/index.html'));
 
   const again = await checkout.start('serve').ended;
   t.same(again, { code: 0, output: '' });
@@ -44,11 +46,41 @@ test('serve: installs and builds once; then nothing until a source or the lock f
   checkout.write('schemas/greeting.ts', 'export const greeting: string = "hello";');
   t.match((await checkout.start('serve').ended).output, 'Building');
   t.match(checkout.read('dist/schemas/greeting.js'), 'export const greeting = "hello"');
-  t.equal(checkout.npmCalls().length, 1);
+  t.ok(checkout.has('dist/dashboard/index.html'), 'the dashboard stays');
+  t.equal(checkout.npmCalls().length, 2);
 
   checkout.write('package-lock.json', '{ }');
   await checkout.start('serve').ended;
-  t.equal(checkout.npmCalls().length, 2);
+  t.equal(checkout.npmCalls().length, 3);
+});
+
+test('serve: the dashboard is built anew when it changes, alone, compressed beside itself', async (t) => {
+  const checkout = checkoutFor(t);
+  await checkout.start('serve').ended;
+  checkout.write('src/dashboard/main.tsx', 'another dashboard');
+  const { code, output } = await checkout.start('serve').ended;
+  t.equal(code, 0);
+  t.match(output, 'Building the dashboard');
+  t.notMatch(output, /Building …|Installing/);
+  t.equal(checkout.read('dist/dashboard/assets/index.js'), 'another dashboard');
+  const packed = fs.readFileSync(path.join(checkout.folder, 'dist/dashboard/assets/index.js.gz'));
+  t.equal(gunzipSync(packed).toString(), 'another dashboard');
+  t.ok(checkout.has('dist/dashboard/assets/index.js.br'));
+  t.same(await checkout.start('serve').ended, { code: 0, output: '' });
+
+  fs.rmSync(path.join(checkout.folder, 'src/dashboard/node_modules'), { recursive: true });
+  t.same(await checkout.start('serve').ended, { code: 0, output: '' }, 'what is built needs no bundler');
+});
+
+test('a dashboard that does not build: one line that says so, and the one before stays', async (t) => {
+  const checkout = checkoutFor(t);
+  await checkout.start('serve').ended;
+  checkout.write('src/dashboard/main.tsx', 'broken');
+  const { code, output } = await checkout.start('serve').ended;
+  t.equal(code, 1);
+  t.match(output.trim().split('\n').at(-1), /^The dashboard does not build: .* run this again\.$/);
+  t.equal(checkout.read('dist/dashboard/index.html'), 'the dashboard');
+  t.same(leftovers(checkout), []);
 });
 
 test('test: adds what serving left out, and serving takes it away no more', async (t) => {
@@ -56,10 +88,10 @@ test('test: adds what serving left out, and serving takes it away no more', asyn
   await checkout.start('serve').ended;
   t.notOk(checkout.has('test/clients/node_modules'));
   await checkout.start('test').ended;
-  t.match(checkout.npmCalls().slice(1), [/--include=dev/, /--include=dev/]);
+  t.match(checkout.npmCalls().slice(2), [/--include=dev/, /--include=dev/]);
   t.ok(checkout.has('test/clients/node_modules'));
   await checkout.start('serve').ended;
-  t.equal(checkout.npmCalls().length, 3);
+  t.equal(checkout.npmCalls().length, 4);
   checkout.write('package-lock.json', '{ }');
   await checkout.start('serve').ended;
   t.match(checkout.npmCalls().at(-1), '--include=dev');
@@ -74,7 +106,7 @@ test('two at once: one installs, the other says that it waits, both are served',
     ends.map((end) => end.code),
     [0, 0],
   );
-  t.equal(checkout.npmCalls().length, 1);
+  t.equal(checkout.npmCalls().length, 2);
   t.equal(ends.filter((end) => end.output.includes('waiting until it is done')).length, 1);
 });
 
@@ -87,7 +119,7 @@ test('killed in the middle: what is half there is not trusted, and the lock is t
   const started = Date.now();
   t.equal((await checkout.start('serve').ended).code, 0);
   t.ok(Date.now() - started < 8000, 'without the ten seconds for a holder whose death is not certain');
-  t.equal(checkout.npmCalls().length, 2);
+  t.equal(checkout.npmCalls().length, 3);
   t.same(leftovers(checkout), []);
 });
 
@@ -96,7 +128,7 @@ test('Ctrl-C while installing: ends at once, leaves nothing, keeps what was inst
   await checkout.start('serve').ended;
   checkout.write('package-lock.json', '{ }');
   const run = checkout.start('serve', { NPM_BEHAVES: 'hangs' });
-  await until(() => checkout.npmCalls().length === 2);
+  await until(() => checkout.npmCalls().length === 3);
   run.process.kill('SIGINT');
   const interrupted = Date.now();
   const { code, output } = await run.ended;

@@ -78,7 +78,7 @@ t.test('the plain pages', async (t) => {
   });
 
   t.test('pages: nothing but the own stylesheet may load', async (t) => {
-    for (const path of ['/', '/docs', '/docs/guides/keys']) {
+    for (const path of ['/docs', '/docs/guides/keys']) {
       const { headers, text } = await client.get(`/${path}`);
       t.equal(
         headers.get('content-security-policy'),
@@ -110,25 +110,6 @@ t.test('the plain pages', async (t) => {
       ),
     );
   });
-
-  t.test('GET /: says what runs here, on which database and engine, and what to type next', async (t) => {
-    const home = await page('/');
-    t.match(home, /embedded one \(PGlite.*DATA_DIR.*for trying out and small installs/);
-    t.match(home, /built-in one, <code>parley-builtin<\/code>: no language model is configured/);
-    for (const path of ['/api/v1/auth/signup', '/api/v1/keys', '/api/v1/chat'])
-      t.match(home, publicUrl + path);
-    t.same(linksOf(home).slice(-4), ['/docs', '/openapi.json', '/healthz', '/readyz']);
-  });
-});
-
-t.test('GET /: what the operator wrote is text', async (t) => {
-  const { client } = await startTestService(t, 'embedded', {
-    SIGNUPS: 'closed',
-    OPERATOR_CONTACT: '<script>alert("ops")</script>',
-  });
-  const { text } = await client.get('//');
-  t.match(text, 'Closed; ask the operator for an account: &#60;script&#62;');
-  t.notMatch(text, '<script>');
 });
 
 t.test('guideHtml: HTML in a guide is text, its links lead to pages', async (t) => {

@@ -1,0 +1,72 @@
+/**
+ * The pages and who may see them.
+ *
+ * To add a page: its address in `paths.ts`, its entry in `routes.tsx` (loaded lazily, with a place in the navigation),
+ * its files in `pages/<name>/`, `index.tsx` exporting it as default. It begins with `PageHeader` (one h1, one main
+ * action), reads with `useQuery({ queryFn: ({ signal }) => ok(api.GET(…, { signal })) })` inside `Loaded`, writes with
+ * `useMutation`, and shows what fails where it failed with `ProblemAlert`. An ended session needs no care: see
+ * `api/queries.ts`.
+ */
+import { lazy, Suspense } from 'react';
+import { Redirect, Route, Switch, useLocation, useSearch } from 'wouter';
+import { useAccount } from './api/queries.ts';
+import { useSessionState } from './api/session.ts';
+import { SignIn } from './pages/auth/sign-in.tsx';
+import { SignUp } from './pages/auth/sign-up.tsx';
+import { NotFound } from './pages/not-found.tsx';
+import { useShownKey } from './pages/your-api/shown-key.ts';
+import { firstPage, pages } from './routes.tsx';
+import { Layout, PlainLayout } from './shell/layout.tsx';
+import { nextPath, signInPath, useNavigationCount } from './shell/navigation.ts';
+import { Loaded, LoadingPage } from './ui/loaded.tsx';
+
+const RawKeyDialog = lazy(() => import('./pages/your-api/raw-key.tsx'));
+
+export function App() {
+  const shownKey = useShownKey();
+  return (
+    <>
+      <Pages />
+      <Suspense>{shownKey && <RawKeyDialog key={shownKey.created.key} {...shownKey} />}</Suspense>
+    </>
+  );
+}
+
+function Pages() {
+  useNavigationCount();
+  const session = useSessionState();
+  const search = useSearch();
+  const [location] = useLocation();
+
+  if (location === '/sign-in' || location === '/sign-up') {
+    if (session === 'in') return <Redirect to={nextPath(search)} replace />;
+    return <PlainLayout>{location === '/sign-in' ? <SignIn /> : <SignUp />}</PlainLayout>;
+  }
+  if (session !== 'in') {
+    const wanted = location + (search === '' ? '' : `?${search}`);
+    return <Redirect to={signInPath(session === 'new' ? '/sign-up' : '/sign-in', wanted)} replace />;
+  }
+  return <SignedIn />;
+}
+
+function SignedIn() {
+  const account = useAccount();
+  return (
+    <Layout>
+      <Loaded query={account} loading={<LoadingPage />}>
+        {({ id }) => (
+          // Another account in the same tab begins with nothing of the first.
+          <Switch key={id}>
+            <Route path="/">
+              <Redirect to={firstPage} replace />
+            </Route>
+            {pages.map(({ Component, path, pattern = path }) => (
+              <Route key={path} path={pattern} component={Component} />
+            ))}
+            <Route component={NotFound} />
+          </Switch>
+        )}
+      </Loaded>
+    </Layout>
+  );
+}

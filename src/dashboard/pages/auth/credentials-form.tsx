@@ -1,0 +1,66 @@
+/** E-mail address and password, in a form that password managers know how to fill. */
+import { Button, PasswordInput, Stack, TextInput } from '@mantine/core';
+import type { FormEvent, ReactNode } from 'react';
+import { Problem } from '../../api/errors.ts';
+import { FieldError } from '../../ui/field-error.tsx';
+import { ProblemAlert } from '../../ui/problem.tsx';
+
+export type Credentials = { email: string; password: string };
+
+type Props = {
+  /** Whether the password is a new one. */
+  isNew: boolean;
+  action: string;
+  isPending: boolean;
+  error: unknown;
+  onSubmit: (credentials: Credentials) => void;
+};
+
+/** Errors of one field are shown at that field. */
+const errorAt = (error: unknown, field: string): ReactNode =>
+  error instanceof Problem && error.param === field ? <FieldError problem={error} /> : undefined;
+
+export function CredentialsForm({ action, error, isNew, isPending, onSubmit }: Props) {
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    if (isPending) return;
+    const fields = new FormData(event.currentTarget);
+    onSubmit({ email: String(fields.get('email')).trim(), password: String(fields.get('password')) });
+  };
+  const emailError = errorAt(error, 'email');
+  const passwordError = errorAt(error, 'password');
+  return (
+    <form method="post" onSubmit={submit}>
+      <Stack>
+        <TextInput
+          label="E-mail address"
+          name="email"
+          type="email"
+          autoComplete="username"
+          autoCapitalize="none"
+          spellCheck={false}
+          required
+          withAsterisk={false}
+          maxLength={254}
+          error={emailError}
+        />
+        <PasswordInput
+          label="Password"
+          name="password"
+          autoComplete={isNew ? 'new-password' : 'current-password'}
+          required
+          withAsterisk={false}
+          maxLength={256}
+          error={passwordError}
+          {...(isNew && { minLength: 8, description: '8 characters or more.' })}
+        />
+        {error !== null && emailError === undefined && passwordError === undefined && (
+          <ProblemAlert error={error} />
+        )}
+        <Button type="submit" size="md" fullWidth loading={isPending}>
+          {action}
+        </Button>
+      </Stack>
+    </form>
+  );
+}

@@ -1,0 +1,64 @@
+/** Signing in, and back to where one was. */
+import { Alert, Anchor, Text, Title } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { useEffect } from 'react';
+import { Link, useSearch } from 'wouter';
+import { api, ok } from '../../api/client.ts';
+import { queryClient, useService } from '../../api/queries.ts';
+import { setSession, useSessionState } from '../../api/session.ts';
+import { InfoIcon } from '../../ui/icons.tsx';
+import { type Credentials, CredentialsForm } from './credentials-form.tsx';
+import { Operator } from './operator.tsx';
+
+export function SignIn() {
+  const search = useSearch();
+  const session = useSessionState();
+  const { data: service } = useService();
+  const signIn = useMutation({
+    mutationFn: (body: Credentials) => ok(api.POST('/api/v1/auth/login', { body })),
+    onSuccess: (account) => {
+      queryClient.setQueryData(['account'], account);
+      setSession('in');
+    },
+  });
+
+  useEffect(() => {
+    document.title = 'Sign in · Parley';
+  }, []);
+
+  return (
+    <>
+      <Title order={1} mb="lg">
+        Sign in
+      </Title>
+      {session === 'ended' && (
+        <Alert variant="light" icon={<InfoIcon />} mb="md">
+          Your session has ended. Sign in to go on where you were.
+        </Alert>
+      )}
+      <CredentialsForm
+        isNew={false}
+        action="Sign in"
+        isPending={signIn.isPending}
+        error={signIn.error}
+        onSubmit={signIn.mutate}
+      />
+      {service?.signups === 'open' && (
+        <Text mt="lg" size="sm">
+          New here?{' '}
+          <Anchor
+            component={Link}
+            href={search === '' ? '/sign-up' : `/sign-up?${search}`}
+            underline="always"
+          >
+            Create an account
+          </Anchor>
+        </Text>
+      )}
+      <Text mt="sm" size="sm" c="dimmed">
+        Password lost? The operator of this service can reset it
+        <Operator before=": " contact={service?.operator_contact ?? null} />.
+      </Text>
+    </>
+  );
+}

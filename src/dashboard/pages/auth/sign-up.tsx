@@ -1,0 +1,72 @@
+/** Signing up; the first page after it leads to a first key and a first chat. */
+import { Anchor, Text, Title } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { useEffect } from 'react';
+import { Link, useSearch } from 'wouter';
+import { api, ok } from '../../api/client.ts';
+import { queryClient, useService } from '../../api/queries.ts';
+import { setSession } from '../../api/session.ts';
+import { Loaded } from '../../ui/loaded.tsx';
+import { type Credentials, CredentialsForm } from './credentials-form.tsx';
+import { Operator } from './operator.tsx';
+
+export function SignUp() {
+  const search = useSearch();
+  const service = useService();
+  const signUp = useMutation({
+    mutationFn: (body: Credentials) => ok(api.POST('/api/v1/auth/signup', { body })),
+    onSuccess: (account) => {
+      queryClient.setQueryData(['account'], account);
+      setSession('in');
+    },
+  });
+
+  useEffect(() => {
+    document.title = 'Sign up · Parley';
+  }, []);
+
+  const signIn = (
+    <Anchor component={Link} href={search === '' ? '/sign-in' : `/sign-in?${search}`} underline="always">
+      Sign in
+    </Anchor>
+  );
+  return (
+    <>
+      <Title order={1}>Create an account</Title>
+      <Text c="dimmed" mt={6} mb="lg">
+        Chat here, and from your own programs with API keys.
+      </Text>
+      <Loaded query={service}>
+        {({ operator_contact: contact, signups }) =>
+          signups === 'open' ? (
+            <>
+              <CredentialsForm
+                isNew
+                action="Sign up"
+                isPending={signUp.isPending}
+                error={signUp.error}
+                onSubmit={signUp.mutate}
+              />
+              <Text mt="lg" size="sm">
+                Have an account already? {signIn}
+              </Text>
+              {contact !== null && (
+                <Text mt="sm" size="sm" c="dimmed">
+                  <Operator before="Run by " contact={contact} />
+                </Text>
+              )}
+            </>
+          ) : (
+            <>
+              <Text>
+                Sign-ups are closed on this service. For an account ask its operator
+                <Operator before=": " contact={contact} />.
+              </Text>
+              <Text mt="md">Have an account already? {signIn}</Text>
+            </>
+          )
+        }
+      </Loaded>
+    </>
+  );
+}

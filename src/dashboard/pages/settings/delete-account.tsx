@@ -1,0 +1,73 @@
+/** The end of the account: typed out and proven, because nothing brings it back. */
+import { Button, PasswordInput, Text, TextInput } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { useState } from 'react';
+import { api, ok } from '../../api/client.ts';
+import { toProblem } from '../../api/errors.ts';
+import { useAccount } from '../../api/queries.ts';
+import { leave } from '../../shell/navigation.ts';
+import { Confirm } from '../../ui/confirm.tsx';
+import { FieldError } from '../../ui/field-error.tsx';
+import { Panel } from '../../ui/panel.tsx';
+import classes from './settings.module.css';
+
+export function DeletePanel() {
+  const { data: account } = useAccount();
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <Panel
+      title="Delete the account"
+      description="Every key and every session ends at once; conversations and usage are removed soon after."
+      action={
+        <Button variant="default" className={classes.danger ?? ''} onClick={() => setOpen(true)}>
+          Delete the account
+        </Button>
+      }
+    >
+      {isOpen && account && <DeleteDialog email={account.email} onClose={() => setOpen(false)} />}
+    </Panel>
+  );
+}
+
+function DeleteDialog({ email, onClose }: { email: string; onClose: () => void }) {
+  const [typed, setTyped] = useState('');
+  const [password, setPassword] = useState('');
+  const remove = useMutation({
+    mutationFn: () => ok(api.DELETE('/api/v1/account', { body: { current_password: password } })),
+    onSuccess: leave,
+  });
+  const problem = remove.error && toProblem(remove.error);
+  const isOfPassword = problem?.param === 'current_password';
+  return (
+    <Confirm
+      title="Delete the account?"
+      action="Delete the account"
+      isDangerous
+      isPending={remove.isPending}
+      isReady={typed.trim().toLowerCase() === email.toLowerCase() && password !== ''}
+      error={isOfPassword ? null : problem}
+      onClose={onClose}
+      onConfirm={() => remove.mutate()}
+    >
+      <Text>This cannot be undone. Programs that use your keys stop working at once.</Text>
+      <TextInput
+        label="Your e-mail address, to confirm"
+        description={`Type ${email}`}
+        autoComplete="off"
+        autoCapitalize="none"
+        spellCheck={false}
+        data-autofocus
+        value={typed}
+        onChange={(event) => setTyped(event.currentTarget.value)}
+      />
+      <PasswordInput
+        label="Current password"
+        autoComplete="current-password"
+        maxLength={256}
+        value={password}
+        error={isOfPassword && <FieldError problem={problem} />}
+        onChange={(event) => setPassword(event.currentTarget.value)}
+      />
+    </Confirm>
+  );
+}

@@ -1,0 +1,64 @@
+/** Another e-mail address to sign in with. */
+import { PasswordInput, Text, TextInput } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { useState } from 'react';
+import { api, ok } from '../../api/client.ts';
+import { toProblem } from '../../api/errors.ts';
+import { queryClient } from '../../api/queries.ts';
+import { Confirm } from '../../ui/confirm.tsx';
+import { FieldError } from '../../ui/field-error.tsx';
+
+type Props = { email: string; onClose: (outcome?: string) => void };
+
+export function EmailDialog({ email: current, onClose }: Props) {
+  const [email, setEmail] = useState('');
+  const [password, setPassword] = useState('');
+  const change = useMutation({
+    mutationFn: () =>
+      ok(api.PATCH('/api/v1/account', { body: { email: email.trim(), current_password: password } })),
+    onSuccess: (account) => {
+      queryClient.setQueryData(['account'], account);
+      queryClient.invalidateQueries({ queryKey: ['events'] });
+    },
+  });
+  const problem = change.error && toProblem(change.error);
+  const isOfPassword = problem?.param === 'current_password';
+  const isOfEmail = problem?.param === 'email' || problem?.code === 'emailTaken';
+  return (
+    <Confirm
+      title="Change the e-mail address"
+      action="Change the address"
+      isPending={change.isPending}
+      isReady={email.trim() !== '' && password !== ''}
+      error={isOfPassword || isOfEmail ? null : problem}
+      onClose={() => onClose()}
+      onConfirm={() =>
+        change.mutate(undefined, {
+          onSuccess: (account) => onClose(`From now on, sign in as ${account.email}.`),
+        })
+      }
+    >
+      <Text size="sm" c="dimmed">
+        Now: {current}. Keys and other devices stay as they are.
+      </Text>
+      <TextInput
+        label="New e-mail address"
+        type="email"
+        autoComplete="email"
+        maxLength={254}
+        data-autofocus
+        value={email}
+        error={problem && isOfEmail && <FieldError problem={problem} />}
+        onChange={(event) => setEmail(event.currentTarget.value)}
+      />
+      <PasswordInput
+        label="Current password"
+        autoComplete="current-password"
+        maxLength={256}
+        value={password}
+        error={isOfPassword && <FieldError problem={problem} />}
+        onChange={(event) => setPassword(event.currentTarget.value)}
+      />
+    </Confirm>
+  );
+}

@@ -1,0 +1,24 @@
+/** What happened, in words. */
+import type { Schemas } from '../../api/client.ts';
+
+type AccountEvent = Schemas['AccountEvent'];
+
+const sentences: Record<AccountEvent['type'], string> = {
+  accountCreated: 'Account created',
+  signedIn: 'Signed in',
+  signInFailed: 'Failed sign-in',
+  signedOut: 'Signed out',
+  sessionEnded: 'Signed out from another device',
+  passwordChanged: 'Password changed',
+  passwordReset: 'Password reset by the operator',
+  emailChanged: 'E-mail address changed',
+  keyCreated: 'Key created',
+  keyRotated: 'Key rotated',
+  keyRevoked: 'Key revoked',
+  keyReportedLeaked: 'Key reported as leaked, and revoked',
+  originsChanged: 'Allowed origins changed',
+  planChanged: 'Plan changed',
+};
+
+/** New types may be added by the service before this page knows them. */
+export const eventSentence = ({ type }: AccountEvent): string => sentences[type] ?? type;

@@ -1,0 +1,70 @@
+/** The audit trail, a page at a time. */
+import { Button, Group, Text } from '@mantine/core';
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { api, ok } from '../../api/client.ts';
+import { Loaded } from '../../ui/loaded.tsx';
+import { Panel } from '../../ui/panel.tsx';
+import { ProblemAlert } from '../../ui/problem.tsx';
+import { When } from '../../ui/when.tsx';
+import { eventSentence } from './event-sentences.ts';
+import classes from './settings.module.css';
+import { deviceName } from './user-agent.ts';
+
+const PAGE = 10;
+
+export function EventsPanel() {
+  const query = useInfiniteQuery({
+    queryKey: ['events'],
+    queryFn: ({ pageParam, signal }) =>
+      ok(
+        api.GET('/api/v1/events', {
+          signal,
+          params: { query: { limit: PAGE, ...(pageParam !== null && { cursor: pageParam }) } },
+        }),
+      ),
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ next_cursor: next }) => next,
+  });
+  return (
+    <Panel title="Security events" description="What was done to the account, newest first; kept for a year.">
+      <Loaded query={query}>
+        {({ pages }) => (
+          <>
+            <ul className={classes.list}>
+              {pages
+                .flatMap(({ data }) => data)
+                .map((event) => (
+                  <li key={event.id}>
+                    <div className={classes.what}>
+                      <Text fw={550}>{eventSentence(event)}</Text>
+                      {event.detail !== null && <Text size="sm">{event.detail}</Text>}
+                      <Text size="sm" c="dimmed" title={event.user_agent ?? ''}>
+                        {event.address === null
+                          ? 'by the operator'
+                          : `${deviceName(event.user_agent ?? '')} · ${event.address}`}
+                      </Text>
+                    </div>
+                    <Text size="sm" c="dimmed" className={classes.at ?? ''}>
+                      <When at={event.at} />
+                    </Text>
+                  </li>
+                ))}
+            </ul>
+            {query.isFetchNextPageError && <ProblemAlert error={query.error} mt="md" />}
+            {query.hasNextPage && (
+              <Group mt="md">
+                <Button
+                  variant="default"
+                  loading={query.isFetchingNextPage}
+                  onClick={() => query.fetchNextPage()}
+                >
+                  Show more
+                </Button>
+              </Group>
+            )}
+          </>
+        )}
+      </Loaded>
+    </Panel>
+  );
+}

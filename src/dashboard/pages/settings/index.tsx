@@ -1,0 +1,21 @@
+/** The account: how to sign in, where it is signed in, what happened to it, and its end. */
+import { Stack } from '@mantine/core';
+import { PageHeader } from '../../ui/page-header.tsx';
+import { AccountPanel } from './account.tsx';
+import { DeletePanel } from './delete-account.tsx';
+import { DevicesPanel } from './devices.tsx';
+import { EventsPanel } from './events.tsx';
+
+export default function Settings() {
+  return (
+    <>
+      <PageHeader title="Settings">How you sign in, where you are signed in, and what happened.</PageHeader>
+      <Stack gap="lg">
+        <AccountPanel />
+        <DevicesPanel />
+        <EventsPanel />
+        <DeletePanel />
+      </Stack>
+    </>
+  );
+}

@@ -1,0 +1,68 @@
+/** Another password; every other device is signed out by it. */
+import { PasswordInput, Text } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { useState } from 'react';
+import { api, ok } from '../../api/client.ts';
+import { toProblem } from '../../api/errors.ts';
+import { queryClient } from '../../api/queries.ts';
+import { Confirm } from '../../ui/confirm.tsx';
+import { FieldError } from '../../ui/field-error.tsx';
+
+type Props = { email: string; onClose: (outcome?: string) => void };
+
+const SHORTEST = 8;
+
+export function PasswordDialog({ email, onClose }: Props) {
+  const [current, setCurrent] = useState('');
+  const [next, setNext] = useState('');
+  const change = useMutation({
+    mutationFn: () =>
+      ok(api.POST('/api/v1/account/password', { body: { current_password: current, new_password: next } })),
+    onSuccess: () => {
+      queryClient.invalidateQueries({ queryKey: ['sessions'] });
+      queryClient.invalidateQueries({ queryKey: ['events'] });
+    },
+  });
+  const problem = change.error && toProblem(change.error);
+  const isOfCurrent = problem?.param === 'current_password';
+  const isOfNext = problem?.param === 'new_password';
+  return (
+    <Confirm
+      title="Change the password"
+      action="Change the password"
+      isPending={change.isPending}
+      isReady={current !== '' && next.length >= SHORTEST}
+      error={isOfCurrent || isOfNext ? null : problem}
+      onClose={() => onClose()}
+      onConfirm={() =>
+        change.mutate(undefined, {
+          onSuccess: () => onClose('The password is changed. Every other device is signed out.'),
+        })
+      }
+    >
+      <Text size="sm" c="dimmed">
+        Every other device is signed out. Keys go on working.
+      </Text>
+      {/* For password managers, which ask whose password it is. */}
+      <input type="text" name="username" autoComplete="username" value={email} readOnly hidden />
+      <PasswordInput
+        label="Current password"
+        autoComplete="current-password"
+        maxLength={256}
+        data-autofocus
+        value={current}
+        error={isOfCurrent && <FieldError problem={problem} />}
+        onChange={(event) => setCurrent(event.currentTarget.value)}
+      />
+      <PasswordInput
+        label="New password"
+        description={`${SHORTEST} characters or more.`}
+        autoComplete="new-password"
+        maxLength={256}
+        value={next}
+        error={isOfNext && <FieldError problem={problem} />}
+        onChange={(event) => setNext(event.currentTarget.value)}
+      />
+    </Confirm>
+  );
+}

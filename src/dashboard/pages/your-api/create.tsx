@@ -1,0 +1,119 @@
+/** A new key: what it is called, what it may do, and, where wanted, until when and from where. */
+import { Button, Checkbox, Group, NativeSelect, Stack, TextInput } from '@mantine/core';
+import { type FormEvent, useState } from 'react';
+import { toProblem } from '../../api/errors.ts';
+import { Dialog } from '../../ui/dialog.tsx';
+import { FieldError } from '../../ui/field-error.tsx';
+import { ProblemAlert } from '../../ui/problem.tsx';
+import { expiries, expiryFrom } from './expiry.ts';
+import { type Scope, useCreateKey } from './keys.ts';
+import { inListAlready, OriginsField } from './origins-field.tsx';
+import { scopeNames, scopes } from './scopes.ts';
+
+/** What a field shows of a refusal; what belongs to no field is shown below. */
+const fields = ['name', 'scopes', 'expires_at', 'allowed_origins'];
+
+export function CreateDialog({ onClose }: { onClose: () => void }) {
+  const create = useCreateKey();
+  const [name, setName] = useState('');
+  const [chosen, setChosen] = useState<Scope[]>(['chat']);
+  const [expiry, setExpiry] = useState('never');
+  const [date, setDate] = useState('');
+  const [origins, setOrigins] = useState<string[]>([]);
+  const [isListed, setListed] = useState(false);
+
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (create.isPending) return;
+    create.mutate(
+      { name, scopes: chosen, expires_at: expiryFrom(expiry, date), allowed_origins: origins },
+      { onSuccess: onClose },
+    );
+  };
+  const add = async (origin: string) => {
+    setListed(origins.includes(origin));
+    if (origins.includes(origin)) return false;
+    create.reset();
+    setOrigins([...origins, origin]);
+    return true;
+  };
+
+  const problem = create.error && toProblem(create.error);
+  const field = fields.find((one) => problem?.param === one || problem?.param?.startsWith(`${one}.`));
+  const errorAt = (one: string) => problem && field === one && <FieldError problem={problem} />;
+  return (
+    <Dialog title="Create a key" onClose={onClose}>
+      <form onSubmit={submit}>
+        <Stack gap="lg">
+          <TextInput
+            label="Name"
+            description="What or whom the key is for."
+            placeholder="Website"
+            required
+            withAsterisk={false}
+            maxLength={100}
+            autoComplete="off"
+            data-autofocus
+            value={name}
+            error={errorAt('name')}
+            onChange={(event) => setName(event.currentTarget.value)}
+          />
+          <Checkbox.Group
+            label="Scopes"
+            description="Choose no more than the key needs: it cannot be changed later."
+            value={chosen}
+            error={chosen.length === 0 ? 'Choose at least one.' : errorAt('scopes')}
+            onChange={(value) => setChosen(value as Scope[])}
+          >
+            <Stack gap="sm" mt="xs">
+              {scopeNames.map((scope) => (
+                <Checkbox key={scope} value={scope} label={scope} description={scopes[scope]} />
+              ))}
+            </Stack>
+          </Checkbox.Group>
+          <Group grow align="flex-start">
+            <NativeSelect
+              label="Expires"
+              size="md"
+              data={expiries}
+              value={expiry}
+              error={errorAt('expires_at')}
+              onChange={(event) => setExpiry(event.currentTarget.value)}
+            />
+            {expiry === 'date' && (
+              <TextInput
+                label="Last day"
+                type="date"
+                required
+                withAsterisk={false}
+                value={date}
+                onChange={(event) => setDate(event.currentTarget.value)}
+              />
+            )}
+          </Group>
+          <fieldset style={{ border: 0, margin: 0, padding: 0 }}>
+            <legend>Allowed origins (optional)</legend>
+            <OriginsField
+              origins={origins}
+              onAdd={add}
+              onRemove={(origin) => {
+                create.reset();
+                setOrigins(origins.filter((one) => one !== origin));
+              }}
+              error={isListed ? inListAlready : errorAt('allowed_origins')}
+            />
+          </fieldset>
+          {problem && field === undefined && <ProblemAlert error={problem} />}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={onClose}>
+              Cancel
+            </Button>
+            <Button type="submit" loading={create.isPending} disabled={chosen.length === 0}>
+              Create the key
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Dialog>
+  );
+}

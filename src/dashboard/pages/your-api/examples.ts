@@ -1,0 +1,46 @@
+/** A first call with a new key, ready to run. */
+import type { Scope } from './keys.ts';
+
+type Call = { path: string; body?: Record<string, unknown> };
+
+/** The most telling call that each scope allows; the first scope that the key has decides. */
+const calls: [Scope, Call][] = [
+  ['chat', { path: '/chat', body: { message: 'How do I create a key?' } }],
+  ['search', { path: '/search', body: { query: 'create a key' } }],
+  ['images', { path: '/images/generations', body: { prompt: 'A lighthouse at dawn' } }],
+  ['models', { path: '/models' }],
+  ['usage', { path: '/usage' }],
+];
+
+/** @param key - the raw key, or what to show in its place */
+export function examples(key: string, scopes: readonly Scope[]): { curl: string; javascript: string } {
+  const [, call] = calls.find(([scope]) => scopes.includes(scope)) ?? ['usage', { path: '/usage' }];
+  const url = `${location.origin}/api/v1${call.path}`;
+  return { curl: curl(url, key, call), javascript: javascript(url, key, call) };
+}
+
+function curl(url: string, key: string, { body }: Call): string {
+  const lines = [`curl ${url}`, `-H "Authorization: Bearer ${key}"`];
+  if (body !== undefined) lines.push('-H "Content-Type: application/json"', `-d '${JSON.stringify(body)}'`);
+  return lines.join(' \\\n  ');
+}
+
+function javascript(url: string, key: string, { body }: Call): string {
+  const headers = [`    Authorization: 'Bearer ${key}',`];
+  if (body !== undefined) headers.push("    'Content-Type': 'application/json',");
+  return [
+    `const response = await fetch('${url}', {`,
+    ...(body === undefined ? [] : ["  method: 'POST',"]),
+    '  headers: {',
+    ...headers,
+    '  },',
+    ...(body === undefined ? [] : [`  body: JSON.stringify(${literal(body)}),`]),
+    '});',
+    'console.log(await response.json());',
+  ].join('\n');
+}
+
+const literal = (body: Record<string, unknown>) =>
+  `{ ${Object.entries(body)
+    .map(([name, value]) => `${name}: '${value}'`)
+    .join(', ')} }`;

@@ -1,0 +1,63 @@
+/** What the table and the cards both say of a key. */
+import { Text } from '@mantine/core';
+import { dayOf, exactTime, When } from '../../ui/when.tsx';
+import { type ApiKey, idleDays } from './keys.ts';
+import classes from './your-api.module.css';
+
+const SOON_MS = 7 * 86_400_000;
+
+type Props = { apiKey: ApiKey };
+
+export const Scopes = ({ apiKey }: Props) => (
+  <ul className={classes.scopes} aria-label="Scopes">
+    {apiKey.scopes.map((scope) => (
+      <li key={scope}>{scope}</li>
+    ))}
+  </ul>
+);
+
+export function Origins({ apiKey: { allowed_origins: origins } }: Props) {
+  if (origins.length === 0) return 'Servers only';
+  return (
+    <>
+      <span className={classes.origin} title={origins.join('\n')}>
+        {origins[0]?.replace('https://', '')}
+      </span>
+      {origins.length > 1 && ` and ${origins.length - 1} more`}
+    </>
+  );
+}
+
+export const Created = ({ apiKey }: Props) => (
+  <time dateTime={apiKey.created_at} title={exactTime(apiKey.created_at)}>
+    {dayOf(apiKey.created_at)}
+  </time>
+);
+
+export function LastUsed({ apiKey }: Props) {
+  const days = idleDays(apiKey);
+  return (
+    <>
+      {apiKey.last_used_at === null ? 'Never' : <When at={apiKey.last_used_at} />}
+      {days !== null && (
+        <Text className={classes.warning ?? ''} title="Revoke it if nothing needs it any more.">
+          Idle for {days} days
+        </Text>
+      )}
+    </>
+  );
+}
+
+export function Expires({ apiKey: { expires_at: at } }: Props) {
+  if (at === null) return 'Never';
+  const isSoon = new Date(at).getTime() - Date.now() < SOON_MS;
+  return isSoon ? (
+    <Text className={classes.warning ?? ''} component="span">
+      <When at={at} />
+    </Text>
+  ) : (
+    <time dateTime={at} title={exactTime(at)}>
+      {dayOf(at)}
+    </time>
+  );
+}

@@ -1,0 +1,90 @@
+/** A list of origins: one row each, added and removed one by one. Whether an entry is good, the service says. */
+import { ActionIcon, Button, Group, Stack, Text, TextInput } from '@mantine/core';
+import { type KeyboardEvent, type ReactNode, useId, useState } from 'react';
+import { CloseIcon } from '../../ui/icons.tsx';
+import { MAX_ORIGINS } from './keys.ts';
+import classes from './your-api.module.css';
+
+export const inListAlready = 'This origin is in the list already.';
+
+type Props = {
+  origins: readonly string[];
+  /** Resolves to whether the entry was taken; the field is emptied then. */
+  onAdd: (origin: string) => Promise<boolean>;
+  onRemove: (origin: string) => void;
+  isPending?: boolean;
+  /** What the service, or the list itself, has against the last entry. */
+  error: ReactNode;
+};
+
+export function OriginsField({ error, isPending = false, onAdd, onRemove, origins }: Props) {
+  const [entry, setEntry] = useState('');
+  const explanation = useId();
+  const isFull = origins.length >= MAX_ORIGINS;
+
+  const add = async () => {
+    const origin = entry.trim();
+    if (origin !== '' && !isPending && !isFull && (await onAdd(origin))) setEntry('');
+  };
+  // Within the form of a new key, Enter adds the origin instead of sending the form.
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== 'Enter') return;
+    event.preventDefault();
+    add();
+  };
+
+  return (
+    <Stack gap="sm">
+      <Text size="sm" c="dimmed" id={explanation}>
+        Pages of these origins may call with this key from browsers.{' '}
+        {origins.length === 0 && (
+          <strong>The list is empty: only servers and this service’s own pages can use the key.</strong>
+        )}
+      </Text>
+      {origins.length > 0 && (
+        <ul className={classes.origins} aria-label="Allowed origins">
+          {origins.map((origin) => (
+            <li key={origin}>
+              <code>{origin}</code>
+              <ActionIcon
+                variant="subtle"
+                color="gray"
+                size="lg"
+                aria-label={`Remove ${origin}`}
+                disabled={isPending}
+                onClick={() => onRemove(origin)}
+              >
+                <CloseIcon size={18} />
+              </ActionIcon>
+            </li>
+          ))}
+        </ul>
+      )}
+      <Group align="flex-start" gap="xs">
+        <TextInput
+          className={classes.entry ?? ''}
+          label="Add an origin"
+          placeholder="https://app.example.com"
+          description={`${origins.length} of ${MAX_ORIGINS} entries used${isFull ? ': remove one to add another' : ''}.`}
+          inputMode="url"
+          autoComplete="off"
+          autoCapitalize="none"
+          spellCheck={false}
+          maxLength={300}
+          value={entry}
+          disabled={isFull}
+          error={error}
+          aria-describedby={explanation}
+          onChange={(event) => setEntry(event.currentTarget.value)}
+          onKeyDown={onKeyDown}
+          rightSectionWidth={72}
+          rightSection={
+            <Button size="xs" variant="default" loading={isPending} disabled={isFull} onClick={add}>
+              Add
+            </Button>
+          }
+        />
+      </Group>
+    </Stack>
+  );
+}

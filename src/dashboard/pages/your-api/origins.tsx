@@ -1,0 +1,66 @@
+/** The allowed origins of one key. Each change is made at once, and heard by every replica within a second. */
+import { Button, Group, Stack, Text } from '@mantine/core';
+import { useState } from 'react';
+import { toProblem } from '../../api/errors.ts';
+import { Dialog } from '../../ui/dialog.tsx';
+import { FieldError } from '../../ui/field-error.tsx';
+import { ProblemAlert } from '../../ui/problem.tsx';
+import { type ApiKey, useChangeOrigins } from './keys.ts';
+import { inListAlready, OriginsField } from './origins-field.tsx';
+
+export function OriginsDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
+  const { allowed_origins: origins, name } = apiKey;
+  const change = useChangeOrigins(apiKey.id);
+  const [removed, setRemoved] = useState<string>();
+  const [isListed, setListed] = useState(false);
+
+  const add = async (origin: string) => {
+    setRemoved(undefined);
+    setListed(false);
+    try {
+      const { allowed_origins: now } = await change.mutateAsync([...origins, origin]);
+      if (now.length > origins.length) return true;
+      setListed(true);
+    } catch {
+      // Shown below, by the mutation's own error.
+    }
+    return false;
+  };
+  const remove = (origin: string) => {
+    setListed(false);
+    change.mutate(
+      origins.filter((one) => one !== origin),
+      { onSuccess: () => setRemoved(origin) },
+    );
+  };
+
+  const problem = change.error && toProblem(change.error);
+  const isOfField = problem?.param === 'allowed_origins';
+  return (
+    <Dialog title={`Allowed origins of “${name}”`} onClose={onClose}>
+      <Stack>
+        <OriginsField
+          origins={origins}
+          onAdd={add}
+          onRemove={remove}
+          isPending={change.isPending}
+          error={isListed ? inListAlready : isOfField && <FieldError problem={problem} />}
+        />
+        {problem && !isOfField && <ProblemAlert error={problem} />}
+        <div role="status">
+          {removed !== undefined && !origins.includes(removed) && (
+            <Group gap="xs">
+              <Text size="sm">Removed {removed}.</Text>
+              <Button size="compact-sm" variant="default" onClick={() => add(removed)}>
+                Undo
+              </Button>
+            </Group>
+          )}
+        </div>
+        <Group justify="flex-end">
+          <Button onClick={onClose}>Done</Button>
+        </Group>
+      </Stack>
+    </Dialog>
+  );
+}

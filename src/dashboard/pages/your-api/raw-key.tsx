@@ -1,0 +1,111 @@
+/** The raw key, once: copied with one press, tried with one paste, and not closed by accident. */
+import { Alert, Button, Group, Stack, Switch, Tabs, Text } from '@mantine/core';
+import { useEffect, useState } from 'react';
+import { CodeBlock } from '../../ui/code-block.tsx';
+import { CopyButton } from '../../ui/copy-button.tsx';
+import { CopyField } from '../../ui/copy-field.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { WarningIcon } from '../../ui/icons.tsx';
+import { examples } from './examples.ts';
+import { graceSentence } from './grace.ts';
+import { type ShownKey, showKey } from './shown-key.ts';
+
+export default function RawKeyDialog({ created, graceSeconds }: ShownKey) {
+  const { key, key_prefix: prefix, name, scopes } = created;
+  const [isCopied, setCopied] = useState(false);
+  const [isAsking, setAsking] = useState(false);
+  const [isKeyVisible, setKeyVisible] = useState(false);
+  const copied = () => setCopied(true);
+  useLeaveWarning(!isCopied);
+
+  const shown = examples(isKeyVisible ? key : `${prefix}_••••••••`, scopes);
+  const whole = examples(key, scopes);
+  const close = () => showKey(null);
+
+  return (
+    <Dialog
+      size="lg"
+      title={graceSeconds === undefined ? `Your new key “${name}”` : `The new secret of “${name}”`}
+      closeOnEscape={false}
+      closeOnClickOutside={false}
+      withCloseButton={false}
+      onClose={() => {}}
+      onCopy={() => {
+        if (document.getSelection()?.toString().includes(key)) copied();
+      }}
+    >
+      <Stack>
+        <Alert color="yellow" variant="light" icon={<WarningIcon />} title="Copy the key now">
+          It is shown only this once. The service keeps no copy, so nobody can show it again. Keep it where
+          you keep passwords.
+        </Alert>
+        <CopyField value={key} label="the key" onCopied={copied} />
+        {graceSeconds !== undefined && <Text size="sm">{graceSentence(graceSeconds)}</Text>}
+
+        <Tabs defaultValue="curl" keepMounted={false}>
+          <Tabs.List mb="sm">
+            <Tabs.Tab value="curl">curl</Tabs.Tab>
+            <Tabs.Tab value="javascript">JavaScript</Tabs.Tab>
+          </Tabs.List>
+          <Tabs.Panel value="curl">
+            <CodeBlock label="curl example" code={shown.curl} copied={whole.curl} onCopied={copied} />
+          </Tabs.Panel>
+          <Tabs.Panel value="javascript">
+            <CodeBlock
+              label="JavaScript example"
+              code={shown.javascript}
+              copied={whole.javascript}
+              onCopied={copied}
+            />
+          </Tabs.Panel>
+        </Tabs>
+        <Switch
+          label="Show the key in the example"
+          description="Copying takes the whole key along, shown or not."
+          checked={isKeyVisible}
+          onChange={(event) => setKeyVisible(event.currentTarget.checked)}
+        />
+
+        {isAsking && !isCopied ? (
+          <Alert
+            color="red"
+            variant="light"
+            icon={<WarningIcon />}
+            role="alert"
+            title="Close without the key?"
+          >
+            <Text size="sm" c="var(--mantine-color-text)">
+              You have not copied it. Once this is closed, the only way is to rotate the key or to create
+              another one.
+            </Text>
+            <Group mt="sm">
+              <CopyButton text={key} label="Copy the key" onCopied={copied} size="xs" data-autofocus />
+              <Button size="xs" variant="default" onClick={close}>
+                Close without it
+              </Button>
+            </Group>
+          </Alert>
+        ) : (
+          <Group justify="flex-end">
+            <Button
+              variant={isCopied ? 'filled' : 'default'}
+              onClick={() => (isCopied ? close() : setAsking(true))}
+            >
+              Done
+            </Button>
+          </Group>
+        )}
+      </Stack>
+    </Dialog>
+  );
+}
+
+/** The browser asks before the page is left or loaded anew. */
+function useLeaveWarning(isOn: boolean): void {
+  useEffect(() => {
+    if (!isOn) return;
+    const warn = (event: BeforeUnloadEvent) => event.preventDefault();
+    addEventListener('beforeunload', warn);
+    return () => removeEventListener('beforeunload', warn);
+  }, [isOn]);
+}

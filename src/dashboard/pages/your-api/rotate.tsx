@@ -1,0 +1,35 @@
+/** A new secret for a key that stays what it is. */
+import { Radio, Stack, Text } from '@mantine/core';
+import { useState } from 'react';
+import { Confirm } from '../../ui/confirm.tsx';
+import { graces } from './grace.ts';
+import { type ApiKey, useRotateKey } from './keys.ts';
+
+export function RotateDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
+  const rotate = useRotateKey(apiKey.id);
+  const [grace, setGrace] = useState('0');
+  return (
+    <Confirm
+      title={`Rotate “${apiKey.name}”`}
+      action="Rotate the key"
+      isPending={rotate.isPending}
+      error={rotate.error}
+      onClose={onClose}
+      onConfirm={() => rotate.mutate(Number(grace), { onSuccess: onClose })}
+    >
+      <Text>The key gets a new secret, shown once. Its name, scopes, origins and expiry stay.</Text>
+      <Radio.Group
+        label="The old secret stops working"
+        description="A longer time leaves room to change every program that uses it."
+        value={grace}
+        onChange={setGrace}
+      >
+        <Stack gap="xs" mt="xs">
+          {graces.map(({ label, seconds }) => (
+            <Radio key={seconds} value={String(seconds)} label={label} />
+          ))}
+        </Stack>
+      </Radio.Group>
+    </Confirm>
+  );
+}

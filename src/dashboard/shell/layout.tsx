@@ -1,0 +1,90 @@
+/** What stands around every page of somebody who is signed in. */
+import { Anchor, Tooltip, UnstyledButton } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { type ReactNode, Suspense } from 'react';
+import { Link } from 'wouter';
+import { api, ok } from '../api/client.ts';
+import { useAccount } from '../api/queries.ts';
+import { BrandMark } from '../ui/brand.tsx';
+import { DocsIcon, SignOutIcon } from '../ui/icons.tsx';
+import { LoadingPage } from '../ui/loaded.tsx';
+import { ProblemAlert } from '../ui/problem.tsx';
+import { ColorSchemeButton } from './color-scheme.tsx';
+import classes from './layout.module.css';
+import { Nav } from './nav.tsx';
+import { leave } from './navigation.ts';
+import { OfflineNotice } from './offline.tsx';
+
+export function Layout({ children }: { children: ReactNode }) {
+  const { data: account } = useAccount();
+  const signOut = useMutation({
+    mutationFn: () => ok(api.POST('/api/v1/auth/logout')),
+    onSuccess: leave,
+  });
+
+  return (
+    <div className={classes.shell}>
+      <a href="#main" className={classes.skip}>
+        Skip to the page
+      </a>
+      <div className={classes.side} />
+      <header className={classes.bar}>
+        <Link href="/" className={classes.brand ?? ''}>
+          <BrandMark />
+          Parley
+        </Link>
+      </header>
+      <Nav />
+      <div className={classes.tools}>
+        {account && (
+          <span className={classes.email} title={account.email}>
+            {account.email}
+          </span>
+        )}
+        <Tooltip label="Guides">
+          <a href="/docs" className={classes.tool} aria-label="Guides">
+            <DocsIcon />
+          </a>
+        </Tooltip>
+        <ColorSchemeButton />
+        <Tooltip label="Sign out">
+          <UnstyledButton
+            className={classes.tool ?? ''}
+            aria-label="Sign out"
+            disabled={signOut.isPending}
+            onClick={() => signOut.mutate()}
+          >
+            <SignOutIcon />
+          </UnstyledButton>
+        </Tooltip>
+      </div>
+      <main id="main" className={classes.main} tabIndex={-1}>
+        <OfflineNotice />
+        {signOut.error && <ProblemAlert error={signOut.error} mb="lg" />}
+        <Suspense fallback={<LoadingPage />}>{children}</Suspense>
+      </main>
+    </div>
+  );
+}
+
+/** What stands around the pages of somebody who is not. */
+export function PlainLayout({ children }: { children: ReactNode }) {
+  return (
+    <div className={classes.plain}>
+      <Link href="/" className={classes.brand ?? ''}>
+        <BrandMark />
+        Parley
+      </Link>
+      <main id="main" className={classes.card}>
+        <OfflineNotice />
+        {children}
+      </main>
+      <div className={classes.foot}>
+        <Anchor href="/docs" size="sm" underline="always">
+          Guides
+        </Anchor>
+        <ColorSchemeButton />
+      </div>
+    </div>
+  );
+}

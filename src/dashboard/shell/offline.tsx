@@ -1,0 +1,17 @@
+/** Says that there is no network, for as long as there is none. */
+import { Alert } from '@mantine/core';
+import { useNetwork } from '@mantine/hooks';
+import { WarningIcon } from '../ui/icons.tsx';
+
+export function OfflineNotice() {
+  const { online } = useNetwork();
+  return (
+    <div role="status">
+      {!online && (
+        <Alert color="yellow" variant="light" icon={<WarningIcon />} mb="lg" title="You are offline">
+          What you see may be out of date. It is loaded anew once you are back.
+        </Alert>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,101 @@
+/** Colours and sizes. Where Mantine's own are too pale to read (WCAG AA), they are replaced here, for all pages. */
+import {
+  Alert,
+  type CSSVariablesResolver,
+  createTheme,
+  type MantineColorsTuple,
+  Modal,
+  PasswordInput,
+  TextInput,
+} from '@mantine/core';
+
+const brand: MantineColorsTuple = [
+  '#eef2ff',
+  '#dfe6ff',
+  '#bccbff',
+  '#95abff',
+  '#7a94fb',
+  '#5f7cf7',
+  '#4a68ee',
+  '#4059e0',
+  '#364fc7',
+  '#2c41a6',
+];
+
+const dark: MantineColorsTuple = [
+  '#dde1e8',
+  '#bcc3cf',
+  '#9aa3b2',
+  '#6f7889',
+  '#485060',
+  '#373e4b',
+  '#262c36',
+  '#1b2028',
+  '#13171d',
+  '#0c0f13',
+];
+
+export const theme = createTheme({
+  primaryColor: 'brand',
+  primaryShade: 8,
+  black: '#1a1f27',
+  colors: { brand, dark },
+  fontFamily: "'Inter Variable', system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif",
+  fontFamilyMonospace: "ui-monospace, SFMono-Regular, Menlo, Consolas, 'Liberation Mono', monospace",
+  defaultRadius: 'md',
+  cursorType: 'pointer',
+  respectReducedMotion: true,
+  headings: { fontWeight: '650', sizes: { h1: { fontSize: '1.625rem' }, h2: { fontSize: '1.125rem' } } },
+  components: {
+    // The title in the colour of the alert is too pale on its light ground.
+    Alert: Alert.extend({ styles: { title: { color: 'var(--mantine-color-text)' } } }),
+    // 16 px of text: less, and phones zoom into the field.
+    TextInput: TextInput.extend({ defaultProps: { size: 'md' } }),
+    PasswordInput: PasswordInput.extend({
+      defaultProps: {
+        size: 'md',
+        visibilityToggleButtonProps: { 'aria-label': 'Show the password', tabIndex: 0 },
+      },
+    }),
+    Modal: Modal.extend({
+      defaultProps: { closeButtonProps: { 'aria-label': 'Close' }, padding: 'lg' },
+      styles: { title: { fontWeight: 650, fontSize: '1.125rem', overflowWrap: 'anywhere' } },
+    }),
+  },
+});
+
+export const resolveVariables: CSSVariablesResolver = ({ colors }) => ({
+  variables: {},
+  light: {
+    '--mantine-color-dimmed': '#566070',
+    '--mantine-color-placeholder': '#697385',
+    '--mantine-color-error': colors.red[9],
+    '--parley-page': '#f6f7f9',
+    '--parley-panel': '#ffffff',
+    '--parley-code': '#f1f3f6',
+    '--parley-line': '#dfe3e8',
+    '--parley-active': brand[0],
+    '--parley-active-text': brand[9],
+    '--parley-danger': colors.red[9],
+    '--parley-warning': '#7a4d00',
+  },
+  dark: {
+    '--mantine-color-dimmed': dark[2],
+    '--mantine-color-placeholder': '#8b95a5',
+    '--mantine-color-error': colors.red[4],
+    '--mantine-color-brand-light': 'rgb(122 148 251 / 16%)',
+    '--mantine-color-brand-light-color': brand[2],
+    '--mantine-color-red-light': 'rgb(255 107 107 / 14%)',
+    '--mantine-color-yellow-light': 'rgb(252 196 25 / 13%)',
+    '--mantine-color-green-light': 'rgb(81 207 102 / 14%)',
+    '--mantine-color-gray-light': 'rgb(154 163 178 / 14%)',
+    '--parley-page': dark[8],
+    '--parley-panel': dark[7],
+    '--parley-code': dark[9],
+    '--parley-line': dark[5],
+    '--parley-active': 'rgb(122 148 251 / 16%)',
+    '--parley-active-text': brand[2],
+    '--parley-danger': colors.red[4],
+    '--parley-warning': '#ffd166',
+  },
+});

@@ -1,0 +1,33 @@
+/** Code to read and to copy. What is copied may be more than is shown, as with a secret. */
+import classes from './code.module.css';
+import { CopyButton } from './copy-button.tsx';
+
+type Props = {
+  code: string;
+  /** What it is, for screen readers: "curl example". */
+  label: string;
+  /** What is copied, when not what is shown. */
+  copied?: string;
+  onCopied?: () => void;
+};
+
+export function CodeBlock({ code, copied = code, label, onCopied }: Props) {
+  return (
+    <div className={classes.block}>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard. */}
+      <section className={classes.code} tabIndex={0} aria-label={label}>
+        <pre>
+          <code>{code}</code>
+        </pre>
+      </section>
+      <CopyButton
+        text={copied}
+        what={`the ${label}`}
+        size="xs"
+        variant="default"
+        className={classes.copy ?? ''}
+        {...(onCopied && { onCopied })}
+      />
+    </div>
+  );
+}

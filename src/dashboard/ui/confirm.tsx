@@ -1,0 +1,61 @@
+/** Asks before something that matters: what will happen, and one button that does it. */
+import { Button, Group, Stack } from '@mantine/core';
+import type { FormEvent, ReactNode } from 'react';
+import { Dialog } from './dialog.tsx';
+import { ProblemAlert } from './problem.tsx';
+
+type Props = {
+  title: string;
+  /** What will happen; also fields that have to be filled in. */
+  children: ReactNode;
+  /** What the button says: the deed, not "OK". */
+  action: string;
+  isDangerous?: boolean;
+  isPending: boolean;
+  /** False while fields are not filled in. */
+  isReady?: boolean;
+  error: unknown;
+  onConfirm: () => void;
+  onClose: () => void;
+};
+
+export function Confirm(props: Props) {
+  const {
+    action,
+    children,
+    error,
+    isDangerous = false,
+    isPending,
+    isReady = true,
+    onClose,
+    onConfirm,
+    title,
+  } = props;
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (isReady && !isPending) onConfirm();
+  };
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <form onSubmit={submit} noValidate>
+        <Stack>
+          {children}
+          {error !== null && error !== undefined && <ProblemAlert error={error} />}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={onClose}>
+              Cancel
+            </Button>
+            <Button
+              type="submit"
+              loading={isPending}
+              disabled={!isReady}
+              {...(isDangerous && { color: 'red.9' })}
+            >
+              {action}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Dialog>
+  );
+}

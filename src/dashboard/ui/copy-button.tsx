@@ -1,0 +1,34 @@
+/** Copies with one press and says so, also to screen readers. */
+import { Button, type ButtonProps, VisuallyHidden } from '@mantine/core';
+import { useCopy } from './copy.ts';
+import { CheckIcon, CopyIcon } from './icons.tsx';
+
+type Props = ButtonProps & {
+  text: string;
+  /** What is copied, where several things can be: "the key". */
+  what?: string;
+  label?: string;
+  onCopied?: () => void;
+};
+
+const said = { none: '', copied: 'Copied', failed: 'Copying did not work: select the text instead.' };
+
+export function CopyButton({ label = 'Copy', onCopied, text, what, ...rest }: Props) {
+  const [outcome, copy] = useCopy();
+  const shown = { none: label, copied: 'Copied', failed: 'Not copied' }[outcome];
+  return (
+    <>
+      <Button
+        leftSection={outcome === 'copied' ? <CheckIcon size={16} /> : <CopyIcon size={16} />}
+        aria-label={what === undefined ? undefined : `${shown} ${what}`}
+        onClick={async () => {
+          if (await copy(text)) onCopied?.();
+        }}
+        {...rest}
+      >
+        {shown}
+      </Button>
+      <VisuallyHidden role="status">{said[outcome]}</VisuallyHidden>
+    </>
+  );
+}

@@ -1,0 +1,15 @@
+/** A value to take along: shown whole, selected by a click, copied by a button. */
+
+import classes from './code.module.css';
+import { CopyButton } from './copy-button.tsx';
+
+type Props = { value: string; label: string; onCopied?: () => void };
+
+export function CopyField({ label, onCopied, value }: Props) {
+  return (
+    <div className={classes.field}>
+      <code className={classes.value}>{value}</code>
+      <CopyButton text={value} what={label} {...(onCopied && { onCopied })} />
+    </div>
+  );
+}

@@ -1,0 +1,51 @@
+/** What a page shows of a query: that it loads, why it cannot, or the data. */
+import { Skeleton, Stack, VisuallyHidden } from '@mantine/core';
+import type { UseQueryResult } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { unreachable } from '../api/errors.ts';
+import { ProblemAlert } from './problem.tsx';
+
+type Props<T> = {
+  query: UseQueryResult<T>;
+  /** In place of the usual grey lines. */
+  loading?: ReactNode;
+  children: (data: T) => ReactNode;
+};
+
+/** Data that was loaded before stays, with the error above it when it could not be loaded anew. */
+export function Loaded<T>({ query, loading = <LoadingLines />, children }: Props<T>) {
+  const { data, error, fetchStatus, isRefetchError, refetch } = query;
+  if (data === undefined) {
+    if (error) return <ProblemAlert error={error} onRetry={() => refetch()} />;
+    // Waiting for the network: nothing was asked yet.
+    if (fetchStatus === 'paused') return <ProblemAlert error={unreachable(undefined)} />;
+    return loading;
+  }
+  return (
+    <>
+      {isRefetchError && <ProblemAlert error={error} onRetry={() => refetch()} mb="md" />}
+      {children(data)}
+    </>
+  );
+}
+
+export function LoadingLines({ lines = 3 }: { lines?: number }) {
+  return (
+    <Stack gap="sm" role="status">
+      <VisuallyHidden>Loading …</VisuallyHidden>
+      {Array.from({ length: lines }, (_, line) => (
+        <Skeleton key={line} height={44} />
+      ))}
+    </Stack>
+  );
+}
+
+/** While a page itself is on its way. */
+export function LoadingPage() {
+  return (
+    <Stack gap="lg">
+      <Skeleton height={32} width={220} />
+      <LoadingLines />
+    </Stack>
+  );
+}

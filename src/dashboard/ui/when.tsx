@@ -1,0 +1,32 @@
+/** A time as people say it, with the exact one on hover and for machines. */
+
+const units = [
+  ['year', 31_536_000],
+  ['month', 2_592_000],
+  ['day', 86_400],
+  ['hour', 3600],
+  ['minute', 60],
+] as const;
+
+const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
+const exact = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short' });
+const day = new Intl.DateTimeFormat('en', { dateStyle: 'medium' });
+
+export const exactTime = (at: string): string => exact.format(new Date(at));
+export const dayOf = (at: string): string => day.format(new Date(at));
+
+/** "3 days ago", "in 2 hours", "just now". */
+export function relativeTime(at: string, now = Date.now()): string {
+  const seconds = Math.round((new Date(at).getTime() - now) / 1000);
+  for (const [unit, length] of units)
+    if (Math.abs(seconds) >= length) return relative.format(Math.trunc(seconds / length), unit);
+  return 'just now';
+}
+
+export function When({ at }: { at: string }) {
+  return (
+    <time dateTime={at} title={exactTime(at)}>
+      {relativeTime(at)}
+    </time>
+  );
+}

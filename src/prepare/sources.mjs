@@ -1,0 +1,43 @@
+import { createHash } from 'node:crypto';
+import fs from 'node:fs';
+import path from 'node:path';
+
+/**
+ * One hash over names and contents of everything that a build is made from, so that a git checkout with odd times
+ * builds neither too often nor too rarely.
+ *
+ * @param {string} root
+ * @param {string[]} sources files and folders, from `root`; what is not there counts as empty
+ * @param {string[]} [except] files and folders below them that count for nothing
+ */
+export function contentHash(root, sources, except = []) {
+  const hash = createHash('sha256');
+  for (const source of sources) {
+    for (const file of filesUnder(root, source, except)) {
+      const content = fs.readFileSync(path.join(root, file));
+      hash.update(`${file}\0${content.length}\0`).update(content);
+    }
+  }
+  return hash.digest('hex');
+}
+
+function filesUnder(root, name, except) {
+  if (except.includes(name)) return [];
+  const found = fs.statSync(path.join(root, name), { throwIfNoEntry: false });
+  if (!found) return [];
+  if (!found.isDirectory()) return [name];
+  return fs
+    .readdirSync(path.join(root, name))
+    .sort()
+    .flatMap((inner) => filesUnder(root, `${name}/${inner}`, except));
+}
+
+/** What the stamp in a built folder says it was made from; nothing where there is none. */
+export function readStamp(folder, stampName) {
+  try {
+    return fs.readFileSync(path.join(folder, stampName), 'utf8');
+  } catch (error) {
+    if (error.code === 'ENOENT') return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,325 @@
+// The dashboard as its owner uses it, from signing up to signing out, in a real browser under its strict policy.
+import { existsSync } from 'node:fs';
+import type { RequestListener } from 'node:http';
+import t from 'tap';
+import { projectRoot } from '../../src/project.ts';
+import { noBrowser, proxyTo, startBrowser } from '../support/browser.ts';
+import { startWalk } from '../support/dashboard-walk.ts';
+import { startTestService } from '../support/service.ts';
+
+const HOST = 'parley.test';
+const HOME = `https://${HOST}`;
+const EMAIL = 'ada@example.com';
+const PASSWORD = 'correct horse battery';
+const RAW_KEY = /^parley_[0-9A-Za-z]{8}_[0-9A-Za-z]{49}$/;
+const notBuilt =
+  !existsSync(new URL('dist/dashboard/index.html', projectRoot)) && 'the dashboard is not built: make test';
+
+t.setTimeout(600_000);
+
+t.test('the dashboard, from signing up to signing out', { skip: noBrowser || notBuilt }, async (t) => {
+  const { client, port } = await startTestService(t, 'embedded', {
+    PUBLIC_URL: HOME,
+    TRUST_PROXY: 'loopback',
+    OPERATOR_CONTACT: 'ops@example.com',
+  });
+  const service = proxyTo(port);
+  /** What stands between the browser and the service does to requests to keys: pass, hold, or answer by itself. */
+  let proxy: 'passes' | 'holds' | 'breaks' = 'passes';
+  const between: RequestListener = (request, response) => {
+    if (proxy === 'passes' || !request.url?.startsWith('/api/v1/keys')) return service(request, response);
+    if (proxy === 'breaks')
+      response.writeHead(502, { 'content-type': 'text/html' }).end('<h1>Bad gateway</h1>');
+  };
+  const { context } = await startBrowser(t, { [HOST]: between });
+  await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: HOME });
+  const { complaints, expectRefusals, hosts, look, page } = await startWalk(t, context, `${HOME}/`);
+  page.setDefaultTimeout(12_000);
+
+  const button = (name: string | RegExp) => page.getByRole('button', { name });
+  const dialog = page.getByRole('dialog');
+  const heading = (name: string) => page.getByRole('heading', { level: 1, name });
+  const clipboard = () => page.evaluate<string>('navigator.clipboard.readText()');
+  const focused = () => page.evaluate('document.activeElement.textContent');
+  const chat = (key: string) => client.post('/chat', { message: 'How do I create a key?' }, { key });
+
+  await t.test('signing up: whoever is new is asked to, and errors stand in the form', async (t) => {
+    await heading('Create an account').waitFor();
+    t.equal(new URL(page.url()).pathname, '/sign-up');
+    await look(t, 'sign-up');
+    await client.signUp('taken@example.com');
+    await page.getByLabel('E-mail address').fill('taken@example.com');
+    await page.getByLabel('Password', { exact: true }).fill(PASSWORD);
+    expectRefusals(1);
+    await button('Sign up').click();
+    await page.getByRole('alert').waitFor();
+    t.match(await page.getByRole('alert').textContent(), /There is an account.*Request id [0-9a-f-]{36}/);
+    await look(t, 'sign-up-taken');
+    await page.getByLabel('E-mail address').fill(EMAIL);
+    await page.keyboard.press('Enter');
+    await heading('Your API').waitFor();
+    t.equal(await page.title(), 'Your API · Parley');
+  });
+
+  let first = '';
+
+  await t.test('a first key: created, shown once, not lost by accident, and good', async (t) => {
+    await page.getByRole('heading', { name: 'Create your first key' }).waitFor();
+    await look(t, 'your-api-empty');
+    await page.getByRole('link', { name: 'Settings' }).click();
+    await heading('Settings').waitFor();
+    await page.getByRole('link', { name: 'Your API' }).click();
+    await button('Create a key').click();
+    await page.getByLabel('Name').fill('Website');
+    await page.getByLabel('usage').check();
+    await page.getByLabel('Add an origin').fill('http://localhost:5173');
+    await button('Add').click();
+    await look(t, 'create');
+    expectRefusals(1);
+    await button('Create the key').click();
+    await dialog.getByText('is not an https origin').waitFor();
+    await look(t, 'create-origin-refused');
+    await button('Remove http://localhost:5173').click();
+    await page.getByLabel('Add an origin').fill('https://App.example.com:443');
+    await page.keyboard.press('Enter');
+    await button('Create the key').click();
+
+    await dialog.getByText('Copy the key now').waitFor();
+    first = (await dialog.locator('code').first().textContent()) ?? '';
+    t.match(first, RAW_KEY);
+    await look(t, 'raw-key');
+    await page.keyboard.press('Escape');
+    await page.mouse.click(5, 5);
+    t.equal(await dialog.count(), 1, 'neither Esc nor a click beside it closes it');
+    await page.goBack();
+    await page.waitForURL(`${HOME}/settings`);
+    t.equal(await dialog.count(), 1, 'nor does going back');
+    const asked = new Promise<string>((resolve) => {
+      page.once('dialog', (question) => question.dismiss().then(() => resolve(question.type())));
+    });
+    page.evaluate('location.reload()').catch(() => {});
+    t.equal(await asked, 'beforeunload', 'leaving asks');
+    await button('Done').click();
+    await dialog.getByText('Close without the key?').waitFor();
+    await look(t, 'raw-key-not-copied');
+    await dialog.getByLabel('Show the key in the example').check();
+    t.match(await dialog.getByLabel('curl example', { exact: true }).textContent(), first);
+    await button('Copy the curl example').click();
+    const curl = await clipboard();
+    t.match(curl, `curl ${HOME}/api/v1/chat`);
+    t.match(curl, first);
+    await dialog.getByRole('tab', { name: 'JavaScript' }).click();
+    await look(t, 'raw-key-javascript');
+    await button('Copy the key').first().click();
+    t.equal(await clipboard(), first);
+    await button('Done').click();
+    await dialog.waitFor({ state: 'detached' });
+    t.notMatch(await page.content(), first, 'it is nowhere any more');
+    t.equal((await chat(first)).status, 200);
+  });
+
+  await t.test('the list, and the origins of a key', async (t) => {
+    await page.goto(`${HOME}/your-api`);
+    await page.getByText('1 of 5 keys').waitFor();
+    await look(t, 'your-api-one');
+    await button('Edit origins of Website').click();
+    await dialog.getByText('1 of 10').waitFor();
+    t.equal(await dialog.getByText('https://app.example.com', { exact: true }).count(), 1);
+    await page.getByLabel('Add an origin').fill('https://*.example.com');
+    expectRefusals(1);
+    await page.keyboard.press('Enter');
+    await dialog.getByText('holds a wildcard').waitFor();
+    await look(t, 'origins-refused');
+    for (let n = 2; n <= 10; n += 1) {
+      await page.getByLabel('Add an origin').fill(`https://app-${n}.example.com`);
+      await page.keyboard.press('Enter');
+      await dialog.getByText(`${n} of 10`).waitFor();
+    }
+    t.ok(await page.getByLabel('Add an origin').isDisabled());
+    await look(t, 'origins-full');
+    for (let n = 10; n >= 1; n -= 1) {
+      const name = n === 1 ? 'app' : `app-${n}`;
+      await button(`Remove https://${name}.example.com`).click();
+      await dialog.getByText(`${n - 1} of 10`).waitFor();
+    }
+    await dialog.getByText('The list is empty').waitFor();
+    await look(t, 'origins-empty');
+    await button('Undo').click();
+    await dialog.getByText('1 of 10').waitFor();
+    await button('Done').click();
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Edit origins of Website' }).click();
+    await dialog.waitFor();
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    await page.waitForTimeout(200);
+    t.equal(await focused(), 'Edit', 'focus is back where it was');
+  });
+
+  let second = '';
+
+  await t.test('rotating: the new secret is shown, the old one lives as long as was chosen', async (t) => {
+    await button('Rotate Website').click();
+    await dialog.getByLabel('after an hour').check();
+    await look(t, 'rotate');
+    await button('Rotate the key').click();
+    await dialog.getByText('The old secret stops working after an hour').waitFor();
+    second = (await dialog.locator('code').first().textContent()) ?? '';
+    t.match(second, RAW_KEY);
+    t.not(second, first);
+    await look(t, 'rotated');
+    await button('Copy the key').first().click();
+    await button('Done').click();
+    await dialog.waitFor({ state: 'detached' });
+    t.same([(await chat(first)).status, (await chat(second)).status], [200, 200]);
+  });
+
+  await t.test('5 of 5: no more can be created, and it is said why', async (t) => {
+    const [cookie] = (await context.cookies()).map(({ name, value }) => `${name}=${value}`);
+    const expires_at = new Date(Date.now() + 3 * 86_400_000).toISOString();
+    const more = [
+      { name: 'Nightly report', scopes: ['usage'], expires_at },
+      { name: 'A script with a long name that somebody typed in one afternoon', scopes: ['chat', 'search'] },
+      { name: 'Pictures', scopes: ['images', 'models'], allowed_origins: ['https://pictures.example.com'] },
+      { name: 'Everything' },
+    ];
+    for (const fields of more) await client.createKey({ cookie: cookie ?? '' }, fields);
+    await page.reload();
+    await page.getByText('5 of 5 keys').waitFor();
+    t.equal(await button('Create a key').getAttribute('aria-disabled'), 'true');
+    await look(t, 'your-api-full');
+    await button('Create a key').click({ force: true });
+    t.equal(await dialog.count(), 0);
+  });
+
+  await t.test('revoking: at once and for good', async (t) => {
+    await button('Revoke Website').click();
+    await dialog.getByText('for good').waitFor();
+    await look(t, 'revoke');
+    await button('Revoke the key').click();
+    await page.getByText('4 of 5 keys').waitFor();
+    for (const key of [first, second])
+      t.match(await chat(key), { status: 401, body: { error: { code: 'apiKeyRevoked' } } });
+    await page.waitForTimeout(200);
+    t.equal(await focused(), 'Your API', 'the focus is on the page, since the row is gone');
+  });
+
+  await t.test('settings: devices, events, e-mail address, password', async (t) => {
+    const elsewhere = await client.post('/auth/login', { email: EMAIL, password: PASSWORD });
+    t.equal(elsewhere.status, 200);
+    await page.getByRole('link', { name: 'Settings' }).click();
+    await heading('Settings').waitFor();
+    t.equal(await focused(), 'Settings');
+    await button(/^Sign out .*127\.0\.0\.1$/).waitFor();
+    await page.getByText('Account created').or(button('Show more')).first().waitFor();
+    await look(t, 'settings');
+    await button(/^Sign out .*127\.0\.0\.1$/).click();
+    await dialog.getByText('is signed out at once').waitFor();
+    await look(t, 'end-session');
+    await dialog.getByRole('button', { name: 'Sign out' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    t.equal(await button(/^Sign out .*127\.0\.0\.1$/).count(), 0);
+
+    const oldest = page.getByText('Account created');
+    const more = page.getByRole('button', { name: 'Show more', disabled: false });
+    while ((await oldest.count()) === 0) {
+      await more.click();
+      await oldest.or(more).first().waitFor();
+    }
+
+    await button('Change the address').click();
+    await page.getByLabel('New e-mail address').fill('taken@example.com');
+    await page.getByLabel('Current password').fill('wrong password');
+    expectRefusals(2);
+    await dialog.getByRole('button', { name: 'Change the address' }).click();
+    await dialog.getByText('The current password is wrong.').waitFor();
+    await page.getByLabel('Current password').fill(PASSWORD);
+    await dialog.getByRole('button', { name: 'Change the address' }).click();
+    await dialog.getByText('There is an account').waitFor();
+    await look(t, 'change-email');
+    await page.getByLabel('New e-mail address').fill('ada.lovelace@example.com');
+    await dialog.getByRole('button', { name: 'Change the address' }).click();
+    await page.getByText('sign in as ada.lovelace@example.com').waitFor();
+
+    await button('Change the password').click();
+    await page.getByLabel('Current password').fill(PASSWORD);
+    await page.getByLabel('New password').fill('another horse battery');
+    await look(t, 'change-password');
+    await dialog.getByRole('button', { name: 'Change the password' }).click();
+    await page.getByText('The password is changed.').waitFor();
+  });
+
+  await t.test('loading, failing, offline: each says so', async (t) => {
+    await page.getByRole('link', { name: 'Your API' }).click();
+    await page.getByText('4 of 5 keys').waitFor();
+    proxy = 'holds';
+    await page.goto(`${HOME}/your-api`);
+    await page.getByText('Loading …').first().waitFor();
+    await look(t, 'loading');
+    proxy = 'breaks';
+    expectRefusals(3);
+    await page.goto(`${HOME}/your-api`);
+    await page.getByText('answered with 502').waitFor();
+    await look(t, 'failing');
+    proxy = 'passes';
+    await button('Try again').click();
+    await page.getByText('4 of 5 keys').waitFor();
+    await context.setOffline(true);
+    await page.getByText('You are offline').waitFor();
+    await button('Revoke Pictures').click();
+    expectRefusals(1);
+    await button('Revoke the key').click();
+    await dialog.getByText('You are offline. Connect').waitFor();
+    await look(t, 'offline');
+    await context.setOffline(false);
+    await button('Cancel').click();
+    await page.getByText('You are offline').waitFor({ state: 'detached' });
+  });
+
+  await t.test('a session that ends elsewhere: sign in, and back to where one was', async (t) => {
+    await page.getByRole('link', { name: 'Your API' }).click();
+    await page.getByText('4 of 5 keys').waitFor();
+    const [cookie] = (await context.cookies()).map(({ name, value }) => `${name}=${value}`);
+    await client.post('/auth/logout', undefined, { cookie: cookie ?? '' });
+    // One for the page's own queries each: how many are asked at once is not of interest here.
+    expectRefusals(4);
+    await page.getByRole('link', { name: 'Settings' }).click();
+    await heading('Sign in').waitFor();
+    await page.getByText('Your session has ended').waitFor();
+    await page.waitForTimeout(500);
+    expectRefusals(0);
+    await look(t, 'sign-in-ended');
+    await page.getByLabel('E-mail address').fill('ada.lovelace@example.com');
+    await page.getByLabel('Password', { exact: true }).fill('wrong password');
+    expectRefusals(1);
+    await button('Sign in').click();
+    await page.getByText('The e-mail address or the password is wrong.').waitFor();
+    await look(t, 'sign-in-wrong');
+    await page.getByLabel('Password', { exact: true }).fill('another horse battery');
+    await button('Sign in').click();
+    await heading('Settings').waitFor();
+  });
+
+  await t.test('signing out, and the end of the account', async (t) => {
+    await button('Sign out').first().click();
+    await heading('Sign in').waitFor();
+    t.equal(page.url(), `${HOME}/sign-in`);
+    await look(t, 'sign-in');
+    await page.goto(`${HOME}/settings`);
+    await page.getByLabel('E-mail address').fill('ada.lovelace@example.com');
+    await page.getByLabel('Password', { exact: true }).fill('another horse battery');
+    await page.keyboard.press('Enter');
+    await heading('Settings').waitFor();
+    await button('Delete the account').click();
+    t.ok(await dialog.getByRole('button', { name: 'Delete the account' }).isDisabled());
+    await page.getByLabel('Your e-mail address').fill('ada.lovelace@example.com');
+    await page.getByLabel('Current password').fill('another horse battery');
+    await look(t, 'delete-account');
+    await dialog.getByRole('button', { name: 'Delete the account' }).click();
+    await heading('Sign in').waitFor();
+    t.equal((await client.post('/auth/login', { email: EMAIL, password: PASSWORD })).status, 401);
+  });
+
+  t.same(complaints, [], 'the console has nothing to complain about: no error, no violation of the policy');
+  t.same([...hosts], [HOST], 'no other host was asked');
+});
