@@ -60,8 +60,8 @@ function SignedIn() {
             <Route path="/">
               <Redirect to={firstPage} replace />
             </Route>
-            {pages.map(({ Component, path }) => (
-              <Route key={path} path={path} component={Component} />
+            {pages.map(({ Component, path, pattern = path }) => (
+              <Route key={path} path={pattern} component={Component} />
             ))}
             <Route component={NotFound} />
           </Switch>

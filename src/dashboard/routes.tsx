@@ -1,10 +1,12 @@
 /** What is shown at which address. Pages beyond the first are loaded when they are opened. */
 import { type ComponentType, lazy } from 'react';
 import type { PagePath } from './paths.ts';
-import { KeyIcon, SettingsIcon } from './ui/icons.tsx';
+import { ChatIcon, KeyIcon, PlanIcon, SettingsIcon, UsageIcon } from './ui/icons.tsx';
 
 export type Page = {
   path: PagePath;
+  /** Which addresses are this page, where it has more than one. */
+  pattern?: string;
   Component: ComponentType;
   /** Its place in the navigation, in the order of `pages`. */
   nav?: { label: string; Icon: ComponentType };
@@ -13,9 +15,25 @@ export type Page = {
 /** For whoever is signed in. */
 export const pages: readonly Page[] = [
   {
+    path: '/chat',
+    pattern: '/chat/:id?',
+    Component: lazy(() => import('./pages/chat/index.tsx')),
+    nav: { label: 'Chat', Icon: ChatIcon },
+  },
+  {
     path: '/your-api',
     Component: lazy(() => import('./pages/your-api/index.tsx')),
     nav: { label: 'Your API', Icon: KeyIcon },
+  },
+  {
+    path: '/usage',
+    Component: lazy(() => import('./pages/usage/index.tsx')),
+    nav: { label: 'Usage', Icon: UsageIcon },
+  },
+  {
+    path: '/plan',
+    Component: lazy(() => import('./pages/plan/index.tsx')),
+    nav: { label: 'Plan', Icon: PlanIcon },
   },
   {
     path: '/settings',

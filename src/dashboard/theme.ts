@@ -1,5 +1,6 @@
 /** Colours and sizes. Where Mantine's own are too pale to read (WCAG AA), they are replaced here, for all pages. */
 import {
+  Alert,
   Checkbox,
   type CSSVariablesResolver,
   createTheme,
@@ -49,6 +50,8 @@ export const theme = createTheme({
   respectReducedMotion: true,
   headings: { fontWeight: '650', sizes: { h1: { fontSize: '1.625rem' }, h2: { fontSize: '1.125rem' } } },
   components: {
+    // The title in the colour of the alert is too pale on its light ground.
+    Alert: Alert.extend({ styles: { title: { color: 'var(--mantine-color-text)' } } }),
     // 16 px of text: less, and phones zoom into the field.
     TextInput: TextInput.extend({ defaultProps: { size: 'md' } }),
     PasswordInput: PasswordInput.extend({
@@ -91,6 +94,12 @@ export const resolveVariables: CSSVariablesResolver = ({ colors }) => ({
     '--mantine-color-dimmed': dark[2],
     '--mantine-color-placeholder': '#8b95a5',
     '--mantine-color-error': colors.red[4],
+    '--mantine-color-brand-light': 'rgb(122 148 251 / 16%)',
+    '--mantine-color-brand-light-color': brand[2],
+    '--mantine-color-red-light': 'rgb(255 107 107 / 14%)',
+    '--mantine-color-yellow-light': 'rgb(252 196 25 / 13%)',
+    '--mantine-color-green-light': 'rgb(81 207 102 / 14%)',
+    '--mantine-color-gray-light': 'rgb(154 163 178 / 14%)',
     '--parley-page': dark[8],
     '--parley-panel': dark[7],
     '--parley-code': dark[9],
@@ -99,8 +108,5 @@ export const resolveVariables: CSSVariablesResolver = ({ colors }) => ({
     '--parley-active-text': brand[2],
     '--parley-danger': colors.red[4],
     '--parley-warning': '#ffd166',
-    '--mantine-color-brand-light': 'rgb(122 148 251 / 16%)',
-    '--mantine-color-red-light': 'rgb(255 107 107 / 14%)',
-    '--mantine-color-yellow-light': 'rgb(255 209 102 / 13%)',
   },
 });

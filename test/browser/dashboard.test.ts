@@ -35,7 +35,7 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
   const { context } = await startBrowser(t, { [HOST]: between });
   await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: HOME });
   const { complaints, expectRefusals, hosts, look, page } = await startWalk(t, context, `${HOME}/`);
-  page.setDefaultTimeout(12_000);
+  page.setDefaultTimeout(30_000);
 
   const button = (name: string | RegExp) => page.getByRole('button', { name });
   const dialog = page.getByRole('dialog');
@@ -48,6 +48,11 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
     await heading('Create an account').waitFor();
     t.equal(new URL(page.url()).pathname, '/sign-up');
     await look(t, 'sign-up');
+    for (const [label, autocomplete] of [
+      ['E-mail address', 'username'],
+      ['Password', 'new-password'],
+    ] as const)
+      t.equal(await page.getByLabel(label, { exact: true }).getAttribute('autocomplete'), autocomplete);
     await client.signUp('taken@example.com');
     await page.getByLabel('E-mail address').fill('taken@example.com');
     await page.getByLabel('Password', { exact: true }).fill(PASSWORD);
@@ -330,4 +335,26 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
 
   t.same(complaints, [], 'the console has nothing to complain about: no error, no violation of the policy');
   t.same([...hosts], [HOST], 'no other host was asked');
+});
+
+t.test('where sign-ups are closed, it is said who can help', { skip: noBrowser || notBuilt }, async (t) => {
+  const { port } = await startTestService(t, 'embedded', {
+    PUBLIC_URL: HOME,
+    TRUST_PROXY: 'loopback',
+    SIGNUPS: 'closed',
+    OPERATOR_CONTACT: 'ops@example.com',
+  });
+  const { context } = await startBrowser(t, { [HOST]: proxyTo(port) });
+  const { complaints, look, page } = await startWalk(t, context, `${HOME}/usage?key=1`);
+  await page.getByText('Sign-ups are closed on this service.').waitFor();
+  t.equal(
+    await page.getByRole('link', { name: 'ops@example.com' }).getAttribute('href'),
+    'mailto:ops@example.com',
+  );
+  await look(t, 'sign-up-closed');
+  await page.getByRole('link', { name: 'Sign in' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
+  t.match(page.url(), /next=%2Fusage%3Fkey%3D1$/, 'where one wanted to go is not forgotten');
+  t.equal(await page.getByText('Create an account').count(), 0);
+  t.same(complaints, []);
 });

@@ -42,11 +42,7 @@ export async function startWalk(t: Test, context: BrowserContext, url: string): 
   page.on('console', (message) => {
     if (!['error', 'warning'].includes(message.type())) return;
     const text = message.text();
-    if (
-      /^Failed to load resource: (the server responded with a status|net::ERR_INTERNET_DISCONNECTED)/.test(
-        text,
-      )
-    ) {
+    if (/^Failed to load resource: (the server responded with a status|net::ERR_\w+)/.test(text)) {
       refusals -= 1;
       if (refusals >= 0) return;
     }
@@ -72,6 +68,7 @@ export async function startWalk(t: Test, context: BrowserContext, url: string): 
         await page.setViewportSize(viewport);
         for (const scheme of schemes) {
           await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' });
+          await page.locator(`html[data-mantine-color-scheme=${scheme}]`).waitFor();
           await page.evaluate('document.fonts.ready.then(() => new Promise(requestAnimationFrame))');
           const state = `${name}, ${size}, ${scheme}`;
           if (takesPictures) await picture(page, `${name}-${size}-${scheme}`);

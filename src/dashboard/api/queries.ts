@@ -6,9 +6,12 @@ import { currentSession, setSession, subscribe } from './session.ts';
 
 const RETRIES = 2;
 
+/** How an ended session shows; the second where API keys are taken as well. */
+const ends = new Set(['sessionRequired', 'missingCredentials']);
+
 /** An ended session is noticed wherever it is met; the page that was open is where signing in leads back to. */
-function noticeEnd(error: unknown): void {
-  if (toProblem(error).code === 'sessionRequired' && currentSession() === 'in') setSession('ended');
+export function noticeEnd(error: unknown): void {
+  if (ends.has(toProblem(error).code) && currentSession() === 'in') setSession('ended');
 }
 
 export const queryClient: QueryClient = new QueryClient({

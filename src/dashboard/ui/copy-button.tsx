@@ -15,17 +15,18 @@ const said = { none: '', copied: 'Copied', failed: 'Copying did not work: select
 
 export function CopyButton({ label = 'Copy', onCopied, text, what, ...rest }: Props) {
   const [outcome, copy] = useCopy();
+  const shown = { none: label, copied: 'Copied', failed: 'Not copied' }[outcome];
   return (
     <>
       <Button
         leftSection={outcome === 'copied' ? <CheckIcon size={16} /> : <CopyIcon size={16} />}
-        aria-label={what === undefined ? undefined : `${label} ${what}`}
+        aria-label={what === undefined ? undefined : `${shown} ${what}`}
         onClick={async () => {
           if (await copy(text)) onCopied?.();
         }}
         {...rest}
       >
-        {outcome === 'none' ? label : outcome === 'copied' ? 'Copied' : 'Not copied'}
+        {shown}
       </Button>
       <VisuallyHidden role="status">{said[outcome]}</VisuallyHidden>
     </>

@@ -3,7 +3,8 @@ import type { ReactNode } from 'react';
 
 type Props = { size?: number };
 
-const icon = (drawing: ReactNode) =>
+/** Makes one of lines on 24 × 24. */
+export const icon = (drawing: ReactNode) =>
   function Icon({ size = 20 }: Props) {
     return (
       <svg

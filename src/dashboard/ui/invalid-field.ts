@@ -5,7 +5,11 @@ import { type RefObject, useEffect, useRef } from 'react';
 export function useFocusOnError<T extends HTMLElement>(error: unknown): RefObject<T | null> {
   const form = useRef<T>(null);
   useEffect(() => {
-    if (error) form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+    if (!error) return;
+    const field = form.current?.querySelector<HTMLElement>('[aria-invalid="true"]');
+    field?.focus();
+    // With what is said below it.
+    field?.closest('.mantine-InputWrapper-root')?.scrollIntoView({ block: 'nearest' });
   }, [error]);
   return form;
 }

@@ -17,7 +17,7 @@ export function Operator({ before = '', contact }: Props) {
       {address === undefined ? (
         contact
       ) : (
-        <Anchor href={address} underline="always" inherit>
+        <Anchor href={address} underline="always" c="inherit" inherit>
           {contact}
         </Anchor>
       )}

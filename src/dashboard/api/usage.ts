@@ -1,0 +1,46 @@
+/** What several pages ask about today's quota and the plan. */
+import { useQuery } from '@tanstack/react-query';
+import { api, ok, type Schemas } from './client.ts';
+import { queryClient } from './queries.ts';
+
+export type Usage = Schemas['Usage'];
+export type Meter = keyof Usage['limits'];
+
+/** The meters with a ceiling, and what one unit of each is called. */
+export const meters = {
+  chat: { label: 'Chat', one: 'reply', many: 'replies' },
+  images: { label: 'Images', one: 'image', many: 'images' },
+  search: { label: 'Search', one: 'search', many: 'searches' },
+} as const satisfies Record<Meter, { label: string; one: string; many: string }>;
+
+export const meterNames = Object.keys(meters) as Meter[];
+
+/** However this device's clock goes, the day's end is asked for no more often. */
+const SOONEST_MS = 15_000;
+
+/** Today's use of the quota; asked for anew when the UTC day ends. */
+export const useUsage = () =>
+  useQuery({
+    queryKey: ['usage'],
+    queryFn: ({ signal }) => ok(api.GET('/api/v1/usage', { signal })),
+    refetchInterval: ({ state }) =>
+      state.data ? Math.max(SOONEST_MS, Date.parse(state.data.resetsAt) - Date.now() + 1000) : false,
+  });
+
+/** After something was charged. */
+export const usageChanged = (): void => {
+  void queryClient.invalidateQueries({ queryKey: ['usage'] });
+};
+
+export const usePlans = () =>
+  useQuery({
+    queryKey: ['plans'],
+    queryFn: ({ signal }) => ok(api.GET('/api/v1/plans', { signal })),
+    staleTime: 300_000,
+  });
+
+export const useSubscription = () =>
+  useQuery({
+    queryKey: ['subscription'],
+    queryFn: ({ signal }) => ok(api.GET('/api/v1/subscription', { signal })),
+  });

@@ -1,0 +1,95 @@
+/** Where a question is written: Enter sends it, Shift and Enter begin a new line. */
+import { ActionIcon, NativeSelect, Text, Textarea, VisuallyHidden } from '@mantine/core';
+import { type FormEvent, type KeyboardEvent, type ReactNode, type RefObject, useId } from 'react';
+import classes from './chat.module.css';
+import { SendIcon, StopIcon } from './icons.tsx';
+import type { useModels } from './models.ts';
+
+const LONGEST = 100_000;
+
+type Props = {
+  field: RefObject<HTMLTextAreaElement | null>;
+  draft: string;
+  onDraft: (text: string) => void;
+  onSend: () => void;
+  /** While an answer is under way. */
+  onStop: (() => void) | undefined;
+  /** Nothing can be sent. */
+  isClosed: boolean;
+  models: ReturnType<typeof useModels>;
+  children: ReactNode;
+};
+
+export function Composer({ children, draft, field, isClosed, models, onDraft, onSend, onStop }: Props) {
+  const hint = useId();
+  const isTooLong = draft.length > LONGEST;
+  const canSend = !isClosed && !isTooLong && draft.trim() !== '' && onStop === undefined;
+  const send = (event?: FormEvent) => {
+    event?.preventDefault();
+    if (canSend) onSend();
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
+    event.preventDefault();
+    send();
+  };
+  return (
+    <form className={classes.composer} onSubmit={send}>
+      <Textarea
+        ref={field}
+        value={draft}
+        onChange={(event) => onDraft(event.currentTarget.value)}
+        onKeyDown={onKeyDown}
+        aria-label="Your message"
+        aria-describedby={hint}
+        placeholder="Ask something"
+        variant="unstyled"
+        size="md"
+        autosize
+        minRows={1}
+        maxRows={8}
+        error={isTooLong && `A message has at most ${LONGEST.toLocaleString('en')} characters.`}
+      />
+      <div className={classes.below}>
+        <div className={classes.facts}>
+          {models.ids.length > 1 ? (
+            <NativeSelect
+              aria-label="Model"
+              size="xs"
+              data={models.ids}
+              value={models.chosen ?? ''}
+              onChange={(event) => models.choose(event.currentTarget.value)}
+              className={classes.models ?? ''}
+            />
+          ) : (
+            models.chosen !== undefined && (
+              <Text size="xs" c="dimmed" className={classes.model ?? ''}>
+                {models.chosen}
+              </Text>
+            )
+          )}
+          {children}
+        </div>
+        <VisuallyHidden id={hint}>
+          Enter sends, Shift and Enter begin a new line, Escape stops an answer.
+        </VisuallyHidden>
+        {onStop === undefined ? (
+          <ActionIcon type="submit" size={40} radius="xl" aria-label="Send" disabled={!canSend}>
+            <SendIcon />
+          </ActionIcon>
+        ) : (
+          <ActionIcon
+            size={40}
+            radius="xl"
+            variant="filled"
+            aria-label="Stop"
+            title="Stop (Esc)"
+            onClick={onStop}
+          >
+            <StopIcon />
+          </ActionIcon>
+        )}
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,175 @@
+/** The conversations of the account: found by title, opened, deleted. */
+import { ActionIcon, Badge, Button, Text, TextInput, Tooltip } from '@mantine/core';
+import { useInfiniteQuery, useMutation } from '@tanstack/react-query';
+import { useEffect, useState } from 'react';
+import { Link } from 'wouter';
+import { api, ok, type Schemas } from '../../api/client.ts';
+import { queryClient } from '../../api/queries.ts';
+import { Confirm } from '../../ui/confirm.tsx';
+import { Loaded } from '../../ui/loaded.tsx';
+import { ProblemAlert } from '../../ui/problem.tsx';
+import classes from './conversations.module.css';
+import { SearchIcon, TrashIcon } from './icons.tsx';
+import { forget } from './turns.ts';
+
+type Conversation = Schemas['ConversationSummary'];
+
+const useConversations = () =>
+  useInfiniteQuery({
+    queryKey: ['conversations'],
+    initialPageParam: '',
+    queryFn: ({ pageParam: cursor, signal }) =>
+      ok(
+        api.GET('/api/v1/conversations', {
+          params: { query: { limit: 100, ...(cursor !== '' && { cursor }) } },
+          signal,
+        }),
+      ),
+    getNextPageParam: ({ next_cursor }) => next_cursor,
+  });
+
+type Props = {
+  currentId: string | undefined;
+  /** Told of the conversation that is there no more. */
+  onDeleted: (id: string) => void;
+  /** Told when one was chosen. */
+  onOpen?: () => void;
+};
+
+export function Conversations({ currentId, onDeleted, onOpen }: Props) {
+  const query = useConversations();
+  const { fetchNextPage, hasNextPage, isFetching, isFetchNextPageError } = query;
+  const [wanted, setWanted] = useState('');
+  const [doomed, setDoomed] = useState<Conversation | null>(null);
+  const words = wanted.trim().toLowerCase();
+
+  // Titles are searched here, so all of them have to be.
+  useEffect(() => {
+    if (words !== '' && hasNextPage && !isFetching && !isFetchNextPageError) void fetchNextPage();
+  }, [words, hasNextPage, isFetching, isFetchNextPageError, fetchNextPage]);
+
+  return (
+    <div className={classes.list}>
+      <TextInput
+        type="search"
+        aria-label="Search titles"
+        placeholder="Search titles"
+        leftSection={<SearchIcon size={18} />}
+        value={wanted}
+        onChange={(event) => setWanted(event.currentTarget.value)}
+      />
+      <Loaded query={query}>
+        {({ pages }) => {
+          const all = pages.flatMap(({ data }) => data);
+          const shown = all.filter(({ title }) => title.toLowerCase().includes(words));
+          if (shown.length === 0)
+            return (
+              <Text size="sm" c="dimmed" px="xs" role="status">
+                {all.length === 0
+                  ? 'Your conversations will be listed here.'
+                  : isFetching
+                    ? 'Searching …'
+                    : 'No title has these words.'}
+              </Text>
+            );
+          return (
+            <ul>
+              {shown.map((conversation) => (
+                <Item
+                  key={conversation.id}
+                  conversation={conversation}
+                  isCurrent={conversation.id === currentId}
+                  onOpen={onOpen}
+                  onDelete={() => setDoomed(conversation)}
+                />
+              ))}
+            </ul>
+          );
+        }}
+      </Loaded>
+      {isFetchNextPageError && <ProblemAlert error={query.error} />}
+      {hasNextPage && words === '' && (
+        <Button
+          variant="default"
+          size="xs"
+          loading={query.isFetchingNextPage}
+          onClick={() => fetchNextPage()}
+        >
+          Show older ones
+        </Button>
+      )}
+      {doomed && <Delete conversation={doomed} onClose={() => setDoomed(null)} onDeleted={onDeleted} />}
+    </div>
+  );
+}
+
+type ItemProps = {
+  conversation: Conversation;
+  isCurrent: boolean;
+  onOpen: (() => void) | undefined;
+  onDelete: () => void;
+};
+
+function Item({ conversation, isCurrent, onDelete, onOpen }: ItemProps) {
+  const { id, key_id: keyId, title } = conversation;
+  return (
+    <li className={classes.item} data-current={isCurrent || undefined}>
+      <Link
+        href={`/chat/${id}`}
+        className={classes.link ?? ''}
+        aria-current={isCurrent ? 'page' : undefined}
+        title={title}
+        onClick={() => onOpen?.()}
+      >
+        <span className={classes.title}>{title}</span>
+        {keyId !== null && (
+          <Badge size="xs" variant="default" className={classes.badge ?? ''}>
+            API
+          </Badge>
+        )}
+      </Link>
+      <Tooltip label="Delete">
+        <ActionIcon
+          variant="subtle"
+          color="gray"
+          size={32}
+          className={classes.delete ?? ''}
+          aria-label={`Delete “${title}”`}
+          onClick={onDelete}
+        >
+          <TrashIcon size={18} />
+        </ActionIcon>
+      </Tooltip>
+    </li>
+  );
+}
+
+type DeleteProps = { conversation: Conversation; onClose: () => void; onDeleted: (id: string) => void };
+
+function Delete({ conversation: { id, title }, onClose, onDeleted }: DeleteProps) {
+  const remove = useMutation({
+    mutationFn: () => ok(api.DELETE('/api/v1/conversations/{id}', { params: { path: { id } } })),
+    onSuccess: async () => {
+      forget(({ conversationId }) => conversationId === id);
+      onDeleted(id);
+      queryClient.removeQueries({ queryKey: ['conversation', id] });
+      await queryClient.invalidateQueries({ queryKey: ['conversations'] });
+      onClose();
+    },
+  });
+  return (
+    <Confirm
+      title="Delete this conversation?"
+      action="Delete"
+      isDangerous
+      isPending={remove.isPending}
+      error={remove.error}
+      onConfirm={() => remove.mutate()}
+      onClose={onClose}
+    >
+      <Text>
+        “{title}” and all its messages are deleted for good. What it used of today's quota stays used.
+      </Text>
+    </Confirm>
+  );
+}

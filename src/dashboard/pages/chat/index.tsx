@@ -1,0 +1,209 @@
+/** The product's own chat, on the same quota as the API. Each conversation has an address of its own. */
+import { ActionIcon, Button, Text, Title } from '@mantine/core';
+import { useEffect, useRef, useState } from 'react';
+import { useLocation, useParams } from 'wouter';
+import { toProblem, unreachable } from '../../api/errors.ts';
+import { useUsage } from '../../api/usage.ts';
+import { wasNavigated } from '../../shell/navigation.ts';
+import { Dialog } from '../../ui/dialog.tsx';
+import { EmptyState } from '../../ui/empty-state.tsx';
+import { PlusIcon } from '../../ui/icons.tsx';
+import { LoadingLines } from '../../ui/loaded.tsx';
+import { ProblemAlert } from '../../ui/problem.tsx';
+import classes from './chat.module.css';
+import { Composer } from './composer.tsx';
+import { linesOf, messagesOf, useConversation } from './conversation.ts';
+import { Conversations } from './conversations.tsx';
+import { DownIcon, ListIcon } from './icons.tsx';
+import { useModels } from './models.ts';
+import { leftOf, OutOfQuota, QuotaLine } from './quota.tsx';
+import { useFollowing } from './scroll.ts';
+import { Suggestions } from './suggestions.tsx';
+import { Transcript } from './transcript.tsx';
+import { ask, askAgain, forget, isUnderWay, isUnstored, stop, type Turn, useTurns } from './turns.ts';
+
+export default function Chat() {
+  const { id } = useParams<{ id?: string }>();
+  const [, navigate] = useLocation();
+  const [isListOpen, setIsListOpen] = useState(false);
+  const [draft, setDraft] = useState('');
+  const field = useRef<HTMLTextAreaElement>(null);
+  const content = useRef<HTMLDivElement>(null);
+  const { isAway, toEnd } = useFollowing(content);
+  const { data: usage } = useUsage();
+  const models = useModels();
+
+  const allTurns = useTurns();
+  const turns = allTurns.filter(({ conversationId }) => conversationId === (id ?? null));
+  const isNew = id !== undefined && isUnstored(allTurns, id);
+  const query = useConversation(id, !isNew);
+  const { data, error } = query;
+  const messages = messagesOf(data?.pages);
+  const lines = linesOf(messages, turns);
+  const current = turns.find(isUnderWay);
+  const title = data?.pages[0]?.title ?? turns[0]?.body.message ?? 'New chat';
+  const isEmpty = lines.length === 0 && (id === undefined || (data !== undefined && !isNew));
+
+  // Whether an answer that is named is the one that is looked at.
+  const shownId = useRef(id);
+  useEffect(() => {
+    shownId.current = id;
+    return () => {
+      shownId.current = 'elsewhere';
+    };
+  }, [id]);
+  const named = (conversationId: string) => {
+    if (shownId.current === undefined) navigate(`/chat/${conversationId}`, { replace: true });
+  };
+
+  useEffect(() => {
+    document.title = `${title} · Parley`;
+  }, [title]);
+
+  const isWide = useRef(matchMedia('(min-width: 48em)').matches);
+  // With each conversation that is opened.
+  useEffect(() => {
+    toEnd();
+    // Phones would show their keyboard.
+    if (wasNavigated() && isWide.current) field.current?.focus({ preventScroll: true });
+  }, [id, toEnd]);
+
+  const currentId = current?.id;
+  useEffect(() => {
+    if (currentId === undefined) return;
+    const onKeyDown = (event: KeyboardEvent) => {
+      if (event.key === 'Escape' && !document.querySelector('[role="dialog"]')) stop(currentId);
+    };
+    addEventListener('keydown', onKeyDown);
+    return () => removeEventListener('keydown', onKeyDown);
+  }, [currentId]);
+
+  const send = (message: string) => {
+    // What failed before the service had it cannot be continued: begin anew.
+    const isLost = isNew && turns.every(({ state }) => state === 'failed');
+    const continued = isLost ? undefined : id;
+    if (isLost) navigate('/chat', { replace: true });
+    if (continued === undefined) shownId.current = undefined;
+    forget((turn) => turns.includes(turn) && turn.state === 'failed');
+    const body = {
+      message,
+      ...(continued !== undefined && { conversation_id: continued }),
+      ...(models.chosen !== undefined && { model: models.chosen }),
+    };
+    ask({ conversationId: continued ?? null, body, afterId: messages.at(-1)?.id ?? null }, named);
+    requestAnimationFrame(toEnd);
+  };
+
+  const newChat = () => {
+    forget((turn) => turn.conversationId === null);
+    setIsListOpen(false);
+    navigate('/chat');
+    field.current?.focus();
+  };
+
+  const isOut = usage !== undefined && leftOf(usage) === 0;
+  const list = (
+    <Conversations
+      currentId={id}
+      onOpen={() => setIsListOpen(false)}
+      onDeleted={(deleted) => deleted === id && navigate('/chat', { replace: true })}
+    />
+  );
+
+  return (
+    <div className={classes.page}>
+      <aside className={classes.side} aria-label="Conversations">
+        {list}
+      </aside>
+      <div className={classes.column}>
+        <header className={classes.header}>
+          <Title order={1} tabIndex={-1} title={title}>
+            {title}
+          </Title>
+          <ActionIcon
+            variant="default"
+            size={36}
+            className={classes.narrowOnly ?? ''}
+            aria-label="Conversations"
+            onClick={() => setIsListOpen(true)}
+          >
+            <ListIcon />
+          </ActionIcon>
+          <Button variant="default" leftSection={<PlusIcon size={18} />} onClick={newChat}>
+            New chat
+          </Button>
+        </header>
+        {data === undefined && (error || query.isPaused) ? (
+          <Missing error={error ?? unreachable(undefined)} onRetry={() => query.refetch()} />
+        ) : query.isLoading && !isNew && id !== undefined ? (
+          <LoadingLines />
+        ) : isEmpty ? (
+          <Suggestions onPick={send} isClosed={isOut} />
+        ) : null}
+        <Transcript
+          content={content}
+          lines={lines}
+          current={current}
+          hasOlder={query.hasNextPage}
+          isLoadingOlder={query.isFetchingNextPage}
+          onOlder={() => query.fetchNextPage()}
+          onEdit={(text) => {
+            setDraft(text);
+            field.current?.focus();
+          }}
+          onAsk={send}
+          onRetry={(turn: Turn) => askAgain(turn.id, named)}
+        />
+        <div className={classes.dock}>
+          {isAway && (
+            <ActionIcon
+              className={classes.toEnd ?? ''}
+              variant="default"
+              size={40}
+              radius="xl"
+              aria-label="Scroll to the end"
+              onClick={toEnd}
+            >
+              <DownIcon />
+            </ActionIcon>
+          )}
+          {isOut && <OutOfQuota usage={usage} />}
+          <Composer
+            field={field}
+            draft={draft}
+            onDraft={setDraft}
+            onSend={() => {
+              send(draft.trim());
+              setDraft('');
+            }}
+            onStop={current && (() => stop(current.id))}
+            isClosed={isOut}
+            models={models}
+          >
+            {usage && !isOut && <QuotaLine usage={usage} />}
+          </Composer>
+        </div>
+      </div>
+      {isListOpen && (
+        <Dialog title="Conversations" onClose={() => setIsListOpen(false)}>
+          {list}
+        </Dialog>
+      )}
+    </div>
+  );
+}
+
+function Missing({ error, onRetry }: { error: unknown; onRetry: () => void }) {
+  if (toProblem(error).code === 'notFound')
+    return (
+      <EmptyState title="There is no such conversation">
+        It may have been deleted. An answer that is still being written appears here once it is whole.
+        <Text span display="block" mt="sm">
+          <Button variant="default" size="xs" onClick={onRetry}>
+            Look again
+          </Button>
+        </Text>
+      </EmptyState>
+    );
+  return <ProblemAlert error={error} onRetry={onRetry} mb="lg" />;
+}

@@ -1,0 +1,144 @@
+/** One question or one answer, and what can be done with it. */
+import { Alert, Anchor, Button, Group, Loader, Text, VisuallyHidden } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { Link } from 'wouter';
+import { CopyButton } from '../../ui/copy-button.tsx';
+import { InfoIcon } from '../../ui/icons.tsx';
+import { ProblemAlert } from '../../ui/problem.tsx';
+import { localReset } from '../../ui/reset.tsx';
+import classes from './chat.module.css';
+import { AgainIcon, EditIcon } from './icons.tsx';
+import { Answer } from './markdown.tsx';
+import { isUnderWay, type Turn } from './turns.ts';
+
+type QuestionProps = { text: string; onEdit: () => void; isBusy: boolean };
+
+export function QuestionView({ isBusy, onEdit, text }: QuestionProps) {
+  return (
+    <article className={classes.question}>
+      <VisuallyHidden>You said:</VisuallyHidden>
+      <p className={classes.bubble}>{text}</p>
+      {!isBusy && (
+        <Group gap={4} justify="flex-end" className={classes.deeds}>
+          <CopyButton text={text} what="the question" size="compact-xs" variant="subtle" color="gray" />
+          <Button
+            size="compact-xs"
+            variant="subtle"
+            color="gray"
+            leftSection={<EditIcon size={16} />}
+            onClick={onEdit}
+          >
+            Edit and ask
+          </Button>
+        </Group>
+      )}
+    </article>
+  );
+}
+
+type AnswerProps = { text: string; model: string | null; isBusy: boolean; onAgain?: () => void };
+
+export function AnswerView({ isBusy, model, onAgain, text }: AnswerProps) {
+  return (
+    <article>
+      <VisuallyHidden>The answer:</VisuallyHidden>
+      <Answer text={text} />
+      {!isBusy && (
+        <Deeds text={text}>
+          {onAgain && (
+            <Button
+              size="compact-xs"
+              variant="subtle"
+              color="gray"
+              leftSection={<AgainIcon size={16} />}
+              onClick={onAgain}
+            >
+              Ask again
+            </Button>
+          )}
+          {model !== null && (
+            <Text span size="xs" c="dimmed" className={classes.model ?? ''}>
+              {model}
+            </Text>
+          )}
+        </Deeds>
+      )}
+    </article>
+  );
+}
+
+const Deeds = ({ children, text }: { children?: ReactNode; text: string }) => (
+  <Group gap={4} mt={6} className={classes.deeds}>
+    {text !== '' && (
+      <CopyButton text={text} what="the answer" size="compact-xs" variant="subtle" color="gray" />
+    )}
+    {children}
+  </Group>
+);
+
+/** The answer of a turn of this tab, in whatever state it is. */
+export function TurnAnswer({ onRetry, turn }: { turn: Turn; onRetry: () => void }) {
+  const { isCut, problem, state, text } = turn;
+  return (
+    <article>
+      <VisuallyHidden>The answer:</VisuallyHidden>
+      {text !== '' && <Answer text={text} isUnderWay={isUnderWay(turn)} />}
+      {isUnderWay(turn) && (
+        <Group gap="xs" mt={text === '' ? 0 : 8} c="dimmed">
+          <Loader type="dots" size="sm" color="gray" aria-hidden />
+          {text === '' && <Text size="sm">Waiting for the answer …</Text>}
+        </Group>
+      )}
+      {isCut && (
+        <Text size="sm" c="dimmed" mt="xs">
+          The answer reached its greatest length and ends here.
+        </Text>
+      )}
+      {state === 'stopped' && <Stopped hasText={text !== ''} onRetry={onRetry} />}
+      {problem && <Failed problem={problem} onRetry={onRetry} />}
+      {(state === 'stopped' || state === 'done') && <Deeds text={text} />}
+    </article>
+  );
+}
+
+function Stopped({ hasText, onRetry }: { hasText: boolean; onRetry: () => void }) {
+  return (
+    <Alert variant="light" color="gray" icon={<InfoIcon />} mt="sm">
+      <Text size="sm">
+        {hasText ? 'You stopped the answer here.' : 'You stopped before the answer began.'} The whole answer
+        is kept with the conversation, and counts as one reply.
+      </Text>
+      <Button size="xs" variant="default" mt="sm" onClick={onRetry}>
+        Show the whole answer
+      </Button>
+    </Alert>
+  );
+}
+
+function Failed({ onRetry, problem }: { problem: NonNullable<Turn['problem']>; onRetry: () => void }) {
+  if (problem.code === 'quotaExceeded')
+    return (
+      <Alert color="yellow" variant="light" icon={<InfoIcon />} role="alert">
+        <Text size="sm" c="var(--mantine-color-text)">
+          Today's replies were used up before this was answered: nothing was charged. They start anew at 00:00
+          UTC
+          {problem.limit && ` (${localReset(problem.limit.resetsAt)})`}. You can{' '}
+          <Anchor component={Link} href="/plan" underline="always" c="inherit" inherit>
+            compare plans
+          </Anchor>
+          .
+        </Text>
+        <Button size="xs" variant="default" mt="sm" onClick={onRetry}>
+          Try again
+        </Button>
+      </Alert>
+    );
+  return (
+    <>
+      <ProblemAlert error={problem} onRetry={onRetry} mt="sm" />
+      <Text size="xs" c="dimmed" mt={4}>
+        Trying again never charges this question a second time.
+      </Text>
+    </>
+  );
+}

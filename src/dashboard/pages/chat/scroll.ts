@@ -1,0 +1,50 @@
+/** Follows what is added at the end of the page, for as long as somebody is there to read it. */
+import { type RefObject, useCallback, useEffect, useRef, useState } from 'react';
+
+const NEAR_PX = 80;
+
+const distance = () => {
+  const { clientHeight, scrollHeight, scrollTop } = document.documentElement;
+  return scrollHeight - clientHeight - scrollTop;
+};
+
+/**
+ * @param content - what grows
+ * @returns whether the end is out of sight, and how to go there
+ */
+export function useFollowing(content: RefObject<HTMLElement | null>): {
+  isAway: boolean;
+  toEnd: () => void;
+} {
+  const [isAway, setIsAway] = useState(false);
+  const isFollowing = useRef(true);
+
+  const toEnd = useCallback(() => {
+    isFollowing.current = true;
+    window.scrollTo(0, document.documentElement.scrollHeight);
+    setIsAway(false);
+  }, []);
+
+  useEffect(() => {
+    let last = window.scrollY;
+    const onScroll = () => {
+      const isNear = distance() < NEAR_PX;
+      // What is added moves the end away; only going up leaves it.
+      if (isNear) isFollowing.current = true;
+      else if (window.scrollY < last) isFollowing.current = false;
+      last = window.scrollY;
+      setIsAway(!isNear && !isFollowing.current);
+    };
+    const observer = new ResizeObserver(() => {
+      if (isFollowing.current) window.scrollTo(0, document.documentElement.scrollHeight);
+    });
+    if (content.current) observer.observe(content.current);
+    addEventListener('scroll', onScroll, { passive: true });
+    return () => {
+      removeEventListener('scroll', onScroll);
+      observer.disconnect();
+    };
+  }, [content]);
+
+  return { isAway, toEnd };
+}

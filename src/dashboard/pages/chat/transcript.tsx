@@ -1,0 +1,104 @@
+/** The history of a conversation. It grows quietly; that an answer is there is announced once, when it is whole. */
+import { Button, VisuallyHidden } from '@mantine/core';
+import { type RefObject, useEffect, useRef, useState } from 'react';
+import classes from './chat.module.css';
+import type { Line } from './conversation.ts';
+import { AnswerView, QuestionView, TurnAnswer } from './message.tsx';
+import { isUnderWay, type Turn } from './turns.ts';
+
+type Props = {
+  content: RefObject<HTMLDivElement | null>;
+  lines: readonly Line[];
+  current: Turn | undefined;
+  hasOlder: boolean;
+  isLoadingOlder: boolean;
+  onOlder: () => void;
+  onEdit: (text: string) => void;
+  onAsk: (text: string) => void;
+  onRetry: (turn: Turn) => void;
+};
+
+export function Transcript(props: Props) {
+  const { content, current, hasOlder, isLoadingOlder, lines, onAsk, onEdit, onOlder, onRetry } = props;
+  const announcement = useAnnouncement(lines, current);
+  const isBusy = current !== undefined;
+  const lastQuestion = lines.findLast((line) => line.kind === 'message' && line.message.role === 'user');
+  const again = lastQuestion?.kind === 'message' ? lastQuestion.message.content : undefined;
+
+  return (
+    <>
+      {hasOlder && (
+        <Button variant="default" size="xs" mb="lg" loading={isLoadingOlder} onClick={onOlder}>
+          Show earlier messages
+        </Button>
+      )}
+      <div
+        ref={content}
+        className={classes.log}
+        role="log"
+        aria-label="Conversation"
+        aria-live="off"
+        aria-busy={isBusy}
+      >
+        {numbered(lines).map(([key, line], index) => {
+          if (line.kind === 'turn') {
+            const { turn } = line;
+            return (
+              <div key={key} className={classes.log}>
+                <QuestionView
+                  text={turn.body.message}
+                  isBusy={isBusy}
+                  onEdit={() => onEdit(turn.body.message)}
+                />
+                <TurnAnswer turn={turn} onRetry={() => onRetry(turn)} />
+              </div>
+            );
+          }
+          const { content: text, model, role } = line.message;
+          if (role === 'user')
+            return <QuestionView key={key} text={text} isBusy={isBusy} onEdit={() => onEdit(text)} />;
+          const isLast = index === lines.length - 1;
+          return (
+            <AnswerView
+              key={key}
+              text={text}
+              model={model}
+              isBusy={isBusy}
+              {...(isLast && again !== undefined && { onAgain: () => onAsk(again) })}
+            />
+          );
+        })}
+      </div>
+      <VisuallyHidden role="status">{announcement}</VisuallyHidden>
+    </>
+  );
+}
+
+/** Keys that stay when a turn of this tab gives way to what is stored of it. */
+const numbered = (lines: readonly Line[]): [string, Line][] =>
+  lines.map((line, index) => [`${index} ${line.kind}`, line]);
+
+/** What a screen reader is told: once at the end, not with every word. */
+function useAnnouncement(lines: readonly Line[], current: Turn | undefined): string {
+  const [said, setSaid] = useState('');
+  const before = useRef<string | undefined>(undefined);
+  const latest = useRef(lines);
+  latest.current = lines;
+  const currentId = current && isUnderWay(current) ? current.id : undefined;
+
+  useEffect(() => {
+    if (currentId !== undefined) setSaid('Waiting for the answer.');
+    else if (before.current !== undefined) {
+      const last = latest.current.at(-1);
+      const text = last?.kind === 'turn' ? last.turn.text : last?.message.content;
+      const isStopped = last?.kind === 'turn' && last.turn.state === 'stopped';
+      const isFailed = last?.kind === 'turn' && last.turn.state === 'failed';
+      setSaid(
+        isFailed ? '' : `${isStopped ? 'The answer was stopped' : 'The answer is there'}: ${text ?? ''}`,
+      );
+    }
+    before.current = currentId;
+  }, [currentId]);
+
+  return said;
+}

@@ -1,0 +1,207 @@
+/**
+ * The turns of this tab: what was asked and what has come of the answer. They are kept outside of the pages, so that an
+ * answer goes on while somebody looks at another one; what is stored of them comes from the service.
+ */
+import { useSyncExternalStore } from 'react';
+import { api, ok } from '../../api/client.ts';
+import { fromAnswer, Problem, toProblem, unreachable } from '../../api/errors.ts';
+import { noticeEnd, queryClient } from '../../api/queries.ts';
+import { currentSession, subscribe as subscribeSession } from '../../api/session.ts';
+import { serverEvents } from '../../api/sse.ts';
+import { usageChanged } from '../../api/usage.ts';
+
+export type Turn = {
+  /** Also its Idempotency-Key: however often it is sent, it is charged once. */
+  id: string;
+  /** Null until the service has named a new conversation. */
+  conversationId: string | null;
+  /** What is sent; the same again with each attempt. */
+  body: { message: string; conversation_id?: string; model?: string };
+  /** The last stored message when it was sent: it comes after that one. */
+  afterId: string | null;
+  state: 'sending' | 'streaming' | 'done' | 'stopped' | 'failed';
+  text: string;
+  /** The answer ended at its greatest length. */
+  isCut: boolean;
+  problem: Problem | null;
+};
+
+const SHOWN_EVERY_MS = 40;
+const ASK_AGAIN_MS = 1000;
+
+let turns: readonly Turn[] = [];
+const listeners = new Set<() => void>();
+const running = new Map<string, AbortController>();
+
+export const isUnderWay = ({ state }: Turn): boolean => state === 'sending' || state === 'streaming';
+
+function set(next: readonly Turn[]): void {
+  turns = next;
+  for (const listener of listeners) listener();
+}
+
+const change = (id: string, changes: Partial<Turn>): void =>
+  set(turns.map((turn) => (turn.id === id ? { ...turn, ...changes } : turn)));
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+export const useTurns = (): readonly Turn[] => useSyncExternalStore(subscribe, () => turns);
+
+// Nobody else's business.
+subscribeSession(() => {
+  if (currentSession() === 'in') return;
+  for (const controller of running.values()) controller.abort();
+  set([]);
+});
+
+/** As long as a UUID; `randomUUID` is not there on plain http. */
+const randomId = () =>
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join(
+    '',
+  );
+
+/** Whether the conversation began in this tab and nothing of it was read to its end: the service may not have it yet. */
+export const isUnstored = (known: readonly Turn[], conversationId: string): boolean => {
+  const own = known.filter((turn) => turn.conversationId === conversationId);
+  return (
+    own.some(({ body }) => body.conversation_id === undefined) && !own.some(({ state }) => state === 'done')
+  );
+};
+
+type Question = Pick<Turn, 'conversationId' | 'body' | 'afterId'>;
+
+/** @param onNamed - told the conversation of the turn as soon as it is known */
+export function ask(question: Question, onNamed: (conversationId: string) => void): void {
+  const id = randomId();
+  set([...turns, { ...question, id, state: 'sending', text: '', isCut: false, problem: null }]);
+  void run(id, onNamed);
+}
+
+/** Sends a turn once more: what was answered already is answered again, what was charged is not charged again. */
+export function askAgain(id: string, onNamed: (conversationId: string) => void): void {
+  change(id, { state: 'sending', problem: null });
+  void run(id, onNamed);
+}
+
+/** Stops reading; the text so far stays. */
+export function stop(id: string): void {
+  running.get(id)?.abort();
+}
+
+/** Forgets a turn that led to nothing, or one whose conversation is gone. */
+export function forget(isForgotten: (turn: Turn) => boolean): void {
+  for (const turn of turns) if (isForgotten(turn)) stop(turn.id);
+  set(turns.filter((turn) => !isForgotten(turn)));
+}
+
+async function run(id: string, onNamed: (conversationId: string) => void): Promise<void> {
+  const turn = turns.find((known) => known.id === id);
+  if (turn === undefined) return;
+  const controller = new AbortController();
+  running.set(id, controller);
+  let isSettled = false;
+  try {
+    await firstStored(turn, controller.signal);
+    await read(turn, controller.signal, onNamed);
+    isSettled = true;
+  } catch (error) {
+    if (controller.signal.aborted) change(id, { state: 'stopped' });
+    else {
+      change(id, { state: 'failed', problem: toProblem(error) });
+      noticeEnd(error);
+    }
+  } finally {
+    running.delete(id);
+    usageChanged();
+    const { conversationId } = turns.find((known) => known.id === id) ?? {};
+    if (isSettled && conversationId) {
+      void queryClient.invalidateQueries({ queryKey: ['conversation', conversationId] });
+      void queryClient.invalidateQueries({ queryKey: ['conversations'] });
+    }
+  }
+}
+
+/** Its answer while an earlier attempt is still being answered is "in a moment". */
+async function open(turn: Turn, signal: AbortSignal): Promise<ReadableStream<Uint8Array>> {
+  for (;;) {
+    try {
+      const body = await ok(
+        api.POST('/api/v1/chat', {
+          body: { ...turn.body, stream: true },
+          params: { header: { 'idempotency-key': turn.id } },
+          parseAs: 'stream',
+          signal,
+        }),
+      );
+      if (body) return body as ReadableStream<Uint8Array>;
+      throw lost();
+    } catch (error) {
+      if (toProblem(error).code !== 'idempotencyInProgress') throw error;
+      await pause(signal);
+    }
+  }
+}
+
+/** A conversation whose first answer was stopped is there once that is whole: it is waited for, and read no further. */
+async function firstStored({ body }: Turn, signal: AbortSignal): Promise<void> {
+  const { conversation_id: id } = body;
+  if (id === undefined || !isUnstored(turns, id)) return;
+  const first = turns.find(({ conversationId, state }) => conversationId === id && state === 'stopped');
+  if (first) await (await open(first, signal)).cancel();
+}
+
+const pause = (signal: AbortSignal) =>
+  new Promise<void>((resolve, reject) => {
+    const timer = setTimeout(resolve, ASK_AGAIN_MS);
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    });
+  });
+
+const lost = () =>
+  navigator.onLine
+    ? new Problem('unreachable', 'The connection broke before the answer was whole.', 0)
+    : (unreachable(undefined) as Problem);
+
+async function read(turn: Turn, signal: AbortSignal, onNamed: (id: string) => void): Promise<void> {
+  const { id } = turn;
+  let text = '';
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const show = () => {
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      change(id, { text });
+    }, SHOWN_EVERY_MS);
+  };
+  try {
+    for await (const { data, event } of serverEvents(await open(turn, signal))) {
+      const told = JSON.parse(data);
+      if (event === 'start') {
+        change(id, { state: 'streaming', conversationId: told.conversation_id });
+        onNamed(told.conversation_id);
+        // The charge is final.
+        usageChanged();
+      } else if (event === 'delta') {
+        text += told.text;
+        show();
+      } else if (event === 'error') {
+        throw fromAnswer(new Response(null, { status: 502 }), told);
+      } else if (event === 'done') {
+        text = told.reply;
+        clearTimeout(timer);
+        change(id, { state: 'done', text, isCut: told.finish_reason === 'length' });
+        return;
+      }
+    }
+    throw lost();
+  } catch (error) {
+    clearTimeout(timer);
+    if (text !== '') change(id, { text });
+    // What reading a broken stream rejects with is no answer of the service.
+    throw error instanceof Problem || signal.aborted ? error : lost();
+  }
+}

@@ -1,0 +1,86 @@
+/** Before a plan is changed: to what, for how much, and what that does. */
+import { Alert, Text } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { api, ok, type Schemas } from '../../api/client.ts';
+import { queryClient } from '../../api/queries.ts';
+import { meterNames, meters, usageChanged, useUsage } from '../../api/usage.ts';
+import { Confirm } from '../../ui/confirm.tsx';
+import { WarningIcon } from '../../ui/icons.tsx';
+import { countOf, formatCount, formatMoney } from '../../ui/numbers.ts';
+import { due, isFree, type Period, perMonth, savingOf } from './prices.ts';
+
+type Props = {
+  plan: Schemas['Plan'];
+  period: Period;
+  current: Schemas['Subscription'];
+  currentName: string;
+  onClose: () => void;
+  /** Told in words what is so now. */
+  onDone: (said: string) => void;
+};
+
+export function ChangePlan({ current, currentName, onClose, onDone, period, plan }: Props) {
+  const { data: usage } = useUsage();
+  const change = useMutation({
+    mutationFn: () =>
+      ok(api.PUT('/api/v1/subscription', { body: { plan: plan.id, billing_period: period } })),
+    onSuccess: (subscription) => {
+      queryClient.setQueryData(['subscription'], subscription);
+      usageChanged();
+      onDone(
+        isFree(plan)
+          ? `You are on ${plan.name} now, at no cost.`
+          : `You are on ${plan.name} now, for ${due(plan, period)}.`,
+      );
+    },
+  });
+  const over = meterNames.filter((meter) => {
+    const limit = plan.limits[meter];
+    return usage !== undefined && limit !== null && usage.used[meter] >= limit;
+  });
+  const isSamePlan = plan.id === current.plan;
+  const before =
+    current.price_cents === 0
+      ? 'nothing'
+      : `${formatMoney(current.price_cents, current.currency)} a ${current.billing_period === 'yearly' ? 'year' : 'month'}`;
+
+  return (
+    <Confirm
+      title={isSamePlan ? `Pay ${plan.name} ${period}?` : `Change to ${plan.name}?`}
+      action={isFree(plan) ? `Change to ${plan.name}` : `Change, for ${due(plan, period)}`}
+      isPending={change.isPending}
+      error={change.error}
+      onConfirm={() => change.mutate()}
+      onClose={onClose}
+    >
+      <Text>
+        {isFree(plan) ? (
+          <>
+            {plan.name} costs <strong>nothing</strong>
+          </>
+        ) : (
+          <>
+            {plan.name} costs <strong>{due(plan, period)}</strong>
+            {period === 'yearly' &&
+              `, which is ${perMonth(plan, period)} a month and saves ${savingOf(plan)} %`}
+          </>
+        )}
+        . Now you pay {before} for {currentName}.
+      </Text>
+      <Text>The change takes effect at once. What was used today stays used.</Text>
+      {!isSamePlan && over.length > 0 && usage && (
+        <Alert color="yellow" variant="light" icon={<WarningIcon />}>
+          <Text size="sm" c="var(--mantine-color-text)">
+            {over
+              .map(
+                (meter) =>
+                  `You used ${formatCount(usage.used[meter])} of ${countOf(plan.limits[meter] ?? 0, meters[meter])} a day already.`,
+              )
+              .join(' ')}{' '}
+            Until 00:00 UTC nothing more of that would be answered.
+          </Text>
+        </Alert>
+      )}
+    </Confirm>
+  );
+}

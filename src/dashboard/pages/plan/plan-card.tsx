@@ -1,0 +1,81 @@
+/** One plan: what it costs, what it allows, and how to get it. */
+import { Badge, Button, Group, Text, Title } from '@mantine/core';
+import type { Schemas } from '../../api/client.ts';
+import { meterNames, meters } from '../../api/usage.ts';
+import { CheckIcon } from '../../ui/icons.tsx';
+import { countOf, formatCount, formatMoney } from '../../ui/numbers.ts';
+import classes from './plan.module.css';
+import { isFree, type Period, perMonth, savingOf } from './prices.ts';
+
+type Plan = Schemas['Plan'];
+
+type Props = {
+  plan: Plan;
+  period: Period;
+  current: Schemas['Subscription'];
+  isMain: boolean;
+  /** Undefined where it is not for the owner to change. */
+  onChange: (() => void) | undefined;
+};
+
+export function PlanCard({ current, isMain, onChange, period, plan }: Props) {
+  const isOwn = plan.id === current.plan;
+  const isAsPaid = isOwn && (isFree(plan) || period === current.billing_period);
+  const saving = savingOf(plan);
+  return (
+    <li className={classes.plan} data-own={isOwn || undefined}>
+      <Group justify="space-between" gap="xs">
+        <Title order={2}>{plan.name}</Title>
+        {isOwn && (
+          <Badge variant="light" tt="none" className={classes.own ?? ''}>
+            Your plan
+          </Badge>
+        )}
+      </Group>
+      <div>
+        <div className={classes.price}>
+          {perMonth(plan, period)} <small>a month</small>
+        </div>
+        <Text size="sm" c="dimmed" mih="1.45em" mt={4}>
+          {isFree(plan)
+            ? 'Nothing to pay.'
+            : period === 'yearly'
+              ? `${formatMoney(plan.yearly_price_cents, plan.currency)} once a year${saving > 0 ? `: saves ${saving} %` : ''}.`
+              : `Paid each month: ${formatMoney(plan.monthly_price_cents * 12, plan.currency)} in a year.`}
+        </Text>
+      </div>
+      <ul className={classes.limits}>
+        {meterNames.map((meter) => {
+          const limit = plan.limits[meter];
+          return (
+            <li key={meter}>
+              <CheckIcon size={18} />
+              {limit === null
+                ? `${meters[meter].many}, without a limit`
+                : `${countOf(limit, meters[meter])} a day`}
+            </li>
+          );
+        })}
+        <li>
+          <CheckIcon size={18} />
+          {formatCount(plan.requests_per_minute)} requests a minute
+        </li>
+      </ul>
+      {onChange && (
+        <Button
+          variant={isMain && !isAsPaid ? 'filled' : 'default'}
+          fullWidth
+          mt="auto"
+          disabled={isAsPaid}
+          onClick={onChange}
+        >
+          {isAsPaid
+            ? 'Your plan'
+            : isOwn
+              ? `Pay ${period === 'yearly' ? 'yearly' : 'monthly'}`
+              : `Change to ${plan.name}`}
+        </Button>
+      )}
+    </li>
+  );
+}

@@ -1,0 +1,206 @@
+/** The last 30 UTC days as bars, by meter and by key. */
+import { ActionIcon, Anchor, NativeSelect, Paper, SegmentedControl, Stack, Text, Title } from '@mantine/core';
+import { useState } from 'react';
+import { Link } from 'wouter';
+import type { Schemas } from '../../api/client.ts';
+import { type Meter, useUsage } from '../../api/usage.ts';
+import { type Bar, DailyBars, isLimitShown, shortDay } from '../../ui/daily-bars.tsx';
+import { EmptyState } from '../../ui/empty-state.tsx';
+import { Loaded } from '../../ui/loaded.tsx';
+import { countOf, formatCount } from '../../ui/numbers.ts';
+import { NextIcon, PreviousIcon } from './icons.tsx';
+import { DAYS, keyChoices, keyName, useHistory } from './keys.ts';
+import classes from './usage.module.css';
+
+type DayUsage = Schemas['DayUsage'];
+
+const choices = [
+  { value: 'chat', label: 'Chat' },
+  { value: 'images', label: 'Images' },
+  { value: 'search', label: 'Search' },
+  { value: 'tokens', label: 'Tokens' },
+];
+
+const units: Record<string, { one: string; many: string }> = {
+  chat: { one: 'chat reply', many: 'chat replies' },
+  images: { one: 'image', many: 'images' },
+  search: { one: 'search', many: 'searches' },
+  tokens: { one: 'token', many: 'tokens' },
+};
+const amount = (count: number, meter: string): string =>
+  countOf(count, units[meter] ?? { one: '', many: '' });
+
+export function History() {
+  const query = useHistory();
+  const { data: usage } = useUsage();
+  const [meter, setMeter] = useState('chat');
+  const [key, setKey] = useState('');
+
+  return (
+    <section aria-labelledby="history" className={classes.section}>
+      <Title order={2} id="history" mb="sm">
+        The last {DAYS} days
+      </Title>
+      <Loaded query={query}>
+        {({ data, keys }) => {
+          if (data.every(({ used }) => used === 0))
+            return (
+              <EmptyState title="Nothing used yet">
+                Each day's replies, images and searches will be shown here, by key.
+              </EmptyState>
+            );
+          const rows = data.filter((row) => row.meter === meter);
+          const limit = meter === 'tokens' ? null : (usage?.limits[meter as Meter] ?? null);
+          return (
+            <Paper withBorder p="md" bg="var(--parley-panel)">
+              <div className={classes.filters}>
+                <SegmentedControl
+                  data={choices}
+                  value={meter}
+                  onChange={setMeter}
+                  aria-label="What to show"
+                />
+                <NativeSelect
+                  aria-label="Used by"
+                  data={keyChoices(keys, key)}
+                  value={key}
+                  onChange={(event) => setKey(event.currentTarget.value)}
+                />
+              </div>
+              <Days rows={rows} of={key} limit={key === '' ? limit : null} meter={meter} keys={keys} />
+              <Shares rows={rows} keys={keys} meter={meter} />
+            </Paper>
+          );
+        }}
+      </Loaded>
+    </section>
+  );
+}
+
+type Keys = Schemas['KeyLabel'][];
+type DaysProps = { rows: DayUsage[]; of: string; limit: number | null; meter: string; keys: Keys };
+
+function Days({ keys, limit, meter, of, rows }: DaysProps) {
+  const usedIn = ({ by_key, used }: DayUsage) =>
+    of === '' ? used : (by_key.find(({ key_id }) => (key_id ?? 'web') === of)?.used ?? 0);
+  const bars: Bar[] = rows.map((row) => ({ day: row.day, count: usedIn(row) }));
+  const today = rows.at(-1)?.day ?? '';
+  const [chosen, setChosen] = useState('');
+  const place = Math.max(
+    0,
+    bars.findIndex(({ day }) => day === chosen),
+  );
+  const index = bars[place]?.day === chosen ? place : bars.length - 1;
+  const shown = rows[index];
+  if (shown === undefined) return null;
+  const total = bars.reduce((sum, { count }) => sum + count, 0);
+  const step = (by: number) => setChosen(bars[index + by]?.day ?? chosen);
+  const shares = shown.by_key.map(({ key_id, used }) => `${keyName(key_id, keys)} ${formatCount(used)}`);
+
+  return (
+    <Stack gap={0} mt="md">
+      <DailyBars
+        bars={bars}
+        limit={limit}
+        selected={shown.day}
+        onSelect={setChosen}
+        label={`${amount(total, meter)} in ${DAYS} UTC days, a bar for each day. The numbers are in the table below.`}
+      />
+      <div className={classes.detail}>
+        <ActionIcon
+          variant="default"
+          size={36}
+          aria-label="The day before"
+          disabled={index === 0}
+          onClick={() => step(-1)}
+        >
+          <PreviousIcon />
+        </ActionIcon>
+        <div role="status">
+          <Text size="sm" fw={600}>
+            {shortDay(shown.day)}
+            {shown.day === today && ', today'} (UTC): {amount(usedIn(shown), meter)}
+          </Text>
+          {of === '' && shares.length > 0 && (
+            <Text size="sm" c="dimmed" className={classes.name ?? ''}>
+              {shares.join(' · ')}
+            </Text>
+          )}
+        </div>
+        <ActionIcon
+          variant="default"
+          size={36}
+          aria-label="The day after"
+          disabled={index === bars.length - 1}
+          onClick={() => step(1)}
+        >
+          <NextIcon />
+        </ActionIcon>
+      </div>
+      {limit !== null && (
+        <Text size="xs" c="dimmed" mt="xs">
+          {isLimitShown(bars, limit)
+            ? 'The line is the limit of your plan as it is now; it may have been another one on earlier days.'
+            : `The limit of your plan, ${formatCount(limit)} a day, lies far above these bars and is not drawn.`}
+        </Text>
+      )}
+      <details className={classes.table}>
+        <summary>Show as a table</summary>
+        <table>
+          <caption>Used in each UTC day, the newest first</caption>
+          <thead>
+            <tr>
+              <th scope="col">Day (UTC)</th>
+              <th scope="col">{units[meter]?.many}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {bars.toReversed().map(({ count, day }) => (
+              <tr key={day}>
+                <th scope="row">{day}</th>
+                <td>{formatCount(count)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </details>
+    </Stack>
+  );
+}
+
+type SharesProps = { rows: DayUsage[]; keys: Keys; meter: string };
+
+/** Who used how much of it, the most first. */
+function Shares({ keys, meter, rows }: SharesProps) {
+  const sums = new Map<string | null, number>();
+  for (const { by_key } of rows)
+    for (const { key_id, used } of by_key) sums.set(key_id, (sums.get(key_id) ?? 0) + used);
+  const sorted = [...sums].filter(([, used]) => used > 0).sort(([, one], [, other]) => other - one);
+  if (sorted.length === 0) return null;
+  return (
+    <>
+      <Title order={3} size="h5" mt="lg" mb="xs">
+        By key, {DAYS} days
+      </Title>
+      <ul className={classes.shares}>
+        {sorted.map(([id, used]) => (
+          <li key={id ?? 'web'}>
+            <span className={classes.name}>
+              {keyName(id, keys)}
+              {keys.some((key) => key.id === id && !key.active) && (
+                <Text span c="dimmed" size="sm">
+                  {' '}
+                  (no longer active)
+                </Text>
+              )}
+            </span>
+            <span>{amount(used, meter)}</span>
+            <Anchor component={Link} href={`/usage?key=${id ?? 'web'}#log`} size="sm" underline="always">
+              Requests
+            </Anchor>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}

@@ -1,0 +1,36 @@
+/** The keys that used something, by name; the web chat is one of them. */
+import { useQuery } from '@tanstack/react-query';
+import { api, ok, type Schemas } from '../../api/client.ts';
+
+export const DAYS = 30;
+
+export type KeyLabel = Schemas['KeyLabel'];
+
+export const useHistory = () =>
+  useQuery({
+    queryKey: ['usage', 'history', DAYS],
+    queryFn: ({ signal }) =>
+      ok(api.GET('/api/v1/usage/history', { params: { query: { days: DAYS } }, signal })),
+  });
+
+const labelOf = ({ active, key_prefix, name }: KeyLabel): string =>
+  active ? `${name} (${key_prefix}…)` : `${name} (${key_prefix}…, no longer active)`;
+
+/** @param id - null for the web chat */
+export function keyName(id: string | null, keys: readonly KeyLabel[]): string {
+  if (id === null) return 'Web chat';
+  const key = keys.find((known) => known.id === id);
+  return key ? key.name : 'A key of earlier days';
+}
+
+/** Choices of a select: everything, the web chat, and each key. */
+export const keyChoices = (keys: readonly KeyLabel[], chosen: string): { value: string; label: string }[] => {
+  const known = [
+    { value: '', label: 'Web and all keys' },
+    { value: 'web', label: 'Web chat' },
+    ...keys.map((key) => ({ value: key.id, label: labelOf(key) })),
+  ];
+  return known.some(({ value }) => value === chosen)
+    ? known
+    : [...known, { value: chosen, label: 'A key of earlier days' }];
+};

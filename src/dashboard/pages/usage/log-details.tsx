@@ -1,0 +1,60 @@
+/** Everything that is known of one row of the log. */
+import { Anchor, Group, Stack, Text } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { CopyField } from '../../ui/copy-field.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { formatCount } from '../../ui/numbers.ts';
+import { exactTime } from '../../ui/when.tsx';
+import { type KeyLabel, keyName } from './keys.ts';
+import { Outcome } from './log-rows.tsx';
+import { chargeOf, type Row, states, tookOf, utcTime, whatOf } from './requests.ts';
+import classes from './usage.module.css';
+
+type Props = { row: Row; keys: readonly KeyLabel[]; onClose: () => void };
+
+const known = (count: number | null): string => (count === null ? 'Not known' : formatCount(count));
+
+export function RequestDetails({ keys, onClose, row }: Props) {
+  const { at, code, input_tokens, key_id, kind, model, output_tokens, state } = row;
+  const isRequest = kind === 'request';
+  const key = keys.find(({ id }) => id === key_id);
+  const facts: [string, ReactNode][] = [
+    [isRequest ? 'Time' : 'Minute', `${utcTime(row)} UTC (${exactTime(at)} your time)`],
+    ['Request', whatOf(row)],
+    ['Made by', key ? `${key.name} (${key.key_prefix}…)` : keyName(key_id, keys)],
+    ['Outcome', <Outcome key="outcome" row={row} />],
+    ['Charge', isRequest ? `${chargeOf(row)} (${states[state].toLowerCase()})` : 'Nothing'],
+    ...(isRequest
+      ? ([
+          ['Model', model ?? 'None'],
+          ['Tokens', `${known(input_tokens)} in, ${known(output_tokens)} out`],
+          ['Took', tookOf(row)],
+        ] satisfies [string, ReactNode][])
+      : []),
+  ];
+  return (
+    <Dialog title={isRequest ? 'Request' : 'Refused requests'} onClose={onClose}>
+      <Stack>
+        <dl className={classes.facts}>
+          {facts.map(([name, fact]) => (
+            <Group key={name} display="contents">
+              <dt>{name}</dt>
+              <dd>{fact}</dd>
+            </Group>
+          ))}
+        </dl>
+        {code !== null && (
+          <Anchor href={`/docs/guides/errors#${code.toLowerCase()}`} size="sm" underline="always">
+            What {code} means and what to do
+          </Anchor>
+        )}
+        <div>
+          <Text size="sm" mb={4}>
+            {isRequest ? 'Request id in this log' : 'Id of this row'}
+          </Text>
+          <CopyField value={row.id} label={isRequest ? 'the request id' : 'the id'} />
+        </div>
+      </Stack>
+    </Dialog>
+  );
+}

@@ -1,0 +1,94 @@
+/** The rows of the log: a table where there is room, cards where there is not. */
+import { Badge, Button, Group, Paper, Stack, Table, Text } from '@mantine/core';
+import type { KeyLabel } from './keys.ts';
+import { keyName } from './keys.ts';
+import { chargeOf, outcomeOf, type Row, tookOf, utcTime, whatOf } from './requests.ts';
+import classes from './usage.module.css';
+
+type Props = { rows: readonly Row[]; keys: readonly KeyLabel[]; onShow: (row: Row) => void };
+
+export function Outcome({ row }: { row: Row }) {
+  const { color, text } = outcomeOf(row);
+  return (
+    <Badge color={color} variant="light" tt="none" className={classes.outcome ?? ''} data-color={color}>
+      {text}
+    </Badge>
+  );
+}
+
+const DetailsButton = ({ onShow, row }: { row: Row; onShow: (row: Row) => void }) => (
+  <Button
+    size="compact-sm"
+    variant="default"
+    aria-label={`Details of ${whatOf(row)}, ${utcTime(row)}`}
+    onClick={() => onShow(row)}
+  >
+    Details
+  </Button>
+);
+
+export function RequestTable({ keys, onShow, rows }: Props) {
+  return (
+    <Paper withBorder bg="var(--parley-panel)" className={classes.rows ?? ''}>
+      <Table verticalSpacing="xs" horizontalSpacing="md" aria-labelledby="log">
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>Time (UTC)</Table.Th>
+            <Table.Th>Request</Table.Th>
+            <Table.Th>Made by</Table.Th>
+            <Table.Th>Outcome</Table.Th>
+            <Table.Th>Charged</Table.Th>
+            <Table.Th>Took</Table.Th>
+            <Table.Th>
+              <span className={classes.hidden}>Details</span>
+            </Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {rows.map((row) => (
+            <Table.Tr key={row.id}>
+              <Table.Td className={classes.time ?? ''}>{utcTime(row)}</Table.Td>
+              <Table.Td className={row.endpoint === null ? '' : (classes.code ?? '')}>{whatOf(row)}</Table.Td>
+              <Table.Td className={classes.who ?? ''}>{keyName(row.key_id, keys)}</Table.Td>
+              <Table.Td>
+                <Outcome row={row} />
+              </Table.Td>
+              <Table.Td>{chargeOf(row)}</Table.Td>
+              <Table.Td className={classes.time ?? ''}>{tookOf(row)}</Table.Td>
+              <Table.Td>
+                <DetailsButton row={row} onShow={onShow} />
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Paper>
+  );
+}
+
+export function RequestCards({ keys, onShow, rows }: Props) {
+  return (
+    <Stack component="ul" gap="xs" p={0} m={0} className={classes.cards ?? ''}>
+      {rows.map((row) => (
+        <Paper key={row.id} component="li" withBorder p="sm" bg="var(--parley-panel)">
+          <Group justify="space-between" gap="xs" wrap="nowrap" align="flex-start">
+            <Text size="sm" fw={600} className={row.endpoint === null ? '' : (classes.code ?? '')}>
+              {whatOf(row)}
+            </Text>
+            <Text size="sm" c="dimmed" className={classes.time ?? ''}>
+              {utcTime(row)}
+            </Text>
+          </Group>
+          <Text size="sm" c="dimmed" my={6} className={classes.name ?? ''}>
+            {keyName(row.key_id, keys)} · {chargeOf(row)}
+            {row.latency_ms !== null && ` · ${tookOf(row)}`}
+          </Text>
+          <Group justify="space-between">
+            <Outcome row={row} />
+            <DetailsButton row={row} onShow={onShow} />
+          </Group>
+        </Paper>
+      ))}
+    </Stack>
+  );
+}

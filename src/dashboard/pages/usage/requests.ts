@@ -1,0 +1,106 @@
+/** The rows of the request log, in words. */
+import type { Schemas } from '../../api/client.ts';
+import { meters } from '../../api/usage.ts';
+import { countOf, formatCount } from '../../ui/numbers.ts';
+import { type KeyLabel, keyName } from './keys.ts';
+
+export type Row = Schemas['LoggedRequest'];
+
+export const endpoints = [
+  'POST /api/v1/chat',
+  'POST /api/v1/chat/completions',
+  'POST /api/v1/images/generations',
+  'POST /api/v1/search',
+];
+
+export const statuses = [
+  { value: '', label: 'Any status' },
+  { value: '2xx', label: '2xx: answered' },
+  { value: '4xx', label: '4xx: refused' },
+  { value: '403', label: '403: not allowed' },
+  { value: '429', label: '429: over a limit' },
+  { value: '5xx', label: '5xx: failed' },
+];
+
+const utc = new Intl.DateTimeFormat('en', {
+  day: 'numeric',
+  month: 'short',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  hourCycle: 'h23',
+  timeZone: 'UTC',
+});
+
+/** "Nov 20, 17:42:07"; of refusals the minute. */
+export const utcTime = ({ at, kind }: Pick<Row, 'at' | 'kind'>): string => {
+  const text = utc.format(new Date(at));
+  return kind === 'refusals' ? text.slice(0, -3) : text;
+};
+
+/** "Chat", or "12 requests refused". */
+export function whatOf({ count, endpoint, kind }: Row): string {
+  if (kind === 'refusals') return `${countOf(count, { one: 'request', many: 'requests' })} refused`;
+  return endpoint ?? '';
+}
+
+export const states: Record<Row['state'], string> = {
+  admitted: 'Under way',
+  final: 'Charged',
+  refunded: 'Given back',
+  refused: 'Not charged',
+};
+
+/** "1 reply", "given back", "nothing". */
+export function chargeOf({ meter, state, units }: Row): string {
+  if (meter === null || state === 'refused') return 'Nothing';
+  const amount = countOf(units, meters[meter]);
+  return state === 'refunded' ? `${amount}, given back` : amount;
+}
+
+/** "1.2 s". */
+export const tookOf = ({ latency_ms: ms }: Row): string =>
+  ms === null ? '–' : ms < 1000 ? `${ms} ms` : `${formatCount(Math.round(ms / 100) / 10)} s`;
+
+/** What it came to, and how bad that is. */
+export function outcomeOf({ code, state, status }: Row): {
+  text: string;
+  color: 'green' | 'yellow' | 'red' | 'gray';
+} {
+  if (state === 'admitted') return { text: 'Under way', color: 'gray' };
+  const text = [status, code].filter((part) => part !== null).join(' ');
+  const color = status === null ? 'gray' : status >= 500 ? 'red' : status >= 400 ? 'yellow' : 'green';
+  return { text: text === '' ? states[state] : text, color };
+}
+
+const columns: [string, (row: Row, keys: readonly KeyLabel[]) => string | number | null][] = [
+  ['time_utc', ({ at }) => at],
+  ['kind', ({ kind }) => kind],
+  ['count', ({ count }) => count],
+  ['endpoint', ({ endpoint }) => endpoint],
+  ['key', ({ key_id }, keys) => keyName(key_id, keys)],
+  ['key_id', ({ key_id }) => key_id],
+  ['state', ({ state }) => state],
+  ['status', ({ status }) => status],
+  ['code', ({ code }) => code],
+  ['meter', ({ meter }) => meter],
+  ['units', ({ units }) => units],
+  ['model', ({ model }) => model],
+  ['input_tokens', ({ input_tokens }) => input_tokens],
+  ['output_tokens', ({ output_tokens }) => output_tokens],
+  ['latency_ms', ({ latency_ms }) => latency_ms],
+  ['id', ({ id }) => id],
+];
+
+/** A field that no spreadsheet takes for a formula. */
+function field(value: string | number | null): string {
+  const text = String(value ?? '');
+  const safe = typeof value === 'string' && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+/** The rows as CSV (RFC 4180), with a header. */
+export const toCsv = (rows: readonly Row[], keys: readonly KeyLabel[]): string =>
+  [columns.map(([name]) => name), ...rows.map((row) => columns.map(([, value]) => field(value(row, keys))))]
+    .map((fields) => `${fields.join(',')}\r\n`)
+    .join('');

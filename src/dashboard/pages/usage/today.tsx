@@ -1,0 +1,80 @@
+/** Today: used of limit for each meter, and when all of it starts anew. */
+import { Box, Paper, Text, Title } from '@mantine/core';
+import { meterNames, type meters, type Usage, useUsage } from '../../api/usage.ts';
+import { Loaded } from '../../ui/loaded.tsx';
+import { formatCount } from '../../ui/numbers.ts';
+import { Reset } from '../../ui/reset.tsx';
+import classes from './usage.module.css';
+
+const what = { chat: 'Chat replies', images: 'Images', search: 'Searches' } as const;
+
+export function Today() {
+  const query = useUsage();
+  return (
+    <section aria-labelledby="today">
+      <Title order={2} id="today" mb="sm">
+        Today
+      </Title>
+      <Loaded query={query}>
+        {(usage) => (
+          <>
+            <div className={classes.today}>
+              {meterNames.map((meter) => (
+                <Figure key={meter} meter={meter} usage={usage} />
+              ))}
+              <Paper withBorder p="md" bg="var(--parley-panel)">
+                <Text size="sm" c="dimmed" mb={4}>
+                  Model tokens, in and out
+                </Text>
+                <div className={classes.figure}>{formatCount(usage.used.tokens)}</div>
+                <Text size="sm" c="dimmed" mt="sm">
+                  Counted, without a limit
+                </Text>
+              </Paper>
+            </div>
+            <Text size="sm" mt="sm">
+              All counters go back to 0 <Reset at={usage.resetsAt} />.
+            </Text>
+          </>
+        )}
+      </Loaded>
+    </section>
+  );
+}
+
+function Figure({ meter, usage }: { meter: keyof typeof meters; usage: Usage }) {
+  const used = usage.used[meter];
+  const limit = usage.limits[meter];
+  const left = limit === null ? null : Math.max(0, limit - used);
+  return (
+    <Paper withBorder p="md" bg="var(--parley-panel)">
+      <Text size="sm" c="dimmed" mb={4}>
+        {what[meter]}
+      </Text>
+      <div className={classes.figure}>
+        {formatCount(used)} <small>{limit === null ? 'used' : `of ${formatCount(limit)}`}</small>
+      </div>
+      {left === null || limit === null ? (
+        <Text size="sm" c="dimmed" mt="sm">
+          Without a limit
+        </Text>
+      ) : (
+        <>
+          <Box className={classes.bar}>
+            <svg width="100%" height="8" aria-hidden="true">
+              <rect
+                width={`${limit === 0 ? 100 : Math.min(100, (used / limit) * 100)}%`}
+                height="8"
+                className={classes.fill}
+                data-full={left === 0 || undefined}
+              />
+            </svg>
+          </Box>
+          <Text size="sm" c={left === 0 ? 'var(--mantine-color-error)' : 'dimmed'}>
+            {left === 0 ? 'Nothing left today' : `${formatCount(left)} left`}
+          </Text>
+        </>
+      )}
+    </Paper>
+  );
+}

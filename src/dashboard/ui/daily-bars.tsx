@@ -1,0 +1,127 @@
+/** A bar for each UTC day, and the limit as a line. Drawn to the pixels there are, so that text keeps its size. */
+import { useElementSize } from '@mantine/hooks';
+import classes from './daily-bars.module.css';
+import { formatCount } from './numbers.ts';
+
+export type Bar = { day: string; count: number };
+
+type Props = {
+  bars: readonly Bar[];
+  /** Null where there is none, or none that these bars are measured against. */
+  limit: number | null;
+  selected: string;
+  onSelect: (day: string) => void;
+  /** What the picture shows, for those who do not see it. */
+  label: string;
+};
+
+const HEIGHT = 220;
+const TOP = 18;
+const BOTTOM = 24;
+const LEFT = 44;
+const RIGHT = 6;
+const LABEL_WIDTH = 68;
+/** A limit much higher than all bars would leave nothing of them to see. */
+const MOST_HEADROOM = 4;
+
+const short = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short', timeZone: 'UTC' });
+export const shortDay = (day: string): string => short.format(new Date(`${day}T00:00:00Z`));
+
+/** The next of 1, 2, 5, 10, 20 … */
+function roundUp(value: number): number {
+  const power = 10 ** Math.floor(Math.log10(Math.max(1, value)));
+  return ([1, 2, 5, 10].find((step) => step * power >= value) ?? 10) * power;
+}
+
+/** Whether the line of the limit fits above the bars. */
+export function isLimitShown(bars: readonly Bar[], limit: number | null): limit is number {
+  const most = Math.max(...bars.map(({ count }) => count), 0);
+  return limit !== null && limit > 0 && (most === 0 || limit <= most * MOST_HEADROOM);
+}
+
+export function DailyBars({ bars, label, limit, onSelect, selected }: Props) {
+  const { ref, width } = useElementSize<HTMLDivElement>();
+  return (
+    <div ref={ref} className={classes.chart}>
+      {width > 0 && (
+        <Drawing
+          bars={bars}
+          label={label}
+          limit={isLimitShown(bars, limit) ? limit : null}
+          onSelect={onSelect}
+          selected={selected}
+          width={width}
+        />
+      )}
+    </div>
+  );
+}
+
+function Drawing({ bars, label, limit, onSelect, selected, width }: Props & { width: number }) {
+  const top = roundUp(Math.max(...bars.map(({ count }) => count), limit ?? 0, 2));
+  const room = HEIGHT - TOP - BOTTOM;
+  const y = (count: number) => TOP + room * (1 - count / top);
+  const slot = (width - LEFT - RIGHT) / bars.length;
+  const bar = Math.max(2, Math.min(26, slot * 0.68));
+  const every = Math.max(1, Math.ceil(LABEL_WIDTH / slot));
+
+  return (
+    <svg width={width} height={HEIGHT} viewBox={`0 0 ${width} ${HEIGHT}`} role="img" aria-label={label}>
+      {[0, top / 2, top].map((count) => (
+        <g key={count}>
+          <line x1={LEFT} x2={width} y1={y(count)} y2={y(count)} className={classes.grid} />
+          <text x={LEFT - 8} y={y(count) + 4} textAnchor="end" className={classes.text}>
+            {formatCount(count)}
+          </text>
+        </g>
+      ))}
+      {bars.map(({ count, day }, index) => {
+        const left = LEFT + slot * index;
+        // Today has its date, and from there each that has room.
+        const isDated = (bars.length - 1 - index) % every === 0;
+        const isLast = index === bars.length - 1;
+        return (
+          // biome-ignore lint/a11y/noStaticElementInteractions: the buttons below the picture do the same.
+          <g
+            key={day}
+            onClick={() => onSelect(day)}
+            onPointerEnter={({ pointerType }) => pointerType === 'mouse' && onSelect(day)}
+          >
+            <rect x={left} y={TOP} width={slot} height={room} className={classes.target} />
+            {count > 0 && (
+              <rect
+                x={left + (slot - bar) / 2}
+                y={Math.min(y(count), y(0) - 2)}
+                width={bar}
+                height={Math.max(2, y(0) - y(count))}
+                rx={Math.min(3, bar / 3)}
+                className={day === selected ? classes.selected : classes.bar}
+              />
+            )}
+            {day === selected && (
+              <rect x={left + 1} y={y(0) + 1} width={slot - 2} height={3} className={classes.selected} />
+            )}
+            {isDated && left + slot > LEFT + 16 && (
+              <text
+                x={isLast ? width - 2 : left + slot / 2}
+                y={HEIGHT - 6}
+                textAnchor={isLast ? 'end' : 'middle'}
+                className={classes.text}
+              >
+                {shortDay(day)}
+              </text>
+            )}
+          </g>
+        );
+      })}
+      {limit !== null && (
+        <>
+          <line x1={LEFT} x2={width} y1={y(limit)} y2={y(limit)} className={classes.limit} />
+          <text x={LEFT + 4} y={y(limit) - 5} className={classes.limitText}>
+            Limit {formatCount(limit)}
+          </text>
+        </>
+      )}
+    </svg>
+  );
+}
