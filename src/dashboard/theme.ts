@@ -1,6 +1,5 @@
 /** Colours and sizes. Where Mantine's own are too pale to read (WCAG AA), they are replaced here, for all pages. */
 import {
-  Alert,
   type CSSVariablesResolver,
   createTheme,
   type MantineColorsTuple,
@@ -47,8 +46,6 @@ export const theme = createTheme({
   respectReducedMotion: true,
   headings: { fontWeight: '650', sizes: { h1: { fontSize: '1.625rem' }, h2: { fontSize: '1.125rem' } } },
   components: {
-    // The title in the colour of the alert is too pale on its light ground.
-    Alert: Alert.extend({ styles: { title: { color: 'var(--mantine-color-text)' } } }),
     // 16 px of text: less, and phones zoom into the field.
     TextInput: TextInput.extend({ defaultProps: { size: 'md' } }),
     PasswordInput: PasswordInput.extend({
