@@ -202,6 +202,12 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
     await look(t, 'your-api-full');
     await button('Create a key').click({ force: true });
     t.equal(await dialog.count(), 0);
+    await page.getByRole('link', { name: 'Requests of Website' }).click();
+    await heading('Usage').waitFor();
+    await page.reload();
+    await heading('Usage').waitFor();
+    await page.goBack();
+    await page.getByText('5 of 5 keys').waitFor();
   });
 
   await t.test('revoking: at once and for good', async (t) => {
@@ -345,7 +351,7 @@ t.test('where sign-ups are closed, it is said who can help', { skip: noBrowser |
     OPERATOR_CONTACT: 'ops@example.com',
   });
   const { context } = await startBrowser(t, { [HOST]: proxyTo(port) });
-  const { complaints, look, page } = await startWalk(t, context, `${HOME}/usage?key=1`);
+  const { complaints, look, page } = await startWalk(t, context, `${HOME}/usage?key_id=1`);
   await page.getByText('Sign-ups are closed on this service.').waitFor();
   t.equal(
     await page.getByRole('link', { name: 'ops@example.com' }).getAttribute('href'),
@@ -354,7 +360,7 @@ t.test('where sign-ups are closed, it is said who can help', { skip: noBrowser |
   await look(t, 'sign-up-closed');
   await page.getByRole('link', { name: 'Sign in' }).click();
   await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
-  t.match(page.url(), /next=%2Fusage%3Fkey%3D1$/, 'where one wanted to go is not forgotten');
+  t.match(page.url(), /next=%2Fusage%3Fkey_id%3D1$/, 'where one wanted to go is not forgotten');
   t.equal(await page.getByText('Create an account').count(), 0);
   t.same(complaints, []);
 });

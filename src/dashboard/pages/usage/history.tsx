@@ -195,7 +195,7 @@ function Shares({ keys, meter, rows }: SharesProps) {
               )}
             </span>
             <span>{amount(used, meter)}</span>
-            <Anchor component={Link} href={`/usage?key=${id ?? 'web'}#log`} size="sm" underline="always">
+            <Anchor component={Link} href={`/usage?key_id=${id ?? 'web'}#log`} size="sm" underline="always">
               Requests
             </Anchor>
           </li>

@@ -15,12 +15,13 @@ import { RequestCards, RequestTable } from './log-rows.tsx';
 import { endpoints, type Row, statuses, toCsv } from './requests.ts';
 import classes from './usage.module.css';
 
-type Filters = { key: string; endpoint: string; status: string };
+/** Named as the API names them: it refuses an address with `key` in its query, where no key belongs. */
+type Filters = { key_id: string; endpoint: string; status: string };
 
 const filtersOf = (search: string): Filters => {
   const query = new URLSearchParams(search);
   const of = (name: string) => query.get(name) ?? '';
-  return { key: of('key'), endpoint: of('endpoint'), status: of('status') };
+  return { key_id: of('key_id'), endpoint: of('endpoint'), status: of('status') };
 };
 
 const useRequests = (filters: Filters) =>
@@ -28,10 +29,10 @@ const useRequests = (filters: Filters) =>
     queryKey: ['requests', filters],
     initialPageParam: '',
     queryFn: ({ pageParam: cursor, signal }) => {
-      const { endpoint, key, status } = filters;
+      const { endpoint, key_id, status } = filters;
       const query = {
         ...(cursor !== '' && { cursor }),
-        ...(key !== '' && { key_id: key }),
+        ...(key_id !== '' && { key_id }),
         ...(endpoint !== '' && { endpoint }),
         ...(status !== '' && { status }),
       };
@@ -102,9 +103,9 @@ export function RequestLog() {
       <div className={classes.filters}>
         <NativeSelect
           label="Made by"
-          data={keyChoices(keys, filters.key)}
-          value={filters.key}
-          onChange={(event) => filter({ key: event.currentTarget.value })}
+          data={keyChoices(keys, filters.key_id)}
+          value={filters.key_id}
+          onChange={(event) => filter({ key_id: event.currentTarget.value })}
         />
         <NativeSelect
           label="Endpoint"
@@ -130,7 +131,7 @@ export function RequestLog() {
               title={isFiltered ? 'No such request' : 'No requests yet'}
               action={
                 isFiltered && (
-                  <Button variant="default" onClick={() => filter({ key: '', endpoint: '', status: '' })}>
+                  <Button variant="default" onClick={() => filter({ key_id: '', endpoint: '', status: '' })}>
                     Show all requests
                   </Button>
                 )

@@ -53,7 +53,7 @@ export function LastUsed({ apiKey }: Props) {
 export const RequestsLink = ({ apiKey: { id, name } }: Props) => (
   <Anchor
     component={Link}
-    href={`/usage?key=${id}#log`}
+    href={`/usage?key_id=${id}#log`}
     size="sm"
     underline="always"
     aria-label={`Requests of ${name}`}
