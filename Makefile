@@ -1,6 +1,6 @@
 # Everything installs what it needs first (src/prepare.mjs); environment variables pass through. `make help` lists all.
 .DEFAULT_GOAL := help
-.PHONY: help start dev test test-long soak bench-stream bench-quota check openapi migrations
+.PHONY: help start dev test test-long soak bench-stream bench-quota bench-redis check openapi migrations
 
 # dash where there is one (Debian's sh, macOS has it too): see `run`.
 SHELL := $(firstword $(wildcard /bin/dash /usr/bin/dash) /bin/sh)
@@ -40,7 +40,7 @@ test: ## Install what is missing and run every test, on both databases (PGlite a
 	$(prepare) test
 	@node --import=ts-blank-space/register test/run.ts
 
-test-long: ## Run the tests that take minutes: test/long.
+test-long: ## Run the tests that take minutes: test/long and *.long.test.ts.
 	$(prepare) test
 	@node --import=ts-blank-space/register test/run.ts --long
 
@@ -55,6 +55,10 @@ bench-stream: ## Measure what Parley adds to a stream, and what 1,000 cost: benc
 bench-quota: ## Measure what the exact quota costs: bench/results/quota.md.
 	$(prepare) test
 	@node --import=ts-blank-space/register bench/quota.ts
+
+bench-redis: ## Measure what the loss of Redis costs: bench/results/redis.md.
+	$(prepare) test
+	@node --import=ts-blank-space/register bench/redis.ts
 
 check: ## Format, lint, types; openapi.json and migrations are up to date and sound.
 	$(prepare) test

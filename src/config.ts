@@ -28,7 +28,7 @@ export type Config = Readonly<{
   /** As Fastify's `trustProxy` takes it. */
   trustProxy: boolean | number | string[];
   redisUrl: string | undefined;
-  /** Sign-ups for an address, and failed sign-ins for an address and e-mail address. */
+  /** Sign-ups and reports of leaked keys for an address, and failed sign-ins for an address and e-mail address. */
   authAttemptsPerMinute: number;
   drainSeconds: number;
   /** Days of `requests` and `refusals` that are kept, today included. */

@@ -11,7 +11,7 @@ type LoggedError = {
 };
 
 /** Data exceptions and integrity violations repeat values in their messages. */
-const repeatsValues = (state: string) => state.startsWith('22') || state.startsWith('23');
+const repeatsValues = (state: string) => /^2[23][0-9A-Z]{3}$/.test(state);
 
 /**
  * pino's serializer for `err`. Drizzle's errors repeat every parameter of the statement, prompts and digests
@@ -20,19 +20,18 @@ const repeatsValues = (state: string) => state.startsWith('22') || state.startsW
 export function serialiseError(error: unknown): LoggedError {
   if (!(error instanceof Error)) return { type: typeof error, message: String(error) };
   const { cause, message, name, stack } = error;
+  const state = sqlState(error);
+  const isSilent = state !== undefined && repeatsValues(state);
   if ('query' in error && 'params' in error) {
-    const state = sqlState(error);
-    const said =
-      cause instanceof Error && !(state !== undefined && repeatsValues(state))
-        ? cause.message
-        : 'The statement failed.';
     return {
       type: name,
-      message: said,
+      message: cause instanceof Error && !isSilent ? cause.message : 'The statement failed.',
       ...(state !== undefined && { sqlState: state }),
       statement: String(error.query).replace(/\s+/g, ' ').slice(0, 500),
     };
   }
+  // What the ledger's own connections throw is not wrapped.
+  if (isSilent) return { type: name, message: 'The statement failed.', sqlState: state };
   return {
     type: name,
     message,

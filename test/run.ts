@@ -2,9 +2,9 @@
  * Runs the tests with tap and says plainly how it went:
  * `node --import=ts-blank-space/register test/run.ts [--long] [files or tap options …]`
  *
- * Without files: every `.test.ts` in `test`, those in `test/long` only with `--long`. Prints a line for each file as it ends,
- * then what failed and what was skipped and why, and last `N passed, N failed`. `PARLEY_FAIL_ON_SKIP=1` makes a skipped
- * test a failure of the run.
+ * Without files: every `.test.ts` in `test`; those in `test/long`, and `.long.test.ts` beside the others, only with `--long`.
+ * Prints a line for each file as it ends, then what failed and what was skipped and why, and last `N passed, N failed`.
+ * `PARLEY_FAIL_ON_SKIP=1` makes a skipped test a failure of the run.
  */
 import { spawn } from 'node:child_process';
 import fs from 'node:fs';
@@ -14,7 +14,8 @@ import { Parser } from 'tap-parser';
 import { Report } from './support/report.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const longTests = 'test/long/';
+/** They take minutes: `make test-long`. */
+const isLong = (name: string) => name.startsWith('test/long/') || name.endsWith('.long.test.ts');
 const started = Date.now();
 
 const args = process.argv.slice(2);
@@ -23,7 +24,7 @@ const options = args.filter((arg) => arg.startsWith('-') && arg !== '--long');
 const named = args.filter((arg) => !arg.startsWith('-'));
 const files = named.length > 0 ? named : testFiles();
 if (files.length === 0) {
-  console.log(`There is no test file${long ? ` in ${longTests}` : ''}.\n0 passed, 0 failed`);
+  console.log('There is no such test file.\n0 passed, 0 failed');
   process.exit(long ? 0 : 1);
 }
 
@@ -37,7 +38,7 @@ const tap = spawn(
     'run',
     '--reporter=tap',
     '--disable-coverage',
-    ...(long ? ['--jobs=1', '--timeout=1800'] : []),
+    ...(long ? ['--timeout=1800'] : []),
     ...options,
     ...files,
   ],
@@ -59,6 +60,6 @@ function testFiles(): string[] {
     .readdirSync(path.join(root, 'test'), { recursive: true, encoding: 'utf8' })
     .map((name) => `test/${name.replaceAll('\\', '/')}`)
     .filter((name) => name.endsWith('.test.ts') && !name.includes('/node_modules/'))
-    .filter((name) => name.startsWith(longTests) === long)
+    .filter((name) => isLong(name) === long)
     .sort();
 }

@@ -1,4 +1,4 @@
--- Revision 2. Raise it with every change: a database keeps the highest that it has seen (src/store/functions.ts).
+-- Revision 3. Raise it with every change: a database keeps the highest that it has seen (src/store/functions.ts).
 --
 -- The ledger's protocol in batches: admission, settlement and the sweep. Contract sections 5 and 10, argued in
 -- docs/decisions/0010-the-ledgers-protocol.md.
@@ -100,11 +100,12 @@ BEGIN
     WHERE u.day BETWEEN first_day AND today;
     IF present < jsonb_array_length(counters) * (today - first_day + 1) THEN
       INSERT INTO usage_counters (account_id, day, meter, used)
-      SELECT c.account_id, s.at::date, c.meter, 0
+      -- Days as dates: by intervals they would follow the session's time zone.
+      SELECT c.account_id, first_day + n, c.meter, 0
       FROM jsonb_to_recordset(counters) AS c (account_id uuid, meter text)
-      CROSS JOIN generate_series(first_day, today, interval '1 day') AS s (at)
+      CROSS JOIN generate_series(0, today - first_day) AS n
       JOIN accounts a ON a.id = c.account_id AND a.deleted_at IS NULL
-      WHERE NOT EXISTS (SELECT FROM usage_counters u WHERE u.account_id = c.account_id AND u.day = s.at::date AND u.meter = c.meter)
+      WHERE NOT EXISTS (SELECT FROM usage_counters u WHERE u.account_id = c.account_id AND u.day = first_day + n AND u.meter = c.meter)
       ORDER BY 1, 3, 2
       ON CONFLICT DO NOTHING;
     END IF;
@@ -228,8 +229,8 @@ BEGIN
         UPDATE %I r
         SET state = CASE s.kind WHEN 'refund' THEN 'refunded' ELSE 'final' END,
             settled_at = coalesce(r.settled_at, $3), status = s.status, code = s.code, model = s.model,
-            input_tokens = CASE s.kind WHEN 'rerun' THEN coalesce(r.input_tokens, 0) ELSE 0 END + s.input_tokens,
-            output_tokens = CASE s.kind WHEN 'rerun' THEN coalesce(r.output_tokens, 0) ELSE 0 END + s.output_tokens,
+            input_tokens = CASE WHEN s.input_tokens IS NOT NULL THEN least(s.input_tokens + CASE s.kind WHEN 'rerun' THEN coalesce(r.input_tokens, 0)::bigint ELSE 0 END, 2147483647) END,
+            output_tokens = CASE WHEN s.output_tokens IS NOT NULL THEN least(s.output_tokens + CASE s.kind WHEN 'rerun' THEN coalesce(r.output_tokens, 0)::bigint ELSE 0 END, 2147483647) END,
             latency_ms = s.latency_ms
         FROM s
         WHERE r.account_id = s.account_id AND r.day = $2 AND r.id = s.id
@@ -282,9 +283,13 @@ BEGIN
   IF cardinality(moved) = jsonb_array_length(settlements) THEN RETURN; END IF;
   RETURN QUERY
   SELECT r.id
-  FROM jsonb_to_recordset(settlements) AS s (kind text, account_id uuid, day date, id uuid)
+  FROM jsonb_to_recordset(settlements) AS s (kind text, account_id uuid, day date, id uuid, answer jsonb)
   JOIN requests r ON r.account_id = s.account_id AND r.day = s.day AND r.id = s.id
-  WHERE NOT s.id = ANY (moved) AND r.state = CASE s.kind WHEN 'refund' THEN 'refunded' ELSE 'final' END;
+  WHERE NOT s.id = ANY (moved) AND r.state = CASE s.kind WHEN 'refund' THEN 'refunded' ELSE 'final' END
+    -- Where another attempt's answer is kept, this one is not what a retry will get.
+    AND (s.answer IS NULL OR NOT s.answer ? 'status' OR EXISTS (
+      SELECT FROM idempotency_keys i
+      WHERE i.account_id = s.account_id AND i.request_id = s.id AND i.body = s.answer ->> 'body'));
 END $$;
 --> statement-breakpoint
 -- Stores or frees the idempotency keys of settlements; most requests have none.
@@ -307,6 +312,12 @@ BEGIN
   USING jsonb_to_recordset(settlements) AS s (kind text, account_id uuid, id uuid)
   WHERE s.kind = 'refund' AND s.id = ANY (moved) AND i.account_id = s.account_id AND i.request_id = s.id;
 
+  -- A charge that was made final without an answer, and whose process was told nothing of it, is there to be resumed.
+  UPDATE idempotency_keys i SET process = '00000000-0000-0000-0000-000000000000', resumed_by = NULL
+  FROM jsonb_to_recordset(settlements) AS s (kind text, account_id uuid, day date, id uuid)
+  JOIN requests r ON r.account_id = s.account_id AND r.day = s.day AND r.id = s.id AND r.state = 'final'
+  WHERE s.kind = 'refund' AND i.account_id = s.account_id AND i.request_id = s.id AND i.status IS NULL;
+
   -- An attempt to resume that was given up has no charge of its own to refund.
   UPDATE idempotency_keys i SET process = '00000000-0000-0000-0000-000000000000', resumed_by = NULL
   FROM jsonb_to_recordset(settlements) AS s (kind text, account_id uuid, id uuid)
@@ -316,6 +327,12 @@ END $$;
 -- Stores the turns of settlements that moved. A conversation or account that was deleted meanwhile is not brought back.
 CREATE OR REPLACE FUNCTION ledger_store_turns(settlements jsonb, moved uuid[], now_at timestamptz) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
+  PERFORM FROM conversations c
+  JOIN jsonb_to_recordset(settlements) AS s (account_id uuid, turn jsonb)
+    ON c.account_id = s.account_id AND c.id = (s.turn ->> 'conversation_id')::uuid
+  ORDER BY c.account_id, c.id
+  FOR UPDATE OF c;
+
   WITH t AS MATERIALIZED (
     SELECT s.account_id, t.*
     FROM jsonb_to_recordset(settlements) AS s (account_id uuid, id uuid, turn jsonb)
@@ -352,40 +369,63 @@ $$;
 CREATE OR REPLACE FUNCTION ledger_sweep(at_most int) RETURNS int LANGUAGE plpgsql AS $$
 DECLARE
   dead uuid[];
-  swept jsonb;
+  of_account uuid;
+  swept int := 0;
 BEGIN
+  PERFORM set_config('lock_timeout', '500', true);
   SELECT coalesce(array_agg(l.process), '{}') INTO dead
   FROM (SELECT process FROM leases WHERE expires_at <= ledger_now() FOR UPDATE SKIP LOCKED) l;
   IF dead = '{}' THEN RETURN 0; END IF;
 
+  FOR of_account IN
+    SELECT DISTINCT account_id FROM (
+      SELECT account_id FROM requests WHERE process = ANY (dead) AND state = 'admitted' LIMIT at_most
+    ) open
+    ORDER BY 1
+  LOOP
+    BEGIN
+      swept := swept + ledger_sweep_account(of_account, dead, at_most);
+    EXCEPTION WHEN lock_not_available THEN
+      -- The next sweep tries again: one account that is locked does not keep the others from theirs.
+      NULL;
+    END;
+  END LOOP;
+
+  DELETE FROM leases l WHERE l.process = ANY (dead)
+    AND NOT EXISTS (SELECT FROM requests r WHERE r.process = l.process AND r.state = 'admitted');
+  RETURN swept;
+END $$;
+--> statement-breakpoint
+-- The sweep of one account. Returns how many charges were refunded.
+CREATE OR REPLACE FUNCTION ledger_sweep_account(of_account uuid, dead uuid[], at_most int) RETURNS int LANGUAGE plpgsql AS $$
+DECLARE
+  swept jsonb;
+BEGIN
   WITH picked AS (
-    SELECT account_id, day, id FROM requests
-    WHERE process = ANY (dead) AND state = 'admitted'
-    ORDER BY account_id, day, id LIMIT at_most
+    SELECT day, id FROM requests
+    WHERE account_id = of_account AND process = ANY (dead) AND state = 'admitted'
+    ORDER BY day, id LIMIT at_most
     FOR UPDATE SKIP LOCKED
   ), moved AS (
     UPDATE requests r SET state = 'refunded', settled_at = ledger_now(), status = 503, code = 'serviceUnavailable'
-    FROM picked p WHERE r.account_id = p.account_id AND r.day = p.day AND r.id = p.id
-    RETURNING r.account_id, r.day, r.id, r.meter, r.units
+    FROM picked p WHERE r.account_id = of_account AND r.day = p.day AND r.id = p.id
+    RETURNING r.day, r.id, r.meter, r.units
   )
   SELECT coalesce(jsonb_agg(to_jsonb(moved)), '[]') INTO swept FROM moved;
 
   INSERT INTO usage_counters (account_id, day, meter, used)
-  SELECT account_id, day, meter, -sum(units)
-  FROM jsonb_to_recordset(swept) AS s (account_id uuid, day date, meter text, units int)
-  GROUP BY 1, 2, 3
-  ORDER BY 1, 3, 2
+  SELECT of_account, day, meter, -sum(units)
+  FROM jsonb_to_recordset(swept) AS s (day date, meter text, units int)
+  GROUP BY 2, 3
+  ORDER BY 3, 2
   ON CONFLICT (account_id, day, meter) DO UPDATE SET used = usage_counters.used + excluded.used;
 
-  PERFORM FROM idempotency_keys i
-  JOIN jsonb_to_recordset(swept) AS s (account_id uuid, id uuid) ON i.account_id = s.account_id AND i.request_id = s.id
-  ORDER BY i.account_id, i.owner, i.key
+  PERFORM FROM idempotency_keys i JOIN jsonb_to_recordset(swept) AS s (id uuid) ON i.request_id = s.id
+  WHERE i.account_id = of_account
+  ORDER BY i.owner, i.key
   FOR UPDATE OF i;
-  DELETE FROM idempotency_keys i
-  USING jsonb_to_recordset(swept) AS s (account_id uuid, id uuid)
-  WHERE i.account_id = s.account_id AND i.request_id = s.id;
+  DELETE FROM idempotency_keys i USING jsonb_to_recordset(swept) AS s (id uuid)
+  WHERE i.account_id = of_account AND i.request_id = s.id;
 
-  DELETE FROM leases l WHERE l.process = ANY (dead)
-    AND NOT EXISTS (SELECT FROM requests r WHERE r.process = l.process AND r.state = 'admitted');
   RETURN jsonb_array_length(swept);
 END $$;

@@ -1,10 +1,14 @@
 /** Colours and sizes. Where Mantine's own are too pale to read (WCAG AA), they are replaced here, for all pages. */
 import {
+  Alert,
+  Checkbox,
   type CSSVariablesResolver,
   createTheme,
   type MantineColorsTuple,
   Modal,
+  NativeSelect,
   PasswordInput,
+  Radio,
   TextInput,
 } from '@mantine/core';
 
@@ -46,6 +50,8 @@ export const theme = createTheme({
   respectReducedMotion: true,
   headings: { fontWeight: '650', sizes: { h1: { fontSize: '1.625rem' }, h2: { fontSize: '1.125rem' } } },
   components: {
+    // The title in the colour of the alert is too pale on its light ground.
+    Alert: Alert.extend({ styles: { title: { color: 'var(--mantine-color-text)' } } }),
     // 16 px of text: less, and phones zoom into the field.
     TextInput: TextInput.extend({ defaultProps: { size: 'md' } }),
     PasswordInput: PasswordInput.extend({
@@ -54,6 +60,11 @@ export const theme = createTheme({
         visibilityToggleButtonProps: { 'aria-label': 'Show the password', tabIndex: 0 },
       },
     }),
+    Checkbox: Checkbox.extend({ defaultProps: { size: 'md' } }),
+    CheckboxGroup: Checkbox.Group.extend({ defaultProps: { size: 'md' } }),
+    Radio: Radio.extend({ defaultProps: { size: 'md' } }),
+    RadioGroup: Radio.Group.extend({ defaultProps: { size: 'md' } }),
+    NativeSelect: NativeSelect.extend({ defaultProps: { size: 'md' } }),
     Modal: Modal.extend({
       defaultProps: { closeButtonProps: { 'aria-label': 'Close' }, padding: 'lg' },
       styles: { title: { fontWeight: 650, fontSize: '1.125rem', overflowWrap: 'anywhere' } },
@@ -75,6 +86,9 @@ export const resolveVariables: CSSVariablesResolver = ({ colors }) => ({
     '--parley-active-text': brand[9],
     '--parley-danger': colors.red[9],
     '--parley-warning': '#7a4d00',
+    '--mantine-color-brand-light': brand[0],
+    '--mantine-color-red-light': '#ffefee',
+    '--mantine-color-yellow-light': '#fff5da',
   },
   dark: {
     '--mantine-color-dimmed': dark[2],

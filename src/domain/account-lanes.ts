@@ -13,6 +13,11 @@ const COMMON_LOCK_TIMEOUT_MS = 200;
 const OWN_LOCK_TIMEOUT_MS = 2000;
 
 const BATCH_SIZE = 256;
+const BATCH_BYTES = 1024 * 1024;
+/** An item of more bytes is written in its account's lane: it takes as long as thousands of others. */
+const LARGE_BYTES = 256 * 1024;
+/** Lanes that write at the same time: the connections are few, and the common batches need one. */
+const LANES_AT_ONCE = 2;
 const QUEUE_SIZE = 20_000;
 
 const lockStates = new Set(['55P03', '40P01']);
@@ -20,7 +25,7 @@ const lockStates = new Set(['55P03', '40P01']);
 const stateOf = (error: unknown) => (error instanceof ApiError ? '' : (sqlState(error) ?? ''));
 const isLockFailure = (error: unknown) => lockStates.has(stateOf(error));
 /** The database looked at the batch and refused it: something in it is at fault. */
-const isRefusal = (error: unknown) => /^[0-9A-Z]{5}$/.test(stateOf(error)) && !isUnavailable(error);
+export const isRefusal = (error: unknown) => /^[0-9A-Z]{5}$/.test(stateOf(error)) && !isUnavailable(error);
 
 export type AccountItem = { account_id: string };
 
@@ -29,16 +34,17 @@ export type WriteBatch<Item, Result> = (items: Item[], lockTimeoutMs: number) =>
 
 export class AccountLanes<Item extends AccountItem, Result> {
   readonly #write: WriteBatch<Item, Result>;
+  readonly #sizeOf: (item: Item) => number;
   readonly #common: GroupCommit<Item, Result>;
   readonly #lanes = new Map<string, GroupCommit<Item, Result>>();
+  readonly #waitingLanes: (() => void)[] = [];
+  #freeLanes = LANES_AT_ONCE;
 
-  constructor(write: WriteBatch<Item, Result>) {
+  /** @param sizeOf - bytes of an item, about */
+  constructor(write: WriteBatch<Item, Result>, sizeOf: (item: Item) => number = () => 0) {
     this.#write = write;
-    this.#common = new GroupCommit({
-      write: (items) => this.#writeCommon(items),
-      batchSize: BATCH_SIZE,
-      queueSize: QUEUE_SIZE,
-    });
+    this.#sizeOf = sizeOf;
+    this.#common = this.#groupCommit((items) => this.#writeCommon(items));
   }
 
   /**
@@ -48,7 +54,11 @@ export class AccountLanes<Item extends AccountItem, Result> {
    *   write throws
    */
   submit(item: Item): Promise<Result> {
-    return (this.#lanes.get(item.account_id) ?? this.#common).submit(item);
+    const lane = this.#lanes.get(item.account_id);
+    if (lane !== undefined) return lane.submit(item);
+    return this.#sizeOf(item) > LARGE_BYTES
+      ? this.#laneOf(item.account_id).submit(item)
+      : this.#common.submit(item);
   }
 
   /** Resolves once nothing waits and nothing is being written. */
@@ -58,6 +68,15 @@ export class AccountLanes<Item extends AccountItem, Result> {
   }
 
   async #writeCommon(items: Item[]): Promise<(Result | Promise<Result>)[]> {
+    // What came before them of the same account is in its lane by now.
+    const laned = items.map((item) => this.#lanes.get(item.account_id)?.submit(item));
+    const others = items.filter((_, index) => laned[index] === undefined);
+    const written = others.length === 0 ? [] : await this.#writeOthers(others);
+    const rest = written[Symbol.iterator]();
+    return laned.map((result) => result ?? (rest.next().value as Result | Promise<Result>));
+  }
+
+  async #writeOthers(items: Item[]): Promise<(Result | Promise<Result>)[]> {
     try {
       return await this.#write(items, COMMON_LOCK_TIMEOUT_MS);
     } catch (error) {
@@ -68,20 +87,37 @@ export class AccountLanes<Item extends AccountItem, Result> {
     }
   }
 
+  #groupCommit = (write: (items: Item[]) => Promise<(Result | Promise<Result>)[]>) =>
+    new GroupCommit<Item, Result>({
+      write,
+      batchSize: BATCH_SIZE,
+      batchBytes: BATCH_BYTES,
+      sizeOf: this.#sizeOf,
+      queueSize: QUEUE_SIZE,
+    });
+
   #laneOf(accountId: string): GroupCommit<Item, Result> {
     const known = this.#lanes.get(accountId);
     if (known !== undefined) return known;
-    const lane = new GroupCommit<Item, Result>({
-      write: (items) => this.#writeOwn(items),
-      batchSize: BATCH_SIZE,
-      queueSize: QUEUE_SIZE,
-    });
+    const lane = this.#groupCommit((items) => this.#inTurn(() => this.#writeOwn(items)));
     this.#lanes.set(accountId, lane);
     // Once it is idle, the account goes with the others again.
     queueMicrotask(() => {
       void lane.idle().then(() => this.#lanes.delete(accountId));
     });
     return lane;
+  }
+
+  async #inTurn<T>(write: () => Promise<T>): Promise<T> {
+    if (this.#freeLanes > 0) this.#freeLanes -= 1;
+    else await new Promise<void>((resolve) => this.#waitingLanes.push(resolve));
+    try {
+      return await write();
+    } finally {
+      const next = this.#waitingLanes.shift();
+      if (next === undefined) this.#freeLanes += 1;
+      else next();
+    }
   }
 
   async #writeOwn(items: Item[]): Promise<(Result | Promise<Result>)[]> {

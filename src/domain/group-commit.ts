@@ -19,6 +19,9 @@ export type GroupCommitOptions<Item, Result> = {
   write: (items: Item[]) => Promise<(Result | Promise<Result>)[]>;
   /** Most items in one write. */
   batchSize: number;
+  /** Most bytes in one write, by `sizeOf`; an item that is larger goes alone. */
+  batchBytes?: number;
+  sizeOf?: (item: Item) => number;
   /** Most items that wait; beyond it they are refused at once instead of growing the queue. */
   queueSize: number;
 };
@@ -50,14 +53,27 @@ export class GroupCommit<Item, Result> {
 
   /** Resolves once nothing waits and nothing is being written. */
   async idle(): Promise<void> {
-    await this.#writing;
+    while (this.#writing !== undefined) await this.#writing;
+  }
+
+  /** How many of those that wait go in the next write. */
+  #nextCount(): number {
+    const { batchBytes = Number.POSITIVE_INFINITY, batchSize, sizeOf = () => 0 } = this.#options;
+    let bytes = 0;
+    let count = 0;
+    for (const { item } of this.#queue) {
+      bytes += sizeOf(item);
+      if (count > 0 && (count === batchSize || bytes > batchBytes)) break;
+      count += 1;
+    }
+    return count;
   }
 
   async #writeAll(): Promise<void> {
     while (this.#queue.length > 0) {
       // What has arrived in the sockets meanwhile goes along: the embedded database lets nothing be read while it writes.
       await nextTurn();
-      const batch = this.#queue.splice(0, this.#options.batchSize);
+      const batch = this.#queue.splice(0, this.#nextCount());
       try {
         const results = await this.#options.write(batch.map(({ item }) => item));
         for (const [index, { resolve }] of batch.entries()) resolve(results[index] as Result);

@@ -17,7 +17,7 @@ import {
   settleCharges,
   sweepCharges,
 } from '../store/ledger.ts';
-import { AccountLanes } from './account-lanes.ts';
+import { AccountLanes, isRefusal } from './account-lanes.ts';
 import type { PlanCatalogue } from './plans.ts';
 
 const LEASE_SECONDS = 20;
@@ -31,7 +31,7 @@ const RESEND_PAUSE_MS = 100;
 
 /** For so long after it failed, an admission that may still arrive is refunded again and again. */
 const ABANDONED_MS = 60_000;
-const ABANDONED_LOCK_TIMEOUT_MS = 1000;
+const ABANDONED_AT_ONCE = 1000;
 
 const DAY_MS = 86_400_000;
 
@@ -48,6 +48,7 @@ export class LedgerWriter {
   readonly #unanswered = new WeakSet<ChargeRow>();
   readonly #abandoned = new Map<string, { row: SettlementRow; until: number }>();
   readonly #timers: NodeJS.Timeout[] = [];
+  #isSettlingAbandoned = false;
 
   constructor(database: Database, plans: PlanCatalogue) {
     this.#database = database;
@@ -57,13 +58,16 @@ export class LedgerWriter {
       holder: this.process,
     };
     this.#admissions = new AccountLanes((rows, lockTimeoutMs) => this.#admitBatch(rows, lockTimeoutMs));
-    this.#settlements = new AccountLanes((rows, lockTimeoutMs) => this.#settleBatch(rows, lockTimeoutMs));
+    this.#settlements = new AccountLanes(
+      (rows, lockTimeoutMs) => this.#settleBatch(rows, lockTimeoutMs),
+      ({ answer, turn }) => (answer?.body?.length ?? 0) + (turn?.answer.length ?? 0),
+    );
   }
 
   /** @returns undefined when the account is gone */
   admit = (row: ChargeRow): Promise<Decision | undefined> =>
     this.#admissions.submit(row).catch((error) => {
-      if (this.#unanswered.has(row)) this.#abandonAdmission(row);
+      if (this.#unanswered.has(row)) this.abandonAdmission(row);
       throw error;
     });
 
@@ -71,7 +75,7 @@ export class LedgerWriter {
   settle = (row: SettlementRow): Promise<boolean> => this.#settlements.submit(row);
 
   /**
-   * Refunds a charge as soon as the database is back, if it was ever made.
+   * Settles a charge as soon as the database is back, if it was ever made.
    *
    * @param until - where its admission may still arrive, how long that is possible: milliseconds since 1970
    */
@@ -87,7 +91,7 @@ export class LedgerWriter {
     };
     every(RENEW_MS, () => this.#renew());
     every(SWEEP_MS, () => this.#sweep());
-    every(1000, () => this.#refundAbandoned());
+    every(1000, () => this.#settleAbandoned());
   }
 
   async stop(): Promise<void> {
@@ -105,15 +109,24 @@ export class LedgerWriter {
     while ((await sweepCharges(this.#database, SWEEP_AT_MOST)) === SWEEP_AT_MOST);
   }
 
-  async #refundAbandoned(): Promise<void> {
-    const waiting = [...this.#abandoned.values()];
-    for (let from = 0; from < waiting.length; from += SWEEP_AT_MOST) {
-      const batch = waiting.slice(from, from + SWEEP_AT_MOST);
-      const rows = batch.map(({ row }) => row);
-      const refunded = await settleCharges(this.#database, rows, ABANDONED_LOCK_TIMEOUT_MS);
-      for (const { row, until } of batch) {
-        if (refunded.has(row.id) || Date.now() > until) this.#abandoned.delete(`${row.day}/${row.id}`);
-      }
+  async #settleAbandoned(): Promise<void> {
+    if (this.#isSettlingAbandoned) return;
+    this.#isSettlingAbandoned = true;
+    const waiting = [...this.#abandoned].slice(0, ABANDONED_AT_ONCE);
+    await Promise.all(waiting.map(([name, { row, until }]) => this.#settleOneAbandoned(name, row, until)));
+    this.#isSettlingAbandoned = false;
+  }
+
+  async #settleOneAbandoned(name: string, row: SettlementRow, until: number): Promise<void> {
+    const isOver = await this.settle(row).then(
+      (isSettled) => isSettled || Date.now() > until,
+      // What the database refuses it refuses the next time too; the rest is tried again.
+      isRefusal,
+    );
+    // Another step of the charge may have been given up meanwhile.
+    if (this.#abandoned.get(name)?.row === row) {
+      this.#abandoned.delete(name);
+      if (!isOver) this.#abandoned.set(name, { row, until });
     }
   }
 
@@ -164,8 +177,8 @@ export class LedgerWriter {
     }
   }
 
-  /** Which day it was charged on, if it was, is not known either. */
-  #abandonAdmission({ account_id, id }: ChargeRow): void {
+  /** Gives up an admission that may stand: on which day it was charged, if it was, is not known either. */
+  abandonAdmission({ account_id, id }: ChargeRow): void {
     const now = Date.now();
     for (const days of [-1, 0, 1]) {
       const day = new Date(now + days * DAY_MS).toISOString().slice(0, 10);

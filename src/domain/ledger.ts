@@ -66,6 +66,10 @@ export type Outcome = {
   failure?: { code: string | null; statusCode: number };
 };
 
+/** Upstreams may say anything; the columns hold four bytes, and the sum of both has to fit. */
+const MOST_TOKENS = 1_000_000_000;
+const tokens = (count: number | undefined) => (count === undefined ? null : Math.min(count, MOST_TOKENS));
+
 const latencyMs = (admission: Admission) => Math.round(performance.now() - admission.startedAt);
 
 /** Models can say what Postgres cannot hold. */
@@ -95,8 +99,8 @@ function settlement(kind: SettlementRow['kind'], admission: Admission, outcome?:
     status: failure?.statusCode ?? 200,
     code: failure?.code ?? null,
     model: model ?? null,
-    input_tokens: inputTokens ?? null,
-    output_tokens: outputTokens ?? null,
+    input_tokens: tokens(inputTokens),
+    output_tokens: tokens(outputTokens),
     latency_ms: latencyMs(admission),
     ...(turn && { turn: turnRow(turn) }),
     ...(retry && isOver && { answer: answer === undefined ? {} : { status: 200, body: answer } }),
@@ -140,24 +144,24 @@ export class Ledger {
       ...{ id: uuidv7(), account_id: accountId, key_id: keyId, endpoint, meter, units },
       ...(retry && { owner: ownerOf(keyId), idempotency_key: retry.key, fingerprint: retry.fingerprint }),
     };
-    const { ceiling, day, outcome, readAt, used } = await this.#decide(row);
+    const { ceiling, day: today, outcome, readAt, used } = await this.#decide(row);
     const reading = { meter, used, ceiling, readAt };
-    if (outcome === 'admitted') return { ...charge, id: row.id, day, startedAt, reading };
+    if (outcome === 'admitted') return { ...charge, id: row.id, day: today, startedAt, reading };
     if (retry === undefined || outcome === 'refused')
       throw quotaExceeded({ ...reading, ceiling: ceiling ?? 0 });
     if (outcome === 'mismatch') throw idempotencyMismatch();
-    const earlier = outcome === 'running' ? undefined : await this.#earlier(charge, retry);
-    if (outcome === 'replay' && earlier?.answer) return { answer: earlier.answer };
-    if (outcome === 'resume' && earlier)
-      return {
-        ...charge,
-        id: earlier.requestId,
-        day: earlier.day,
-        startedAt,
-        reading: null,
-        attempt: row.id,
-      };
-    throw idempotencyInProgress();
+    if (outcome === 'running') throw idempotencyInProgress();
+    try {
+      const earlier = await this.#earlier(charge, retry);
+      if (outcome === 'replay' && earlier?.answer) return { answer: earlier.answer };
+      if (outcome === 'replay' || earlier === undefined) throw idempotencyInProgress();
+      const { day, requestId: id } = earlier;
+      return { ...charge, id, day, startedAt, reading: null, attempt: row.id };
+    } catch (error) {
+      // The attempt that the admission noted does not take place.
+      if (outcome === 'resume') this.#writer.abandonAdmission(row);
+      throw error;
+    }
   }
 
   /**
@@ -210,17 +214,27 @@ export class Ledger {
     if (!isFinal) throw new ApiError('serviceUnavailable', { headers: { 'retry-after': '1' } });
   }
 
-  /** Adds what became known after the first byte of an answer whose charge is final. */
+  /**
+   * Adds what became known after the first byte of an answer whose charge is final. Where the database is away, later.
+   *
+   * @throws ApiError `serviceUnavailable` where the answer was to be kept, and another attempt's was kept instead
+   */
   async complete(admission: Admission, outcome: Outcome): Promise<void> {
     const kind = admission.attempt === undefined ? 'complete' : 'rerun';
-    await this.#writer.settle(settlement(kind, admission, outcome));
+    const row = settlement(kind, admission, outcome);
+    const isSettled = await this.#writer.settle(row).catch((error) => {
+      this.#writer.abandon(row);
+      throw error;
+    });
+    if (!isSettled && outcome.answer !== undefined)
+      throw new ApiError('serviceUnavailable', { headers: { 'retry-after': '1' } });
   }
 
   /**
    * Gives a charge back, once, because the work failed before its first byte. Where the database is away, later. A charge that
    * was resumed stays, and the next request with its idempotency key resumes it again.
    */
-  async refund(admission: Admission, failure: { code: string; statusCode: number }): Promise<void> {
+  async refund(admission: Admission, failure: { code: string | null; statusCode: number }): Promise<void> {
     const kind = admission.attempt === undefined ? 'refund' : 'rerun';
     const row = settlement(kind, admission, { model: null, inputTokens: 0, outputTokens: 0, failure });
     await this.#writer.settle(row).catch(() => this.#writer.abandon(row));

@@ -11,15 +11,14 @@ const isObject = (value: unknown): value is Members =>
 const indexOf = (value: unknown) => (isObject(value) ? value.index : undefined);
 
 /** Parts of choices and tool calls belong together by their `index`; other lists go on. */
-function mergedLists(list: readonly unknown[], more: readonly unknown[]): unknown[] {
-  const result = [...list];
+function mergedLists(list: unknown[], more: readonly unknown[]): unknown[] {
   for (const item of more) {
     const index = indexOf(item);
-    const at = index === undefined ? -1 : result.findIndex((known) => indexOf(known) === index);
-    if (at === -1) result.push(item);
-    else result[at] = merged('', result[at], item);
+    const at = index === undefined ? -1 : list.findIndex((known) => indexOf(known) === index);
+    if (at === -1) list.push(item);
+    else list[at] = merged('', list[at], item);
   }
-  return result;
+  return list;
 }
 
 function merged(name: string, value: unknown, more: unknown): unknown {
@@ -35,7 +34,7 @@ function merged(name: string, value: unknown, more: unknown): unknown {
   );
 }
 
-/** One chunk that says what two said. */
+/** One chunk that says what two said; it takes over the parts of both. */
 export const mergedChunks = (chunk: CompletionChunk, next: CompletionChunk): CompletionChunk => ({
   ...chunk,
   choices: mergedLists(chunk.choices, next.choices) as CompletionChunk['choices'],

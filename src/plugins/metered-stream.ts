@@ -128,6 +128,12 @@ export async function meteredStream(
     if (work.isClientGone) return reply.hijack();
     const admission = await admit(request, reply, units);
     if ('answer' in admission) return replayTo(request, reply, admission);
+    const hasLeftBefore: boolean = work.isAbandoned;
+    if (hasLeftBefore) {
+      // The engine was not asked yet.
+      await ledger.refund(admission, clientLeft);
+      return reply.hijack();
+    }
     const script = begin(admission);
     const asked = script.chunks(work.signal)[Symbol.asyncIterator]();
     chunks = asked;

@@ -73,6 +73,12 @@ export async function metered<T>(
     if (task.isClientGone) return reply.hijack();
     const admission = await admit(request, reply, units);
     if ('answer' in admission) return replayTo(request, reply, admission);
+    const hasLeftBefore: boolean = task.isAbandoned;
+    if (hasLeftBefore) {
+      // The engine was not asked yet.
+      await ledger.refund(admission, clientLeft);
+      return reply.hijack();
+    }
     try {
       const { outcome, value } = await work(admission, task.signal);
       const answer = admission.retry && serialised(reply, value);

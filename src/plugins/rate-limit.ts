@@ -115,7 +115,8 @@ export default fp(
           ceiling: measured.max,
           remaining,
           windowSeconds: timeWindow / 1000,
-          resetSeconds: Math.max(1, Math.ceil((ttl || timeWindow) / 1000)),
+          // To the microsecond: a difference of two clock readings can be a bit's worth above the window.
+          resetSeconds: Math.max(1, Math.ceil(Math.round((ttl || timeWindow) * 1000) / 1e6)),
         };
         return { isExceeded, reading };
       };

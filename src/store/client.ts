@@ -79,7 +79,8 @@ export const isUnavailable = (error: unknown): boolean =>
 
 /** A database that hangs does not hold requests longer than this. */
 export const STATEMENT_TIMEOUT_MS = 5000;
-const LEDGER_CONNECTIONS = 4;
+/** Admissions and settlements, each in common batches and in two lanes of single accounts. */
+const LEDGER_CONNECTIONS = 6;
 
 function openPostgres({ connections = 10, isPooled = false, patienceMs, url }: PostgresLocation): Database {
   const types = { parsers: {}, serializers: {} };

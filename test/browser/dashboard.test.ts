@@ -1,6 +1,7 @@
 // The dashboard as its owner uses it, from signing up to signing out, in a real browser under its strict policy.
 import { existsSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
+import { sql } from 'drizzle-orm';
 import t from 'tap';
 import { projectRoot } from '../../src/project.ts';
 import { noBrowser, proxyTo, startBrowser } from '../support/browser.ts';
@@ -18,7 +19,7 @@ const notBuilt =
 t.setTimeout(600_000);
 
 t.test('the dashboard, from signing up to signing out', { skip: noBrowser || notBuilt }, async (t) => {
-  const { client, port } = await startTestService(t, 'embedded', {
+  const { client, database, port } = await startTestService(t, 'embedded', {
     PUBLIC_URL: HOME,
     TRUST_PROXY: 'loopback',
     OPERATOR_CONTACT: 'ops@example.com',
@@ -34,7 +35,7 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
   const { context } = await startBrowser(t, { [HOST]: between });
   await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: HOME });
   const { complaints, expectRefusals, hosts, look, page } = await startWalk(t, context, `${HOME}/`);
-  page.setDefaultTimeout(12_000);
+  page.setDefaultTimeout(30_000);
 
   const button = (name: string | RegExp) => page.getByRole('button', { name });
   const dialog = page.getByRole('dialog');
@@ -47,6 +48,11 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
     await heading('Create an account').waitFor();
     t.equal(new URL(page.url()).pathname, '/sign-up');
     await look(t, 'sign-up');
+    for (const [label, autocomplete] of [
+      ['E-mail address', 'username'],
+      ['Password', 'new-password'],
+    ] as const)
+      t.equal(await page.getByLabel(label, { exact: true }).getAttribute('autocomplete'), autocomplete);
     await client.signUp('taken@example.com');
     await page.getByLabel('E-mail address').fill('taken@example.com');
     await page.getByLabel('Password', { exact: true }).fill(PASSWORD);
@@ -72,9 +78,11 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
     await button('Create a key').click();
     await page.getByLabel('Name').fill('Website');
     await page.getByLabel('usage').check();
+    await look(t, 'create');
+    await page.getByText('Expiry and allowed origins').click();
     await page.getByLabel('Add an origin').fill('http://localhost:5173');
     await button('Add').click();
-    await look(t, 'create');
+    await look(t, 'create-more');
     expectRefusals(1);
     await button('Create the key').click();
     await dialog.getByText('is not an https origin').waitFor();
@@ -183,9 +191,13 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
       { name: 'Pictures', scopes: ['images', 'models'], allowed_origins: ['https://pictures.example.com'] },
       { name: 'Everything' },
     ];
+    await database.db.execute(
+      sql`update api_keys set created_at = created_at - interval '40 days', last_used_at = now() - interval '35 days'`,
+    );
     for (const fields of more) await client.createKey({ cookie: cookie ?? '' }, fields);
     await page.reload();
     await page.getByText('5 of 5 keys').waitFor();
+    await page.getByText('Idle for 35 days').waitFor();
     t.equal(await button('Create a key').getAttribute('aria-disabled'), 'true');
     await look(t, 'your-api-full');
     await button('Create a key').click({ force: true });
@@ -227,7 +239,7 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
       await oldest.or(more).first().waitFor();
     }
 
-    await button('Change the address').click();
+    await button('Change the e-mail address').click();
     await page.getByLabel('New e-mail address').fill('taken@example.com');
     await page.getByLabel('Current password').fill('wrong password');
     expectRefusals(2);
@@ -254,6 +266,7 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
     await page.getByText('4 of 5 keys').waitFor();
     proxy = 'holds';
     await page.goto(`${HOME}/your-api`);
+    await heading('Your API').waitFor();
     await page.getByText('Loading …').first().waitFor();
     await look(t, 'loading');
     proxy = 'breaks';
@@ -322,4 +335,26 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
 
   t.same(complaints, [], 'the console has nothing to complain about: no error, no violation of the policy');
   t.same([...hosts], [HOST], 'no other host was asked');
+});
+
+t.test('where sign-ups are closed, it is said who can help', { skip: noBrowser || notBuilt }, async (t) => {
+  const { port } = await startTestService(t, 'embedded', {
+    PUBLIC_URL: HOME,
+    TRUST_PROXY: 'loopback',
+    SIGNUPS: 'closed',
+    OPERATOR_CONTACT: 'ops@example.com',
+  });
+  const { context } = await startBrowser(t, { [HOST]: proxyTo(port) });
+  const { complaints, look, page } = await startWalk(t, context, `${HOME}/usage?key=1`);
+  await page.getByText('Sign-ups are closed on this service.').waitFor();
+  t.equal(
+    await page.getByRole('link', { name: 'ops@example.com' }).getAttribute('href'),
+    'mailto:ops@example.com',
+  );
+  await look(t, 'sign-up-closed');
+  await page.getByRole('link', { name: 'Sign in' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
+  t.match(page.url(), /next=%2Fusage%3Fkey%3D1$/, 'where one wanted to go is not forgotten');
+  t.equal(await page.getByText('Create an account').count(), 0);
+  t.same(complaints, []);
 });

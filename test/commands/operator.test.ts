@@ -10,6 +10,7 @@ import { createAccount, findByEmail } from '../../src/store/accounts.ts';
 import { type Database, openDatabase } from '../../src/store/client.ts';
 import { createSession, listSessions } from '../../src/store/sessions.ts';
 import { cookieOf, manyAttempts } from '../support/dashboard.ts';
+import { typescriptLoader } from '../support/loader.ts';
 import { freshDatabase, startTestService } from '../support/service.ts';
 
 type Outcome = { code: number; stdout: string; stderr: string };
@@ -20,7 +21,7 @@ function run(command: string, args: string[], env: Record<string, string>): Prom
   return new Promise((resolve) => {
     execFile(
       process.execPath,
-      ['--import=ts-blank-space/register', script, ...args],
+      [typescriptLoader, script, ...args],
       { env: { PATH: process.env.PATH, ...env } },
       (error, stdout, stderr) =>
         resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr }),

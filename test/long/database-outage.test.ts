@@ -131,6 +131,10 @@ t.test(
     const { callers, client, replicas, server, url } = await start(t);
     const history = new History();
     let isOver = false;
+    // Also where it fails on the way: the load must not go on for ever.
+    t.teardown(() => {
+      isOver = true;
+    });
     const running = load(history, {
       callers,
       concurrency: 32,

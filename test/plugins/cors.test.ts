@@ -1,4 +1,4 @@
-// Preflights, and which paths take part in CORS at all. What a key's own request is answered: test/reliability/origins.test.ts.
+// Preflights, and which paths take part in CORS at all. What a key's own request is answered: test/reliability/allowed-origins.test.ts and its neighbours.
 import { sql } from 'drizzle-orm';
 import postgres from 'postgres';
 import t from 'tap';
@@ -30,13 +30,17 @@ const preflighter =
 onEachDatabase(t, {}, async (t, service) => {
   const { app, client, database } = service;
   const owner = await client.signUp();
-  const { id, key } = await client.createKey(owner, { allowed_origins: [LISTED, 'https://bücher.example'] });
+  const { key } = await client.createKey(owner, { allowed_origins: [LISTED, 'https://bücher.example'] });
   const preflight = preflighter(client.origin);
 
-  const callerPaths = [...app.methodsOf.keys()]
-    .filter((url) => app.accessOf(url) === 'caller')
-    .map((url) => url.slice(API.length).replace(':id', NO_ID).replace('*', 'vendor/model'));
-  t.ok(callerPaths.length >= 9, callerPaths.join(' '));
+  const paths = [...app.methodsOf.keys()]
+    .filter((url) => url.startsWith(API))
+    .map((url) => ({ path: url.slice(API.length).replace(':id', NO_ID).replace('*', 'a/b'), url }));
+  const pathsOf = (isCaller: boolean) =>
+    paths.filter(({ url }) => (app.accessOf(url) === 'caller') === isCaller).map(({ path }) => path);
+  const callerPaths = pathsOf(true);
+  const otherPaths = pathsOf(false);
+  t.ok(callerPaths.length >= 9 && otherPaths.length >= 12, JSON.stringify({ callerPaths, otherPaths }));
 
   await t.test('OPTIONS 204 on every path of callers: an origin that an active key lists', async (t) => {
     for (const path of callerPaths) {
@@ -104,15 +108,7 @@ onEachDatabase(t, {}, async (t, service) => {
     t.equal(plain.status, 405);
     t.equal(plain.headers.get('allow'), 'OPTIONS, POST');
     t.same(corsHeaders(plain), {});
-    for (const path of [
-      '/keys',
-      `/keys/${id}`,
-      '/account',
-      '/auth/login',
-      '/subscription',
-      '/plans',
-      '/service',
-    ]) {
+    for (const path of otherPaths) {
       const answer = await preflight({ path });
       t.equal(answer.status, 405, path);
       t.same(corsHeaders(answer), {}, path);
@@ -123,20 +119,20 @@ onEachDatabase(t, {}, async (t, service) => {
   });
 
   await t.test('no CORS header on paths that take no keys, whatever the credential', async (t) => {
-    const paths = [
-      '/keys',
-      '/account',
-      '/subscription',
-      '/usage/history',
-      '/requests',
-      '/plans',
-      '/service',
-      '/nothing',
-    ];
-    for (const path of paths) {
+    for (const path of [...otherPaths, '/nothing']) {
       for (const credentials of [{}, { key }, { cookie: owner.cookie }, { key, cookie: owner.cookie }]) {
         const answer = await client.get(path, { ...credentials, headers: { origin: LISTED } });
         t.same(corsHeaders(answer), {}, `${path} ${Object.keys(credentials)}`);
+      }
+    }
+    for (const { path, url } of paths.filter(({ path }) => otherPaths.includes(path))) {
+      for (const method of app.methodsOf.get(url) ?? []) {
+        const headers = { origin: LISTED, authorization: `Bearer ${key}` };
+        t.same(
+          corsHeaders(await fetch(`${client.origin}${API}${path}`, { method, headers })),
+          {},
+          `${method} ${path}`,
+        );
       }
     }
     for (const path of ['//', '//docs', '//openapi.json', '//healthz', '//assets/page.css'])
@@ -174,7 +170,7 @@ onEachDatabase(t, {}, async (t, service) => {
 });
 
 t.test('preflights neither need nor use up requests', async (t) => {
-  const { client } = await startTestService(t, 'embedded', plansFile(t, {}, 2));
+  const { client } = await startTestService(t, 'postgres', plansFile(t, {}, 2));
   const { key } = await client.createKey(await client.signUp(), { allowed_origins: [LISTED] });
   const preflight = preflighter(client.origin);
   const answers = await Promise.all(Array.from({ length: 100 }, () => preflight()));

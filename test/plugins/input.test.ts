@@ -24,6 +24,7 @@ onEachDatabase(t, {}, async (t, { client, port }) => {
 
   await t.test('Authorization: malformed, empty, huge, another scheme, SQL → 401, never 500', async (t) => {
     const values = [
+      '',
       'Bearer',
       'Bearer ',
       'bearer x',

@@ -1,5 +1,30 @@
 /** What an answer tells a browser about who may read it. */
-import type { Answer } from './http.ts';
+import type { Answer, Client, Owner } from './http.ts';
+
+/** The page that is allowed, and one that is not. */
+export const PAGE = 'https://app.example.com';
+export const FOREIGN = 'https://evil.example';
+export const from = (origin: string) => ({ headers: { origin } });
+
+/** Everything is asked for with a body that is right, where one is taken. */
+export const pageCalls: [method: string, path: string, body?: unknown][] = [
+  ['POST', '/chat', { message: 'Hi' }],
+  ['POST', '/chat', { message: 'Hi', stream: true }],
+  ['POST', '/chat/completions', { messages: [{ role: 'user', content: 'Hi' }] }],
+  ['POST', '/chat/completions', { messages: [{ role: 'user', content: 'Hi' }], stream: true }],
+  ['POST', '/images/generations', { prompt: 'Hi' }],
+  ['POST', '/search', { query: 'Hi' }],
+  ['GET', '/conversations'],
+  ['GET', '/models'],
+  ['GET', '/usage'],
+];
+
+/** An account on the plan `large`, without ceilings, and a key for `PAGE`. */
+export async function pageKey(client: Client): Promise<{ owner: Owner; id: string; key: string }> {
+  const owner = await client.signUp();
+  await client.put('/subscription', { plan: 'large', billing_period: 'monthly' }, { cookie: owner.cookie });
+  return { owner, ...(await client.createKey(owner, { allowed_origins: [PAGE] })) };
+}
 
 /** What a page of an allowed origin must be able to read, beside the body. */
 export const exposedNames = [

@@ -35,6 +35,10 @@ export async function killUnderLoad(t: Test, kills: number): Promise<void> {
   }
   const history = new History();
   let isOver = false;
+  // Also where it fails on the way: the load must not go on for ever.
+  t.teardown(() => {
+    isOver = true;
+  });
   const running = load(history, {
     callers,
     concurrency: 48,

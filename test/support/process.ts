@@ -1,8 +1,10 @@
 /** The service as its own process, for what only a process can show: signals, exit codes, what it prints. */
+
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { Test } from 'tap';
+import { typescriptLoader } from './loader.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -18,7 +20,7 @@ export type ServiceProcess = {
 
 /** Starts a process from the sources; it is killed when the test ends. */
 function launch(t: Test, env: Record<string, string>) {
-  const child = spawn(process.execPath, ['--import=ts-blank-space/register', 'src/main.ts'], {
+  const child = spawn(process.execPath, [typescriptLoader, 'src/main.ts'], {
     cwd: root,
     env: { PATH: process.env.PATH, HOME: process.env.HOME, PORT: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

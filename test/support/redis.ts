@@ -39,7 +39,7 @@ async function freePort(): Promise<number> {
 }
 
 /** Starts a Redis that keeps nothing on the disk. It is killed when the test ends. */
-export async function startRedis(t: Test): Promise<TestRedis> {
+export async function startRedis(t: Pick<Test, 'teardown'>): Promise<TestRedis> {
   const port = await freePort();
   const url = `redis://127.0.0.1:${port}`;
   let server: ChildProcess | undefined;

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Test } from 'tap';
 import { Client, type OpenApi } from './http.ts';
+import { typescriptLoader } from './loader.ts';
 import { freshDatabase } from './service.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -49,11 +50,7 @@ export class Replica {
   async start(): Promise<void> {
     const child = spawn(
       process.execPath,
-      [
-        '--import=ts-blank-space/register',
-        `--import=${new URL('./replica-preload.ts', import.meta.url)}`,
-        'src/main.ts',
-      ],
+      [typescriptLoader, `--import=${new URL('./replica-preload.ts', import.meta.url)}`, 'src/main.ts'],
       {
         cwd: root,
         env: {

@@ -2,6 +2,7 @@
 import type { Test } from 'tap';
 import type { Client } from './http.ts';
 import { startCluster } from './replicas.ts';
+import { plansFile } from './service.ts';
 import { KEY_LOOK_UP, type StatementLog, startLoggingPostgres } from './statement-log.ts';
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
 import { eventually } from './upstream/engine.ts';
@@ -65,6 +66,8 @@ export async function revokeAndWatch(here: Client, there: Client, keys: readonly
 export type WatchedPair = {
   /** The database's own address. */
   direct: string;
+  /** Of both. */
+  env: Record<string, string>;
   here: Client;
   /** The way on which the other replica hears of changes. */
   channel: TcpProxy;
@@ -84,9 +87,12 @@ export async function startWatchedPair(t: Test): Promise<WatchedPair> {
   const channel = await startTcpProxy(log.server.port);
   t.teardown(() => channel.close());
   const direct = log.server.url();
+  // Requests per minute without end.
+  const env = plansFile(t);
   const { client: here, replicas } = await startCluster(t, {
     count: 2,
     databaseUrl: direct,
+    env,
     envs: [{}, { DATABASE_DIRECT_URL: direct.replace(/:\d+\//, `:${channel.port}/`) }],
   });
   const there = replicas[1]?.client as Client;
@@ -103,5 +109,5 @@ export async function startWatchedPair(t: Test): Promise<WatchedPair> {
       `${count} revoked; ${late.length} were served later, the last of them after ${most} ms`,
     );
   };
-  return { direct, here, channel, log, measure };
+  return { direct, env, here, channel, log, measure };
 }

@@ -70,9 +70,16 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
     });
     for (const socket of pair) {
       socket.setNoDelay(true);
-      socket.on('error', cut);
-      socket.on('close', cut);
+      socket.on('close', () => {
+        pairs.delete(pair);
+        client.destroy();
+        target.destroy();
+      });
     }
+    client.on('error', () => target.destroy());
+    // What the server resets is reset, and what it ends is ended. (A reset of a connection that is ending leaves Node 20
+    // a request that never completes, now and then, and the process spins when it should exit.)
+    target.on('error', cut);
   });
 
   const proxy: TcpProxy = {

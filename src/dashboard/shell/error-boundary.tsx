@@ -2,7 +2,11 @@
 import { Button, Stack, Text, Title } from '@mantine/core';
 import { Component, type ReactNode } from 'react';
 
-type Props = { children: ReactNode };
+type Props = {
+  children: ReactNode;
+  /** Where the page is: elsewhere it is worth another try. */
+  at?: string;
+};
 type State = { hasFailed: boolean };
 
 export class ErrorBoundary extends Component<Props, State> {
@@ -12,13 +16,19 @@ export class ErrorBoundary extends Component<Props, State> {
     return { hasFailed: true };
   }
 
+  override componentDidUpdate({ at }: Props): void {
+    if (this.state.hasFailed && at !== this.props.at) this.setState({ hasFailed: false });
+  }
+
   override render(): ReactNode {
     if (!this.state.hasFailed) return this.props.children;
     return (
       <Stack align="flex-start" p="xl" maw={560} mx="auto">
-        <Title order={1}>This page broke</Title>
+        <Title order={1}>This page could not be shown</Title>
         <Text>
-          Nothing that you saved is lost. Reload the page; if it stays, tell the operator what you did.
+          {navigator.onLine
+            ? 'Nothing that you saved is lost. Reload the page; if it stays, tell the operator what you did.'
+            : 'You are offline. Connect to a network, then reload the page.'}
         </Text>
         <Button onClick={() => location.reload()}>Reload</Button>
       </Stack>

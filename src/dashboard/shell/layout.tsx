@@ -2,7 +2,7 @@
 import { Anchor, Tooltip, UnstyledButton } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { type ReactNode, Suspense } from 'react';
-import { Link } from 'wouter';
+import { Link, useLocation } from 'wouter';
 import { api, ok } from '../api/client.ts';
 import { useAccount } from '../api/queries.ts';
 import { BrandMark } from '../ui/brand.tsx';
@@ -10,12 +10,14 @@ import { DocsIcon, SignOutIcon } from '../ui/icons.tsx';
 import { LoadingPage } from '../ui/loaded.tsx';
 import { ProblemAlert } from '../ui/problem.tsx';
 import { ColorSchemeButton } from './color-scheme.tsx';
+import { ErrorBoundary } from './error-boundary.tsx';
 import classes from './layout.module.css';
 import { Nav } from './nav.tsx';
 import { leave } from './navigation.ts';
 import { OfflineNotice } from './offline.tsx';
 
 export function Layout({ children }: { children: ReactNode }) {
+  const [location] = useLocation();
   const { data: account } = useAccount();
   const signOut = useMutation({
     mutationFn: () => ok(api.POST('/api/v1/auth/logout')),
@@ -61,7 +63,9 @@ export function Layout({ children }: { children: ReactNode }) {
       <main id="main" className={classes.main} tabIndex={-1}>
         <OfflineNotice />
         {signOut.error && <ProblemAlert error={signOut.error} mb="lg" />}
-        <Suspense fallback={<LoadingPage />}>{children}</Suspense>
+        <ErrorBoundary at={location}>
+          <Suspense fallback={<LoadingPage />}>{children}</Suspense>
+        </ErrorBoundary>
       </main>
     </div>
   );

@@ -14,20 +14,21 @@ type Props = {
 export function CodeBlock({ code, copied = code, label, onCopied }: Props) {
   return (
     <div className={classes.block}>
+      <div className={classes.copy}>
+        <CopyButton
+          text={copied}
+          what={`the ${label}`}
+          size="xs"
+          variant="default"
+          {...(onCopied && { onCopied })}
+        />
+      </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard. */}
       <section className={classes.code} tabIndex={0} aria-label={label}>
         <pre>
           <code>{code}</code>
         </pre>
       </section>
-      <CopyButton
-        text={copied}
-        what={`the ${label}`}
-        size="xs"
-        variant="default"
-        className={classes.copy ?? ''}
-        {...(onCopied && { onCopied })}
-      />
     </div>
   );
 }

@@ -2,6 +2,7 @@
 import { Button, Group, Stack } from '@mantine/core';
 import type { FormEvent, ReactNode } from 'react';
 import { Dialog } from './dialog.tsx';
+import { useFocusOnError } from './invalid-field.ts';
 import { ProblemAlert } from './problem.tsx';
 
 type Props = {
@@ -15,6 +16,8 @@ type Props = {
   /** False while fields are not filled in. */
   isReady?: boolean;
   error: unknown;
+  /** The error is shown at one of the fields already. */
+  isOfField?: boolean;
   onConfirm: () => void;
   onClose: () => void;
 };
@@ -25,22 +28,24 @@ export function Confirm(props: Props) {
     children,
     error,
     isDangerous = false,
+    isOfField = false,
     isPending,
     isReady = true,
     onClose,
     onConfirm,
     title,
   } = props;
+  const form = useFocusOnError<HTMLFormElement>(error);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (isReady && !isPending) onConfirm();
   };
   return (
     <Dialog title={title} onClose={onClose}>
-      <form onSubmit={submit} noValidate>
+      <form ref={form} onSubmit={submit} noValidate>
         <Stack>
           {children}
-          {error !== null && error !== undefined && <ProblemAlert error={error} />}
+          {error !== null && !isOfField && <ProblemAlert error={error} />}
           <Group justify="flex-end">
             <Button variant="default" onClick={onClose}>
               Cancel

@@ -1,5 +1,5 @@
 /** An error where it happened: what went wrong, what to do, and the id of the request for the operator. */
-import { Alert, type AlertProps, Anchor, Button, Code, Group, Text } from '@mantine/core';
+import { Alert, type AlertProps, Anchor, Button, Group, Text } from '@mantine/core';
 import { toProblem } from '../api/errors.ts';
 import { WarningIcon } from './icons.tsx';
 
@@ -9,6 +9,12 @@ type Props = Omit<AlertProps, 'children' | 'title'> & {
   onRetry?: () => void;
 };
 
+/** The guides are where the page is, by whatever name it was opened. */
+function pathOf(docs: string): string {
+  const { hash, pathname } = new URL(docs);
+  return pathname + hash;
+}
+
 export function ProblemAlert({ error, onRetry, ...rest }: Props) {
   const problem = toProblem(error);
   return (
@@ -16,23 +22,16 @@ export function ProblemAlert({ error, onRetry, ...rest }: Props) {
       <Text size="sm" c="var(--mantine-color-text)" style={{ overflowWrap: 'anywhere' }}>
         {problem.message}
       </Text>
-      {(problem.requestId !== null || problem.docs !== null) && (
-        <Text size="xs" mt={6} c="dimmed" style={{ overflowWrap: 'anywhere' }}>
-          {problem.requestId !== null && (
-            <>
-              Request id <Code>{problem.requestId}</Code>{' '}
-            </>
-          )}
-          {problem.docs !== null && (
-            <Anchor
-              href={new URL(problem.docs).pathname + new URL(problem.docs).hash}
-              inherit
-              c="var(--mantine-color-text)"
-              underline="always"
-            >
-              What this means
-            </Anchor>
-          )}
+      {problem.requestId !== null && (
+        <Text size="xs" mt={4} c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+          Request id <code>{problem.requestId}</code>
+        </Text>
+      )}
+      {problem.docs !== null && (
+        <Text size="xs" mt={4}>
+          <Anchor href={pathOf(problem.docs)} inherit c="var(--mantine-color-text)" underline="always">
+            What this means
+          </Anchor>
         </Text>
       )}
       {onRetry && (

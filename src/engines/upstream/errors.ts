@@ -97,7 +97,7 @@ export function refusalError(refusal: Refusal, apiKey: string | undefined): ApiE
   if (status === 400 || status === 413 || status === 422) return invalidRequest(problem, status, sent, cause);
   if (status === 429)
     return new ApiError('overloaded', { headers: { 'retry-after': retryAfter(headers) }, cause });
-  if (status === 404 && saysNoSuchModel(problem)) {
+  if (status === 404 && sent.includes('model') && saysNoSuchModel(problem)) {
     return new ApiError('notFound', {
       message: 'This model is not to be had right now. Choose another that `GET /api/v1/models` lists.',
       param: 'model',

@@ -2,6 +2,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { typescriptLoader } from '../loader.ts';
 import type { Calls } from './records.ts';
 import type { ServerSettings } from './settings.ts';
 
@@ -34,7 +35,7 @@ export async function startUpstream(settings: ServerSettings = {}): Promise<Upst
   const child = fork(fileURLToPath(new URL('./server.ts', import.meta.url)), {
     // Where the loader is found, wherever this is started from.
     cwd: fileURLToPath(new URL('../../../', import.meta.url)),
-    execArgv: ['--import=ts-blank-space/register'],
+    execArgv: [typescriptLoader],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
   const [message] = (await Promise.race([

@@ -3,6 +3,7 @@ import { Button, PasswordInput, Stack, TextInput } from '@mantine/core';
 import type { FormEvent, ReactNode } from 'react';
 import { Problem } from '../../api/errors.ts';
 import { FieldError } from '../../ui/field-error.tsx';
+import { useFocusOnError } from '../../ui/invalid-field.ts';
 import { ProblemAlert } from '../../ui/problem.tsx';
 
 export type Credentials = { email: string; password: string };
@@ -21,6 +22,7 @@ const errorAt = (error: unknown, field: string): ReactNode =>
   error instanceof Problem && error.param === field ? <FieldError problem={error} /> : undefined;
 
 export function CredentialsForm({ action, error, isNew, isPending, onSubmit }: Props) {
+  const form = useFocusOnError<HTMLFormElement>(error);
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     if (isPending) return;
@@ -30,7 +32,7 @@ export function CredentialsForm({ action, error, isNew, isPending, onSubmit }: P
   const emailError = errorAt(error, 'email');
   const passwordError = errorAt(error, 'password');
   return (
-    <form method="post" onSubmit={submit}>
+    <form ref={form} method="post" onSubmit={submit}>
       <Stack>
         <TextInput
           label="E-mail address"

@@ -20,32 +20,46 @@ export function AccountPanel() {
   return (
     <Panel title="Account" description={`Since ${dayOf(account.created_at)}.`}>
       <Stack gap="sm">
-        <Group justify="space-between" className={classes.row ?? ''}>
+        <Group justify="space-between" wrap="nowrap" className={classes.row ?? ''}>
           <div>
             <Text size="sm" c="dimmed">
               E-mail address
             </Text>
             <Text style={{ overflowWrap: 'anywhere' }}>{account.email}</Text>
           </div>
-          <Button variant="default" onClick={() => setOpen('email')}>
-            Change the address
+          <Button
+            variant="default"
+            flex="none"
+            aria-label="Change the e-mail address"
+            onClick={() => setOpen('email')}
+          >
+            Change
           </Button>
         </Group>
-        <Group justify="space-between" className={classes.row ?? ''}>
+        <Group justify="space-between" wrap="nowrap" className={classes.row ?? ''}>
           <div>
             <Text size="sm" c="dimmed">
               Password
             </Text>
             <Text>••••••••</Text>
           </div>
-          <Button variant="default" onClick={() => setOpen('password')}>
-            Change the password
+          <Button
+            variant="default"
+            flex="none"
+            aria-label="Change the password"
+            onClick={() => setOpen('password')}
+          >
+            Change
           </Button>
         </Group>
-        <Text size="sm" role="status">
-          {done}
-        </Text>
       </Stack>
+      <div role="status">
+        {done !== '' && (
+          <Text size="sm" mt="md">
+            {done}
+          </Text>
+        )}
+      </div>
       {open === 'email' && <EmailDialog email={account.email} onClose={close} />}
       {open === 'password' && <PasswordDialog email={account.email} onClose={close} />}
     </Panel>

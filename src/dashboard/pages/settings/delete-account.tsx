@@ -36,7 +36,7 @@ function DeleteDialog({ email, onClose }: { email: string; onClose: () => void }
     mutationFn: () => ok(api.DELETE('/api/v1/account', { body: { current_password: password } })),
     onSuccess: leave,
   });
-  const problem = remove.error && toProblem(remove.error);
+  const problem = remove.error === null ? null : toProblem(remove.error);
   const isOfPassword = problem?.param === 'current_password';
   return (
     <Confirm
@@ -45,7 +45,8 @@ function DeleteDialog({ email, onClose }: { email: string; onClose: () => void }
       isDangerous
       isPending={remove.isPending}
       isReady={typed.trim().toLowerCase() === email.toLowerCase() && password !== ''}
-      error={isOfPassword ? null : problem}
+      error={problem}
+      isOfField={isOfPassword}
       onClose={onClose}
       onConfirm={() => remove.mutate()}
     >

@@ -50,7 +50,7 @@ export function DevicesPanel() {
                 {!session.current && (
                   <Button
                     variant="default"
-                    size="compact-md"
+                    size="compact-sm"
                     aria-label={`Sign out ${deviceName(session.user_agent)}, ${session.address}`}
                     onClick={() => setEnding(session)}
                   >

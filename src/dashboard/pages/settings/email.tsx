@@ -21,7 +21,7 @@ export function EmailDialog({ email: current, onClose }: Props) {
       queryClient.invalidateQueries({ queryKey: ['events'] });
     },
   });
-  const problem = change.error && toProblem(change.error);
+  const problem = change.error === null ? null : toProblem(change.error);
   const isOfPassword = problem?.param === 'current_password';
   const isOfEmail = problem?.param === 'email' || problem?.code === 'emailTaken';
   return (
@@ -30,7 +30,8 @@ export function EmailDialog({ email: current, onClose }: Props) {
       action="Change the address"
       isPending={change.isPending}
       isReady={email.trim() !== '' && password !== ''}
-      error={isOfPassword || isOfEmail ? null : problem}
+      error={problem}
+      isOfField={isOfPassword || isOfEmail}
       onClose={() => onClose()}
       onConfirm={() =>
         change.mutate(undefined, {

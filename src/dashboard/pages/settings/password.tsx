@@ -23,7 +23,7 @@ export function PasswordDialog({ email, onClose }: Props) {
       queryClient.invalidateQueries({ queryKey: ['events'] });
     },
   });
-  const problem = change.error && toProblem(change.error);
+  const problem = change.error === null ? null : toProblem(change.error);
   const isOfCurrent = problem?.param === 'current_password';
   const isOfNext = problem?.param === 'new_password';
   return (
@@ -32,7 +32,8 @@ export function PasswordDialog({ email, onClose }: Props) {
       action="Change the password"
       isPending={change.isPending}
       isReady={current !== '' && next.length >= SHORTEST}
-      error={isOfCurrent || isOfNext ? null : problem}
+      error={problem}
+      isOfField={isOfCurrent || isOfNext}
       onClose={() => onClose()}
       onConfirm={() =>
         change.mutate(undefined, {

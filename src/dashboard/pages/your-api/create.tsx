@@ -4,11 +4,13 @@ import { type FormEvent, useState } from 'react';
 import { toProblem } from '../../api/errors.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { FieldError } from '../../ui/field-error.tsx';
+import { useFocusOnError } from '../../ui/invalid-field.ts';
 import { ProblemAlert } from '../../ui/problem.tsx';
 import { expiries, expiryFrom } from './expiry.ts';
 import { type Scope, useCreateKey } from './keys.ts';
 import { inListAlready, OriginsField } from './origins-field.tsx';
 import { scopeNames, scopes } from './scopes.ts';
+import classes from './your-api.module.css';
 
 /** What a field shows of a refusal; what belongs to no field is shown below. */
 const fields = ['name', 'scopes', 'expires_at', 'allowed_origins'];
@@ -21,6 +23,8 @@ export function CreateDialog({ onClose }: { onClose: () => void }) {
   const [date, setDate] = useState('');
   const [origins, setOrigins] = useState<string[]>([]);
   const [isListed, setListed] = useState(false);
+
+  const form = useFocusOnError<HTMLFormElement>(create.error);
 
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -43,7 +47,7 @@ export function CreateDialog({ onClose }: { onClose: () => void }) {
   const errorAt = (one: string) => problem && field === one && <FieldError problem={problem} />;
   return (
     <Dialog title="Create a key" onClose={onClose}>
-      <form onSubmit={submit}>
+      <form ref={form} onSubmit={submit}>
         <Stack gap="lg">
           <TextInput
             label="Name"
@@ -71,38 +75,42 @@ export function CreateDialog({ onClose }: { onClose: () => void }) {
               ))}
             </Stack>
           </Checkbox.Group>
-          <Group grow align="flex-start">
-            <NativeSelect
-              label="Expires"
-              size="md"
-              data={expiries}
-              value={expiry}
-              error={errorAt('expires_at')}
-              onChange={(event) => setExpiry(event.currentTarget.value)}
-            />
-            {expiry === 'date' && (
-              <TextInput
-                label="Last day"
-                type="date"
-                required
-                withAsterisk={false}
-                value={date}
-                onChange={(event) => setDate(event.currentTarget.value)}
-              />
-            )}
-          </Group>
-          <fieldset style={{ border: 0, margin: 0, padding: 0 }}>
-            <legend>Allowed origins (optional)</legend>
-            <OriginsField
-              origins={origins}
-              onAdd={add}
-              onRemove={(origin) => {
-                create.reset();
-                setOrigins(origins.filter((one) => one !== origin));
-              }}
-              error={isListed ? inListAlready : errorAt('allowed_origins')}
-            />
-          </fieldset>
+          <details className={classes.more}>
+            <summary>Expiry and allowed origins</summary>
+            <Stack gap="lg">
+              <Group grow align="flex-start">
+                <NativeSelect
+                  label="Expires"
+                  data={expiries}
+                  value={expiry}
+                  error={errorAt('expires_at')}
+                  onChange={(event) => setExpiry(event.currentTarget.value)}
+                />
+                {expiry === 'date' && (
+                  <TextInput
+                    label="Last day"
+                    type="date"
+                    required
+                    withAsterisk={false}
+                    value={date}
+                    onChange={(event) => setDate(event.currentTarget.value)}
+                  />
+                )}
+              </Group>
+              <fieldset className={classes.fieldset}>
+                <legend>Allowed origins</legend>
+                <OriginsField
+                  origins={origins}
+                  onAdd={add}
+                  onRemove={(origin) => {
+                    create.reset();
+                    setOrigins(origins.filter((one) => one !== origin));
+                  }}
+                  error={isListed ? inListAlready : errorAt('allowed_origins')}
+                />
+              </fieldset>
+            </Stack>
+          </details>
           {problem && field === undefined && <ProblemAlert error={problem} />}
           <Group justify="flex-end">
             <Button variant="default" onClick={onClose}>

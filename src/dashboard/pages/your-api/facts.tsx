@@ -1,5 +1,6 @@
 /** What the table and the cards both say of a key. */
-import { Text } from '@mantine/core';
+import { Anchor, Text } from '@mantine/core';
+import { Link } from 'wouter';
 import { dayOf, exactTime, When } from '../../ui/when.tsx';
 import { type ApiKey, idleDays } from './keys.ts';
 import classes from './your-api.module.css';
@@ -47,6 +48,19 @@ export function LastUsed({ apiKey }: Props) {
     </>
   );
 }
+
+/** Leads to the log of what was asked with this key. */
+export const RequestsLink = ({ apiKey: { id, name } }: Props) => (
+  <Anchor
+    component={Link}
+    href={`/usage?key=${id}#log`}
+    size="sm"
+    underline="always"
+    aria-label={`Requests of ${name}`}
+  >
+    Requests
+  </Anchor>
+);
 
 export function Expires({ apiKey: { expires_at: at } }: Props) {
   if (at === null) return 'Never';

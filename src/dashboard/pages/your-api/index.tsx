@@ -2,7 +2,6 @@
 import { Anchor, Button, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { Link } from 'wouter';
-import { pagePaths } from '../../paths.ts';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { KeyIcon, PlusIcon } from '../../ui/icons.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
@@ -19,7 +18,6 @@ import { RotateDialog } from './rotate.tsx';
 type Open = { action: 'create' } | { action: KeyAction; id: string };
 
 const dialogs = { origins: OriginsDialog, rotate: RotateDialog, revoke: RevokeDialog };
-const hasChat = (pagePaths as readonly string[]).includes('/chat');
 
 export default function YourApi() {
   const query = useKeys();
@@ -101,14 +99,12 @@ function FirstKey({ onCreate }: { onCreate: () => void }) {
           <Button leftSection={<PlusIcon size={18} />} onClick={onCreate}>
             Create a key
           </Button>
-          {hasChat && (
-            <Text size="sm">
-              or{' '}
-              <Anchor component={Link} href="/chat" underline="always">
-                chat here, without a key
-              </Anchor>
-            </Text>
-          )}
+          <Text size="sm">
+            or{' '}
+            <Anchor component={Link} href="/chat" underline="always">
+              chat here, without a key
+            </Anchor>
+          </Text>
         </>
       }
     >

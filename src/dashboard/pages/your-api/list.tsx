@@ -1,7 +1,7 @@
 /** The keys: a table on wide screens, cards on narrow ones, where a table would hide what can be done. */
 import { Button, Group, Paper, Stack, Table, Text } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
-import { Created, Expires, LastUsed, Origins, Scopes } from './facts.tsx';
+import { Created, Expires, LastUsed, Origins, RequestsLink, Scopes } from './facts.tsx';
 import type { ApiKey } from './keys.ts';
 import classes from './your-api.module.css';
 
@@ -65,6 +65,9 @@ function KeyTable({ keys, onAction }: Props) {
               </Table.Td>
               <Table.Td className={classes.time ?? ''}>
                 <LastUsed apiKey={apiKey} />
+                <div>
+                  <RequestsLink apiKey={apiKey} />
+                </div>
               </Table.Td>
               <Table.Td className={classes.time ?? ''}>
                 <Expires apiKey={apiKey} />
@@ -116,6 +119,9 @@ function Cards({ keys, onAction }: Props) {
             <dt>Last used</dt>
             <dd>
               <LastUsed apiKey={apiKey} />
+              <div>
+                <RequestsLink apiKey={apiKey} />
+              </div>
             </dd>
             <dt>Expires</dt>
             <dd>

@@ -1,6 +1,6 @@
 /** A list of origins: one row each, added and removed one by one. Whether an entry is good, the service says. */
 import { ActionIcon, Button, Group, Stack, Text, TextInput } from '@mantine/core';
-import { type KeyboardEvent, type ReactNode, useId, useState } from 'react';
+import { type KeyboardEvent, type ReactNode, useState } from 'react';
 import { CloseIcon } from '../../ui/icons.tsx';
 import { MAX_ORIGINS } from './keys.ts';
 import classes from './your-api.module.css';
@@ -19,7 +19,6 @@ type Props = {
 
 export function OriginsField({ error, isPending = false, onAdd, onRemove, origins }: Props) {
   const [entry, setEntry] = useState('');
-  const explanation = useId();
   const isFull = origins.length >= MAX_ORIGINS;
 
   const add = async () => {
@@ -35,7 +34,7 @@ export function OriginsField({ error, isPending = false, onAdd, onRemove, origin
 
   return (
     <Stack gap="sm">
-      <Text size="sm" c="dimmed" id={explanation}>
+      <Text size="sm" c="dimmed">
         Pages of these origins may call with this key from browsers.{' '}
         {origins.length === 0 && (
           <strong>The list is empty: only servers and this service’s own pages can use the key.</strong>
@@ -74,7 +73,6 @@ export function OriginsField({ error, isPending = false, onAdd, onRemove, origin
           value={entry}
           disabled={isFull}
           error={error}
-          aria-describedby={explanation}
           onChange={(event) => setEntry(event.currentTarget.value)}
           onKeyDown={onKeyDown}
           rightSectionWidth={72}

@@ -18,13 +18,14 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { askHolder, DataDirError, lockDataDir } from '../../src/store/data-dir-lock.ts';
+import { typescriptLoader } from '../support/loader.ts';
 
 const holderScript = fileURLToPath(new URL('../support/data-dir-holder.ts', import.meta.url));
 const noCommands = () => Promise.reject(new Error('no commands'));
 
 /** A process that takes folders when it is told to. */
 async function startHolder(t: Test) {
-  const child = spawn(process.execPath, ['--import=ts-blank-space/register', holderScript], {
+  const child = spawn(process.execPath, [typescriptLoader, holderScript], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   t.teardown(() => child.kill('SIGKILL'));

@@ -5,7 +5,7 @@ import { startCluster } from '../support/replicas.ts';
 import { createKeys, revokeAndWatch, startWatchedPair, warm } from '../support/revocations.ts';
 import { KEY_LOOK_UP } from '../support/statement-log.ts';
 
-const { channel, direct, here: client, log, measure } = await startWatchedPair(t);
+const { channel, direct, env, here: client, log, measure } = await startWatchedPair(t);
 
 t.test('8: also while the channel is closed', async (t) => {
   await measure(t, 20, () => channel.refuse());
@@ -28,7 +28,7 @@ t.test('behind a transaction pooler', { skip: !hasPgbouncer() && 'there is no pg
     const { client: there } = await startCluster(t, {
       count: 1,
       databaseUrl: pooled,
-      env: { DATABASE_DIRECT_URL: direct },
+      env: { ...env, DATABASE_DIRECT_URL: direct },
     });
     const keys = await createKeys(client, 20);
     await warm(there, keys, log);
@@ -41,7 +41,7 @@ t.test('behind a transaction pooler', { skip: !hasPgbouncer() && 'there is no pg
       count: 1,
       databaseUrl: pooled,
       // Another spelling of the same: with the very same, statements would be prepared.
-      env: { DATABASE_DIRECT_URL: `${pooled}?application_name=pooled` },
+      env: { ...env, DATABASE_DIRECT_URL: `${pooled}?application_name=pooled` },
     });
     const keys = await createKeys(client, 10);
     const [first] = keys;

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import postgres from 'postgres';
 import { test } from 'tap';
+import { typescriptLoader } from './loader.ts';
 import { startPostgres } from './postgres.ts';
 import { isAlive } from './process-tree.ts';
 
@@ -79,7 +80,7 @@ test('startPostgres: a server whose test run was killed ends by itself, and its 
   t.notOk(fs.existsSync(run.folder));
 });
 
-const nodeOptions = ['--import=ts-blank-space/register', '--input-type=module'];
+const nodeOptions = [typescriptLoader, '--input-type=module'];
 
 function stateFileOf(dataDir: string): string {
   const states = fileURLToPath(new URL('../../.tap/run', import.meta.url));

@@ -121,7 +121,7 @@ t.test('rotation, plan and deletion take effect there within a second, too', asy
 t.test('10: a revocation while a verification is under way is not undone by a late write', async (t) => {
   // An answer takes so long to arrive; that a key was revoked is heard at once.
   slowWay.delayAnswers(200);
-  const [kept, ...keys] = await createKeys(client, 21);
+  const [kept, ...keys] = await createKeys(client, 11);
   await warm(slow, [kept as never], log);
   let overtaken = 0;
   for (const { cookie, id, key } of keys) {
@@ -134,7 +134,10 @@ t.test('10: a revocation while a verification is under way is not undone by a la
     const revokedAt = performance.now();
     const { at, status } = await verified;
     if (status === 200 && at > revokedAt) overtaken += 1;
-    if ((await slow.get('/models', { key })).status !== 401) t.fail('served after it was revoked');
+    // A late write would be served for good: nothing more is heard of this key.
+    const isRefused = async () => (await slow.get('/models', { key })).status === 401;
+    await eventually('it is refused', isRefused, 1000 - (performance.now() - revokedAt));
+    t.ok(await isRefused());
   }
-  t.ok(overtaken > 0, `of 20 verifications ${overtaken} ended well after the revocation`);
+  t.ok(overtaken > 0, `of 10 verifications ${overtaken} ended after the revocation`);
 });

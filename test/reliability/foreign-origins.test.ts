@@ -1,0 +1,92 @@
+// Reliability test 21: CORS alone does not stop execution, so a foreign page is refused before anything is done for it.
+import t from 'tap';
+import { corsHeaders, FOREIGN, from, PAGE, pageCalls, pageKey, variesByOrigin } from '../support/cors.ts';
+import { onEachDatabase, plansFile } from '../support/service.ts';
+import { startUpstream } from '../support/upstream/client.ts';
+
+const upstream = await startUpstream();
+t.teardown(() => upstream.stop());
+const upstreams = { CHAT_URL: upstream.url, IMAGES_URL: upstream.url, SEARCH_URL: upstream.searchUrl };
+
+onEachDatabase(t, { ...upstreams, ...plansFile(t) }, async (t, { client }) => {
+  await t.test('21: a foreign origin is refused before scope, requests, quota and engine', async (t) => {
+    const { key, owner } = await pageKey(client);
+    await upstream.reset();
+    const remaining = async () => {
+      const { body, headers } = await client.get('/usage', { key });
+      return { used: body.used, remaining: Number(headers.get('ratelimit-remaining')) };
+    };
+    const before = await remaining();
+    const narrow = await client.createKey(owner, { allowed_origins: [PAGE], scopes: ['usage'] });
+    for (const origin of [FOREIGN, 'null', `${PAGE}:8443`, 'http://app.example.com', '']) {
+      for (const [method, path, body] of pageCalls) {
+        for (const one of [key, narrow.key]) {
+          const answer = await client.request(method, path, { body, key: one, ...from(origin) });
+          t.match(
+            answer,
+            { status: 403, body: { error: { code: 'originNotAllowed' } } },
+            `${path} ${origin}`,
+          );
+          t.same(corsHeaders(answer), {});
+          t.ok(variesByOrigin(answer));
+          t.ok(answer.headers.get('ratelimit-remaining'), 'the account is known, and sees its limits');
+        }
+      }
+    }
+    // Broken bodies are not looked at, either.
+    t.equal((await client.request('POST', '/chat', { raw: '{"', key, ...from(FOREIGN) })).status, 403);
+    t.same(await upstream.calls().then(({ last }) => last), [], 'no engine was called');
+    t.same(await remaining(), { used: before.used, remaining: before.remaining - 1 });
+  });
+
+  await t.test('21: a key without origins is for servers and the own origin', async (t) => {
+    const { key } = await client.createKey(await client.signUp());
+    t.equal((await client.get('/usage', { key, ...from(PAGE) })).body.error.code, 'originNotAllowed');
+    t.equal((await client.get('/usage', { key, ...from(client.origin) })).status, 200);
+    t.equal((await client.get('/usage', { key })).status, 200);
+  });
+
+  await t.test(
+    'a session on the paths of callers: no CORS header, and nothing done for another site',
+    async (t) => {
+      const { owner } = await pageKey(client);
+      const { cookie } = owner;
+      for (const [method, path, body] of pageCalls) {
+        const answer = await client.request(method, path, { body, cookie, ...from(PAGE) });
+        const expected = method === 'GET' ? 200 : 403;
+        t.equal(answer.status, expected, `${method} ${path}`);
+        if (expected === 403) t.equal(answer.body.error.code, 'crossSiteRequest');
+        t.same(corsHeaders(answer), {});
+        t.ok(variesByOrigin(answer));
+      }
+      t.match((await client.get('/usage', { cookie })).body.used, { chat: 0, images: 0, search: 0 });
+    },
+  );
+
+  await t.test('a page goes on with the conversations it knows, and lists none', async (t) => {
+    const { key, owner } = await pageKey(client);
+    const first = await client.post('/chat', { message: 'Hi' }, { key, ...from(PAGE) });
+    const conversation_id = first.body.conversation_id;
+    const second = await client.post('/chat', { message: 'And?', conversation_id }, { key, ...from(PAGE) });
+    t.equal(second.body.conversation_id, conversation_id);
+    const path = `/conversations/${conversation_id}`;
+    t.equal((await client.get(path, { key, ...from(PAGE) })).body.messages.length, 4);
+    t.same((await client.get('/conversations', { key, ...from(PAGE) })).body, {
+      data: [],
+      next_cursor: null,
+    });
+    t.equal((await client.get('/conversations', { key, ...from(client.origin) })).body.data.length, 1);
+    t.equal((await client.get('/conversations', { key })).body.data.length, 1);
+
+    const other = await client.createKey(owner, { allowed_origins: [PAGE] });
+    t.equal((await client.get(path, { key: other.key, ...from(PAGE) })).status, 404);
+    const continued = await client.post(
+      '/chat',
+      { message: 'Hi', conversation_id },
+      { key: other.key, ...from(PAGE) },
+    );
+    t.equal(continued.status, 404);
+    t.equal((await client.delete(path, { key: other.key, ...from(PAGE) })).status, 404);
+    t.equal((await client.delete(path, { key, ...from(PAGE) })).status, 204);
+  });
+});
