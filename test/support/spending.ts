@@ -30,11 +30,16 @@ export async function lastChargeBecomes(
   service: TestService,
   accountId: string,
   wanted: Partial<LedgerRow>,
+  withinMs?: number,
 ): Promise<LedgerRow> {
   let row = await lastCharge(service, accountId);
-  await eventually(`The last charge becomes ${JSON.stringify(wanted)}`, async () => {
-    row = await lastCharge(service, accountId);
-    return Object.entries(wanted).every(([name, value]) => row[name as keyof LedgerRow] === value);
-  });
+  await eventually(
+    `The last charge becomes ${JSON.stringify(wanted)}`,
+    async () => {
+      row = await lastCharge(service, accountId);
+      return Object.entries(wanted).every(([name, value]) => row[name as keyof LedgerRow] === value);
+    },
+    withinMs,
+  );
   return row;
 }
