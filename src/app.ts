@@ -17,6 +17,7 @@ import idempotency from './plugins/idempotency.ts';
 import { methodFallbacks, methodRegister } from './plugins/methods.ts';
 import openapi from './plugins/openapi.ts';
 import passwords from './plugins/passwords.ts';
+import queries from './plugins/queries.ts';
 import rateLimit from './plugins/rate-limit.ts';
 import refusals from './plugins/refusals.ts';
 import securityHeaders from './plugins/security-headers.ts';
@@ -118,6 +119,7 @@ export async function buildApp(resources: Resources): Promise<FastifyInstance> {
   app.register(refusals);
   app.register(openapi);
   app.register(methodRegister);
+  app.register(queries);
   app.register(varyByOrigin);
   app.register(singleHeaders);
   app.register(credentials);

@@ -1,4 +1,4 @@
--- Revision 3. Raise it with every change: a database keeps the highest that it has seen (src/store/functions.ts).
+-- Revision 4. Raise it with every change: a database keeps the highest that it has seen (src/store/functions.ts).
 --
 -- The ledger's protocol in batches: admission, settlement and the sweep. Contract sections 5 and 10, argued in
 -- docs/decisions/0010-the-ledgers-protocol.md.
@@ -305,18 +305,21 @@ BEGIN
   UPDATE idempotency_keys i
   SET status = (s.answer ->> 'status')::smallint, body = s.answer ->> 'body', resumed_by = NULL,
       process = CASE WHEN s.answer ? 'status' THEN i.process ELSE '00000000-0000-0000-0000-000000000000' END
-  FROM jsonb_to_recordset(settlements) AS s (account_id uuid, id uuid, answer jsonb)
-  WHERE s.answer IS NOT NULL AND s.id = ANY (moved) AND i.account_id = s.account_id AND i.request_id = s.id AND i.status IS NULL;
+  FROM jsonb_to_recordset(settlements) AS s (kind text, account_id uuid, id uuid, answer jsonb)
+  WHERE s.answer IS NOT NULL AND s.id = ANY (moved) AND i.account_id = s.account_id AND i.request_id = s.id AND i.status IS NULL
+    -- A stream that fails after it was resumed does not take the key from the attempt that runs.
+    AND (s.kind <> 'complete' OR s.answer ? 'status' OR i.resumed_by IS NULL);
 
   DELETE FROM idempotency_keys i
   USING jsonb_to_recordset(settlements) AS s (kind text, account_id uuid, id uuid)
   WHERE s.kind = 'refund' AND s.id = ANY (moved) AND i.account_id = s.account_id AND i.request_id = s.id;
 
   -- A charge that was made final without an answer, and whose process was told nothing of it, is there to be resumed.
-  UPDATE idempotency_keys i SET process = '00000000-0000-0000-0000-000000000000', resumed_by = NULL
+  -- A refund that is repeated comes after somebody may have done so.
+  UPDATE idempotency_keys i SET process = '00000000-0000-0000-0000-000000000000'
   FROM jsonb_to_recordset(settlements) AS s (kind text, account_id uuid, day date, id uuid)
   JOIN requests r ON r.account_id = s.account_id AND r.day = s.day AND r.id = s.id AND r.state = 'final'
-  WHERE s.kind = 'refund' AND i.account_id = s.account_id AND i.request_id = s.id AND i.status IS NULL;
+  WHERE s.kind = 'refund' AND i.account_id = s.account_id AND i.request_id = s.id AND i.status IS NULL AND i.resumed_by IS NULL;
 
   -- An attempt to resume that was given up has no charge of its own to refund.
   UPDATE idempotency_keys i SET process = '00000000-0000-0000-0000-000000000000', resumed_by = NULL
@@ -378,13 +381,11 @@ BEGIN
   IF dead = '{}' THEN RETURN 0; END IF;
 
   FOR of_account IN
-    SELECT DISTINCT account_id FROM (
-      SELECT account_id FROM requests WHERE process = ANY (dead) AND state = 'admitted' LIMIT at_most
-    ) open
-    ORDER BY 1
+    SELECT DISTINCT account_id FROM requests WHERE process = ANY (dead) AND state = 'admitted' ORDER BY 1
   LOOP
+    EXIT WHEN swept = at_most;
     BEGIN
-      swept := swept + ledger_sweep_account(of_account, dead, at_most);
+      swept := swept + ledger_sweep_account(of_account, dead, at_most - swept);
     EXCEPTION WHEN lock_not_available THEN
       -- The next sweep tries again: one account that is locked does not keep the others from theirs.
       NULL;

@@ -10,6 +10,9 @@ const example = 'such as https://app.example.com or https://app.example.com:8443
 /** `https://`, a host without user info, an optional port, and nothing behind it. */
 const originShape = /^https:\/\/(\[[0-9a-f:.]+\]|[^\s/\\?#@:*%[\]]+)(:\d{1,5})?$/i;
 
+/** URLs drop control characters, and map look-alikes of the asterisk to it. */
+const hasForbidden = (entry: string, hostname: string) => /\p{Cc}/u.test(entry) || hostname.includes('*');
+
 /** No label may be empty: a trailing dot is another host to browsers, and other empty labels are no host at all. */
 const hasEmptyLabel = (hostname: string) => hostname.split('.').includes('');
 
@@ -39,7 +42,8 @@ function refusal(entry: string): string {
  */
 export function normaliseOrigin(entry: string): string {
   const url = originShape.test(entry) && URL.canParse(entry) ? new URL(entry) : undefined;
-  if (url === undefined || hasEmptyLabel(url.hostname)) throw new OriginError(refusal(entry));
+  if (url === undefined || hasEmptyLabel(url.hostname) || hasForbidden(entry, url.hostname))
+    throw new OriginError(refusal(entry));
   return url.origin;
 }
 

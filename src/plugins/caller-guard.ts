@@ -9,6 +9,7 @@ import { ApiError } from '../errors.ts';
 import { admitSession } from './admit-session.ts';
 import type {} from './caller.ts';
 import { admitOrigin } from './cors.ts';
+import { judgeLateBodies } from './late-body.ts';
 import { restoreSession } from './sessions.ts';
 
 /** The credential of an `Authorization` header, or undefined where there is none. */
@@ -25,6 +26,9 @@ function bearerCredential(request: FastifyRequest): string | undefined {
   return credential;
 }
 
+const missingCredentials = () =>
+  new ApiError('missingCredentials', { headers: { 'www-authenticate': 'Bearer' } });
+
 export default fp(
   async (app) => {
     app.decorateRequest('caller');
@@ -34,8 +38,7 @@ export default fp(
 
     const fromSession = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
       const session = await restoreSession(request);
-      if (session === null)
-        throw new ApiError('missingCredentials', { headers: { 'www-authenticate': 'Bearer' } });
+      if (session === null) throw missingCredentials();
       request.caller = { accountId: session.accountId, keyId: null, plan: session.plan };
       await admitSession(request, reply);
     };
@@ -60,6 +63,17 @@ export default fp(
       assertScope(stored, request.routeOptions.config.scope);
       app.keyring.noteUse(stored);
     };
+
+    judgeLateBodies(app, async (request) => {
+      const credential = bearerCredential(request);
+      if (credential === undefined) {
+        if ((await restoreSession(request)) === null) throw missingCredentials();
+        return;
+      }
+      const stored = await app.keyring.identify(credential);
+      if (stored === undefined) throw invalidApiKey();
+      assertActive(stored);
+    });
 
     app.addHook('onRequest', async (request, reply) => {
       const credential = bearerCredential(request);

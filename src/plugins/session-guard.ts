@@ -6,6 +6,8 @@ import fp from 'fastify-plugin';
 import { ApiError } from '../errors.ts';
 import { admitSession } from './admit-session.ts';
 import type {} from './caller.ts';
+import { judgeLateBodies } from './late-body.ts';
+import { restoreSession } from './sessions.ts';
 
 export default fp(
   async (app) => {
@@ -21,6 +23,11 @@ export default fp(
       if (accountId === undefined || plan === undefined) throw new ApiError('sessionRequired');
       request.caller = { accountId, keyId: null, plan };
       await admitSession(request, reply);
+    });
+
+    judgeLateBodies(app, async (request) => {
+      const session = await restoreSession(request);
+      if (session?.accountId !== request.caller.accountId) throw new ApiError('sessionRequired');
     });
 
     // What a session changed holds here from its answer on; the other replicas hear of it.

@@ -78,6 +78,8 @@ export const apiKeys = pgTable(
   },
   (table) => [
     primaryKey({ columns: [table.accountId, table.id] }),
+    // Those that count: revoked ones stay as long as the account.
+    index('api_keys_unrevoked').on(table.accountId).where(sql`revoked_at is null`),
     // A preflight carries no credential: it is answered from this index.
     // Without `fastupdate`: the list of what is still to be entered would be read at every look-up, keys change rarely.
     index('api_keys_origins')

@@ -1,88 +1,12 @@
 // What the ledger's protocol promises where answers are lost, leases run out and days end: docs/decisions/0010.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { v7 as uuidv7 } from 'uuid';
-import { Ledger } from '../../src/domain/ledger.ts';
-import type { PlanCatalogue } from '../../src/domain/plans.ts';
 import { audit } from '../../src/store/audit.ts';
-import { type Db, openDatabase, rowsOf } from '../../src/store/client.ts';
-import { admitCharges, type ChargeRow, renewLease, sweepCharges } from '../../src/store/ledger.ts';
-import { freshDatabase } from '../support/service.ts';
-import { startTcpProxy } from '../support/tcp-proxy.ts';
-
-const limits = { chat: 10, images: null, search: null };
-const plan = {
-  id: 'small',
-  name: 'Small',
-  currency: 'USD',
-  monthly_price_cents: 0,
-  yearly_price_cents: 0,
-  limits,
-  requests_per_minute: 1000,
-};
-const plans: PlanCatalogue = { plans: [plan], standard: plan, find: () => plan, of: () => plan };
-const outcome = { model: 'm', inputTokens: 3, outputTokens: 4 };
-const failure = { code: 'upstreamError', statusCode: 502 };
-
-/** A database that is reached through a proxy, and directly by `db`. */
-async function start(t: Test) {
-  const { drop, env } = await freshDatabase('postgres');
-  const url = new URL(String(env.DATABASE_URL));
-  const direct = await openDatabase({ url: url.href });
-  const proxy = await startTcpProxy(Number(url.port));
-  url.port = String(proxy.port);
-  const database = await openDatabase({ url: url.href, patienceMs: 2000 });
-  t.teardown(async () => {
-    await database.close();
-    await direct.close();
-    await proxy.close();
-    await drop();
-  });
-  const { db } = direct;
-  const account = uuidv7();
-  await db.execute(
-    sql`insert into accounts values (${account}, ${account}, ${account}, 'x', 'small', 'monthly', now(), now(), null)`,
-  );
-  const charge = { accountId: account, keyId: null, endpoint: 'POST /x', meter: 'images', units: 1 } as const;
-  const row = (): ChargeRow => ({
-    id: uuidv7(),
-    account_id: account,
-    key_id: null,
-    endpoint: 'POST /x',
-    meter: 'images',
-    units: 1,
-  });
-  const states = async () =>
-    (await rowsOf<{ state: string }>(db, sql`select state from requests where account_id = ${account}`)).map(
-      ({ state }) => state,
-    );
-  const used = () =>
-    rowsOf<{ day: string; used: number }>(
-      db,
-      sql`select day::text, used::int from usage_counters where account_id = ${account} and used <> 0`,
-    );
-  return { account, charge, database, db, direct, proxy, row, states, used };
-}
-
-async function startLedger(t: Test, database: Awaited<ReturnType<typeof openDatabase>>): Promise<Ledger> {
-  const ledger = new Ledger(database, plans);
-  await ledger.start();
-  t.teardown(() => ledger.stop());
-  return ledger;
-}
-
-const rules = (holder: string) => ({ ceilings: { small: limits }, standard: 'small', holder });
-
-/** Waits until it is so; fails the test after `withinMs`. */
-async function until(t: Test, what: string, withinMs: number, isSo: () => Promise<boolean>): Promise<void> {
-  const from = performance.now();
-  while (!(await isSo())) {
-    if (performance.now() - from > withinMs) return void t.fail(`${what}: not within ${withinMs} ms`);
-    await sleep(20);
-  }
-  t.pass(what);
-}
+import { type Db, rowsOf } from '../../src/store/client.ts';
+import { admitCharges, renewLease, sweepCharges } from '../../src/store/ledger.ts';
+import { failure, outcome, rules, start, startLedger, until } from '../support/ledger.ts';
 
 t.test('an answer is lost, then the lease, then the renewal: charged once, and delivered', async (t) => {
   const { charge, database, db, direct, proxy, states, used } = await start(t);

@@ -29,6 +29,14 @@ export type Walk = {
   expectRefusals(count: number): void;
 };
 
+/** Once the font is there, and every colour has changed to what it is to be. */
+const settled = `document.fonts.ready
+  .then(() => new Promise(requestAnimationFrame))
+  .then(() => Promise.allSettled(
+    document.getAnimations().filter((one) => one instanceof CSSTransition).map(({ finished }) => finished),
+  ))
+  .then(() => new Promise(requestAnimationFrame))`;
+
 /** Whether pictures are taken: `SCREENSHOTS=1`. */
 const takesPictures = process.env.SCREENSHOTS === '1';
 
@@ -69,7 +77,7 @@ export async function startWalk(t: Test, context: BrowserContext, url: string): 
         for (const scheme of schemes) {
           await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' });
           await page.locator(`html[data-mantine-color-scheme=${scheme}]`).waitFor();
-          await page.evaluate('document.fonts.ready.then(() => new Promise(requestAnimationFrame))');
+          await page.evaluate(settled);
           const state = `${name}, ${size}, ${scheme}`;
           if (takesPictures) await picture(page, `${name}-${size}-${scheme}`);
           t.same(await violations(page), [], `${state}: axe`);

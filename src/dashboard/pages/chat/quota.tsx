@@ -33,7 +33,7 @@ export function OutOfQuota({ usage }: { usage: Usage }) {
     >
       <Text size="sm" c="var(--mantine-color-text)">
         All {countOf(usage.limits.chat ?? 0, meters.chat)} of today, by web and API together. They start anew{' '}
-        <Reset at={usage.resetsAt} />. A larger plan helps at once:{' '}
+        <Reset at={usage.resetsAt} />. For more a day,{' '}
         <Anchor component={Link} href="/plan" underline="always" c="inherit" inherit>
           compare plans
         </Anchor>

@@ -20,7 +20,7 @@ const labelOf = ({ active, key_prefix, name }: KeyLabel): string =>
 export function keyName(id: string | null, keys: readonly KeyLabel[]): string {
   if (id === null) return 'Web chat';
   const key = keys.find((known) => known.id === id);
-  return key ? key.name : 'A key of earlier days';
+  return key ? key.name : 'A key';
 }
 
 /** Choices of a select: everything, the web chat, and each key. */

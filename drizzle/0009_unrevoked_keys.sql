@@ -1,0 +1,1 @@
+CREATE INDEX "api_keys_unrevoked" ON "api_keys" USING btree ("account_id") WHERE revoked_at is null;

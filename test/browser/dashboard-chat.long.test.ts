@@ -1,0 +1,201 @@
+// The product's own web chat, as people use it, in a real browser under the dashboard's strict policy.
+import { setTimeout as sleep } from 'node:timers/promises';
+import t from 'tap';
+import { HOME, noDashboard, RESET, startDashboard } from '../support/dashboard-pages.ts';
+import { startUpstream } from '../support/upstream/client.ts';
+
+t.setTimeout(600_000);
+
+/** What the upstream says back. */
+const MARKDOWN = [
+  'Two ways to call it:',
+  '',
+  '```bash',
+  'curl https://parley.test/api/v1/chat -H "Authorization: Bearer $PARLEY_KEY" -H "Content-Type: application/json" -d \'{"message":"Hello"}\'',
+  '```',
+  '',
+  '| Plan | Chat a day | Price |',
+  '|---|--:|---|',
+  '| Free | 50 | nothing |',
+  '| Plus | 1,000 | 10.00 USD a month |',
+  '',
+  '1. **Create** a key in [Your API](https://parley.test/your-api).',
+  '2. Send it as `Authorization`.',
+  '',
+  '![A picture](https://elsewhere.test/picture.png) <script>alert(1)</script>',
+].join('\n');
+
+const upstream = await startUpstream();
+t.teardown(() => upstream.stop());
+
+t.test('the chat', { skip: noDashboard }, async (t) => {
+  const { button, chats, client, complaints, cookie, dialog, expectRefusals, look, page, setBetween, text } =
+    await startDashboard(t, '/chat', { CHAT_URL: upstream.url });
+  const field = page.getByLabel('Your message');
+  const log = page.getByRole('log');
+  const said = async () => (await page.getByRole('status').allTextContents()).join('\n');
+  const ended = () => page.locator('[role=log][aria-busy=false]').waitFor();
+  const path = () => new URL(page.url()).pathname;
+  const ask = async (message: string) => {
+    await field.fill(message);
+    await field.press('Enter');
+    await page.waitForFunction(`document.querySelector('textarea').value === ''`);
+  };
+
+  await t.test('an empty chat', async (t) => {
+    await page.getByRole('heading', { name: 'What would you like to know?' }).waitFor();
+    await text('8 of 8 replies left today').waitFor();
+    await look(t, 'chat-empty');
+    await field.fill('a');
+    await field.press('Shift+Enter');
+    t.equal(await field.inputValue(), 'a\n');
+  });
+
+  await t.test('an answer comes as it is made, and is announced once', async (t) => {
+    await upstream.configure({ chunkIntervalMs: 400 });
+    await ask(MARKDOWN);
+    await log.getByText('Two ways').last().waitFor();
+    await page.waitForURL('**/chat/*');
+    t.match(await log.getAttribute('aria-busy'), 'true');
+    await look(t, 'chat-streaming');
+    await upstream.configure({});
+    await button('Stop').click();
+    await text('You stopped the answer here.').waitFor();
+    await ended();
+    t.match(await said(), /The answer was stopped: You said: Two/, 'announced');
+    await look(t, 'chat-stopped');
+    expectRefusals(30);
+    await button('Show the whole answer').click();
+    await text('Send it as').last().waitFor({ timeout: 60_000 });
+    await ended();
+    expectRefusals(0);
+    await text('7 of 8 replies left today').waitFor();
+    t.equal(new Set(chats).size, 1, 'sent again under the same key');
+    await button('Copy the code').last().click();
+    t.match(await page.evaluate('navigator.clipboard.readText()'), /^curl .*'$/);
+    t.equal(await log.locator('img, script').count(), 0);
+    await page.evaluate('scrollTo(0, 1e6)');
+    await look(t, 'chat-answer');
+    await page.reload();
+    await page.getByRole('heading', { level: 1, name: /Two ways/ }).waitFor();
+    await log.getByRole('table').last().waitFor();
+    t.equal(await log.getByRole('article').count(), 2);
+  });
+
+  await t.test('a lost connection: tried again, and not charged twice', async (t) => {
+    await upstream.configure({ chunkIntervalMs: 400 });
+    setBetween({ cutsChats: true });
+    await ask('one two three four five six seven eight nine ten');
+    expectRefusals(40);
+    await text('The connection broke before the answer was whole.').waitFor();
+    await look(t, 'chat-lost');
+    setBetween({});
+    await upstream.configure({});
+    await button('Try again').click();
+    await log.getByText('You said: one two three').waitFor();
+    await ended();
+    expectRefusals(0);
+    await text('6 of 8 replies left today').waitFor();
+    t.equal(chats.at(-1), chats.at(-2));
+    t.equal(await log.getByRole('article').count(), 4);
+  });
+
+  await t.test('the end is followed while somebody is there', async (t) => {
+    await upstream.configure({ chunks: 300, chunkSize: 30, chunkIntervalMs: 20 });
+    await ask('Tell me a lot.');
+    const offset = () =>
+      page.evaluate<number>(
+        'document.documentElement.scrollHeight - innerHeight - document.documentElement.scrollTop',
+      );
+    const height = () => page.evaluate<number>('document.documentElement.scrollHeight');
+    const before = await height();
+    while ((await height()) < before + 800) await sleep(100);
+    t.ok((await offset()) < 200, 'it follows');
+    await page.mouse.wheel(0, -1500);
+    await button('Scroll to the end').waitFor();
+    const { length: chunks } = (await log.textContent()) ?? '';
+    await sleep(1000);
+    t.ok(((await log.textContent()) ?? '').length > chunks, 'more came');
+    t.ok((await offset()) > 500, 'and it stayed');
+    await look(t, 'chat-away');
+    await button('Scroll to the end').click();
+    t.ok((await offset()) < 300);
+    await page.keyboard.press('Escape');
+    await text('You stopped the answer here.').waitFor();
+    await upstream.configure({});
+  });
+
+  await t.test('conversations: found by title, opened, deleted', async (t) => {
+    await button('New chat').click();
+    await page.waitForURL('**/chat');
+    await ask('How many keys may I have?');
+    await ended();
+    await page.waitForURL('**/chat/*');
+    const list = page.getByRole('complementary', { name: 'Conversations' });
+    await list.getByRole('link', { name: 'How many keys' }).waitFor();
+    t.equal(await list.getByRole('link').count(), 2);
+    await look(t, 'chat-conversations');
+    await list.getByLabel('Search titles').fill('WAYS');
+    t.equal(await list.getByRole('link').count(), 1);
+    await list.getByRole('link').click();
+    await page.getByRole('heading', { level: 1, name: /Two ways/ }).waitFor();
+    await list.getByLabel('Search titles').fill('');
+    await page.setViewportSize({ width: 390, height: 844 });
+    await button('Conversations').click();
+    await dialog.getByRole('link', { name: 'How many keys' }).waitFor();
+    await look(t, 'chat-list-dialog');
+    await page.setViewportSize({ width: 390, height: 844 });
+    await dialog.getByRole('link', { name: 'How many keys' }).click();
+    await page.getByRole('heading', { level: 1, name: /How many keys/ }).waitFor();
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await list.getByRole('button', { name: /Delete “How many/ }).click();
+    await dialog.waitFor();
+    await look(t, 'chat-delete');
+    await dialog.getByRole('button', { name: 'Delete' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    t.equal(path(), '/chat');
+    t.equal(await list.getByRole('link').count(), 1);
+  });
+
+  await t.test('a conversation that is not there, and a service that is not', async (t) => {
+    expectRefusals(1);
+    await page.goto(`${HOME}/chat/01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f`);
+    await page.getByRole('heading', { name: 'There is no such conversation' }).waitFor();
+    await look(t, 'chat-not-found');
+    await upstream.configure({ fault: 'status', status: 500 });
+    await page.goto(`${HOME}/chat`);
+    expectRefusals(1);
+    await field.fill('Is anybody there?');
+    await field.press('Enter');
+    await page.getByRole('alert').waitFor();
+    t.match(await page.getByRole('alert').textContent(), /Request id [0-9a-f-]{36}/);
+    await look(t, 'chat-failed');
+    await upstream.configure({});
+    expectRefusals(0);
+  });
+
+  await t.test('when nothing is left today', async (t) => {
+    for (let left = 4; left > 0; left -= 1) {
+      const answer = await client.post('/chat', { message: `Question ${left}` }, { cookie });
+      if (answer.status !== 200) break;
+    }
+    await page.goto(`${HOME}/chat`);
+    await text("Today's replies are used up").waitFor();
+    await text(`at ${RESET}, in `).waitFor();
+    await field.fill('One more?');
+    t.ok(await button('Send').isDisabled());
+    await look(t, 'chat-out-of-quota');
+  });
+
+  t.same(complaints, [], 'nothing in the console');
+});
+
+t.test('the chat where no language model is connected', { skip: noDashboard }, async (t) => {
+  const { button, complaints, look, page, text } = await startDashboard(t, '/chat');
+  await text('No language model is connected here').waitFor();
+  await button('How do I create an API key?').click();
+  await page.locator('[role=log][aria-busy=false]').getByRole('article').nth(1).waitFor();
+  await page.waitForURL('**/chat/*');
+  await look(t, 'chat-builtin');
+  t.same(complaints, [], 'nothing in the console');
+});

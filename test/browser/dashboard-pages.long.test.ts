@@ -1,0 +1,143 @@
+// Usage and plan as people use them, in a real browser under the dashboard's strict policy.
+import { setTimeout as sleep } from 'node:timers/promises';
+import t from 'tap';
+import { HOME, noDashboard, RESET, startDashboard } from '../support/dashboard-pages.ts';
+
+t.setTimeout(600_000);
+
+t.test('usage and plan', { skip: noDashboard }, async (t) => {
+  const {
+    button,
+    client,
+    complaints,
+    context,
+    cookie,
+    dialog,
+    expectRefusals,
+    look,
+    page,
+    setBetween,
+    text,
+  } = await startDashboard(t, '/usage', { BILLING: 'open' });
+
+  await t.test('usage: nothing yet', async (t) => {
+    await text('Nothing used yet').waitFor();
+    await text('No requests yet').waitFor();
+    await look(t, 'usage-empty');
+  });
+
+  await t.test('usage: today, 30 days, and every request', async (t) => {
+    for (let chat = 1; chat <= 8; chat += 1)
+      await client.post('/chat', { message: `Question ${chat}` }, { cookie });
+    const key = await client.createKey({ cookie }, { name: 'Website' });
+    await client.post('/search', { query: 'keys' }, { key: key.key });
+    for (let time = 0; time < 3; time += 1) await client.post('/chat', { message: 'No' }, { key: key.key });
+    await client.post('/images/generations', { prompt: 'A hill' }, { cookie });
+    await sleep(3000);
+    await page.goto(`${HOME}/usage`);
+    await page.getByRole('heading', { level: 1, name: 'Usage' }).waitFor();
+    await text('8 of 8').waitFor();
+    await text(`go back to 0 at ${RESET}, in `).waitFor();
+    await page.getByRole('img', { name: /8 chat replies in 30 UTC days/ }).waitFor();
+    await text(/today \(UTC\): 8 chat replies/).waitFor();
+    await look(t, 'usage');
+    await button('The day before').click();
+    await text(/\(UTC\): 0 chat replies/).waitFor();
+    await page.getByText('Search', { exact: true }).click();
+    await page.getByLabel('Used by').selectOption({ label: `Website (${key.key_prefix}…)` });
+    await page.getByRole('img', { name: /1 search in 30/ }).waitFor();
+    await button('The day after').click();
+    await page.getByRole('heading', { name: 'Requests' }).scrollIntoViewIfNeeded();
+    await page.getByRole('row', { name: /3 requests refused Website 429 quotaExceeded/ }).waitFor();
+    await look(t, 'usage-log');
+    await page.setViewportSize({ width: 390, height: 844 });
+    const card = page.getByRole('listitem').filter({ hasText: '3 requests refused' });
+    await card.getByRole('button', { name: /^Details/ }).scrollIntoViewIfNeeded();
+    t.equal(await page.getByRole('table').count(), 0);
+    if (process.env.SCREENSHOTS === '1') await page.screenshot({ path: 'screenshots/usage-cards.png' });
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await page.getByLabel('Status').selectOption('429');
+    await page.waitForURL('**/usage?status=429');
+    await page.getByRole('row', { name: /POST/ }).first().waitFor({ state: 'detached' });
+    await look(t, 'usage-log-refused');
+    await button(/^Details of 3 requests/).click();
+    await dialog.waitFor();
+    await look(t, 'usage-details-refused');
+    await page.keyboard.press('Escape');
+    await page.getByLabel('Status').selectOption('2xx');
+    await page.getByLabel('Endpoint').selectOption('POST /api/v1/search');
+    await page
+      .getByRole('row', { name: /search/ })
+      .first()
+      .waitFor();
+    await button(/^Details of POST/).click();
+    await dialog.getByText('Request id in this log').waitFor();
+    await look(t, 'usage-details');
+    await page.keyboard.press('Escape');
+    const [download] = await Promise.all([page.waitForEvent('download'), button('CSV of these 1').click()]);
+    const chunks: Buffer[] = [];
+    for await (const chunk of await download.createReadStream()) chunks.push(chunk as Buffer);
+    t.match(
+      Buffer.concat(chunks).toString(),
+      /^time_utc,kind,.*\r\n[^\r]*,POST \/api\/v1\/search,Website,[^\r]*\r\n$/,
+    );
+    await page.getByLabel('Status').selectOption('5xx');
+    await text('No such request').waitFor();
+    await look(t, 'usage-log-none');
+  });
+
+  await t.test('usage: loading, and what cannot be loaded', async (t) => {
+    setBetween({ holds: '/api/v1/usage' });
+    await page.goto(`${HOME}/usage`);
+    await text('Loading …').first().waitFor({ state: 'attached' });
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await look(t, 'usage-loading');
+    setBetween({ breaks: '/api/v1/usage' });
+    expectRefusals(20);
+    await page.goto(`${HOME}/usage`);
+    await text(/answered with 502/)
+      .first()
+      .waitFor();
+    await look(t, 'usage-failed');
+    setBetween({});
+    expectRefusals(0);
+    await page.getByRole('button', { name: 'Try again' }).first().click();
+    await text('8 of 8').waitFor();
+    await context.setOffline(true);
+    await text('You are offline').waitFor();
+    await look(t, 'usage-offline');
+    await context.setOffline(false);
+  });
+
+  await t.test('plan: side by side, and a change that names its price', async (t) => {
+    await page.goto(`${HOME}/plan`);
+    await text('10.00 USD a month').first().waitFor();
+    await look(t, 'plan-monthly');
+    await page.getByText('Yearly', { exact: true }).click();
+    await text('99.60 USD once a year: saves 17 %.').waitFor();
+    await text('8.30 USD a month').waitFor();
+    await look(t, 'plan-yearly');
+    await button('Change to Plus').click();
+    await dialog.getByText('99.60 USD a year').first().waitFor();
+    await look(t, 'plan-confirm');
+    await button('Change, for 99.60 USD a year').click();
+    await text('You are on Plus now, for 99.60 USD a year.').waitFor();
+    t.match((await client.get('/subscription', { cookie })).body, { plan: 'plus', billing_period: 'yearly' });
+    await button('Change to Free').click();
+    await dialog.getByText('You used 8 of 8 replies a day already.').waitFor();
+    await look(t, 'plan-downgrade');
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    t.match(await page.evaluate('document.activeElement.textContent'), 'Change to Free');
+  });
+
+  t.same(complaints, [], 'nothing in the console');
+});
+
+t.test('a plan that the operator manages', { skip: noDashboard }, async (t) => {
+  const { button, complaints, look, text } = await startDashboard(t, '/plan');
+  await text('To change yours, write to').waitFor();
+  t.equal(await button(/^Change to/).count(), 0);
+  await look(t, 'plan-managed');
+  t.same(complaints, [], 'nothing in the console');
+});

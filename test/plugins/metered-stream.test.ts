@@ -1,0 +1,130 @@
+// Metered work whose client, process or upstream is not what one expects: contract sections 5, 7 and 10.
+import { randomUUID } from 'node:crypto';
+import { sql } from 'drizzle-orm';
+import t from 'tap';
+import { audit } from '../../src/store/audit.ts';
+import { openDatabase, rowsOf } from '../../src/store/client.ts';
+import { openStream } from '../support/event-reader.ts';
+import { freshDatabase, onEachDatabase, startTestService } from '../support/service.ts';
+import { lastCharge, lastChargeBecomes } from '../support/spending.ts';
+import { startTcpProxy } from '../support/tcp-proxy.ts';
+import { MODEL, startUpstream } from '../support/upstream/client.ts';
+import { eventually } from '../support/upstream/engine.ts';
+
+const upstream = await startUpstream();
+t.teardown(() => upstream.stop());
+const env = { CHAT_URL: upstream.url };
+const messages = [{ role: 'user', content: 'Hi' }];
+
+onEachDatabase(t, env, async (t, service) => {
+  const { client } = service;
+  const caller = await client.signUp();
+
+  await t.test('an upstream that counts three billion tokens is answered like any other', async (t) => {
+    const usage = { prompt_tokens: 3e9, completion_tokens: 2, total_tokens: 3e9 + 2 };
+    const head = { id: 'c1', created: 1, model: MODEL };
+    const choice = { index: 0, finish_reason: 'stop' };
+    const chunk = { ...head, object: 'chat.completion.chunk' };
+    await upstream.configure({
+      completion: {
+        ...{ ...head, object: 'chat.completion', usage },
+        choices: [{ ...choice, message: { role: 'assistant', content: 'Hello' } }],
+      },
+      events: [
+        JSON.stringify({
+          ...chunk,
+          choices: [{ ...choice, delta: { role: 'assistant', content: 'Hello' } }],
+        }),
+        JSON.stringify({ ...chunk, choices: [], usage }),
+      ],
+    });
+    for (const headers of [{}, { 'idempotency-key': randomUUID() }]) {
+      const stream = await client.post('/chat', { message: 'Hi', stream: true }, { ...caller, headers });
+      t.match(stream.body.at(-1), { event: 'done', data: { reply: 'Hello' } });
+      t.match(await lastCharge(service, caller.accountId), { state: 'final', status: 200 });
+    }
+    for (const stream of [true, false]) {
+      const completion = await client.post('/chat/completions', { messages, stream }, caller);
+      t.equal(completion.status, 200);
+      if (stream) t.equal(completion.body.at(-1).data, '[DONE]');
+      t.match(await lastCharge(service, caller.accountId), { state: 'final', status: 200, output_tokens: 2 });
+    }
+    t.same((await audit(service.database.db)).differences, []);
+  });
+});
+
+t.test('a client that leaves before the engine is asked is not charged', async (t) => {
+  const { drop, env: direct } = await freshDatabase('postgres');
+  const url = new URL(String(direct.DATABASE_URL));
+  const near = await openDatabase({ url: url.href });
+  const proxy = await startTcpProxy(Number(url.port));
+  url.port = String(proxy.port);
+  // Teardowns run last to first: the service ends while its database is there.
+  t.teardown(async () => {
+    await near.close();
+    await proxy.close();
+    await drop();
+  });
+  const service = await startTestService(t, 'postgres', { ...env, DATABASE_URL: url.href });
+  const { client } = service;
+  await upstream.reset();
+  for (const [path, body] of [
+    ['/chat', { message: 'Hi' }],
+    ['/chat', { message: 'Hi', stream: true }],
+    ['/chat/completions', { messages }],
+    ['/chat/completions', { messages, stream: true }],
+  ] as const) {
+    const caller = await client.signUp();
+    const { key } = await client.createKey(caller);
+    proxy.delayAnswers(800);
+    const leaving = new AbortController();
+    const answer = fetch(`${client.origin}/api/v1${path}`, {
+      method: 'POST',
+      signal: leaving.signal,
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    const left = t.rejects(answer, { name: 'AbortError' });
+    const isAdmitted = async () =>
+      (await rowsOf(near.db, sql`select from requests where account_id = ${caller.accountId}`)).length > 0;
+    await eventually('it is admitted', isAdmitted, 20_000);
+    leaving.abort();
+    await left;
+    proxy.delayAnswers(0);
+    await lastChargeBecomes(service, caller.accountId, { state: 'refunded', status: 499 });
+    t.equal((await client.get('/usage', caller)).body.used.chat, 0, `${path} ${JSON.stringify(body)}`);
+  }
+  t.equal((await upstream.calls()).chat, 0, 'the engine was never asked');
+});
+
+t.test('of two attempts at a stream one is told done, the one whose answer is kept', async (t) => {
+  const one = await startTestService(t, 'postgres', env);
+  const other = await startTestService(t, 'postgres', { ...env, DATABASE_URL: String(one.env.DATABASE_URL) });
+  const { db } = one.database;
+  for (const isFirstFaster of [true, false]) {
+    const caller = await one.client.signUp();
+    const headers = { 'idempotency-key': randomUUID() };
+    const body = { message: 'Hi', stream: true };
+    await upstream.configure({ chunks: isFirstFaster ? 40 : 80, chunkIntervalMs: 50 });
+    const first = await openStream(one.client, '/chat', body, { ...caller, headers });
+    await first.next();
+    await upstream.configure({ chunks: isFirstFaster ? 80 : 4, chunkIntervalMs: 50 });
+    let second = first;
+    await eventually('the other takes it over', async () => {
+      // Its process is taken for dead, until it renews its lease.
+      await db.execute(sql`
+        update leases set expires_at = ledger_now() - interval '1 second' where process = ${one.app.ledger.process}`);
+      second = await openStream(other.client, '/chat', body, { ...caller, headers });
+      return second.response.status === 200;
+    });
+    const ends = (await Promise.all([first.rest(), second.rest()])).map((events) => events.at(-1));
+    const [kept, late] = isFirstFaster ? ends : ends.reverse();
+    t.match(kept, { event: 'done' });
+    t.match(late, { event: 'error', data: { error: { code: 'serviceUnavailable' } } });
+    const again = await other.client.post('/chat', body, { ...caller, headers });
+    t.equal(again.headers.get('idempotency-replayed'), 'true');
+    t.same(again.body.at(-1), kept);
+    t.equal((await one.client.get('/usage', caller)).body.used.chat, 1);
+  }
+  t.same((await audit(db)).differences, []);
+});

@@ -1,0 +1,65 @@
+// A credential that ends while a body is on its way begins nothing any more: reliability tests 8 and 13.
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import t from 'tap';
+import { onEachDatabase } from '../support/service.ts';
+import { startUpstream } from '../support/upstream/client.ts';
+
+type Held = { finish(): Promise<string> };
+
+/** Sends a request but for the end of its body. */
+async function hold(origin: string, path: string, credential: string, body: string): Promise<Held> {
+  const socket = connect(Number(new URL(origin).port), '127.0.0.1');
+  let received = '';
+  socket.setEncoding('utf8').on('data', (text: string) => {
+    received += text;
+  });
+  socket.write(
+    `POST /api/v1${path} HTTP/1.1\r\nHost: x\r\n${credential}\r\nContent-Type: application/json\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body.slice(0, 5)}`,
+  );
+  await sleep(400);
+  return {
+    async finish() {
+      const closed = new Promise((resolve) => socket.once('close', resolve));
+      socket.write(body.slice(5));
+      await closed;
+      return received;
+    },
+  };
+}
+
+const upstream = await startUpstream();
+t.teardown(() => upstream.stop());
+
+onEachDatabase(t, { CHAT_URL: upstream.url }, async (t, { client }) => {
+  const owner = await client.signUp();
+  const { id, key } = await client.createKey(owner);
+  const bearer = `Authorization: Bearer ${key}`;
+  const chat = JSON.stringify({ message: 'Hello' });
+
+  await t.test('a slow body is served while its key holds', async (t) => {
+    t.match(await (await hold(client.origin, '/chat', bearer, chat)).finish(), /^HTTP\/1.1 200/);
+  });
+
+  await t.test('a key that is revoked meanwhile: 401, and no engine is called', async (t) => {
+    await upstream.reset();
+    const held = await hold(client.origin, '/chat', bearer, chat);
+    t.equal((await client.delete(`/keys/${id}`, owner)).status, 204);
+    const answer = await held.finish();
+    t.match(answer, /^HTTP\/1.1 401/);
+    t.match(answer, /"apiKeyRevoked"/);
+    t.equal((await upstream.calls()).chat, 0);
+  });
+
+  await t.test('a session that a change of the password ends meanwhile makes no key', async (t) => {
+    const cookie = `Cookie: ${owner.cookie}`;
+    const body = JSON.stringify({ name: 'Late', scopes: ['chat'] });
+    const held = await hold(client.origin, '/keys', cookie, body);
+    const change = { current_password: owner.password, new_password: 'another long password' };
+    t.equal((await client.post('/account/password', change, owner)).status, 204);
+    const answer = await held.finish();
+    t.match(answer, /^HTTP\/1.1 401/);
+    t.match(answer, /"sessionRequired"/);
+  });
+});

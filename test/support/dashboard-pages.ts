@@ -1,0 +1,107 @@
+/** The dashboard of somebody who is signed in, far from UTC, in a browser that may be kept from the service. */
+import { existsSync, writeFileSync } from 'node:fs';
+import type { RequestListener } from 'node:http';
+import { join } from 'node:path';
+import type { Test } from 'tap';
+import { projectRoot } from '../../src/project.ts';
+import { noBrowser, proxyTo, startBrowser } from './browser.ts';
+import { startWalk } from './dashboard-walk.ts';
+import { type Ceilings, startTestService } from './service.ts';
+
+const HOST = 'parley.test';
+export const HOME = `https://${HOST}`;
+const TIMEZONE = 'Asia/Kolkata';
+/** What midnight UTC is there. */
+export const RESET = '00:00 UTC (05:30 your time)';
+
+/** Why tests of the dashboard are skipped; false where they are not. */
+export const noDashboard: string | false =
+  noBrowser ||
+  (!existsSync(new URL('dist/dashboard/index.html', projectRoot)) && 'the dashboard is not built: make test');
+
+const plan = (id: string, name: string, cents: number, limits: Ceilings, perMinute: number) => ({
+  id,
+  name,
+  currency: 'USD',
+  monthly_price_cents: cents,
+  limits: { chat: null, images: null, search: null, ...limits },
+  requests_per_minute: perMinute,
+});
+
+/** Plans with so few chats a day that they can be used up. */
+function fewChats(t: Test): string {
+  const file = join(t.testdir(), 'plans.json');
+  const data = [
+    plan('free', 'Free', 0, { chat: 8, images: 5, search: 50 }, 1000),
+    plan('plus', 'Plus', 1000, { chat: 1000, images: 50, search: 500 }, 1000),
+    plan('pro', 'Pro', 3000, { chat: 10_000, images: 500, search: 5000 }, 3000),
+  ];
+  writeFileSync(file, JSON.stringify({ data }));
+  return file;
+}
+
+/** What stands between the browser and the service does to requests that begin with a path. */
+export type Between = {
+  /** They are not answered. */
+  holds?: string;
+  /** They are answered by something else. */
+  breaks?: string;
+  /** Answers to chats are cut off on their way. */
+  cutsChats?: boolean;
+};
+
+/**
+ * Starts a service with an account, and a browser that is signed in to it.
+ *
+ * @param path - the page to begin with
+ * @param env - of the service
+ */
+export async function startDashboard(t: Test, path: string, env: Record<string, string> = {}) {
+  const { client, port } = await startTestService(t, 'embedded', {
+    PUBLIC_URL: HOME,
+    TRUST_PROXY: 'loopback',
+    PLANS_FILE: fewChats(t),
+    OPERATOR_CONTACT: 'ops@example.com',
+    ...env,
+  });
+  const service = proxyTo(port);
+  const between: Between = {};
+  /** The idempotency key of each chat that was sent. */
+  const chats: (string | undefined)[] = [];
+  const proxy: RequestListener = (request, response) => {
+    const { headers, method, url = '' } = request;
+    if (method === 'POST' && url === '/api/v1/chat') {
+      chats.push(headers['idempotency-key']?.toString());
+      if (between.cutsChats) setTimeout(() => response.destroy(), 1500);
+    }
+    if (between.holds && url.startsWith(between.holds)) return;
+    if (between.breaks && url.startsWith(between.breaks))
+      response.writeHead(502, { 'content-type': 'text/html' }).end('<h1>Bad gateway</h1>');
+    else service(request, response);
+  };
+  const { context } = await startBrowser(t, { [HOST]: proxy });
+  await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: HOME });
+  await context.addInitScript(`localStorage.setItem('parley.session', 'in')`);
+  const { cookie } = await client.signUp();
+  const [name = '', value = ''] = cookie.split(/=(.*)/);
+  await context.addCookies([{ name, value, url: HOME, httpOnly: true, secure: true, sameSite: 'Strict' }]);
+  const walk = await startWalk(t, context, HOME + path);
+  walk.page.setDefaultTimeout(30_000);
+  const session = await context.newCDPSession(walk.page);
+  await session.send('Emulation.setTimezoneOverride', { timezoneId: TIMEZONE });
+  return {
+    ...walk,
+    client,
+    context,
+    cookie,
+    chats,
+    /** Passes everything on, but for what is named. */
+    setBetween(next: Between): void {
+      for (const key of ['holds', 'breaks', 'cutsChats'] as const) delete between[key];
+      Object.assign(between, next);
+    },
+    button: (label: string | RegExp) => walk.page.getByRole('button', { name: label }),
+    text: (words: string | RegExp) => walk.page.getByText(words),
+    dialog: walk.page.getByRole('dialog'),
+  };
+}

@@ -1,0 +1,98 @@
+/** The ledger by itself, on a Postgres that faults can be put in front of. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sql } from 'drizzle-orm';
+import type { Test } from 'tap';
+import { v7 as uuidv7 } from 'uuid';
+import { Ledger } from '../../src/domain/ledger.ts';
+import type { PlanCatalogue } from '../../src/domain/plans.ts';
+import { type Database, openDatabase, rowsOf } from '../../src/store/client.ts';
+import type { AdmissionRules, ChargeRow } from '../../src/store/ledger.ts';
+import { freshDatabase } from './service.ts';
+import { startTcpProxy } from './tcp-proxy.ts';
+
+const limits = { chat: 10, images: null, search: null };
+const plan = {
+  id: 'small',
+  name: 'Small',
+  currency: 'USD',
+  monthly_price_cents: 0,
+  yearly_price_cents: 0,
+  limits,
+  requests_per_minute: 1000,
+};
+const plans: PlanCatalogue = { plans: [plan], standard: plan, find: () => plan, of: () => plan };
+
+export const outcome = { model: 'm', inputTokens: 3, outputTokens: 4 };
+export const failure = { code: 'upstreamError', statusCode: 502 };
+
+/** What the ledger's statements are told, for a process of the test's own. */
+export const rules = (holder: string): AdmissionRules => ({
+  ceilings: { small: limits },
+  standard: 'small',
+  holder,
+});
+
+/** A database that is reached through a proxy as `database`, and directly by `db`; with an account. */
+export async function start(t: Test) {
+  const { drop, env } = await freshDatabase('postgres');
+  const url = new URL(String(env.DATABASE_URL));
+  const direct = await openDatabase({ url: url.href });
+  const proxy = await startTcpProxy(Number(url.port));
+  url.port = String(proxy.port);
+  const database = await openDatabase({ url: url.href, patienceMs: 2000 });
+  t.teardown(async () => {
+    await database.close();
+    await direct.close();
+    await proxy.close();
+    await drop();
+  });
+  const { db } = direct;
+  const newAccount = async () => {
+    const id = uuidv7();
+    await db.execute(
+      sql`insert into accounts values (${id}, ${id}, ${id}, 'x', 'small', 'monthly', now(), now(), null)`,
+    );
+    return id;
+  };
+  const account = await newAccount();
+  const charge = { accountId: account, keyId: null, endpoint: 'POST /x', meter: 'images', units: 1 } as const;
+  const row = (accountId = account): ChargeRow => ({
+    id: uuidv7(),
+    account_id: accountId,
+    key_id: null,
+    endpoint: 'POST /x',
+    meter: 'images',
+    units: 1,
+  });
+  const states = async (accountId = account) =>
+    (
+      await rowsOf<{ state: string }>(db, sql`select state from requests where account_id = ${accountId}`)
+    ).map(({ state }) => state);
+  const used = () =>
+    rowsOf<{ day: string; used: number }>(
+      db,
+      sql`select day::text, used::int from usage_counters where account_id = ${account} and used <> 0`,
+    );
+  return { account, charge, database, db, direct, newAccount, proxy, row, states, used };
+}
+
+/** A process's ledger, until the test ends. */
+export async function startLedger(t: Test, database: Database): Promise<Ledger> {
+  const ledger = newLedger(database);
+  await ledger.start();
+  t.teardown(() => ledger.stop());
+  return ledger;
+}
+
+/** The ledger of a process that does nothing by the clock: it renews no lease unless it is made to. */
+export const newLedger = (database: Database): Ledger => new Ledger(database, plans);
+
+/** Waits until it is so; fails the test after `withinMs`. */
+export async function until(t: Test, what: string, withinMs: number, isSo: () => Promise<boolean>) {
+  const from = performance.now();
+  while (!(await isSo())) {
+    if (performance.now() - from > withinMs) return void t.fail(`${what}: not within ${withinMs} ms`);
+    await sleep(20);
+  }
+  t.pass(what);
+}
