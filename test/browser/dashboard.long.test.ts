@@ -41,7 +41,7 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
   const dialog = page.getByRole('dialog');
   const heading = (name: string) => page.getByRole('heading', { level: 1, name });
   const clipboard = () => page.evaluate<string>('navigator.clipboard.readText()');
-  const focused = () => page.evaluate('document.activeElement.textContent');
+  const focused = () => page.evaluate<string>('document.activeElement.textContent');
   const chat = (key: string) => client.post('/chat', { message: 'How do I create a key?' }, { key });
 
   await t.test('signing up: whoever is new is asked to, and errors stand in the form', async (t) => {
@@ -151,6 +151,7 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
       await dialog.getByText(`${n - 1} of 10`).waitFor();
     }
     await dialog.getByText('The list is empty').waitFor();
+    t.match(await focused(), /The list is empty/, 'the focus stays with the list');
     await look(t, 'origins-empty');
     await button('Undo').click();
     await dialog.getByText('1 of 10').waitFor();

@@ -10,7 +10,9 @@ export function EmptyState({ action, children, icon, title }: Props) {
       <Stack align="center" gap="xs" maw={460} mx="auto" ta="center" py="md">
         {icon}
         <Title order={2}>{title}</Title>
-        <Text c="dimmed">{children}</Text>
+        <Text c="dimmed" textWrap="balance">
+          {children}
+        </Text>
         {action && <Stack mt="sm">{action}</Stack>}
       </Stack>
     </Paper>

@@ -1,6 +1,6 @@
 /** A list of origins: one row each, added and removed one by one. Whether an entry is good, the service says. */
 import { ActionIcon, Button, Group, Stack, Text, TextInput } from '@mantine/core';
-import { type KeyboardEvent, type ReactNode, useState } from 'react';
+import { type KeyboardEvent, type ReactNode, useRef, useState } from 'react';
 import { CloseIcon } from '../../ui/icons.tsx';
 import { MAX_ORIGINS } from './keys.ts';
 import classes from './your-api.module.css';
@@ -21,9 +21,18 @@ export function OriginsField({ error, isPending = false, onAdd, onRemove, origin
   const [entry, setEntry] = useState('');
   const isFull = origins.length >= MAX_ORIGINS;
 
+  // What had the focus may be gone or off: it stays within the list.
+  const whole = useRef<HTMLDivElement>(null);
+
   const add = async () => {
     const origin = entry.trim();
-    if (origin !== '' && !isPending && !isFull && (await onAdd(origin))) setEntry('');
+    if (origin === '' || isPending || isFull || !(await onAdd(origin))) return;
+    setEntry('');
+    if (origins.length + 1 >= MAX_ORIGINS) whole.current?.focus();
+  };
+  const remove = (origin: string) => {
+    whole.current?.focus();
+    onRemove(origin);
   };
   // Within the form of a new key, Enter adds the origin instead of sending the form.
   const onKeyDown = (event: KeyboardEvent) => {
@@ -33,7 +42,7 @@ export function OriginsField({ error, isPending = false, onAdd, onRemove, origin
   };
 
   return (
-    <Stack gap="sm">
+    <Stack gap="sm" ref={whole} tabIndex={-1} className={classes.whole ?? ''}>
       <Text size="sm" c="dimmed">
         Pages of these origins may call with this key from browsers.{' '}
         {origins.length === 0 && (
@@ -51,7 +60,7 @@ export function OriginsField({ error, isPending = false, onAdd, onRemove, origin
                 size="lg"
                 aria-label={`Remove ${origin}`}
                 disabled={isPending}
-                onClick={() => onRemove(origin)}
+                onClick={() => remove(origin)}
               >
                 <CloseIcon size={18} />
               </ActionIcon>
