@@ -55,15 +55,21 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
   }
 
   if (page === undefined) return;
-  // The names change with the content.
-  app.register(staticFiles, {
-    root: fileURLToPath(new URL('assets/', built)),
-    prefix: '/assets/',
-    decorateReply: false,
-    index: false,
-    preCompressed: true,
-    immutable: true,
-    maxAge: YEAR_SECONDS * 1000,
+  app.register(async (assets) => {
+    // Each is there in three encodings; a cache in between must not mix them up.
+    assets.addHook('onRequest', async (_request, reply) => {
+      reply.header('vary', 'Accept-Encoding');
+    });
+    // The names change with the content.
+    assets.register(staticFiles, {
+      root: fileURLToPath(new URL('assets/', built)),
+      prefix: '/assets/',
+      decorateReply: false,
+      index: false,
+      preCompressed: true,
+      immutable: true,
+      maxAge: YEAR_SECONDS * 1000,
+    });
   });
 };
 

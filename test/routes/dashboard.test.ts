@@ -59,6 +59,7 @@ t.test('the dashboard', { skip: notBuilt }, async (t) => {
         t.equal(answer.status, 200, file);
         t.equal(answer.headers.get('content-encoding'), encoding === 'identity' ? null : encoding, file);
         t.equal(answer.headers.get('cache-control'), 'public, max-age=31536000, immutable', file);
+        t.equal(answer.headers.get('vary'), 'Accept-Encoding', file);
         t.match(answer.headers.get('content-type'), file.endsWith('.js') ? /javascript/ : /css/, file);
         t.equal(answer.headers.get('x-content-type-options'), 'nosniff', file);
         if (encoding === 'identity') bytes += gzipSync(answer.text).length;
