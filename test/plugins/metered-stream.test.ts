@@ -74,8 +74,10 @@ t.test('a client that leaves before the engine is asked is not charged', async (
   ] as const) {
     const caller = await client.signUp();
     const { key } = await client.createKey(caller);
-    // Long enough for a busy machine to notice that the client left.
-    proxy.delayAnswers(2000);
+    // So that the connections are there and the statements prepared: each of their answers would be delayed, too.
+    t.equal((await client.post(path, body, { key })).status, 200);
+    // Long enough to notice that the client left.
+    proxy.delayAnswers(900);
     const leaving = new AbortController();
     const answer = fetch(`${client.origin}/api/v1${path}`, {
       method: 'POST',
@@ -85,15 +87,15 @@ t.test('a client that leaves before the engine is asked is not charged', async (
     });
     const left = t.rejects(answer, { name: 'AbortError' });
     const isAdmitted = async () =>
-      (await rowsOf(near.db, sql`select from requests where account_id = ${caller.accountId}`)).length > 0;
+      (await rowsOf(near.db, sql`select from requests where account_id = ${caller.accountId}`)).length > 1;
     await eventually('it is admitted', isAdmitted, 20_000);
     leaving.abort();
     await left;
     proxy.delayAnswers(0);
     await lastChargeBecomes(service, caller.accountId, { state: 'refunded', status: 499 }, 10_000);
-    t.equal((await client.get('/usage', caller)).body.used.chat, 0, `${path} ${JSON.stringify(body)}`);
+    t.equal((await client.get('/usage', caller)).body.used.chat, 1, `${path} ${JSON.stringify(body)}`);
   }
-  t.equal((await upstream.calls()).chat, 0, 'the engine was never asked');
+  t.equal((await upstream.calls()).chat, 2, 'the engine was asked by those that stayed');
 });
 
 t.test('of two attempts at a stream one is told done, the one whose answer is kept', async (t) => {
