@@ -64,6 +64,12 @@ export default fp(
       app.keyring.noteUse(stored);
     };
 
+    app.addHook('onRequest', async (request, reply) => {
+      const credential = bearerCredential(request);
+      if (credential === undefined) await fromSession(request, reply);
+      else await fromKey(request, reply, credential);
+    });
+
     judgeLateBodies(app, async (request) => {
       const credential = bearerCredential(request);
       if (credential === undefined) {
@@ -73,12 +79,6 @@ export default fp(
       const stored = await app.keyring.identify(credential);
       if (stored === undefined) throw invalidApiKey();
       assertActive(stored);
-    });
-
-    app.addHook('onRequest', async (request, reply) => {
-      const credential = bearerCredential(request);
-      if (credential === undefined) await fromSession(request, reply);
-      else await fromKey(request, reply, credential);
     });
   },
   { name: 'caller-guard', dependencies: ['settings', 'rate-limit'] },

@@ -10,7 +10,7 @@ const AT_ONCE_MS = 250;
 const begun = new WeakMap<FastifyRequest, number>();
 
 /**
- * Has a scope's guard look a second time at requests whose body was slow.
+ * Has a scope's guard look a second time at requests whose body was slow. To be registered after the guard's own hook.
  *
  * @param judge - throws where the credential does not hold any more
  */

@@ -128,8 +128,8 @@ t.test('10: a revocation while a verification is under way is not undone by a la
     // So that there is a connection.
     await slow.get('/models', { key: generateApiKey().rawKey });
     const verified = slow.get('/models', { key }).then(({ status }) => ({ status, at: performance.now() }));
-    // It has been executed by now, and its answer is on the way. (The key before has had the statement prepared.)
-    await new Promise((resolve) => setTimeout(resolve, 80));
+    // The statement is described, which takes one answer, and executed, which takes another.
+    await new Promise((resolve) => setTimeout(resolve, 240));
     t.equal((await client.delete(`/keys/${id}`, { cookie })).status, 204);
     const revokedAt = performance.now();
     const { at, status } = await verified;
