@@ -140,22 +140,13 @@ t.test('25: one account locked and one deleted in a hundred harm only themselves
   const sql = postgres(databaseUrl, { max: 2, onnotice: () => {} });
   t.teardown(() => sql.end());
   await history.chat(client.origin, locked);
-  let release = () => {};
-  const released = new Promise<void>((resolve) => {
-    release = resolve;
-  });
-  const holding = sql.begin(async (tx) => {
-    await tx`select from usage_counters where account_id = ${locked.accountId} for update`;
-    await released;
-  });
-  await sql`update accounts set deleted_at = now() where id = ${gone.accountId}`;
   // Everybody's requests in the same batches as those of the one that is locked.
   const senders = [gone, ...others].flatMap((owner, n) => (n % 5 === 4 ? [owner, locked] : [owner]));
-  const seen = await Promise.all(
-    senders.map((owner, n) => history.chat(replicas[n % 3]?.origin as string, owner)),
-  );
-  release();
-  await holding;
+  const seen = await sql.begin(async (tx) => {
+    await tx`select from usage_counters where account_id = ${locked.accountId} for update`;
+    await sql`update accounts set deleted_at = now() where id = ${gone.accountId}`;
+    return Promise.all(senders.map((owner, n) => history.chat(replicas[n % 3]?.origin as string, owner)));
+  });
   const took = seen.filter(({ accountId }) => others.some((one) => one.accountId === accountId));
   t.ok(
     took.every(({ status }) => status === 200),
