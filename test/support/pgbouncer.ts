@@ -1,31 +1,17 @@
 /** A real PgBouncer, Debian's, in transaction mode. */
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
-import { type AddressInfo, connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import path from 'node:path';
 import type { Test } from 'tap';
 import { serverUser } from './postgres-binaries.ts';
+import { freePort, isInstalled } from './programs.ts';
 import { currentRun } from './run-folder.ts';
 import { eventually } from './upstream/engine.ts';
 
 /** Whether this machine has a `pgbouncer`; without it, tests of it are skipped, visibly. */
-export function hasPgbouncer(): boolean {
-  try {
-    execFileSync('pgbouncer', ['--version'], { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
+export const hasPgbouncer = (): boolean => isInstalled('pgbouncer');
 
 const answers = (port: number) =>
   new Promise<boolean>((resolve) => {

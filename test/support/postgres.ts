@@ -1,11 +1,11 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import fs from 'node:fs';
-import { createServer } from 'node:net';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { findPostgres, reachableBin, serverUser } from './postgres-binaries.ts';
 import { isAlive, processTree, signalAll } from './process-tree.ts';
+import { freePort } from './programs.ts';
 import { currentRun, type PostgresAddress } from './run-folder.ts';
 
 export type PostgresOptions = {
@@ -181,12 +181,4 @@ function pidFile(dataDir: string): string[] {
 function isReady(dataDir: string, pid: number | undefined): boolean {
   const lines = pidFile(dataDir);
   return lines[0] === String(pid) && lines[7]?.trim() === 'ready';
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve, reject) => probe.once('error', reject).listen(0, '127.0.0.1', resolve));
-  const { port } = probe.address() as { port: number };
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
 }

@@ -1,9 +1,8 @@
 /** A real Redis, Debian's, for tests that kill, freeze and flush it. */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import type { AddressInfo } from 'node:net';
-import { createServer } from 'node:net';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { Redis } from 'ioredis';
 import type { Test } from 'tap';
+import { freePort, isInstalled } from './programs.ts';
 import { eventually } from './upstream/engine.ts';
 
 export type TestRedis = {
@@ -21,22 +20,7 @@ export type TestRedis = {
 };
 
 /** Whether this machine has a `redis-server`; without it, tests of Redis are skipped, visibly. */
-export function hasRedis(): boolean {
-  try {
-    execFileSync('redis-server', ['--version'], { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
+export const hasRedis = (): boolean => isInstalled('redis-server');
 
 /** Starts a Redis that keeps nothing on the disk. It is killed when the test ends. */
 export async function startRedis(t: Pick<Test, 'teardown'>): Promise<TestRedis> {
