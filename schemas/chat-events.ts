@@ -1,7 +1,7 @@
 /** The events of a streamed reply: contract section 7. `data` is sent as JSON. */
 import { type TSchema, Type } from '@sinclair/typebox';
 import { ChatReply } from './chat.ts';
-import { nullable, ref, stringEnum, Uuid } from './common.ts';
+import { nullable, ref, stringConst, Uuid } from './common.ts';
 import { ErrorResponse } from './errors.ts';
 
 const event = <const Name extends string, Data extends TSchema>(
@@ -11,35 +11,38 @@ const event = <const Name extends string, Data extends TSchema>(
   description: string,
 ) =>
   Type.Object(
-    { event: stringEnum([name], { description: `Always \`${name}\`.` }), data },
+    { event: stringConst(name, { description: `Always \`${name}\`.` }), data },
     { $id, additionalProperties: false, description },
   );
 
-export const ChatStreamStart = event(
-  'ChatStreamStart',
-  'start',
-  Type.Object(
-    {
-      id: Uuid("The reply's id."),
-      conversation_id: nullable(Uuid(''), { description: 'Pass it to continue; null with `store: false`.' }),
-      model: Type.String({
-        maxLength: 200,
-        description: 'The model that answers.',
-        examples: ['parley-builtin'],
-      }),
-    },
-    { additionalProperties: false, description: 'What is known already.' },
-  ),
-  'The first event.',
+export const ChatStreamOpening = Type.Object(
+  {
+    id: Uuid("The reply's id."),
+    conversation_id: nullable(Uuid(''), { description: 'Pass it to continue; null with `store: false`.' }),
+    model: Type.String({
+      maxLength: 200,
+      description: 'The model that answers.',
+      examples: ['parley-builtin'],
+    }),
+  },
+  {
+    $id: 'ChatStreamOpening',
+    additionalProperties: false,
+    description: 'What is known of a reply as it begins.',
+  },
+);
+
+export const ChatStreamStart = event('ChatStreamStart', 'start', ref(ChatStreamOpening), 'The first event.');
+
+export const ChatStreamText = Type.Object(
+  { text: Type.String({ maxLength: 10_000_000, description: 'What follows.', examples: ['Open '] }) },
+  { $id: 'ChatStreamText', additionalProperties: false, description: 'The next piece of a reply.' },
 );
 
 export const ChatStreamDelta = event(
   'ChatStreamDelta',
   'delta',
-  Type.Object(
-    { text: Type.String({ maxLength: 10_000_000, description: 'What follows.', examples: ['Open '] }) },
-    { additionalProperties: false, description: 'The next piece of the reply.' },
-  ),
+  ref(ChatStreamText),
   'A piece of the reply.',
 );
 
@@ -59,6 +62,15 @@ export const ChatStreamError = event(
 
 export const ChatStreamEvent = Type.Unsafe<never>({
   $id: 'ChatStreamEvent',
-  anyOf: [ref(ChatStreamStart), ref(ChatStreamDelta), ref(ChatStreamDone), ref(ChatStreamError)],
+  oneOf: [ref(ChatStreamStart), ref(ChatStreamDelta), ref(ChatStreamDone), ref(ChatStreamError)],
+  discriminator: {
+    propertyName: 'event',
+    mapping: {
+      start: '#/components/schemas/ChatStreamStart',
+      delta: '#/components/schemas/ChatStreamDelta',
+      done: '#/components/schemas/ChatStreamDone',
+      error: '#/components/schemas/ChatStreamError',
+    },
+  },
   description: 'An event of a streamed reply. Lines that begin with a colon are comments.',
 });

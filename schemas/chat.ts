@@ -42,12 +42,14 @@ export const ChatRequest = Type.Object(
       Type.Boolean({
         default: false,
         description: 'Whether the reply comes as it is made, as server-sent events.',
+        examples: [false],
       }),
     ),
     store: Type.Optional(
       Type.Boolean({
         default: true,
         description: 'Whether the turn is kept in a conversation; false keeps nothing.',
+        examples: [true],
       }),
     ),
   },
@@ -55,6 +57,11 @@ export const ChatRequest = Type.Object(
 );
 
 export const finishReasons = ['stop', 'length', 'content_filter', 'tool_calls'] as const;
+
+export const FinishReason = stringEnum(finishReasons, {
+  $id: 'FinishReason',
+  description: 'Why the reply ended.',
+});
 
 export const TokenUsage = Type.Object(
   {
@@ -74,7 +81,7 @@ export const ChatReply = Type.Object(
       description: 'What the model said, as Markdown.',
       examples: ['Open "Your API" and press Create key.'],
     }),
-    finish_reason: stringEnum(finishReasons, { description: 'Why the reply ended.', examples: ['stop'] }),
+    finish_reason: ref(FinishReason),
     usage: ref(TokenUsage),
     created_at: Timestamp('When the reply was made.'),
   },

@@ -7,7 +7,14 @@ export const ref = <T extends TSchema>(schema: T, options: SchemaOptions = {}) =
 
 /** One of a fixed set of strings, as a single `enum` (a union of literals documents and reports badly). */
 export const stringEnum = <const T extends readonly string[]>(values: T, options: SchemaOptions = {}) =>
-  Type.Unsafe<T[number]>({ type: 'string', enum: values, ...options });
+  Type.Unsafe<T[number]>({ type: 'string', enum: values, examples: [values[0]], ...options });
+
+/** For an enumeration of which clients are told that values may be added: the gate on breaking changes lets them be. */
+export const extensible = { 'x-extensible': true } as const;
+
+/** A string that is always the same, such as what tells the members of a union apart. */
+export const stringConst = <const T extends string>(value: T, options: SchemaOptions = {}) =>
+  Type.Unsafe<T>({ type: 'string', const: value, examples: [value], ...options });
 
 /** The same type or `null`. Named components become `anyOf`, everything else a type list. */
 export const nullable = <T extends TSchema>(schema: T, options: SchemaOptions = {}) => {
@@ -44,6 +51,7 @@ export const Cursor = Type.String({
   maxLength: 512,
   pattern: '^[A-Za-z0-9_-]+$',
   description: 'The `next_cursor` of the previous page; opaque.',
+  examples: ['MjAyNi0xMS0yMFQxMzo0NToxMi4zNDVafDAxOTMyZjVlLTdjMWEtN2IzZS05ZDJmLTNhNWI3YzlkMWUwZg'],
 });
 
 export const NextCursor = nullable(Cursor, {
@@ -51,8 +59,22 @@ export const NextCursor = nullable(Cursor, {
   examples: [null],
 });
 
-/** Path parameters of everything that is addressed by its id. */
-export const IdParams = Type.Object({ id: Uuid('The id of the resource.') }, { additionalProperties: false });
+/** How much of a list to answer with. */
+export const limitTo = (maximum: number, standard: number) =>
+  Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum,
+      default: standard,
+      format: 'int32',
+      description: 'How many at most.',
+      examples: [standard],
+    }),
+  );
+
+/** The path parameter of what is addressed by its id. */
+export const idParams = (description: string) =>
+  Type.Object({ id: Uuid(description) }, { additionalProperties: false });
 
 /** Answer without a body. */
 export const NoContent = Type.Null({ description: 'Done; no body.' });

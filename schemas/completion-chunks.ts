@@ -1,14 +1,12 @@
 /** Chunks of a streamed chat completion in the shape of OpenAI's API: contract section 7. */
 import { Type } from '@sinclair/typebox';
-import { Count, nullable, ref, stringEnum } from './common.ts';
-import { CompletionUsage } from './completions.ts';
+import { Count, nullable, ref, stringConst } from './common.ts';
+import { CompletionUsage, logprobs } from './completions.ts';
 import { ErrorResponse } from './errors.ts';
 
 export const CompletionDelta = Type.Object(
   {
-    role: Type.Optional(
-      stringEnum(['assistant'] as const, { description: 'In the first chunk of a choice.' }),
-    ),
+    role: Type.Optional(stringConst('assistant', { description: 'In the first chunk of a choice.' })),
     content: Type.Optional(
       nullable(Type.String({ maxLength: 10_000_000 }), {
         description: 'The next piece of text.',
@@ -29,12 +27,7 @@ export const CompletionChunkChoice = Type.Object(
   {
     index: Count('Which choice.', [0]),
     delta: ref(CompletionDelta),
-    logprobs: Type.Unsafe<unknown>({
-      type: ['object', 'null'],
-      additionalProperties: true,
-      description: 'Log probabilities, where asked for and known.',
-      examples: [null],
-    }),
+    logprobs,
     finish_reason: nullable(Type.String({ maxLength: 60 }), {
       description: 'Why the choice ended; null until it did.',
       examples: [null],
@@ -45,8 +38,12 @@ export const CompletionChunkChoice = Type.Object(
 
 export const CompletionChunk = Type.Object(
   {
-    id: Type.String({ maxLength: 200, description: "The completion's id, the same in every chunk." }),
-    object: stringEnum(['chat.completion.chunk'] as const, {
+    id: Type.String({
+      maxLength: 200,
+      description: "The completion's id, the same in every chunk.",
+      examples: ['chatcmpl-01932f5e7c1a7b3e9d2f3a5b7c9d1e0f'],
+    }),
+    object: stringConst('chat.completion.chunk', {
       description: 'Always `chat.completion.chunk`.',
     }),
     created: Count('Unix time in seconds.', [1763596800]),
@@ -74,11 +71,16 @@ export const CompletionChunk = Type.Object(
   },
 );
 
+export const CompletionStreamEnd = stringConst('[DONE]', {
+  $id: 'CompletionStreamEnd',
+  description: 'The end of a streamed completion that is whole.',
+});
+
 /** An event of a streamed completion: OpenAI's have no names. */
 export const CompletionStreamEvent = Type.Object(
   {
     data: Type.Unsafe<never>({
-      anyOf: [ref(CompletionChunk), ref(ErrorResponse), { type: 'string', enum: ['[DONE]'] }],
+      oneOf: [ref(CompletionChunk), ref(ErrorResponse), ref(CompletionStreamEnd)],
       description:
         'JSON, but for the last: `[DONE]`. An answer that breaks off ends with the error envelope and no `[DONE]`.',
     }),

@@ -1,8 +1,9 @@
 /** Chat completions in the shape of OpenAI's API: contract section 7. */
 import { type Static, Type } from '@sinclair/typebox';
-import { Count, nullable, ref, stringEnum } from './common.ts';
+import { Count, nullable, ref, stringConst, stringEnum } from './common.ts';
 
-const text = (description: string) => Type.String({ maxLength: 20_000_000, description });
+const text = (description: string) =>
+  Type.String({ maxLength: 20_000_000, description, examples: ['How do I create a key?'] });
 
 export const ContentPart = Type.Object(
   {
@@ -24,7 +25,7 @@ export const ContentPart = Type.Object(
 const content = Type.Unsafe<string | null | Static<typeof ContentPart>[]>({
   anyOf: [
     text('Plain text.'),
-    { type: 'array', items: { $ref: 'ContentPart#' }, maxItems: 2000 },
+    { type: 'array', items: { $ref: 'ContentPart#' }, maxItems: 2000, description: 'A list of parts.' },
     { type: 'null' },
   ],
   description: 'Text, or a list of parts; null where an assistant message only calls tools.',
@@ -33,9 +34,15 @@ const content = Type.Unsafe<string | null | Static<typeof ContentPart>[]>({
 
 export const completionRoles = ['system', 'developer', 'user', 'assistant', 'tool', 'function'] as const;
 
+export const CompletionRole = stringEnum(completionRoles, {
+  $id: 'CompletionRole',
+  description: 'Who says it.',
+  examples: ['user'],
+});
+
 export const CompletionMessage = Type.Object(
   {
-    role: stringEnum(completionRoles, { description: 'Who says it.', examples: ['user'] }),
+    role: ref(CompletionRole),
     content: Type.Optional(content),
   },
   {
@@ -52,6 +59,22 @@ const maxTokens = (description: string) =>
       examples: [500],
     }),
   );
+
+export const CompletionStreamOptions = Type.Object(
+  {
+    include_usage: Type.Optional(
+      nullable(Type.Boolean(), {
+        description: 'Whether a last chunk tells the tokens.',
+        examples: [true],
+      }),
+    ),
+  },
+  {
+    $id: 'CompletionStreamOptions',
+    additionalProperties: true,
+    description: 'How to stream; other members pass through to the model.',
+  },
+);
 
 export const CompletionRequest = Type.Object(
   {
@@ -81,20 +104,7 @@ export const CompletionRequest = Type.Object(
       }),
     ),
     stream_options: Type.Optional(
-      nullable(
-        Type.Object(
-          {
-            include_usage: Type.Optional(
-              nullable(Type.Boolean(), {
-                description: 'Whether a last chunk tells the tokens.',
-                examples: [true],
-              }),
-            ),
-          },
-          { additionalProperties: true },
-        ),
-        { description: 'Only with `stream`; other members pass through to the model.' },
-      ),
+      nullable(ref(CompletionStreamOptions), { description: 'Only with `stream`.' }),
     ),
     temperature: Type.Optional(
       nullable(Type.Number({ minimum: 0, maximum: 2 }), {
@@ -113,29 +123,40 @@ export const CompletionRequest = Type.Object(
   },
 );
 
+export const CompletionAnswer = Type.Object(
+  {
+    role: stringConst('assistant', { description: 'Always `assistant`.' }),
+    content: nullable(text(''), {
+      description: 'What the model said.',
+      examples: ['Open "Your API" and press Create key.'],
+    }),
+    refusal: nullable(text(''), {
+      description: 'Why the model refused, where it did.',
+      examples: [null],
+    }),
+  },
+  { $id: 'CompletionAnswer', additionalProperties: true, description: 'The message of a choice.' },
+);
+
+export const CompletionLogprobs = Type.Object(
+  {},
+  {
+    $id: 'CompletionLogprobs',
+    additionalProperties: true,
+    description: 'Log probabilities, as the model gives them.',
+  },
+);
+
+export const logprobs = nullable(ref(CompletionLogprobs), {
+  description: 'Log probabilities, where asked for and known.',
+  examples: [null],
+});
+
 export const CompletionChoice = Type.Object(
   {
     index: Count('Which choice.', [0]),
-    message: Type.Object(
-      {
-        role: stringEnum(['assistant'] as const, { description: 'Always `assistant`.' }),
-        content: nullable(text(''), {
-          description: 'What the model said.',
-          examples: ['Open "Your API" and press Create key.'],
-        }),
-        refusal: nullable(text(''), {
-          description: 'Why the model refused, where it did.',
-          examples: [null],
-        }),
-      },
-      { additionalProperties: true, description: 'The message.' },
-    ),
-    logprobs: Type.Unsafe<unknown>({
-      type: ['object', 'null'],
-      additionalProperties: true,
-      description: 'Log probabilities, where asked for and known.',
-      examples: [null],
-    }),
+    message: ref(CompletionAnswer),
+    logprobs,
     finish_reason: nullable(Type.String({ maxLength: 60 }), {
       description: 'Why it ended.',
       examples: ['stop'],
@@ -160,7 +181,7 @@ export const Completion = Type.Object(
       description: "The completion's id.",
       examples: ['chatcmpl-01932f5e7c1a7b3e9d2f3a5b7c9d1e0f'],
     }),
-    object: stringEnum(['chat.completion'] as const, { description: 'Always `chat.completion`.' }),
+    object: stringConst('chat.completion', { description: 'Always `chat.completion`.' }),
     created: Count('Unix time in seconds.', [1763596800]),
     model: Type.String({
       maxLength: 200,

@@ -1,6 +1,16 @@
 /** Stored conversations: contract sections 1 and 7. */
 import { Type } from '@sinclair/typebox';
-import { Cursor, NextCursor, nullable, ref, stringEnum, Timestamp, Uuid } from './common.ts';
+import {
+  Cursor,
+  idParams,
+  limitTo,
+  NextCursor,
+  nullable,
+  ref,
+  stringEnum,
+  Timestamp,
+  Uuid,
+} from './common.ts';
 
 const conversationFields = {
   id: Uuid("The conversation's id."),
@@ -14,10 +24,15 @@ const conversationFields = {
   updated_at: Timestamp('When its last turn was stored.'),
 };
 
+export const MessageRole = stringEnum(['user', 'assistant'], {
+  $id: 'MessageRole',
+  description: 'Who said it.',
+});
+
 export const Message = Type.Object(
   {
     id: Uuid("The message's id."),
-    role: stringEnum(['user', 'assistant'] as const, { description: 'Who said it.' }),
+    role: ref(MessageRole),
     content: Type.String({
       maxLength: 10_000_000,
       description: 'What was said.',
@@ -25,6 +40,7 @@ export const Message = Type.Object(
     }),
     model: nullable(Type.String({ maxLength: 200 }), {
       description: 'The model that wrote it; null for the user.',
+      examples: ['parley-builtin'],
     }),
     created_at: Timestamp('When it was stored.'),
   },
@@ -64,23 +80,14 @@ export const ConversationList = Type.Object(
   { $id: 'ConversationList', additionalProperties: false, description: 'A page of conversations.' },
 );
 
-const limit = (maximum: number, standard: number) =>
-  Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      maximum,
-      default: standard,
-      format: 'int32',
-      description: 'How many at most.',
-    }),
-  );
+export const ConversationParams = idParams("The conversation's id.");
 
 export const ConversationListQuery = Type.Object(
-  { limit: limit(100, 20), cursor: Type.Optional(Cursor) },
+  { limit: limitTo(100, 20), cursor: Type.Optional(Cursor) },
   { additionalProperties: false },
 );
 
 export const ConversationQuery = Type.Object(
-  { limit: limit(500, 200), cursor: Type.Optional(Cursor) },
+  { limit: limitTo(500, 200), cursor: Type.Optional(Cursor) },
   { additionalProperties: false },
 );

@@ -3,7 +3,7 @@
  * schema, the reference and each operation's documented responses are derived from it.
  */
 import { Type } from '@sinclair/typebox';
-import { Count, nullable, ref, stringEnum, Timestamp } from './common.ts';
+import { Count, extensible, nullable, ref, stringEnum, Timestamp } from './common.ts';
 
 /** `type` as OpenAI's clients read it. */
 const errorTypes = [
@@ -169,6 +169,17 @@ export const errorTable = {
 
 export type ErrorCode = keyof typeof errorTable;
 export const errorCodes = Object.keys(errorTable) as ErrorCode[];
+export const ErrorCode = stringEnum(errorCodes, {
+  $id: 'ErrorCode',
+  ...extensible,
+  description:
+    'Stable; branch on this. New codes may be added: treat those that you do not know by their status.',
+});
+
+export const ErrorType = stringEnum(errorTypes, {
+  $id: 'ErrorType',
+  description: "The class of an error, as OpenAI's clients read it.",
+});
 
 export const ErrorDetail = Type.Object(
   {
@@ -201,13 +212,13 @@ export const ExceededLimit = Type.Object(
 
 export const ErrorBody = Type.Object(
   {
-    code: stringEnum(errorCodes, { description: 'Stable; branch on this.', examples: ['invalidRequest'] }),
+    code: ref(ErrorCode),
     message: Type.String({
       maxLength: 2000,
       description: 'A sentence a person can act on.',
       examples: ['The request is not valid.'],
     }),
-    type: stringEnum(errorTypes, { description: "The class of error, as OpenAI's clients read it." }),
+    type: ref(ErrorType),
     param: nullable(Type.String({ maxLength: 1000 }), {
       description: 'The parameter at fault, where there is one.',
       examples: ['message'],
@@ -221,6 +232,7 @@ export const ErrorBody = Type.Object(
       format: 'uri',
       maxLength: 2000,
       description: 'What this code means and what to do.',
+      examples: ['http://localhost:3000/docs/errors/invalidRequest'],
     }),
     details: Type.Optional(
       Type.Array(ref(ErrorDetail), {

@@ -1,6 +1,16 @@
 /** The account's audit trail. Contract section 1. */
 import { Type } from '@sinclair/typebox';
-import { Cursor, NextCursor, nullable, ref, stringEnum, Timestamp, Uuid } from './common.ts';
+import {
+  Cursor,
+  extensible,
+  limitTo,
+  NextCursor,
+  nullable,
+  ref,
+  stringEnum,
+  Timestamp,
+  Uuid,
+} from './common.ts';
 
 /** What the audit trail tells of. */
 export const accountEventTypes = [
@@ -20,15 +30,18 @@ export const accountEventTypes = [
   'planChanged',
 ] as const;
 export type AccountEventType = (typeof accountEventTypes)[number];
+export const AccountEventType = stringEnum(accountEventTypes, {
+  $id: 'AccountEventType',
+  ...extensible,
+  description: 'What happened. New types may be added.',
+  examples: ['signedIn'],
+});
 
 export const AccountEvent = Type.Object(
   {
     id: Uuid("The event's id."),
     at: Timestamp('When it happened.'),
-    type: stringEnum(accountEventTypes, {
-      description: 'What happened. New types may be added.',
-      examples: ['signedIn'],
-    }),
+    type: ref(AccountEventType),
     address: nullable(Type.String({ maxLength: 64 }), {
       description: 'The network address that it came from; null for what the operator did.',
       examples: ['192.0.2.7'],
@@ -55,17 +68,6 @@ export const AccountEventList = Type.Object(
 );
 
 export const AccountEventListQuery = Type.Object(
-  {
-    limit: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: 200,
-        default: 50,
-        format: 'int32',
-        description: 'How many at most.',
-      }),
-    ),
-    cursor: Type.Optional(Cursor),
-  },
+  { limit: limitTo(200, 50), cursor: Type.Optional(Cursor) },
   { additionalProperties: false },
 );

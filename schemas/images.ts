@@ -76,7 +76,11 @@ export const GeneratedImage = Type.Object(
       examples: ['iVBORw0KGgo='],
     }),
     revised_prompt: Type.Optional(
-      Type.String({ maxLength: 100_000, description: 'What the model made of the prompt, where it says.' }),
+      Type.String({
+        maxLength: 100_000,
+        description: 'What the model made of the prompt, where it says.',
+        examples: ['A lighthouse at dusk, in oil'],
+      }),
     ),
   },
   { $id: 'GeneratedImage', additionalProperties: false, description: 'A picture.' },

@@ -6,6 +6,7 @@ import * as chatEvents from './chat-events.ts';
 import * as completionChunks from './completion-chunks.ts';
 import * as completions from './completions.ts';
 import * as conversations from './conversations.ts';
+import { errorSetSchemas } from './error-sets.ts';
 import * as errors from './errors.ts';
 import * as events from './events.ts';
 import * as images from './images.ts';
@@ -41,4 +42,5 @@ const resources = [
 /** All components, to be added to the application once. */
 export const components: TSchema[] = resources
   .flatMap((resource) => Object.values(resource) as unknown[])
-  .filter((value): value is TSchema => typeof value === 'object' && value !== null && '$id' in value);
+  .filter((value): value is TSchema => typeof value === 'object' && value !== null && '$id' in value)
+  .concat(errorSetSchemas);

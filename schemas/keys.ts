@@ -1,6 +1,9 @@
 /** API keys: service document section 2, contract sections 2 and 3. */
 import { Type } from '@sinclair/typebox';
-import { nullable, ref, stringEnum, Timestamp, Uuid } from './common.ts';
+import { idParams, nullable, ref, stringEnum, Timestamp, Uuid } from './common.ts';
+
+/** It looks like a key, and its checksum does not fit: nobody's scanner takes it for one. */
+export const EXAMPLE_KEY = 'parley_4Fq0ZkT9_ThisIsNotAKeyItOnlyLooksLikeOneItsChecksumIsWrong';
 
 export const scopes = ['chat', 'images', 'search', 'usage', 'models'] as const;
 export type Scope = (typeof scopes)[number];
@@ -24,11 +27,18 @@ const keyScopes = Type.Array(ref(Scope), {
   description: 'What the key may do.',
 });
 
-const allowedOrigins = Type.Array(Type.String({ maxLength: 300, examples: ['https://app.example.com'] }), {
-  maxItems: 10,
-  description:
-    "The https origins whose pages may call with this key, as browsers send them. Empty: servers and the service's own pages only.",
-});
+const allowedOrigins = Type.Array(
+  Type.String({
+    maxLength: 300,
+    description: 'An https origin: host and optional port, nothing else.',
+    examples: ['https://app.example.com'],
+  }),
+  {
+    maxItems: 10,
+    description:
+      "The https origins whose pages may call with this key, as browsers send them. Empty: servers and the service's own pages only.",
+  },
+);
 const expiresAt = nullable(Type.String({ format: 'date-time', maxLength: 40 }), {
   description: 'When the key stops working; null for never. Must lie ahead.',
   examples: ['2027-01-01T00:00:00.000Z'],
@@ -66,6 +76,7 @@ export const CreatedApiKey = Type.Object(
       pattern: '^parley_[0-9A-Za-z]{8}_[0-9A-Za-z]{49}$',
       maxLength: 65,
       description: 'The raw key, returned only here. It cannot be shown again.',
+      examples: [EXAMPLE_KEY],
     }),
   },
   {
@@ -79,6 +90,8 @@ export const ApiKeyList = Type.Object(
   { data: Type.Array(ref(ApiKey), { maxItems: 5, description: 'Newest first.' }) },
   { $id: 'ApiKeyList', additionalProperties: false, description: "The account's active keys." },
 );
+
+export const KeyParams = idParams("The key's id.");
 
 export const CreateApiKey = Type.Object(
   {
@@ -125,11 +138,18 @@ export const RotateApiKey = Type.Object(
 
 export const ReportLeakedKeys = Type.Object(
   {
-    keys: Type.Array(Type.String({ maxLength: 200, description: 'A raw key, as it was found.' }), {
-      minItems: 1,
-      maxItems: 20,
-      description: 'Raw keys; what is none is passed over.',
-    }),
+    keys: Type.Array(
+      Type.String({
+        maxLength: 200,
+        description: 'A raw key, as it was found.',
+        examples: [EXAMPLE_KEY],
+      }),
+      {
+        minItems: 1,
+        maxItems: 20,
+        description: 'Raw keys; what is none is passed over.',
+      },
+    ),
   },
   {
     $id: 'ReportLeakedKeys',

@@ -1,11 +1,11 @@
 /** Models, in the shape of OpenAI's list: contract section 8. */
 import { Type } from '@sinclair/typebox';
-import { Count, ref, stringEnum } from './common.ts';
+import { Count, ref, stringConst } from './common.ts';
 
 export const Model = Type.Object(
   {
     id: Type.String({ maxLength: 200, description: 'Pass it as `model`.', examples: ['parley-builtin'] }),
-    object: stringEnum(['model'] as const, { description: 'Always `model`.' }),
+    object: stringConst('model', { description: 'Always `model`.' }),
     created: Count('Unix time in seconds.', [1763596800]),
     owned_by: Type.String({ maxLength: 200, description: 'Who provides it.', examples: ['parley'] }),
   },
@@ -14,7 +14,7 @@ export const Model = Type.Object(
 
 export const ModelList = Type.Object(
   {
-    object: stringEnum(['list'] as const, { description: 'Always `list`.' }),
+    object: stringConst('list', { description: 'Always `list`.' }),
     data: Type.Array(ref(Model), { maxItems: 10_000, description: 'The models; the default one first.' }),
   },
   { $id: 'ModelList', additionalProperties: false, description: 'The models of this service.' },
@@ -22,6 +22,13 @@ export const ModelList = Type.Object(
 
 /** A model id can contain slashes (`org/name`), so it is the rest of the path. */
 export const ModelParams = Type.Object(
-  { id: Type.String({ minLength: 1, maxLength: 200, description: "The model's id." }) },
+  {
+    id: Type.String({
+      minLength: 1,
+      maxLength: 200,
+      description: "The model's id.",
+      examples: ['parley-builtin'],
+    }),
+  },
   { additionalProperties: false },
 );

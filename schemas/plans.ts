@@ -5,6 +5,10 @@ import { Count, nullable, ref, stringEnum, Timestamp } from './common.ts';
 export const meters = ['chat', 'images', 'search'] as const;
 /** A daily quota that metered calls draw on. */
 export type Meter = (typeof meters)[number];
+export const Meter = stringEnum(meters, {
+  $id: 'Meter',
+  description: 'A daily quota that calls draw on.',
+});
 
 export const billingPeriods = ['monthly', 'yearly'] as const;
 export type BillingPeriod = (typeof billingPeriods)[number];
@@ -95,6 +99,7 @@ export const Subscription = Type.Object(
     requests_per_minute: planFields.requests_per_minute,
     self_serve: Type.Boolean({
       description: 'Whether the owner can change the plan here; else the operator does.',
+      examples: [true],
     }),
     changed_at: Timestamp('When the plan or billing period last changed.'),
   },

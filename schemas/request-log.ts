@@ -1,32 +1,41 @@
 /** The request log: contract sections 1 and 5. */
 import { Type } from '@sinclair/typebox';
-import { Count, Cursor, NextCursor, nullable, ref, stringEnum, Timestamp, Uuid } from './common.ts';
-import { meters } from './plans.ts';
+import { Count, Cursor, limitTo, NextCursor, nullable, ref, stringEnum, Timestamp, Uuid } from './common.ts';
+import { Meter } from './plans.ts';
 
 export const requestStates = ['admitted', 'final', 'refunded', 'refused'] as const;
 
+export const RequestState = stringEnum(requestStates, {
+  $id: 'RequestState',
+  description:
+    '`admitted`: charged, under way. `final`: charged, answered. `refunded`: it failed, and the charge was given back. `refused`: never charged.',
+  examples: ['final'],
+});
+
+export const LoggedRequestKind = stringEnum(['request', 'refusals'], {
+  $id: 'LoggedRequestKind',
+  description:
+    '`request`: one request that was charged. `refusals`: requests that were refused without a charge, counted by minute, key and code.',
+});
+
 export const LoggedRequest = Type.Object(
   {
-    id: Uuid('The id of the charge; of refusals an id that stays the same.'),
-    kind: stringEnum(['request', 'refusals'] as const, {
-      description:
-        '`request`: one request that was charged. `refusals`: requests that were refused without a charge, counted by minute, key and code.',
-    }),
+    id: Uuid(
+      'The `X-Request-Id` of the request that was charged; of refusals, which are counted, an id that stays the same.',
+    ),
+    kind: ref(LoggedRequestKind),
     at: Timestamp('When it was admitted; of refusals the beginning of their minute.'),
     key_id: nullable(Uuid(''), { description: 'The key; null for the web.' }),
     endpoint: nullable(Type.String({ maxLength: 200 }), {
       description: 'Method and path; null for refusals.',
       examples: ['POST /api/v1/chat'],
     }),
-    meter: nullable(stringEnum(meters), {
+    meter: nullable(ref(Meter), {
       description: 'The quota that it draws on; null for refusals.',
       examples: ['chat'],
     }),
     units: Count('How many units were charged; 0 for refusals.', [1]),
-    state: stringEnum(requestStates, {
-      description:
-        '`admitted`: charged, under way. `final`: charged, answered. `refunded`: it failed, and the charge was given back. `refused`: never charged.',
-    }),
+    state: ref(RequestState),
     status: nullable(Type.Integer({ minimum: 100, maximum: 599, format: 'int32' }), {
       description: 'The HTTP status; null while it is under way.',
       examples: [200],
@@ -35,7 +44,10 @@ export const LoggedRequest = Type.Object(
       description: 'The error code, where it ended in an error.',
       examples: [null],
     }),
-    model: nullable(Type.String({ maxLength: 1000 }), { description: 'The model that answered.' }),
+    model: nullable(Type.String({ maxLength: 1000 }), {
+      description: 'The model that answered.',
+      examples: ['parley-builtin'],
+    }),
     input_tokens: nullable(Count(''), { description: 'Tokens in, when known.' }),
     output_tokens: nullable(Count(''), { description: 'Tokens out, when known.' }),
     latency_ms: nullable(Count(''), { description: 'Milliseconds from the charge to its end.' }),
@@ -56,16 +68,13 @@ const UUID = '[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}';
 
 export const RequestLogQuery = Type.Object(
   {
-    limit: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: 200,
-        default: 50,
-        format: 'int32',
-        description: 'How many at most.',
-      }),
-    ),
+    limit: limitTo(200, 50),
     cursor: Type.Optional(Cursor),
+    id: Type.Optional(
+      Uuid(
+        'The one request that was answered with this `X-Request-Id`. Requests that were not charged have no row.',
+      ),
+    ),
     key_id: Type.Optional(
       Type.String({
         pattern: `^(web|${UUID})$`,

@@ -33,7 +33,12 @@ export const SearchResult = Type.Object(
       description: "The page's title.",
       examples: ['Keys: Create an API key'],
     }),
-    url: Type.String({ format: 'uri', maxLength: 4000, description: 'Where it is.' }),
+    url: Type.String({
+      format: 'uri',
+      maxLength: 4000,
+      description: 'Where it is.',
+      examples: ['http://localhost:3000/docs/guides/keys#create-an-api-key'],
+    }),
     snippet: Type.String({
       maxLength: 4000,
       description: 'The passage that matches, as plain text.',

@@ -1,11 +1,11 @@
 /** Where an account is signed in: contract sections 1 and 9. */
 import { Type } from '@sinclair/typebox';
-import { ref, Timestamp, Uuid } from './common.ts';
+import { idParams, ref, Timestamp, Uuid } from './common.ts';
 
 export const Session = Type.Object(
   {
     id: Uuid("The session's id, to end it by; not what the cookie holds."),
-    current: Type.Boolean({ description: 'Whether it is the session of this request.' }),
+    current: Type.Boolean({ description: 'Whether it is the session of this request.', examples: [true] }),
     created_at: Timestamp('When it began.'),
     last_seen_at: Timestamp('When it was last used, accurate to an hour.'),
     address: Type.String({
@@ -21,6 +21,8 @@ export const Session = Type.Object(
   },
   { $id: 'Session', additionalProperties: false, description: 'A place where the account is signed in.' },
 );
+
+export const SessionParams = idParams("The session's id.");
 
 export const SessionList = Type.Object(
   { data: Type.Array(ref(Session), { maxItems: 500, description: 'Newest first.' }) },

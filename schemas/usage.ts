@@ -30,6 +30,10 @@ export const Usage = Type.Object(
 /** What history is kept of: the meters with ceilings, and tokens. */
 export const usageMeters = [...meters, 'tokens'] as const;
 export type UsageMeter = (typeof usageMeters)[number];
+export const UsageMeter = stringEnum(usageMeters, {
+  $id: 'UsageMeter',
+  description: 'What was used.',
+});
 
 export const KeyShare = Type.Object(
   {
@@ -42,7 +46,7 @@ export const KeyShare = Type.Object(
 export const DayUsage = Type.Object(
   {
     day: Day('The UTC day.'),
-    meter: stringEnum(usageMeters, { description: 'What was used.', examples: ['chat'] }),
+    meter: ref(UsageMeter),
     used: Count('All that counts toward the quota of the day: what was charged and not given back.'),
     by_key: Type.Array(ref(KeyShare), {
       maxItems: 1000,
@@ -66,7 +70,10 @@ export const KeyLabel = Type.Object(
       description: 'The beginning of its current or last secret.',
       examples: ['parley_4Fq0ZkT9'],
     }),
-    active: Type.Boolean({ description: 'Whether it works: false once it is revoked or has expired.' }),
+    active: Type.Boolean({
+      description: 'Whether it works: false once it is revoked or has expired.',
+      examples: [true],
+    }),
   },
   { $id: 'KeyLabel', additionalProperties: false, description: 'What to call a key that was used.' },
 );
@@ -95,6 +102,7 @@ export const UsageHistoryQuery = Type.Object(
         default: 30,
         format: 'int32',
         description: 'How many UTC days, today included.',
+        examples: [7],
       }),
     ),
   },

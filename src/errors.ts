@@ -38,6 +38,9 @@ export class ApiError extends Error {
   }
 }
 
+/** The address of the page about a code; a path where `publicUrl` is empty. */
+export const errorUrl = (publicUrl: string, code: ErrorCode): string => `${publicUrl}/docs/errors/${code}`;
+
 /**
  * The envelope of contract section 6.
  *
@@ -54,7 +57,7 @@ export function errorEnvelope(error: ApiError, requestId: string, publicUrl: str
       type: errorTable[error.code].type,
       param: param ?? null,
       request_id: requestId,
-      docs: `${publicUrl}/docs/guides/errors#${error.code.toLowerCase()}`,
+      docs: errorUrl(publicUrl, error.code),
       ...(details && { details }),
       ...(limit && { limit }),
       ...(reason && { reason }),

@@ -1,16 +1,17 @@
 /**
  * `openapi.json` from the schemas of the routes. A route declares what is its own in `config` (who may call it,
- * which scope and meter, which errors it raises); security and error responses follow from that here.
+ * which scope and meter, which errors it raises); security, headers and error responses follow from that.
  */
 import swagger from '@fastify/swagger';
 import type { FastifyContextConfig } from 'fastify';
 import fp from 'fastify-plugin';
-import { type ErrorCode, errorTable } from '../../schemas/errors.ts';
+import type { ErrorCode } from '../../schemas/errors.ts';
 import { components } from '../../schemas/index.ts';
 import type { Scope } from '../../schemas/keys.ts';
 import type { Meter } from '../../schemas/plans.ts';
-import { version } from '../project.ts';
-import { withHeaders } from './openapi-headers.ts';
+import type { Announcement } from '../domain/deprecation.ts';
+import { info, securitySchemes, servers, tags } from './openapi-info.ts';
+import { withOperations } from './openapi-operations.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -22,125 +23,33 @@ declare module 'fastify' {
     meter?: Meter;
     /** What the route itself can raise; its guards' errors are added. */
     errors?: readonly ErrorCode[];
+    /** Whether a success sets or clears the session cookie. */
+    setsCookie?: true;
   }
 }
 
-const tags = [
-  { name: 'Chat', description: 'Talk to a model.' },
-  { name: 'Conversations', description: 'Stored conversations.' },
-  { name: 'Images', description: 'Pictures from words.' },
-  { name: 'Search', description: 'Search.' },
-  { name: 'Models', description: 'The models that answer.' },
-  { name: 'Usage', description: "Today's use of the quota." },
-  { name: 'Keys', description: 'API keys, managed by the signed-in owner.' },
-  { name: 'Plans', description: 'Plans and the subscription.' },
-  { name: 'Account', description: 'Signing up, signing in, and the account.' },
-  { name: 'Service', description: 'This installation.' },
-];
-
-const info = {
-  title: 'Parley API',
-  version,
-  description:
-    'A chat API with keys, scopes and one exact daily quota shared by web and API use. Send your key as `Authorization: Bearer <API_KEY>`.',
-  contact: { name: 'Parley contributors' },
-  license: { name: 'MIT', identifier: 'MIT' },
+/** OpenAPI 3.1 lets a requirement name the roles that it takes, with any scheme: here the key's scope. */
+const securityOf = ({ access = 'public', scope }: FastifyContextConfig) => {
+  if (access === 'public') return [];
+  const session = { session: [] };
+  return access === 'session' ? [session] : [{ apiKey: scope === undefined ? [] : [scope] }, session];
 };
 
-const accessErrors: Record<NonNullable<FastifyContextConfig['access']>, readonly ErrorCode[]> = {
-  public: [],
-  session: ['bearerNotAccepted', 'sessionRequired', 'rateLimitExceeded'],
-  caller: [
-    'sessionRequired',
-    'missingCredentials',
-    'invalidApiKey',
-    'apiKeyRevoked',
-    'apiKeyExpired',
-    'insufficientScope',
-    'originNotAllowed',
-    'rateLimitExceeded',
-  ],
-};
-
-const meterErrors: readonly ErrorCode[] = [
-  'quotaExceeded',
-  'idempotencyInProgress',
-  'idempotencyMismatch',
-  'upstreamError',
-  'upstreamTimeout',
-  'overloaded',
-];
-const bodyErrors: readonly ErrorCode[] = ['payloadTooLarge', 'unsupportedMediaType'];
-const inputErrors: readonly ErrorCode[] = ['invalidRequest', 'apiKeyInQuery'];
-const alwaysErrors: readonly ErrorCode[] = ['internalError', 'serviceUnavailable'];
-
-/** Every error code that an operation can answer with: its own, and those of what stands before it. */
-export function errorsOf(config: FastifyContextConfig, method: string): ErrorCode[] {
-  const access = config.access ?? 'public';
-  // A body is looked at wherever one may be sent, also where none is wanted.
-  const mayHaveBody = method !== 'GET';
-  const isUnsafeForBrowsers = access !== 'public' && method !== 'GET';
-  return [
-    ...new Set<ErrorCode>([
-      ...inputErrors,
-      ...accessErrors[access],
-      ...(isUnsafeForBrowsers ? (['crossSiteRequest'] as const) : []),
-      ...(mayHaveBody ? bodyErrors : []),
-      ...(config.meter ? meterErrors : []),
-      ...(config.errors ?? []),
-      ...alwaysErrors,
-    ]),
-  ];
-}
-
-/** One response per status, naming the codes that it can carry. */
-function errorResponses(codes: readonly ErrorCode[]): Record<string, unknown> {
-  const lines: Record<number, string[]> = {};
-  for (const code of codes) {
-    const { status, message } = errorTable[code];
-    lines[status] = [...(lines[status] ?? []), `- \`${code}\`: ${message}`];
-  }
-  return Object.fromEntries(
-    Object.entries(lines).map(([status, ofStatus]) => [
-      status,
-      { description: ofStatus.join('\n'), $ref: 'ErrorResponse#' },
-    ]),
-  );
-}
-
-const security = { public: [], session: [{ session: [] }], caller: [{ apiKey: [] }, { session: [] }] };
-
-/** Sorted members, so that two dumps are the same to the byte whatever the order of registration. */
-const sorted = <T extends object>(value: T | undefined): T =>
-  Object.fromEntries(Object.entries(value ?? {}).sort(([one], [other]) => (one < other ? -1 : 1))) as T;
+const inWords = ({ link, since, sunset }: Announcement) =>
+  `Deprecated since ${since}; it may be gone from ${sunset} on.${link ? ` [What to use instead](${link}).` : ''}`;
 
 export default fp(
   async (app) => {
     for (const component of components) app.addSchema(component);
+    const configOf = new Map<string, FastifyContextConfig>();
 
     await app.register(swagger, {
       openapi: {
         openapi: '3.1.0',
         info,
         tags,
-        servers: [{ url: '/' }],
-        components: {
-          securitySchemes: {
-            apiKey: {
-              type: 'http',
-              scheme: 'bearer',
-              description:
-                'An API key with the scope that the operation names. Pages of the origins in its `allowed_origins` may call from browsers: preflights are answered, and every answer, errors and streams included, carries `Access-Control-Allow-Origin` and `Access-Control-Expose-Headers`. Pages of any other origin but the own get 403 `originNotAllowed`.',
-            },
-            session: {
-              type: 'apiKey',
-              in: 'cookie',
-              name: 'parley_session',
-              description:
-                'The cookie of the signed-in owner, for the own origin only: its operations never send a CORS header. Named `__Host-parley_session` where the service is on https.',
-            },
-          },
-        },
+        servers,
+        components: { securitySchemes },
       },
       convertConstToEnum: false,
       refResolver: { buildLocalReference: (json) => String(json.$id) },
@@ -148,32 +57,27 @@ export default fp(
         if (schema === undefined || schema.hide || route.method === 'HEAD')
           return { schema: { ...schema, hide: true }, url };
         const config = route.config ?? {};
-        const access = config.access ?? 'public';
-        const codes = errorsOf(config, String(route.method));
+        configOf.set(String(schema.operationId), config);
         const needs = [
           config.scope && `Needs the scope \`${config.scope}\` when called with a key.`,
           config.meter && `Charges the daily quota \`${config.meter}\`.`,
+          config.announcement && inWords(config.announcement),
         ].filter(Boolean);
         return {
           schema: {
             ...schema,
             description: [schema.description ?? schema.summary, ...needs].join('\n\n'),
-            security: security[access],
-            response: { ...(schema.response as object), ...errorResponses(codes) },
+            security: securityOf(config),
+            ...(config.scope && { 'x-required-scopes': [config.scope] }),
+            ...(config.announcement && { 'x-sunset': config.announcement.sunset }),
           },
           url,
         };
       },
-      transformObject: (document) => {
-        if (!('openapiObject' in document)) return document.swaggerObject;
-        const { openapiObject } = document;
-        const { components: all, paths } = openapiObject;
-        return withHeaders({
-          ...openapiObject,
-          paths: sorted(paths),
-          components: { ...all, schemas: sorted(all?.schemas) },
-        } as typeof openapiObject);
-      },
+      transformObject: (document) =>
+        'openapiObject' in document
+          ? (withOperations(document.openapiObject as never, configOf) as typeof document.openapiObject)
+          : document.swaggerObject,
     });
   },
   { name: 'openapi', dependencies: ['errors'] },

@@ -1,0 +1,95 @@
+/**
+ * The sets of error codes that operations answer with, one for each status, as named components: a client that knows
+ * the operation and the status knows which codes there can be. Contract section 6.
+ */
+import { type TSchema, Type } from '@sinclair/typebox';
+import { extensible, ref } from './common.ts';
+import { ErrorBody, type ErrorCode, errorTable } from './errors.ts';
+
+/** Every code of a set has the same status. */
+export const errorSets = {
+  BadRequestError: ['invalidRequest', 'apiKeyInQuery'],
+  CallerUnauthorizedError: [
+    'missingCredentials',
+    'invalidApiKey',
+    'apiKeyRevoked',
+    'apiKeyExpired',
+    'sessionRequired',
+  ],
+  SessionUnauthorizedError: ['sessionRequired'],
+  PasswordUnauthorizedError: ['sessionRequired', 'invalidLogin'],
+  LogInUnauthorizedError: ['invalidLogin'],
+  CallerForbiddenError: ['insufficientScope', 'originNotAllowed'],
+  CallerWriteForbiddenError: ['insufficientScope', 'originNotAllowed', 'crossSiteRequest'],
+  SessionForbiddenError: ['bearerNotAccepted'],
+  SessionWriteForbiddenError: ['bearerNotAccepted', 'crossSiteRequest'],
+  PlanForbiddenError: ['bearerNotAccepted', 'crossSiteRequest', 'planNotSelfServe'],
+  LogInForbiddenError: ['crossSiteRequest'],
+  SignUpForbiddenError: ['crossSiteRequest', 'signupsClosed'],
+  NotFoundError: ['notFound'],
+  EmailConflictError: ['emailTaken'],
+  RetryConflictError: ['idempotencyInProgress'],
+  PayloadTooLargeError: ['payloadTooLarge'],
+  UnsupportedMediaTypeError: ['unsupportedMediaType'],
+  RetryMismatchError: ['idempotencyMismatch'],
+  RateLimitError: ['rateLimitExceeded'],
+  KeyLimitError: ['apiKeyLimitReached', 'rateLimitExceeded'],
+  QuotaError: ['quotaExceeded', 'rateLimitExceeded'],
+  StreamQuotaError: ['quotaExceeded', 'tooManyStreams', 'rateLimitExceeded'],
+  InternalError: ['internalError'],
+  UpstreamError: ['upstreamError'],
+  UnavailableError: ['serviceUnavailable'],
+  BusyError: ['overloaded', 'serviceUnavailable'],
+  UpstreamTimeoutError: ['upstreamTimeout'],
+} as const satisfies Record<string, readonly [ErrorCode, ...ErrorCode[]]>;
+
+export type ErrorSetName = keyof typeof errorSets;
+
+const keyOf = (codes: readonly ErrorCode[]) => [...codes].sort().join(' ');
+const names = new Map(
+  Object.entries(errorSets).map(([name, codes]) => [keyOf(codes), name as ErrorSetName] as const),
+);
+
+/**
+ * The name of a set.
+ *
+ * @throws Error where these codes have none yet
+ */
+export function errorSetName(codes: readonly ErrorCode[]): ErrorSetName {
+  const name = names.get(keyOf(codes));
+  if (name === undefined)
+    throw new Error(`Give the set of errors "${codes.join(', ')}" a name in schemas/error-sets.ts.`);
+  return name;
+}
+
+/** The envelope, with the codes that a set leaves of all. */
+export const errorSetSchemas: TSchema[] = Object.entries(errorSets).map(([name, codes]) =>
+  Type.Object(
+    {
+      error: Type.Unsafe<never>({
+        allOf: [
+          ref(ErrorBody),
+          {
+            type: 'object',
+            properties: {
+              code: {
+                type: 'string',
+                enum: codes,
+                ...extensible,
+                description: 'Which of the errors it is.',
+                examples: [codes[0]],
+              },
+            },
+            required: ['code'],
+          },
+        ],
+        description: 'What went wrong.',
+      }),
+    },
+    {
+      $id: name,
+      additionalProperties: false,
+      description: `Status ${errorTable[codes[0]].status}: ${codes.map((code) => `\`${code}\``).join(', ')}.`,
+    },
+  ),
+);

@@ -1,0 +1,127 @@
+/** Examples of chats and conversations. */
+import { ChatReply, ChatRequest } from '../chat.ts';
+import { ChatStreamDelta, ChatStreamDone, ChatStreamStart } from '../chat-events.ts';
+import { CompletionChunk } from '../completion-chunks.ts';
+import { Completion, CompletionRequest } from '../completions.ts';
+import { Conversation, ConversationList } from '../conversations.ts';
+import { at, example, ids, type OperationExamples } from './example.ts';
+
+const question = 'How do I create a key?';
+const answer = 'Open "Your API" in the dashboard and press Create key.';
+const model = 'parley-builtin';
+
+const reply = {
+  id: ids.reply,
+  conversation_id: ids.conversation,
+  model,
+  reply: answer,
+  finish_reason: 'stop',
+  usage: { input_tokens: 6, output_tokens: 11 },
+  created_at: at('13:45:12.345'),
+} as const;
+
+const conversation = {
+  id: ids.conversation,
+  title: question,
+  key_id: ids.key,
+  created_at: at('13:45:12.345'),
+  updated_at: at('13:45:12.345'),
+};
+
+const completion = {
+  id: 'chatcmpl-01932f5e7c1a7b3e9d2f3a5b7c9d1e0f',
+  created: 1795182312,
+  model,
+  system_fingerprint: 'fp_37143b6675',
+};
+const completionUsage = { prompt_tokens: 6, completion_tokens: 11, total_tokens: 17 };
+
+export const chatExamples: Record<string, OperationExamples> = {
+  chat: {
+    requests: {
+      question: example(ChatRequest, 'A question', { message: question }),
+      continued: example(ChatRequest, 'In a conversation that was begun', {
+        message: 'And how do I revoke it?',
+        conversation_id: ids.conversation,
+      }),
+      streamed: example(ChatRequest, 'As it is made, and not kept', {
+        message: question,
+        instructions: 'Answer in one sentence.',
+        stream: true,
+        store: false,
+      }),
+    },
+    responses: { reply: example(ChatReply, 'The reply', reply) },
+    stream: {
+      start: example(ChatStreamStart, 'The first event', {
+        event: 'start',
+        data: { id: ids.reply, conversation_id: ids.conversation, model },
+      }),
+      delta: example(ChatStreamDelta, 'A piece of the reply', { event: 'delta', data: { text: 'Open ' } }),
+      done: example(ChatStreamDone, 'The last event', { event: 'done', data: reply }),
+    },
+  },
+  createChatCompletion: {
+    requests: {
+      question: example(CompletionRequest, 'A question', {
+        model,
+        messages: [
+          { role: 'system', content: 'Answer in one sentence.' },
+          { role: 'user', content: question },
+        ],
+      }),
+      streamed: example(CompletionRequest, 'As it is made, with the tokens at the end', {
+        model,
+        messages: [{ role: 'user', content: question }],
+        stream: true,
+        stream_options: { include_usage: true },
+      }),
+    },
+    responses: {
+      completion: example(Completion, 'The completion', {
+        ...completion,
+        object: 'chat.completion',
+        choices: [
+          {
+            index: 0,
+            message: { role: 'assistant', content: answer, refusal: null },
+            logprobs: null,
+            finish_reason: 'stop',
+          },
+        ],
+        usage: completionUsage,
+      }),
+    },
+    stream: {
+      chunk: {
+        summary: 'A chunk',
+        value: {
+          data: example(CompletionChunk, '', {
+            ...completion,
+            object: 'chat.completion.chunk',
+            choices: [{ index: 0, delta: { content: 'Open ' }, logprobs: null, finish_reason: null }],
+            usage: null,
+          }).value,
+        },
+      },
+      end: { summary: 'The end', value: { data: '[DONE]' } },
+    },
+  },
+  listConversations: {
+    responses: {
+      one: example(ConversationList, 'One conversation', { data: [conversation], next_cursor: null }),
+    },
+  },
+  getConversation: {
+    responses: {
+      turn: example(Conversation, 'A conversation of one turn', {
+        ...conversation,
+        messages: [
+          { id: ids.question, role: 'user', content: question, model: null, created_at: reply.created_at },
+          { id: ids.answer, role: 'assistant', content: answer, model, created_at: reply.created_at },
+        ],
+        next_cursor: null,
+      }),
+    },
+  },
+};

@@ -1,0 +1,37 @@
+/** Examples of bodies: what can be sent as it stands, and what comes back. A test sends each and compares. */
+import type { Static, TSchema } from '@sinclair/typebox';
+
+export type Example = { summary: string; value: unknown };
+
+/** The examples of one operation by their names; `requests` where it takes a body, `stream` where it can answer with one. */
+export type OperationExamples = {
+  requests?: Record<string, Example>;
+  responses?: Record<string, Example>;
+  stream?: Record<string, Example>;
+};
+
+/**
+ * One example, checked by the compiler.
+ *
+ * @param _schema - what it is an example of
+ * @param summary - in a few words, what it shows
+ */
+export const example = <T extends TSchema>(_schema: T, summary: string, value: Static<T>): Example => ({
+  summary,
+  value,
+});
+
+/** Ids and times that occur in several examples: one story is told. */
+export const ids = {
+  account: '01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f',
+  key: '01932f60-0b7d-7c55-8f10-5b6c7d8e9f01',
+  conversation: '01932f62-4e1f-7a21-b3c4-6d7e8f901a2b',
+  reply: '01932f62-4e20-7d90-a1b2-7e8f90a1b2c3',
+  question: '01932f62-4e3a-7e11-9c0d-8f90a1b2c3d4',
+  answer: '01932f62-4e3a-7e12-8a1b-90a1b2c3d4e5',
+  session: '01932f5e-7c25-7f33-b2c3-a1b2c3d4e5f6',
+} as const;
+
+export const day = '2026-11-20';
+export const at = (time: string): string => `${day}T${time}Z`;
+export const tomorrow = '2026-11-21T00:00:00.000Z';

@@ -1,0 +1,15 @@
+/** The examples of every operation, by its id. */
+import { accountExamples } from './account.ts';
+import { chatExamples } from './chat.ts';
+import type { OperationExamples } from './example.ts';
+import { keyExamples } from './keys.ts';
+import { toolExamples } from './tools.ts';
+import { usageExamples } from './usage.ts';
+
+export const operationExamples: Record<string, OperationExamples> = {
+  ...accountExamples,
+  ...chatExamples,
+  ...keyExamples,
+  ...toolExamples,
+  ...usageExamples,
+};

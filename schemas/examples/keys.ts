@@ -1,0 +1,72 @@
+/** Examples of keys. */
+import {
+  ApiKey,
+  ApiKeyList,
+  CreateApiKey,
+  CreatedApiKey,
+  EXAMPLE_KEY,
+  ReportLeakedKeys,
+  RotateApiKey,
+  UpdateApiKey,
+} from '../keys.ts';
+import { at, example, ids, type OperationExamples } from './example.ts';
+
+const origins = ['https://app.example.com'];
+const browserKey = {
+  id: ids.key,
+  name: 'Website',
+  scopes: ['chat', 'search'] as ('chat' | 'search')[],
+  allowed_origins: origins,
+  key_prefix: EXAMPLE_KEY.slice(0, 15),
+  created_at: at('09:31:42.845'),
+  last_used_at: at('13:45:00.000'),
+  expires_at: null,
+};
+const unused = { ...browserKey, last_used_at: null };
+
+export const keyExamples: Record<string, OperationExamples> = {
+  listKeys: { responses: { one: example(ApiKeyList, 'One active key', { data: [browserKey] }) } },
+  createKey: {
+    requests: {
+      browser: example(CreateApiKey, 'For the pages of a website', {
+        name: 'Website',
+        scopes: ['chat', 'search'],
+        allowed_origins: origins,
+      }),
+      server: example(CreateApiKey, 'For a server, until the end of a year', {
+        name: 'Nightly report',
+        scopes: ['chat', 'usage'],
+        expires_at: '2099-12-31T23:59:59.000Z',
+      }),
+    },
+    responses: {
+      created: example(CreatedApiKey, 'With the raw key, this once', { ...unused, key: EXAMPLE_KEY }),
+    },
+  },
+  updateKey: {
+    requests: {
+      add: example(UpdateApiKey, 'Two origins', {
+        allowed_origins: [...origins, 'https://staging.example.com:8443'],
+      }),
+      none: example(UpdateApiKey, 'For servers only', { allowed_origins: [] }),
+    },
+    responses: {
+      key: example(ApiKey, 'The key', {
+        ...browserKey,
+        allowed_origins: [...origins, 'https://staging.example.com:8443'],
+      }),
+    },
+  },
+  rotateKey: {
+    requests: {
+      grace: example(RotateApiKey, 'The old secret works for another hour', { grace_seconds: 3600 }),
+      atOnce: example(RotateApiKey, 'The old secret ends at once', {}),
+    },
+    responses: {
+      rotated: example(CreatedApiKey, 'With the new raw key, this once', { ...browserKey, key: EXAMPLE_KEY }),
+    },
+  },
+  reportLeakedKeys: {
+    requests: { found: example(ReportLeakedKeys, 'A key that was found', { keys: [EXAMPLE_KEY] }) },
+  },
+};

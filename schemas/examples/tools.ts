@@ -1,0 +1,55 @@
+/** Examples of images, searches and models. */
+import { ImageList, ImageRequest } from '../images.ts';
+import { Model, ModelList } from '../models.ts';
+import { SearchRequest, SearchResponse } from '../search.ts';
+import { example, type OperationExamples } from './example.ts';
+
+const model = {
+  id: 'parley-builtin',
+  object: 'model',
+  created: 1795132800,
+  owned_by: 'parley',
+} as const;
+
+export const toolExamples: Record<string, OperationExamples> = {
+  createImage: {
+    requests: {
+      picture: example(ImageRequest, 'One picture', { prompt: 'A lighthouse at dusk' }),
+      small: example(ImageRequest, 'Two small ones', {
+        prompt: 'A lighthouse at dusk',
+        n: 2,
+        size: '256x256',
+      }),
+    },
+    responses: {
+      picture: example(ImageList, 'One picture; the file is cut short here', {
+        created: 1795182312,
+        data: [{ b64_json: 'iVBORw0KGgoAAAANSUhEUgAAAQAAAAEABAMAAACuXLVVAAAA' }],
+      }),
+    },
+  },
+  search: {
+    requests: {
+      words: example(SearchRequest, 'A few words', { query: 'create a key' }),
+      best: example(SearchRequest, 'The best result only', { query: 'create a key', limit: 1 }),
+    },
+    responses: {
+      results: example(SearchResponse, 'One result', {
+        query: 'create a key',
+        results: [
+          {
+            title: 'API keys: Create an API key',
+            url: 'http://localhost:3000/docs/guides/keys#create-an-api-key',
+            snippet:
+              'To create (make, generate) an API key, sign in, then send a name and at least one scope.',
+            score: 0.87,
+          },
+        ],
+      }),
+    },
+  },
+  listModels: {
+    responses: { builtin: example(ModelList, 'The built-in engine', { object: 'list', data: [model] }) },
+  },
+  getModel: { responses: { builtin: example(Model, 'The built-in engine', model) } },
+};

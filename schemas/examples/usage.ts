@@ -1,0 +1,115 @@
+/** Examples of usage, plans and the service itself. */
+import { PlanList, Subscription, UpdateSubscription } from '../plans.ts';
+import { RequestLog } from '../request-log.ts';
+import { Health, Service } from '../service.ts';
+import { Usage, UsageHistory } from '../usage.ts';
+import { at, day, example, ids, type OperationExamples, tomorrow } from './example.ts';
+
+const plans = [
+  {
+    id: 'free',
+    name: 'Free',
+    currency: 'USD',
+    monthly_price_cents: 0,
+    yearly_price_cents: 0,
+    limits: { chat: 50, images: 5, search: 50 },
+    requests_per_minute: 20,
+  },
+  {
+    id: 'plus',
+    name: 'Plus',
+    currency: 'USD',
+    monthly_price_cents: 1000,
+    yearly_price_cents: 9960,
+    limits: { chat: 1000, images: 50, search: 500 },
+    requests_per_minute: 60,
+  },
+];
+
+const subscription = {
+  plan: 'plus',
+  billing_period: 'yearly',
+  price_cents: 9960,
+  currency: 'USD',
+  limits: { chat: 1000, images: 50, search: 500 },
+  requests_per_minute: 60,
+  self_serve: true,
+  changed_at: at('12:00:00.000'),
+} as const;
+
+const ok = { responses: { ok: example(Health, 'All is well', { status: 'ok' }) } };
+
+const usedBy = (meter: 'chat' | 'images' | 'search' | 'tokens', used: number) => ({
+  day,
+  meter,
+  used,
+  by_key: used === 0 ? [] : [{ key_id: ids.key, used }],
+});
+
+export const usageExamples: Record<string, OperationExamples> = {
+  getUsage: {
+    responses: {
+      today: example(Usage, 'One chat so far', {
+        plan: 'free',
+        used: { chat: 1, images: 0, search: 0, tokens: 17 },
+        limits: { chat: 50, images: 5, search: 50 },
+        resetsAt: tomorrow,
+      }),
+    },
+  },
+  getUsageHistory: {
+    responses: {
+      day: example(UsageHistory, 'One day', {
+        data: [usedBy('chat', 1), usedBy('images', 0), usedBy('search', 0), usedBy('tokens', 17)],
+        keys: [{ id: ids.key, name: 'Website', key_prefix: 'parley_4Fq0ZkT9', active: true }],
+      }),
+    },
+  },
+  listRequests: {
+    responses: {
+      charged: example(RequestLog, 'A chat that was charged', {
+        data: [
+          {
+            id: ids.reply,
+            kind: 'request',
+            at: at('13:45:12.345'),
+            key_id: ids.key,
+            endpoint: 'POST /api/v1/chat',
+            meter: 'chat',
+            units: 1,
+            state: 'final',
+            status: 200,
+            code: null,
+            model: 'parley-builtin',
+            input_tokens: 6,
+            output_tokens: 11,
+            latency_ms: 61,
+            count: 1,
+          },
+        ],
+        next_cursor: null,
+      }),
+    },
+  },
+  listPlans: { responses: { plans: example(PlanList, 'Two plans', { data: plans }) } },
+  getSubscription: { responses: { plus: example(Subscription, 'Plus, billed yearly', subscription) } },
+  updateSubscription: {
+    requests: {
+      plus: example(UpdateSubscription, 'Plus, billed yearly', { plan: 'plus', billing_period: 'yearly' }),
+    },
+    responses: { plus: example(Subscription, 'What holds from now on', subscription) },
+  },
+  getService: {
+    responses: {
+      standard: example(Service, 'A service on its own engines', {
+        version: '0.1.0',
+        signups: 'open',
+        billing: 'open',
+        operator_contact: null,
+        engine: { chat: 'builtin', images: 'builtin', search: 'builtin', default_model: 'parley-builtin' },
+      }),
+    },
+  },
+  getHealth: ok,
+  getReadiness: ok,
+};

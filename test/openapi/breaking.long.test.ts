@@ -1,0 +1,262 @@
+// The gate of contract section 12: changes to the real document, each of which it must stop or let pass.
+import { readFileSync } from 'node:fs';
+import t from 'tap';
+
+const { breakingChanges } = await import(new URL('../../.tools/contract/breaking.mjs', import.meta.url).href);
+
+// biome-ignore lint/suspicious/noExplicitAny: whatever a document holds
+type Any = any;
+const text = readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8');
+const document = JSON.parse(text);
+const schemas = (one: Any) => one.components.schemas;
+const operation = (one: Any, method: string, path: string) => one.paths[`/api/v1${path}`][method];
+const without = (list: string[], name: string) => list.splice(list.indexOf(name), 1);
+
+/** Every list of values in a schema. */
+const enumerationsIn = (schema: Any): string[][] =>
+  typeof schema !== 'object' || schema === null
+    ? []
+    : Object.entries(schema).flatMap(([name, value]) =>
+        name === 'enum' ? [value as string[]] : enumerationsIn(value),
+      );
+
+/** What the gate says of a change. */
+function judged(change: (one: Any) => void, now?: Date): string[] {
+  const changed = JSON.parse(text);
+  change(changed);
+  return breakingChanges(document, changed, now);
+}
+
+const breaking: Record<string, (one: Any) => void> = {
+  'an error code has another name': (one) => {
+    for (const schema of Object.values<Any>(schemas(one)))
+      for (const list of enumerationsIn(schema))
+        for (const [index, code] of list.entries())
+          if (code === 'apiKeyLimitReached') list[index] = 'tooManyKeys';
+  },
+  'an error code is gone': (one) => {
+    for (const schema of Object.values<Any>(schemas(one)))
+      for (const list of enumerationsIn(schema))
+        if (list.includes('quotaExceeded')) without(list, 'quotaExceeded');
+  },
+  'an operation ends without six months of notice': (one) => {
+    Object.assign(operation(one, 'get', '/plans'), { deprecated: true, 'x-sunset': '2026-11-01' });
+  },
+  'an operation ends on no known day': (one) => {
+    operation(one, 'get', '/plans').deprecated = true;
+  },
+  'the API is at another address': (one) => {
+    one.servers = [{ url: '/v2' }];
+  },
+  'a field of a request is forbidden': (one) => {
+    schemas(one).ChatRequest.properties.temperature = false;
+  },
+  'a field of a response may be anything': (one) => {
+    schemas(one).ChatReply.properties.reply = true;
+  },
+  'an operation is in another group': (one) => {
+    operation(one, 'get', '/plans').tags = ['Prices'];
+  },
+  'a path is gone': (one) => {
+    delete one.paths['/api/v1/usage'];
+  },
+  'an operation is gone': (one) => {
+    delete one.paths['/api/v1/account'].delete;
+  },
+  'a field of a request is not taken any more': (one) => {
+    delete schemas(one).ChatRequest.properties.temperature;
+  },
+  'a field of a response is gone': (one) => {
+    delete schemas(one).ChatReply.properties.usage;
+    without(schemas(one).ChatReply.required, 'usage');
+  },
+  'a field of a response may be missing': (one) => without(schemas(one).ChatReply.required, 'usage'),
+  'a value of a request is not taken any more': (one) =>
+    schemas(one).ImageRequest.properties.size.enum.splice(1, 1),
+  'a value in a response is new': (one) => schemas(one).FinishReason.enum.push('tired'),
+  'a type in a request has changed': (one) => {
+    schemas(one).ChatRequest.properties.message.type = 'integer';
+  },
+  'a type in a response has changed': (one) => {
+    schemas(one).TokenUsage.properties.input_tokens.type = 'string';
+  },
+  'a field of a response may be null': (one) => {
+    schemas(one).ApiKey.properties.created_at.type = ['string', 'null'];
+  },
+  'a field of a request may not be null': (one) => {
+    schemas(one).CompletionRequest.properties.n.type = 'integer';
+  },
+  'a new field of a request is required': (one) => {
+    schemas(one).ChatRequest.properties.mood = { type: 'string' };
+    schemas(one).ChatRequest.required.push('mood');
+  },
+  'a field of a request is required now': (one) => schemas(one).ChatRequest.required.push('model'),
+  'a longest text is shorter': (one) => {
+    schemas(one).ChatRequest.properties.message.maxLength = 50_000;
+  },
+  'a shortest text is longer': (one) => {
+    schemas(one).ChatRequest.properties.message.minLength = 5;
+  },
+  'a longest list is shorter': (one) => {
+    schemas(one).CreateApiKey.properties.allowed_origins.maxItems = 5;
+  },
+  'a greatest number is smaller': (one) => {
+    schemas(one).ChatRequest.properties.max_output_tokens.maximum = 1000;
+  },
+  'a greatest limit of a list is smaller': (one) => {
+    one.components.parameters.LimitTo200.schema.maximum = 100;
+  },
+  'a text has a pattern': (one) => {
+    schemas(one).ChatRequest.properties.message.pattern = '^[a-z]';
+  },
+  'further fields are not taken any more': (one) => {
+    schemas(one).CompletionRequest.additionalProperties = false;
+  },
+  'a default has changed': (one) => {
+    schemas(one).ChatRequest.properties.store.default = false;
+  },
+  'an answer is longer than it could be': (one) => {
+    schemas(one).ApiKeyList.properties.data.maxItems = 10;
+  },
+  'a success is gone': (one) => {
+    delete operation(one, 'post', '/keys').responses['201'];
+  },
+  'a success has another status': (one) => {
+    const { responses } = operation(one, 'post', '/keys');
+    responses['202'] = responses['201'];
+  },
+  'an error is gone': (one) => {
+    delete operation(one, 'post', '/keys').responses['429'];
+  },
+  'a type of answer is gone': (one) => {
+    delete operation(one, 'post', '/chat').responses['200'].content['text/event-stream'];
+  },
+  'a header is gone': (one) => {
+    delete operation(one, 'get', '/keys').responses['200'].headers['RateLimit-Limit'];
+  },
+  'a header of errors is gone': (one) => {
+    delete one.components.responses.CallerRateLimit.headers['Retry-After'];
+  },
+  'an event is called otherwise': (one) => {
+    schemas(one).ChatStreamStart.properties.event.const = 'begin';
+  },
+  'an event is new': (one) =>
+    schemas(one).ChatStreamEvent.oneOf.push({ $ref: '#/components/schemas/CompletionStreamEvent' }),
+  'a new parameter is required': (one) => {
+    const parameter = { in: 'query', name: 'colour', required: true, schema: { type: 'string' } };
+    operation(one, 'get', '/keys').parameters = [parameter];
+  },
+  'a parameter is gone': (one) => operation(one, 'get', '/requests').parameters.pop(),
+  'a parameter is required now': (one) => {
+    one.components.parameters.Cursor.required = true;
+  },
+  'another scope is needed': (one) => {
+    operation(one, 'get', '/usage').security[0].apiKey = ['chat'];
+  },
+  'what was public asks for a credential': (one) => {
+    operation(one, 'get', '/plans').security = [{ session: [] }];
+  },
+  'a credential is not taken any more': (one) => operation(one, 'get', '/usage').security.pop(),
+  'a credential is sent in another way': (one) => {
+    one.components.securitySchemes.session.name = 'sid';
+  },
+  'an operation is called otherwise': (one) => {
+    operation(one, 'get', '/keys').operationId = 'getKeys';
+  },
+};
+
+const allowed: Record<string, (one: Any) => void> = {
+  'nothing has changed': () => {},
+  'an operation is new': (one) => {
+    one.paths['/api/v1/moods'] = {
+      get: { operationId: 'listMoods', responses: { 200: { description: 'All.' } } },
+    };
+  },
+  'a method of a path is new': (one) => {
+    one.paths['/api/v1/usage'].post = {
+      operationId: 'resetUsage',
+      responses: { 204: { description: 'Done.' } },
+    };
+  },
+  'an optional field of a request is new': (one) => {
+    schemas(one).ChatRequest.properties.mood = { type: 'string' };
+  },
+  'a field of a response is new': (one) => {
+    schemas(one).ChatReply.properties.mood = { type: 'string' };
+    schemas(one).ChatReply.required.push('mood');
+  },
+  'an error code is new': (one) => {
+    schemas(one).ErrorCode.enum.push('tooLate');
+    schemas(one).RateLimitError.properties.error.allOf[1].properties.code.enum.push('tooLate');
+  },
+  'a type of event in the audit trail is new': (one) => schemas(one).AccountEventType.enum.push('keyRenamed'),
+  'a status of errors is new': (one) => {
+    const { responses } = operation(one, 'get', '/plans');
+    responses['429'] = { $ref: '#/components/responses/PublicRateLimit' };
+  },
+  'a longest text is longer': (one) => {
+    schemas(one).ChatRequest.properties.message.maxLength = 200_000;
+  },
+  'a value of a request is new': (one) => schemas(one).ImageRequest.properties.size.enum.push('2048x2048'),
+  'an optional parameter is new': (one) => {
+    const parameter = { in: 'query', name: 'colour', required: false, schema: { type: 'string' } };
+    operation(one, 'get', '/keys').parameters = [parameter];
+  },
+  'a header is new': (one) => {
+    const { headers } = operation(one, 'get', '/keys').responses['200'];
+    headers.Age = { schema: { type: 'integer' } };
+  },
+  'a further credential is taken': (one) => operation(one, 'get', '/keys').security.push({ apiKey: [] }),
+  'descriptions and examples are better': (one) => {
+    schemas(one).ChatRequest.description = 'What to say.';
+    schemas(one).ChatRequest.properties.message.examples = ['Hello'];
+    operation(one, 'get', '/keys').summary = 'Keys';
+  },
+  'an operation is deprecated': (one) => {
+    Object.assign(operation(one, 'get', '/keys'), { deprecated: true, 'x-sunset': '2099-01-01' });
+  },
+  'a component is called otherwise': (one) => {
+    const renamed = JSON.parse(JSON.stringify(one).replaceAll('schemas/TokenUsage"', 'schemas/Tokens"'));
+    Object.assign(one, renamed);
+    schemas(one).Tokens = schemas(one).TokenUsage;
+    delete schemas(one).TokenUsage;
+  },
+};
+
+for (const [title, change] of Object.entries(breaking))
+  t.test(`stopped: ${title}`, async (t) => t.not(judged(change).length, 0));
+
+for (const [title, change] of Object.entries(allowed))
+  t.test(`let pass: ${title}`, async (t) => t.same(judged(change), []));
+
+t.test(
+  'what is to go announces itself for six months when it is released, and its end comes no earlier',
+  async (t) => {
+    const until = (sunset: string) => {
+      const one = JSON.parse(text);
+      Object.assign(one.paths['/api/v1/usage'].get, { deprecated: true, 'x-sunset': sunset });
+      return one;
+    };
+    const now = new Date('2026-11-20T12:00:00Z');
+    t.same(breakingChanges(document, until('2027-04-20'), now), [], 'a month is left to release it');
+    t.match(breakingChanges(document, until('2027-04-19'), now), [/5 months/]);
+    t.same(breakingChanges(document, until('2027-05-20'), now, { isRelease: true }), []);
+    t.match(breakingChanges(document, until('2027-05-19'), now, { isRelease: true }), [/on 2027-05-20/]);
+    t.same(breakingChanges(until('2027-06-01'), until('2027-07-01'), now), []);
+    t.match(breakingChanges(until('2027-06-01'), until('2027-05-31'), now), [/announced for 2027-06-01/]);
+  },
+);
+
+t.test('an operation that announced its end may go when it is over, and not before', async (t) => {
+  const announced = JSON.parse(text);
+  Object.assign(announced.paths['/api/v1/usage'].get, {
+    deprecated: true,
+    'x-sunset': '2027-06-01T00:00:00Z',
+  });
+  const gone = JSON.parse(text);
+  delete gone.paths['/api/v1/usage'];
+  t.match(breakingChanges(announced, gone, new Date('2027-05-31T00:00:00Z')), [
+    /GET \/api\/v1\/usage.* gone/,
+  ]);
+  t.same(breakingChanges(announced, gone, new Date('2027-06-02T00:00:00Z')), []);
+});

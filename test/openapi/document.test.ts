@@ -1,0 +1,156 @@
+// The document as generators and readers meet it. That its answers are true, test/openapi/examples.long.test.ts shows.
+import { readFileSync } from 'node:fs';
+import t from 'tap';
+import { type Json, type OpenApi, resolved, schemaChecker } from '../support/response-checker.ts';
+import { startTestService } from '../support/service.ts';
+
+type Schema = Json & {
+  $ref?: string;
+  type?: string | string[];
+  properties?: Record<string, Schema>;
+  items?: Schema;
+  description?: string;
+  examples?: unknown[];
+  anyOf?: Schema[];
+  oneOf?: Schema[];
+  allOf?: Schema[];
+};
+type Media = { schema: Schema; examples: Record<string, { $ref: string }> };
+type Response = { description: string; content?: Record<string, Media> };
+type Parameter = { name: string; in: string; description?: string; example?: unknown; schema: Schema };
+type Operation = {
+  operationId: string;
+  summary: string;
+  description: string;
+  tags: string[];
+  security: Record<string, string[]>[];
+  parameters?: (Parameter | { $ref: string })[];
+  requestBody?: { description: string; content: Record<string, Media> };
+  responses: Record<string, Response | { $ref: string }>;
+  'x-required-scopes'?: string[];
+};
+
+const file = new URL('../../openapi.json', import.meta.url);
+const document = JSON.parse(readFileSync(file, 'utf8')) as OpenApi & {
+  servers: unknown;
+  tags: { name: string }[];
+};
+const schemas = document.components.schemas as Record<string, Schema>;
+const problemWith = schemaChecker(document);
+const operations = Object.values(document.paths).flatMap((item) =>
+  Object.values(item),
+) as unknown as Operation[];
+const of = (schema: Schema): Schema => resolved<Schema>(document, schema as { $ref: string });
+const isObject = ({ type }: Schema) => [type].flat().includes('object');
+
+/** Every schema below one, with its place, not following references. */
+function* within(schema: Schema, place: string): Generator<[Schema, string]> {
+  yield [schema, place];
+  for (const [name, inner] of Object.entries(schema.properties ?? {}))
+    yield* within(inner, `${place}.${name}`);
+  if (schema.items) yield* within(schema.items, `${place}[]`);
+  for (const inner of [schema.anyOf, schema.oneOf, schema.allOf].flatMap((some) => some ?? []))
+    yield* within(inner, place);
+}
+
+const everySchema = Object.entries(schemas).flatMap(([name, schema]) => [...within(schema, name)]);
+
+t.test('every shape has a name: objects are components, and nothing else holds one', async (t) => {
+  const inline = everySchema.filter(([schema, place]) => isObject(schema) && schema !== schemas[place]);
+  // What a set of errors says of the envelope it narrows: its codes.
+  const narrowing = inline.filter(([schema]) => Object.keys(schema.properties ?? {}).join() === 'code');
+  t.same(
+    inline.filter((one) => !narrowing.includes(one)).map(([, place]) => place),
+    [],
+  );
+  for (const { operationId, requestBody, responses } of operations) {
+    const bodies = [requestBody, ...Object.values(responses).map((one) => resolved<Response>(document, one))];
+    for (const body of bodies)
+      for (const { schema } of Object.values(body?.content ?? {}))
+        t.match(schema.$ref, '#/components/schemas/', operationId);
+  }
+});
+
+t.test('every component and field is described, and every value has an example that fits', async (t) => {
+  for (const [name, schema] of Object.entries(schemas)) t.ok(schema.description, name);
+  for (const [schema, place] of everySchema) {
+    for (const [name, field] of Object.entries(schema.properties ?? {})) {
+      const target = of(field);
+      t.ok(field.description ?? target.description, `${place}.${name} is described`);
+      const parts = [target, ...(target.anyOf ?? []), ...(target.allOf ?? []), ...(target.oneOf ?? [])].map(
+        of,
+      );
+      const isValue = !parts.some((part) => isObject(part) || part.items !== undefined);
+      if (isValue) t.ok(field.examples ?? target.examples, `${place}.${name} has an example`);
+    }
+    for (const value of schema.examples ?? []) t.equal(problemWith(schema, value), undefined, place);
+  }
+});
+
+t.test('every operation is described, grouped and secured, and has examples that fit', async (t) => {
+  const groups = document.tags.map(({ name }) => name);
+  for (const operation of operations) {
+    const { operationId, parameters = [], requestBody, responses } = operation;
+    t.match(operationId, /^[a-z][A-Za-z]+$/);
+    t.ok(operation.summary && operation.description.length > operation.summary.length, operationId);
+    t.ok(operation.tags.length === 1 && groups.includes(operation.tags[0] ?? ''), operationId);
+    const needed = operation.security.flatMap((requirement) => requirement.apiKey ?? []);
+    t.same(needed, operation['x-required-scopes'] ?? [], operationId);
+    for (const one of parameters) {
+      const { description, example, name, schema } = resolved<Parameter>(document, one);
+      t.ok(description, `${operationId} ${name}`);
+      t.equal(problemWith(schema, example), undefined, `${operationId} ${name}`);
+    }
+    const bodies = [requestBody, ...Object.values(responses).map((one) => resolved<Response>(document, one))];
+    for (const body of bodies) {
+      if (body === undefined) continue;
+      t.ok(body.description, operationId);
+      for (const { examples, schema } of Object.values(body.content ?? {})) {
+        const values = Object.values(examples).map(
+          (one) => resolved<{ value: unknown }>(document, one).value,
+        );
+        t.ok(values.length > 0, operationId);
+        for (const value of values) t.equal(problemWith(schema, value), undefined, operationId);
+      }
+    }
+  }
+  t.equal(new Set(operations.map(({ operationId }) => operationId)).size, operations.length);
+});
+
+t.test('the codes of a status are a set of its own, with an example for each', async (t) => {
+  const known = new Set(schemas.ErrorCode?.enum as string[]);
+  for (const { operationId, responses } of operations) {
+    for (const [status, one] of Object.entries(responses)) {
+      if (Number(status) < 400) continue;
+      const media = resolved<Response>(document, one).content?.['application/json'];
+      const error = of(media?.schema ?? {}).properties?.error;
+      const codes = (error?.allOf?.[1]?.properties?.code?.enum ?? []) as string[];
+      const title = `${operationId} ${status}`;
+      t.ok(codes.length > 0 && codes.every((code) => known.has(code)), title);
+      t.same(Object.keys(media?.examples ?? {}).sort(), [...codes].sort(), title);
+      for (const [code, example] of Object.entries(media?.examples ?? {})) {
+        const { value } = resolved<{ value: { error: { code: string; message: string } } }>(
+          document,
+          example,
+        );
+        t.equal(value.error.code, code, title);
+        const scope = operations.find((other) => other.operationId === operationId)?.[
+          'x-required-scopes'
+        ]?.[0];
+        if (code === 'insufficientScope') t.match(value.error.message, `\`${scope}\``, title);
+      }
+    }
+  }
+});
+
+t.test('GET /openapi.json: the file, but for the own address', async (t) => {
+  const publicUrl = 'https://chat.example.com';
+  const { app, client } = await startTestService(t, 'embedded', { PUBLIC_URL: publicUrl });
+  const { body, headers } = await client.get('//openapi.json');
+  t.equal(headers.get('content-type'), 'application/json; charset=utf-8');
+  t.same(body.servers, [{ url: publicUrl }]);
+  const served = JSON.stringify({ ...body, servers: document.servers });
+  t.equal(served, JSON.stringify(document), 'nothing else differs, the order included');
+  // The file was written by another process, with other settings.
+  t.equal(JSON.stringify(app.swagger()), JSON.stringify(document), 'two dumps are the same to the byte');
+});

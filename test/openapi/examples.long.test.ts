@@ -1,0 +1,149 @@
+// The examples of openapi.json are true: every request among them is sent as it stands, but for the ids of what there
+// is, and what comes back has the members that the example of the answer has.
+import { readFileSync } from 'node:fs';
+import t from 'tap';
+import { type Body, type OpenApi, resolved } from '../support/response-checker.ts';
+import { startTestService } from '../support/service.ts';
+
+type Example = { value: Body };
+type Content = Record<string, { examples: Record<string, { $ref: string }> }>;
+type Operation = {
+  operationId: string;
+  security: object[];
+  parameters?: ({ in: string; name: string; example: unknown } | { $ref: string })[];
+  requestBody?: { content: Content };
+  responses: Record<string, { content?: Content } | { $ref: string }>;
+};
+
+const document = JSON.parse(readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8')) as OpenApi;
+const operations = Object.entries(document.paths).flatMap(([path, item]) =>
+  Object.entries(item).map(([method, operation]) => ({
+    method: method.toUpperCase(),
+    path,
+    operation: operation as unknown as Operation,
+  })),
+);
+
+const examplesIn = (content: Content | undefined, type: string) =>
+  Object.entries(content?.[type]?.examples ?? {}).map(
+    ([name, example]) => [name, resolved<Example>(document, example).value] as const,
+  );
+
+/** The names of all members, those of the entries of arrays too. */
+function members(value: Body, place = ''): string[] {
+  if (Array.isArray(value)) return value.slice(0, 1).flatMap((entry) => members(entry, `${place}[]`));
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, inner]) => [
+    `${place}.${name}`,
+    ...members(inner, `${place}.${name}`),
+  ]);
+}
+
+/** Members of what is there in both: where one side has null or an empty list, nothing can be compared. */
+function shared(one: Body, other: Body): [Body, Body] {
+  if (Array.isArray(one) && Array.isArray(other)) {
+    const [first, second] = [one[0], other[0]];
+    if (first === undefined || second === undefined) return [[], []];
+    const [left, right] = shared(first, second);
+    return [[left], [right]];
+  }
+  const isObject = (value: Body) => typeof value === 'object' && value !== null && !Array.isArray(value);
+  if (!isObject(one) || !isObject(other)) return [0, 0];
+  const pairs = Object.keys(one)
+    .filter((name) => name in other)
+    .map((name) => [name, shared(one[name], other[name])] as const);
+  const only = (from: Body, to: Body) => Object.entries(from).filter(([name]) => !(name in to));
+  return [
+    Object.fromEntries([...only(one, other), ...pairs.map(([name, [left]]) => [name, left])]),
+    Object.fromEntries([...only(other, one), ...pairs.map(([name, [, right]]) => [name, right])]),
+  ];
+}
+
+const service = await startTestService(t, 'embedded');
+const { client } = service;
+
+/** An account with a key, a conversation and a log, and what the ids of the examples stand for. */
+async function prepare(operationId: string) {
+  const isNew = operationId === 'signUp';
+  const email = `${crypto.randomUUID()}@example.com`;
+  const owner = isNew ? { cookie: '', email } : await client.signUp(email);
+  if (isNew) return { cookie: '', email, ids: {} };
+  const { id: key, key: raw } = await client.createKey(owner);
+  const chat = await client.post('/chat', { message: 'How do I create a key?' }, { key: raw });
+  const sessions = await client.get('/sessions', { cookie: owner.cookie });
+  return {
+    cookie: owner.cookie,
+    email,
+    ids: { key, conversation: chat.body.conversation_id, session: sessions.body.data[0].id },
+  };
+}
+
+type State = Awaited<ReturnType<typeof prepare>>;
+/** For what changes nothing. */
+const reader = await prepare('');
+
+/** Puts what there is in the place of what the examples tell of. */
+function substituted(body: Body, { email, ids }: State): Body {
+  if (body === undefined) return undefined;
+  const changed = { ...body };
+  if ('conversation_id' in changed) changed.conversation_id = ids.conversation;
+  if (changed.email === 'ada@example.com') changed.email = email;
+  else if ('email' in changed) changed.email = `new-${email}`;
+  return changed;
+}
+
+const idOf = (path: string, ids: State['ids']): string => {
+  if (path.includes('/keys/')) return ids.key ?? '';
+  if (path.includes('/sessions/')) return ids.session ?? '';
+  return path.includes('/models/') ? 'parley-builtin' : (ids.conversation ?? '');
+};
+
+/** What would filter away what the example of the answer tells of. */
+const filters = new Set(['id', 'key_id', 'endpoint', 'status', 'from', 'to']);
+
+/** The examples of a query, but for the cursor: it leads on from a page of one list only. */
+function queryOf({ parameters = [] }: Operation, withFilters: boolean): string {
+  const pairs = parameters
+    .map((one) => resolved<{ in: string; name: string; example: unknown }>(document, one))
+    .filter(({ in: place, name }) => place === 'query' && name !== 'cursor')
+    .filter(({ name }) => withFilters || !filters.has(name))
+    .map(({ example, name }) => [name, String(example)] as [string, string]);
+  return pairs.length === 0 ? '' : `?${new URLSearchParams(pairs)}`;
+}
+
+for (const { method, operation, path } of operations) {
+  const requests = examplesIn(operation.requestBody?.content, 'application/json');
+  const cases = requests.length > 0 ? requests : [['', undefined] as const];
+  for (const [name, body] of cases) {
+    t.test(`${operation.operationId} ${name}`, async (t) => {
+      const state = method === 'GET' ? reader : await prepare(operation.operationId);
+      const url = path
+        .replace('{id}', idOf(path, state.ids))
+        .replace(/^\/api\/v1/, '')
+        .replace(/^\/(healthz|readyz)/, '//$1');
+      const options = { cookie: state.cookie, body: substituted(body, state) };
+      const filtered = queryOf(operation, true);
+      if (filtered !== '') t.equal((await client.request(method, url + filtered, options)).status, 200);
+      const answer = await client.request(method, url + queryOf(operation, false), options);
+      t.ok(answer.status >= 200 && answer.status < 300, `${answer.status} ${answer.text.slice(0, 300)}`);
+      const response = operation.responses[answer.status] as { content?: Content };
+      const type = (answer.headers.get('content-type') ?? '').split(';')[0] ?? '';
+      const examples = examplesIn(response.content, type);
+      t.equal(examples.length > 0, answer.text !== '', 'an example wherever there is a body');
+      for (const [title, example] of examples) {
+        const isEvent = type === 'text/event-stream';
+        const candidates = isEvent
+          ? answer.body.filter((one: Body) => one.event === example.event)
+          : [answer.body];
+        const differences = candidates.map((real: Body) => {
+          const [left, right] = shared(example, real).map((value) => members(value).sort().join('\n'));
+          return left === right ? '' : `${left}\n\nis not\n\n${right}`;
+        });
+        t.ok(
+          differences.includes(''),
+          `${title} has the members of an answer: ${differences[0] ?? 'there is none'}`,
+        );
+      }
+    });
+  }
+}
