@@ -38,6 +38,7 @@ const readingOrder = [
   'chat',
   'streaming',
   'openai-compatible',
+  'sdks',
   'images',
   'search',
   'models',
@@ -101,6 +102,7 @@ function blockText(token: Token): string[] {
 const languageNames: Record<string, string> = {
   bash: 'curl',
   js: 'JavaScript',
+  ts: 'TypeScript',
   python: 'Python',
   json: 'JSON',
 };
@@ -194,6 +196,9 @@ export function resolveLink(href: string, slug: string, publicUrl = ''): string 
   return target === undefined && anchor === undefined ? href : guideUrl(publicUrl, target ?? slug, anchor);
 }
 
+/** As part of an address, or as the SDK's base URL. */
+const exampleOrigin = new RegExp(`(?<=baseUrl: ')${EXAMPLE_ORIGIN}|${EXAMPLE_ORIGIN}(?=/)`, 'g');
+
 /** Examples that call this installation instead of the machine on which the guides were written. */
 export const withOwnOrigin = (markdown: string, publicUrl: string): string =>
-  markdown.replaceAll(`${EXAMPLE_ORIGIN}/`, `${publicUrl}/`);
+  markdown.replace(exampleOrigin, () => publicUrl);

@@ -1,20 +1,31 @@
-/** The frame of every plain page: no script, one stylesheet, nothing from elsewhere. */
+/** The frame of every plain page: one stylesheet, one small script that may be missing, nothing from elsewhere. */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { html } from 'ghtml';
 import { projectRoot, version } from '../project.ts';
 
-/** The stylesheet of the pages. */
-export const stylesheet = readFileSync(new URL('src/pages/page.css', projectRoot), 'utf8');
+const sha256 = (text: string) => createHash('sha256').update(text);
 
-/** Its address changes with it, so that browsers may keep it. */
-const stylesheetUrl = `/assets/page.css?v=${createHash('sha256').update(stylesheet).digest('hex').slice(0, 12)}`;
+/** A file beside this one that pages load. Its address changes with it, so that browsers may keep it. */
+export function pageFile(name: string, type: string) {
+  const content = readFileSync(new URL(`src/pages/${name}`, projectRoot), 'utf8');
+  const path = `/assets/${name}`;
+  return { content, path, type, url: `${path}?v=${sha256(content).digest('hex').slice(0, 12)}` };
+}
+
+const stylesheet = pageFile('page.css', 'text/css; charset=utf-8');
+const script = pageFile('page.js', 'text/javascript; charset=utf-8');
+
+/** What the pages load. */
+export const pageFiles = [stylesheet, script];
+
+/** Of this very script; no other runs. */
+const scriptHash = `sha256-${sha256(script.content).digest('base64')}`;
 
 /** In place of those of other answers. */
 const securityHeaders = {
-  'content-security-policy':
-    "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'content-security-policy': `default-src 'none'; script-src '${scriptHash}'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
   'referrer-policy': 'same-origin',
 };
 
@@ -25,6 +36,10 @@ export type Page = {
   /** The content of `<main>`: HTML whose values are escaped already. */
   main: string;
 };
+
+/** Whether an address was opened in a browser, which shows pages and no JSON. */
+export const wantsPage = ({ headers, method }: FastifyRequest): boolean =>
+  (method === 'GET' || method === 'HEAD') && /\btext\/html\b/i.test(headers.accept ?? '');
 
 /**
  * Answers with a page.
@@ -41,12 +56,15 @@ export function sendPage(reply: FastifyReply, { description, main, title }: Page
 <title>${title}</title>
 <meta name="description" content="${description}">
 <meta name="color-scheme" content="light dark">
-<link rel="stylesheet" href="${stylesheetUrl}">
+<link rel="stylesheet" href="${stylesheet.url}">
+<script src="${script.url}" integrity="${scriptHash}" defer></script>
 </head>
 <body>
 <header>
 <a class="brand" href="/">Parley</a>
-<a href="/docs">Guides</a>
+<a href="/docs/guides">Guides</a>
+<a href="/docs">API reference</a>
+<a href="/docs/errors">Errors</a>
 <a href="/openapi.json">openapi.json</a>
 </header>
 <main>

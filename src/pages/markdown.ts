@@ -1,20 +1,21 @@
-/** A guide as HTML: the anchors and links that it has on this service, and no HTML but what Markdown makes. */
+/** Guides as HTML: the anchors and links that they have on this service, and no HTML but what Markdown makes. */
 import { html } from 'ghtml';
 import { Marked, type Tokens } from 'marked';
-import { anchorMaker, type Guide, inlineText, resolveLink, withOwnOrigin } from '../domain/guides.ts';
+import {
+  anchorMaker,
+  type Guide,
+  inlineText,
+  resolveLink,
+  type Section,
+  withOwnOrigin,
+} from '../domain/guides.ts';
 
 /** What scrolls must be reachable by keyboard. */
 const scrollable = (table: string) =>
   html`<div class="scroll" role="group" aria-label="Table" tabindex="0">!${table}</div>`;
 
-/**
- * Renders a guide.
- *
- * @param guide - as it was read
- * @param publicUrl - where its examples call
- * @returns the title with the summary, and the sections
- */
-export function guideHtml(guide: Guide, publicUrl: string): { opening: string; sections: string } {
+/** Markdown of one guide: its links lead from there. One for each document, whose headings get an anchor each. */
+function markdownOf(slug: string): Marked {
   const anchorOf = anchorMaker();
   const marked = new Marked();
   marked.use({
@@ -25,7 +26,7 @@ export function guideHtml(guide: Guide, publicUrl: string): { opening: string; s
         return html`<h${depth} id="${anchor}"><a href="#${anchor}">!${this.parser.parseInline(tokens)}</a></h${depth}>`;
       },
       link({ href, tokens }: Tokens.Link) {
-        return html`<a href="${resolveLink(href, guide.slug)}">!${this.parser.parseInline(tokens)}</a>`;
+        return html`<a href="${resolveLink(href, slug)}">!${this.parser.parseInline(tokens)}</a>`;
       },
       code({ text }: Tokens.Code) {
         return html`<pre tabindex="0"><code>${text}</code></pre>`;
@@ -44,8 +45,27 @@ export function guideHtml(guide: Guide, publicUrl: string): { opening: string; s
       },
     },
   });
+  return marked;
+}
+
+/**
+ * Renders a guide.
+ *
+ * @param guide - as it was read
+ * @param publicUrl - where its examples call
+ * @returns the title with the summary, and the sections
+ */
+export function guideHtml(guide: Guide, publicUrl: string): { opening: string; sections: string } {
+  const marked = markdownOf(guide.slug);
   const tokens = marked.lexer(withOwnOrigin(guide.markdown, publicUrl));
   const first = tokens.findIndex((token) => token.type === 'heading' && token.depth === 2);
   const end = first === -1 ? tokens.length : first;
   return { opening: marked.parser(tokens.slice(0, end)), sections: marked.parser(tokens.slice(end)) };
 }
+
+/** Renders one section of a guide, without its heading. */
+export const sectionHtml = (guide: Guide, section: Section, publicUrl: string): string =>
+  markdownOf(guide.slug).parse(withOwnOrigin(section.markdown, publicUrl), { async: false });
+
+/** Renders a sentence with Markdown in it. */
+export const inlineHtml = (text: string): string => markdownOf('').parseInline(text, { async: false });

@@ -14,8 +14,10 @@ const sources = [
   'package.json',
   'package-lock.json',
 ];
-/** The dashboard is built by a step of its own, into a folder that this one leaves as it is. */
-const dashboard = { sources: 'src/dashboard', built: 'dashboard' };
+/** Built by steps of their own, into folders that this one leaves as they are. */
+const builtApart = ['dashboard', 'reference'];
+/** The SDK is built with the dashboard. */
+const dashboardSources = ['src/dashboard', 'src/sdk'];
 const stampName = '.built-from';
 
 /**
@@ -37,7 +39,7 @@ export function buildStep({ root }) {
       try {
         const hash = sourcesHash(root);
         await compile(output);
-        keepDashboard(output);
+        keepBuiltApart(output);
         fs.writeFileSync(path.join(output, stampName), hash);
         lock.assertHeld();
         moveIntoPlace(root, output, target);
@@ -59,9 +61,11 @@ export function buildStep({ root }) {
     }
   }
 
-  function keepDashboard(output) {
-    const built = path.join(target, dashboard.built);
-    if (fs.existsSync(built)) fs.cpSync(built, path.join(output, dashboard.built), { recursive: true });
+  function keepBuiltApart(output) {
+    for (const name of builtApart) {
+      const built = path.join(target, name);
+      if (fs.existsSync(built)) fs.cpSync(built, path.join(output, name), { recursive: true });
+    }
   }
 
   return { isDone, run };
@@ -69,5 +73,5 @@ export function buildStep({ root }) {
 
 function sourcesHash(root) {
   const configurations = fs.readdirSync(root).filter((name) => /^tsconfig.*\.json$/.test(name));
-  return contentHash(root, [...sources, ...configurations], [dashboard.sources]);
+  return contentHash(root, [...sources, ...configurations], dashboardSources);
 }

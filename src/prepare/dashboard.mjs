@@ -1,14 +1,15 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { promisify } from 'node:util';
-import zlib from 'node:zlib';
+import { compress } from './compress.mjs';
 import { Failure, withProgress } from './console.mjs';
 import { installStep } from './install.mjs';
 import { collect } from './process.mjs';
 import { contentHash, readStamp } from './sources.mjs';
 import { moveIntoPlace, removeQuietly, unfinishedFolder } from './work-folder.mjs';
 
-const sources = 'src/dashboard';
+const home = 'src/dashboard';
+/** It is built with the SDK, whose dependencies are the checkout's own, and the rule for origins. */
+const sources = [home, 'src/sdk', 'src/domain/origins.ts', 'package-lock.json'];
 const stampName = '.built-from';
 
 /**
@@ -20,7 +21,7 @@ const stampName = '.built-from';
  */
 export function dashboardStep({ root }) {
   const target = path.join(root, 'dist/dashboard');
-  const installation = installStep({ root, folder: sources, scope: 'serve' });
+  const installation = installStep({ root, folder: home, scope: 'serve' });
 
   const isDone = () => readStamp(target, stampName) === sourcesHash(root);
 
@@ -46,33 +47,17 @@ export function dashboardStep({ root }) {
   return { isDone, run };
 }
 
-const sourcesHash = (root) => contentHash(root, [sources], [`${sources}/node_modules`]);
+const sourcesHash = (root) => contentHash(root, sources, [`${home}/node_modules`]);
 
 async function build(root, output) {
-  const home = path.join(root, sources);
-  const program = path.join(home, 'node_modules/vite/bin/vite.js');
+  const cwd = path.join(root, home);
+  const program = path.join(cwd, 'node_modules/vite/bin/vite.js');
   const args = [program, 'build', '--outDir', output, '--emptyOutDir', '--logLevel', 'warn'];
   const env = { ...process.env, NODE_ENV: 'production' };
-  const result = await collect(process.execPath, args, { cwd: home, env });
+  const result = await collect(process.execPath, args, { cwd, env });
   if (result.code !== 0) {
     throw new Failure(
       `${result.output.trim()}\nThe dashboard does not build: mend the lines above, then run this again.`,
     );
   }
-}
-
-const brotli = promisify(zlib.brotliCompress);
-const gzip = promisify(zlib.gzip);
-
-/** Once and as small as it gets, so that serving compresses nothing. Fonts and pictures are compressed already. */
-async function compress(folder) {
-  const names = fs.readdirSync(folder, { recursive: true }).filter((name) => /\.(js|css|svg)$/.test(name));
-  await Promise.all(
-    names.map(async (name) => {
-      const file = path.join(folder, name);
-      const content = fs.readFileSync(file);
-      fs.writeFileSync(`${file}.br`, await brotli(content));
-      fs.writeFileSync(`${file}.gz`, await gzip(content, { level: 9 }));
-    }),
-  );
 }

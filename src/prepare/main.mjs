@@ -6,6 +6,7 @@ import { dashboardStep } from './dashboard.mjs';
 import { installStep } from './install.mjs';
 import { takeLock } from './lock.mjs';
 import { Interrupted } from './process.mjs';
+import { referenceStep } from './reference.mjs';
 import { removeLeftovers, workFolder } from './work-folder.mjs';
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
@@ -16,15 +17,23 @@ const modes = {
     installStep({ root, folder: '.', scope: 'serve' }),
     buildStep({ root }),
     dashboardStep({ root }),
+    referenceStep({ root }),
   ],
   test: () => [
     installStep({ root, folder: '.', scope: 'everything' }),
     installStep({ root, folder: 'test/clients', scope: 'everything' }),
     buildStep({ root }),
     dashboardStep({ root }),
+    referenceStep({ root }),
+  ],
+  'test-long': () => [...modes.test(), installStep({ root, folder: 'test/generators', scope: 'everything' })],
+  sdk: () => [
+    installStep({ root, folder: '.', scope: 'serve' }),
+    installStep({ root, folder: '.tools/sdk', scope: 'everything' }),
   ],
   lint: () => [
     installStep({ root, folder: '.tools/lint', scope: 'everything' }),
+    installStep({ root, folder: '.tools/sdk', scope: 'everything' }),
     installStep({ root, folder: 'src/dashboard', scope: 'everything' }),
   ],
 };

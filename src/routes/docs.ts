@@ -1,14 +1,18 @@
-/** The guides as pages, and the machine-readable description of the API. Contract section 1. */
+/** Guides and errors as pages, and the machine-readable description of the API. Contract section 1. */
 import { type FastifyPluginAsyncTypebox, Type } from '@fastify/type-provider-typebox';
 import { html } from 'ghtml';
 import { type Guide, guides, guideUrl, withOwnOrigin } from '../domain/guides.ts';
 import { ApiError } from '../errors.ts';
-import { sendPage, stylesheet } from '../pages/layout.ts';
+import { errorIndex, errorPages } from '../pages/error-pages.ts';
+import { type Page, pageFiles, sendPage, wantsPage } from '../pages/layout.ts';
 import { guideHtml } from '../pages/markdown.ts';
+import { referenceFiles } from '../pages/reference.ts';
+import { turn } from '../pages/turn.ts';
 
 const YEAR_SECONDS = 31_536_000;
 
 const GuideParams = Type.Object({ slug: Type.String({ maxLength: 100 }) });
+const ErrorParams = Type.Object({ code: Type.String({ maxLength: 100 }) });
 
 const contents = ({ sections }: Guide) => html`<nav class="contents" aria-label="On this page"><details>
 <summary>On this page</summary>
@@ -16,55 +20,72 @@ const contents = ({ sections }: Guide) => html`<nav class="contents" aria-label=
 </details></nav>
 `;
 
-const turn = (
-  previous: Guide | undefined,
-  next: Guide | undefined,
-) => html`<nav class="turn" aria-label="Guides">
-!${previous ? html`<a rel="prev" href="${guideUrl('', previous.slug)}">← ${previous.title}</a>` : ''}
-!${next ? html`<a rel="next" href="${guideUrl('', next.slug)}">${next.title} →</a>` : ''}
-</nav>
-`;
+const link = (guide: Guide | undefined) => guide && { href: guideUrl('', guide.slug), title: guide.title };
 
-const index = (all: readonly Guide[], publicUrl: string) => html`<h1>Guides</h1>
-<p>How to use the API and how to run the service. The API is described for machines in <a href="/openapi.json">openapi.json</a>.</p>
+const guideIndex = (all: readonly Guide[], publicUrl: string): Page => ({
+  title: 'Guides · Parley',
+  description: 'How to use the API and how to run the service.',
+  main: html`<h1>Guides</h1>
+<p>How to use the API and how to run the service. Every operation is in the <a href="/docs">API reference</a>, made from <a href="/openapi.json">openapi.json</a>, every error code in the <a href="/docs/errors">list of errors</a>.</p>
 <dl class="guides">
 !${all.map(({ slug, summary, title }) => html`<dt><a href="${guideUrl('', slug)}">${title}</a></dt><dd>${withOwnOrigin(summary, publicUrl)}</dd>`)}
 </dl>
-`;
+`,
+});
+
+/** For somebody in a browser. */
+const noSuch = (what: string, list: string): Page => ({
+  title: 'Not found · Parley',
+  description: `There is no such ${what}.`,
+  main: html`<h1>There is no such ${what}</h1>
+<p><a href="${list}">All of them</a> are listed.</p>
+`,
+});
 
 const routes: FastifyPluginAsyncTypebox = async (app) => {
   const { publicUrl } = app.config;
   const all = guides();
-  const pages = new Map(
+  const index = guideIndex(all, publicUrl);
+  const pages = new Map<string, Page>(
     all.map((guide, position) => {
       const { opening, sections } = guideHtml(guide, publicUrl);
-      const main = opening + contents(guide) + sections + turn(all[position - 1], all[position + 1]);
+      const neighbours = turn('Guides', link(all[position - 1]), link(all[position + 1]));
+      const main = opening + contents(guide) + sections + neighbours;
       return [guide.slug, { title: `${guide.title} · Parley`, description: guide.summary, main }];
     }),
   );
 
-  app.get('/docs', { schema: { hide: true } }, async (_request, reply) =>
-    sendPage(reply, {
-      title: 'Guides · Parley',
-      description: 'How to use the API and how to run the service.',
-      main: index(all, publicUrl),
-    }),
-  );
+  app.get('/docs/guides', { schema: { hide: true } }, async (_request, reply) => sendPage(reply, index));
 
   app.get('/docs/guides/:slug', { schema: { hide: true, params: GuideParams } }, async (request, reply) => {
     const page = pages.get(request.params.slug);
-    if (page === undefined)
-      throw new ApiError('notFound', { message: 'There is no such guide. `/docs` lists them.' });
+    if (page === undefined) {
+      if (wantsPage(request)) return sendPage(reply.code(404), noSuch('guide', '/docs/guides'));
+      throw new ApiError('notFound', { message: 'There is no such guide. `/docs/guides` lists them.' });
+    }
     return sendPage(reply, page);
   });
 
-  // The address that pages use changes with the content.
-  app.get('/assets/page.css', { schema: { hide: true } }, async (_request, reply) =>
-    reply
-      .header('cache-control', `public, max-age=${YEAR_SECONDS}, immutable`)
-      .type('text/css; charset=utf-8')
-      .send(stylesheet),
-  );
+  app.get('/docs/errors', { schema: { hide: true } }, async (_request, reply) => sendPage(reply, errorIndex));
+
+  // The document is whole only once every route is registered.
+  let ofErrors: Map<string, Page> | undefined;
+  app.get('/docs/errors/:code', { schema: { hide: true, params: ErrorParams } }, async (request, reply) => {
+    const guide = all.find(({ slug }) => slug === 'errors');
+    ofErrors ??= guide && errorPages(guide, app.swagger(), publicUrl);
+    const page = ofErrors?.get(request.params.code);
+    if (page === undefined) {
+      if (wantsPage(request)) return sendPage(reply.code(404), noSuch('error code', '/docs/errors'));
+      throw new ApiError('notFound', { message: 'There is no such code. `/docs/errors` lists them.' });
+    }
+    return sendPage(reply, page);
+  });
+
+  for (const { content, path, type } of [...pageFiles, ...referenceFiles]) {
+    app.get(path, { schema: { hide: true } }, async (_request, reply) =>
+      reply.header('cache-control', `public, max-age=${YEAR_SECONDS}, immutable`).type(type).send(content),
+    );
+  }
 
   let document: string | undefined;
   app.get('/openapi.json', { schema: { hide: true } }, async (_request, reply) => {

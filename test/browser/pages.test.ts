@@ -8,8 +8,8 @@ t.test('the pages load what they need, and let nothing else in', { skip: noBrows
     PUBLIC_URL: 'https://parley.test',
     TRUST_PROXY: 'loopback',
   });
-  const { open } = await startBrowser(t, { 'parley.test': proxyTo(port) });
-  for (const path of ['/docs', '/docs/guides/browser-keys', '/docs/guides/keys']) {
+  const { context, open } = await startBrowser(t, { 'parley.test': proxyTo(port) });
+  for (const path of ['/docs/guides', '/docs/guides/keys', '/docs/errors/quotaExceeded']) {
     const { complaints, page } = await open(`https://parley.test${path}`);
     t.equal(await page.evaluate('document.styleSheets[0].cssRules.length > 10'), true, `${path}: styled`);
     t.same(complaints, [], `${path}: nothing is missed`);
@@ -19,8 +19,19 @@ t.test('the pages load what they need, and let nothing else in', { skip: noBrows
       document.head.append(script);
       return window.ran === true;
     })()`);
-    t.equal(ran, false, `${path}: no script runs`);
+    t.equal(ran, false, `${path}: no other script runs`);
     t.match(complaints, [/Content Security Policy/], `${path}: the browser says why`);
     await page.close();
   }
+
+  await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: 'https://parley.test' });
+  const { page } = await open('https://parley.test/docs/guides/authentication');
+  const block = page.locator('pre').first();
+  await page.getByRole('button', { name: 'Copy' }).first().click();
+  await page.getByRole('button', { name: 'Copied' }).waitFor();
+  t.equal(
+    await page.evaluate('navigator.clipboard.readText()'),
+    await block.textContent(),
+    'code is copied as it stands',
+  );
 });

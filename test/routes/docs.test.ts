@@ -1,7 +1,11 @@
+import { createHash } from 'node:crypto';
 import t from 'tap';
-import { errorCodes } from '../../schemas/errors.ts';
+import { errorCodes, errorTable } from '../../schemas/errors.ts';
+import { operationsOf } from '../../src/domain/api-document.ts';
 import { guides, parseGuide } from '../../src/domain/guides.ts';
+import { errorUrl } from '../../src/errors.ts';
 import { guideHtml } from '../../src/pages/markdown.ts';
+import { operationUrl } from '../../src/pages/reference.ts';
 import { startTestService } from '../support/service.ts';
 
 const publicUrl = 'https://chat.example.com';
@@ -24,17 +28,17 @@ t.test('the plain pages', async (t) => {
     ),
   );
 
-  t.test('GET /docs: names every guide, in reading order, and the description of the API', async (t) => {
-    const index = await page('/docs');
+  t.test('GET /docs/guides: names every guide, in reading order, and the API reference', async (t) => {
+    const index = await page('/docs/guides');
     t.same(
       linksOf(index).filter((link) => link.startsWith('/docs/guides/')),
       [...all.keys()],
     );
-    t.ok(linksOf(index).includes('/openapi.json'));
+    for (const link of ['/docs', '/docs/errors', '/openapi.json']) t.ok(linksOf(index).includes(link), link);
   });
 
   t.test('GET /docs/guides/{slug}: every link of a page leads to a page, and to a place on it', async (t) => {
-    const others = new Set(['/', '/docs', '/openapi.json']);
+    const others = new Set(['/', '/docs', '/docs/guides', '/docs/errors', '/openapi.json']);
     for (const [path, text] of all) {
       for (const link of linksOf(text)) {
         const [target = '', anchor] = link.split('#');
@@ -45,15 +49,45 @@ t.test('the plain pages', async (t) => {
     }
   });
 
-  t.test(
-    'GET /docs/guides/errors: every code of an operation has the section that its answers link to',
-    async (t) => {
-      const ids = idsOf(all.get('/docs/guides/errors') ?? '');
-      const documented = JSON.stringify(app.swagger().paths);
-      for (const code of errorCodes.filter((code) => documented.includes(`\`${code}\``)))
-        t.ok(ids.has(code.toLowerCase()), code);
-    },
-  );
+  t.test('GET /docs/errors/{code}: every code has its page, where its answers link to', async (t) => {
+    const { body } = await client.get('/models');
+    t.equal(body.error.docs, `${publicUrl}/docs/errors/missingCredentials`);
+    const index = await page('/docs/errors');
+    for (const [position, code] of errorCodes.entries()) {
+      t.ok(linksOf(index).includes(`/docs/errors/${code}`), code);
+      const text = await page(new URL(errorUrl(publicUrl, code)).pathname);
+      t.match(text, `<h1>${code}</h1>`, code);
+      t.match(text, `<dd>${errorTable[code].status} `, `${code}: the status`);
+      t.match(text, 'What to do: ', `${code}: what to do, from the guide`);
+      t.equal(text.includes('rel="prev"'), position > 0, `${code}: the one before`);
+      t.equal(text.includes('rel="next"'), position < errorCodes.length - 1, `${code}: the one after`);
+      for (const link of linksOf(text).filter((link) => link.startsWith('/docs/guides/'))) {
+        const [target = '', anchor] = link.split('#');
+        const found = all.get(target);
+        t.ok(found && (anchor === undefined || idsOf(found).has(anchor)), `${code}: ${link}`);
+      }
+    }
+    const everywhere = linksOf(await page('/docs/errors/internalError')).filter((link) =>
+      link.includes('#tag/'),
+    );
+    t.same(everywhere, operationsOf(app.swagger()).map(operationUrl));
+    const quota = linksOf(await page('/docs/errors/quotaExceeded')).filter((link) => link.includes('#tag/'));
+    t.same(quota, [
+      '/docs#tag/chat/chat',
+      '/docs#tag/chat/createChatCompletion',
+      '/docs#tag/images/createImage',
+      '/docs#tag/search/search',
+    ]);
+  });
+
+  t.test('GET /docs/errors/{code} 404 notFound: no such code', async (t) => {
+    for (const code of ['nope', 'quotaexceeded', 'constructor'])
+      t.match(
+        await client.get(`//docs/errors/${code}`),
+        { status: 404, body: { error: { code: 'notFound' } } },
+        code,
+      );
+  });
 
   t.test(
     'GET /docs/guides/{slug}: has all headings and code of the guide, calling this service',
@@ -63,6 +97,8 @@ t.test('the plain pages', async (t) => {
         t.ok(idsOf(keys).has(anchor), anchor);
       t.match(keys, `${publicUrl}/api/v1/keys`);
       t.notMatch(keys, 'localhost:3000/');
+      for (const slug of ['getting-started', 'sdks'])
+        t.notMatch(all.get(`/docs/guides/${slug}`) ?? 'missing: localhost:3000', 'localhost:3000', slug);
       t.match(keys, '&#60;API_KEY&#62;', 'escaped');
     },
   );
@@ -77,21 +113,35 @@ t.test('the plain pages', async (t) => {
     }
   });
 
-  t.test('pages: nothing but the own stylesheet may load', async (t) => {
-    for (const path of ['/docs', '/docs/guides/keys']) {
+  t.test('pages: nothing may load but the own stylesheet and the one script', async (t) => {
+    for (const path of ['/docs/guides', '/docs/guides/keys', '/docs/errors', '/docs/errors/notFound']) {
       const { headers, text } = await client.get(`/${path}`);
+      const script = linksOf(text.replaceAll(' src="', ' href="')).find((link) => link.includes('.js')) ?? '';
+      const { text: code } = await client.get(`/${script}`);
+      const hash = `sha256-${createHash('sha256').update(code).digest('base64')}`;
+      t.match(text.replaceAll('&#61;', '='), `integrity="${hash}"`);
       t.equal(
         headers.get('content-security-policy'),
-        "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+        `default-src 'none'; script-src '${hash}'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
       );
       t.equal(headers.get('x-content-type-options'), 'nosniff');
-      t.notMatch(text, /<script|<style| style=| on\w+=|<img/i);
+      t.notMatch(text, /<script>|<style| style=| on\w+=|<img/i);
       t.match(text, '<html lang="en">');
-      const stylesheet = linksOf(text).find((link) => link.startsWith('/assets/'));
+      const stylesheet = linksOf(text).find((link) => link.startsWith('/assets/page.css'));
       const style = await client.get(`/${stylesheet}`);
       t.equal(style.status, 200);
       t.equal(style.headers.get('content-type'), 'text/css; charset=utf-8');
       t.match(style.headers.get('cache-control'), 'immutable');
+    }
+  });
+
+  t.test('no such guide or code: a page for a browser, the envelope for others', async (t) => {
+    for (const path of ['//docs/guides/none', '//docs/errors/%3Cb%3E']) {
+      const page = await client.get(path, { headers: { accept: 'text/html,*/*' } });
+      t.equal(page.status, 404);
+      t.match(page.headers.get('content-type'), 'text/html');
+      t.match(page.text, /<h1>There is no such (guide|error code)<\/h1>/);
+      t.match(await client.get(path), { status: 404, body: { error: { code: 'notFound' } } });
     }
   });
 

@@ -1,0 +1,97 @@
+// Starts the renderer of the API reference. The reader's key stays in its memory: nothing here or there stores it.
+
+// It asks whether code may be made from text; the page's policy says no, and the browser would report the question.
+globalThis.__zod_globalConfig = { jitless: true };
+
+// Styles that its components add at run time carry the page's nonce, as its first one does.
+const { content: nonce } = document.querySelector('meta[property=csp-nonce]');
+const createElement = document.createElement.bind(document);
+document.createElement = (name, options) => {
+  const element = createElement(name, options);
+  if (name.toLowerCase() === 'style') element.nonce = nonce;
+  return element;
+};
+
+/** The operations that take a key, by method and path; the document says which. */
+let operations = [];
+
+function learn({ paths }) {
+  operations = Object.entries(paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, { security = [] }]) => ({
+      method: method.toUpperCase(),
+      path: new RegExp(`^${path.replace(/\{[^}]+\}/g, '[^/]+')}$`),
+      takesKey: security.some((alternative) => 'apiKey' in alternative),
+    })),
+  );
+}
+
+/**
+ * Sends what the renderer asks for. A key goes with the operations that take one, and without a cookie, so that they
+ * answer as they would from anywhere else; to the others goes the session of a reader who is signed in.
+ */
+async function send(input, init) {
+  const request = new Request(input, init);
+  const { origin, pathname } = new URL(request.url);
+  const operation = operations.find(({ method, path }) => method === request.method && path.test(pathname));
+  const headers = new Headers(request.headers);
+  if (origin !== location.origin || operation?.takesKey === false) headers.delete('authorization');
+  const credentials = headers.has('authorization') ? 'omit' : 'same-origin';
+  const response = await fetch(new Request(request, { credentials, headers }));
+  if (pathname === document.querySelector('#reference').dataset.document)
+    learn(await response.clone().json());
+  return response;
+}
+
+/** What its components leave out for those who do not see them, until they no longer do. */
+const mendings = [
+  [
+    '.scalar-code-copy:not([aria-label]), button[class*="copy-button"]:not([aria-label])',
+    (button) => {
+      button.setAttribute('aria-label', 'Copy');
+      button.removeAttribute('aria-controls');
+    },
+  ],
+  ['button[role=none]', (button) => button.removeAttribute('role')],
+  ['input[role=combobox]:not([aria-expanded])', (input) => input.setAttribute('aria-expanded', 'true')],
+  ['[contenteditable][role=combobox]', (input) => input.setAttribute('role', 'textbox')],
+  ['.cm-content:not([aria-label])', (text) => text.setAttribute('aria-label', 'Body')],
+  ['.cm-scroller:not([tabindex="0"])', (scroller) => scroller.setAttribute('tabindex', '0')],
+];
+
+let mendingSoon = false;
+function mend() {
+  mendingSoon = false;
+  for (const [selector, by] of mendings)
+    for (const element of document.querySelectorAll(selector)) by(element);
+}
+new MutationObserver(() => {
+  if (!mendingSoon) requestAnimationFrame(mend);
+  mendingSoon = true;
+}).observe(document.documentElement, { childList: true, subtree: true });
+
+addEventListener('DOMContentLoaded', () => {
+  const target = document.querySelector('#reference');
+  const url = target.dataset.document;
+  target.replaceChildren();
+  globalThis.Scalar.createApiReference(target, {
+    url,
+    title: 'Parley API',
+    theme: 'none',
+    layout: 'modern',
+    customFetch: send,
+    persistAuth: false,
+    telemetry: false,
+    withDefaultFonts: false,
+    showDeveloperTools: 'never',
+    hideClientButton: true,
+    agent: { disabled: true },
+    mcp: { disabled: true },
+    documentDownloadType: 'none',
+    modelsSectionLabel: 'Schemas',
+    // The document's own samples instead, in the languages of the guides.
+    hiddenClients: true,
+    authentication: { preferredSecurityScheme: 'apiKey' },
+    defaultOpenAllTags: true,
+    generateOperationSlug: ({ operationId, path, method }) => operationId ?? `${method}${path}`,
+  });
+});

@@ -1,0 +1,24 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import zlib from 'node:zlib';
+
+const brotli = promisify(zlib.brotliCompress);
+const gzip = promisify(zlib.gzip);
+const { BROTLI_MAX_QUALITY, BROTLI_PARAM_QUALITY } = zlib.constants;
+/** Above it, the last tenth that the best quality saves costs more seconds than a first start should. */
+const LARGE_BYTES = 1_000_000;
+
+/** Once, beside each file, so that serving compresses nothing. Fonts and pictures are compressed already. */
+export async function compress(folder) {
+  const names = fs.readdirSync(folder, { recursive: true }).filter((name) => /\.(js|css|svg)$/.test(name));
+  await Promise.all(
+    names.map(async (name) => {
+      const file = path.join(folder, name);
+      const content = fs.readFileSync(file);
+      const quality = content.length > LARGE_BYTES ? 9 : BROTLI_MAX_QUALITY;
+      fs.writeFileSync(`${file}.br`, await brotli(content, { params: { [BROTLI_PARAM_QUALITY]: quality } }));
+      fs.writeFileSync(`${file}.gz`, await gzip(content, { level: 9 }));
+    }),
+  );
+}

@@ -1,0 +1,60 @@
+/** The API reference: the page, its files, and the document that it shows. Contract section 1. */
+import { existsSync, readdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import staticFiles from '@fastify/static';
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { html } from 'ghtml';
+import { sendPage } from '../pages/layout.ts';
+import { documentPath, referencePage } from '../pages/reference.ts';
+import { referenceDocument } from '../pages/reference-document.ts';
+import { projectRoot } from '../project.ts';
+
+const YEAR_SECONDS = 31_536_000;
+/** Where the prepare step `reference` puts the renderer. */
+const built = new URL('dist/reference/', projectRoot);
+
+const notBuilt = {
+  title: 'API reference · Parley',
+  description: 'The API reference is not built.',
+  main: html`<h1>The API reference is not built</h1>
+<p>The service runs, and its API answers. Start it with <code>make start</code>, which builds this page too.</p>
+<p><a href="/docs/guides">Guides</a> · <a href="/openapi.json">openapi.json</a></p>
+`,
+};
+
+const routes: FastifyPluginAsyncTypebox = async (app) => {
+  const { publicUrl } = app.config;
+  const names = existsSync(built) ? readdirSync(built) : [];
+  const renderer = names.find((name) => /^scalar-\w+\.js$/.test(name));
+
+  app.get('/docs', { schema: { hide: true } }, async (_request, reply) => {
+    if (renderer === undefined) return sendPage(reply.code(503), notBuilt);
+    const { headers, page } = referencePage(`/assets/reference/${renderer}`);
+    return reply.headers(headers).type('text/html; charset=utf-8').send(page);
+  });
+
+  let document: string | undefined;
+  app.get(documentPath, { schema: { hide: true } }, async (_request, reply) => {
+    document ??= JSON.stringify(referenceDocument(app.swagger(), publicUrl));
+    return reply.type('application/json; charset=utf-8').send(document);
+  });
+
+  if (renderer === undefined) return;
+  app.register(async (assets) => {
+    // Each is there in three encodings; a cache in between must not mix them up.
+    assets.addHook('onRequest', async (_request, reply) => {
+      reply.header('vary', 'Accept-Encoding');
+    });
+    assets.register(staticFiles, {
+      root: fileURLToPath(built),
+      prefix: '/assets/reference/',
+      decorateReply: false,
+      index: false,
+      preCompressed: true,
+      immutable: true,
+      maxAge: YEAR_SECONDS * 1000,
+    });
+  });
+};
+
+export default routes;

@@ -1,0 +1,156 @@
+// The API reference as people use it, in a real browser under its strict policy, offline, with a real key.
+import { existsSync, readdirSync } from 'node:fs';
+import type { Page } from 'playwright-core';
+import t from 'tap';
+import { projectRoot } from '../../src/project.ts';
+import { noBrowser, proxyTo, startBrowser } from '../support/browser.ts';
+import { startWalk } from '../support/dashboard-walk.ts';
+import { startTestService } from '../support/service.ts';
+
+const HOST = 'parley.test';
+const HOME = `https://${HOST}`;
+const built = new URL('dist/reference/', projectRoot);
+const noReference =
+  noBrowser ||
+  (!(existsSync(built) && readdirSync(built).some((name) => name.endsWith('.js'))) &&
+    'the reference is not built: make test');
+
+t.setTimeout(600_000);
+
+/** Everything that the browser keeps for the page's scripts to find later. */
+const kept = `(async () => JSON.stringify({
+  local: { ...localStorage },
+  session: { ...sessionStorage },
+  cookie: document.cookie,
+  databases: await indexedDB.databases(),
+  caches: await caches.keys(),
+  address: location.href,
+}))()`;
+
+/** axe takes ten seconds for a page of this length: both sizes and both schemes, but not each with each. */
+const looked = [
+  { size: 'wide', scheme: 'light' },
+  { size: 'narrow', scheme: 'dark' },
+] as const;
+
+async function openOperation(page: Page, address: string) {
+  await page.evaluate(`location.hash = ${JSON.stringify(address)}`);
+  const section = page.locator(`section[id$="${address}"]`).first();
+  await section.getByRole('button', { name: 'Test Request' }).waitFor();
+  return section;
+}
+
+t.test('the API reference', { skip: noReference }, async (t) => {
+  const { client, port } = await startTestService(t, 'embedded', {
+    PUBLIC_URL: HOME,
+    TRUST_PROXY: 'loopback',
+  });
+  const { context } = await startBrowser(t, { [HOST]: proxyTo(port) });
+  const { cookie } = await client.signUp();
+  const [name = '', value = ''] = cookie.split(/=(.*)/);
+  await context.addCookies([{ name, value, url: HOME, httpOnly: true, secure: true, sameSite: 'Strict' }]);
+  const { id: keyId, key } = await client.createKey(
+    { cookie },
+    { name: 'Reader', scopes: ['search', 'usage'] },
+  );
+  const walk = await startWalk(t, context, `${HOME}/docs`, looked, (scheme) => `body.${scheme}-mode`);
+  const { complaints, expectRefusals, hosts, look, page } = walk;
+  page.setDefaultTimeout(30_000);
+  const send = async () => {
+    const [response] = await Promise.all([
+      page.waitForResponse((answer) => answer.url().startsWith(`${HOME}/api/`)),
+      page.getByRole('dialog').getByRole('button', { name: /^Send/ }).first().click(),
+    ]);
+    return { response, headers: await response.request().allHeaders() };
+  };
+  await page.getByRole('heading', { level: 1, name: 'Parley API' }).waitFor();
+
+  await t.test('it opens: every operation is there, and its parts can be used by everybody', async (t) => {
+    const { body: document } = await client.get('//openapi.json');
+    for (const operation of Object.values(document.paths).flatMap((item) => Object.values(item as object)))
+      t.ok(
+        (await page.locator(`a[href$="/${operation.operationId}"]`).count()) > 0,
+        `${operation.operationId} is in the contents`,
+      );
+    await look(t, 'reference');
+    await openOperation(page, 'tag/keys/createKey');
+    await look(t, 'reference-operation');
+  });
+
+  await t.test('search: "revoke" finds how to revoke a key', async (t) => {
+    await page.keyboard.press('Control+k');
+    await page.getByRole('dialog').getByRole('combobox').fill('revoke');
+    const first = page.getByRole('option').first();
+    await first.filter({ hasText: 'Revoke a key' }).waitFor();
+    await look(t, 'reference-search');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/#tag\/keys\/revokeKey$/);
+    t.ok(await page.getByRole('heading', { name: 'Revoke a key' }).isVisible());
+  });
+
+  await t.test('samples: curl, JavaScript and Python, and the choice holds', async (t) => {
+    const section = await openOperation(page, 'tag/search/search');
+    await section.getByText('curl -sS').waitFor();
+    for (const [choice, text] of [
+      ['JavaScript', "await fetch('https://parley.test/api/v1/search'"],
+      ['Python', 'urllib.request.Request('],
+      ['curl', 'curl -sS https://parley.test/api/v1/search'],
+    ] as const) {
+      await section.getByRole('button', { name: /^(curl|JavaScript|Python)$/ }).click();
+      await page.getByRole('option', { name: choice }).click();
+      await section.getByText(text).first().waitFor();
+      t.pass(`${choice}: ${text}`);
+    }
+  });
+
+  await t.test('a call with a key: the key goes alone, the answer is shown, nothing is kept', async (t) => {
+    await page.evaluate(`location.hash = 'description/introduction'`);
+    await page.getByLabel('Bearer Token').first().fill(key);
+    const section = await openOperation(page, 'tag/search/search');
+    await section.getByRole('button', { name: 'Test Request' }).click();
+    const { headers, response } = await send();
+    t.equal(response.status(), 200);
+    t.equal(headers.authorization, `Bearer ${key}`);
+    t.equal(headers.cookie, undefined, 'no cookie, though the reader is signed in');
+    t.equal(headers['idempotency-key'], undefined, 'nothing that may be left out');
+    await page.getByRole('dialog').getByText('200 OK').waitFor();
+    await page.getByRole('dialog').getByText('Create an API key').first().waitFor();
+    await look(t, 'reference-answer');
+    t.notMatch(await page.evaluate(kept), key.slice(-20), 'the key is kept nowhere');
+    await page.keyboard.press('Escape');
+    t.match((await client.get('/usage', { cookie })).body, { used: { search: 1 } }, 'it was a real call');
+  });
+
+  await t.test('an error that is answered leads to its page', async (t) => {
+    const section = await openOperation(page, 'tag/models/listModels');
+    await section.getByRole('button', { name: 'Test Request' }).click();
+    expectRefusals(1);
+    const { response } = await send();
+    t.equal(response.status(), 403);
+    const { error } = await response.json();
+    t.match(error, { code: 'insufficientScope', docs: `${HOME}/docs/errors/insufficientScope` });
+    await page.keyboard.press('Escape');
+  });
+
+  await t.test('an operation that takes no key gets the session, and no key', async (t) => {
+    const section = await openOperation(page, 'tag/keys/listKeys');
+    await section.getByRole('button', { name: 'Test Request' }).click();
+    const { headers, response } = await send();
+    t.equal(response.status(), 200);
+    t.equal(headers.authorization, undefined);
+    t.match(headers.cookie, cookie);
+    await page.getByRole('dialog').getByText(keyId).first().waitFor();
+    await page.keyboard.press('Escape');
+  });
+
+  await t.test('the key is gone after a reload', async (t) => {
+    await page.reload();
+    await page.getByRole('heading', { level: 1, name: 'Parley API' }).waitFor();
+    t.equal(await page.getByLabel('Bearer Token').first().inputValue(), '');
+    t.notMatch(await page.evaluate(kept), /parley_\w{8}_\w{49}/);
+  });
+
+  t.same([...hosts], [HOST], 'no other host was asked');
+  t.same(complaints, [], 'nothing in the console, and the policy held');
+});

@@ -1,0 +1,98 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
+import t from 'tap';
+import { operationsOf } from '../../src/domain/api-document.ts';
+import { projectRoot } from '../../src/project.ts';
+import { startTestService } from '../support/service.ts';
+
+const publicUrl = 'https://chat.example.com';
+const built = new URL('dist/reference/', projectRoot);
+const notBuilt =
+  !(existsSync(built) && readdirSync(built).some((name) => name.endsWith('.js'))) &&
+  'the reference is not built: make test';
+/** As it was when the renderer was chosen, and a little: docs/decisions/0015-the-api-reference.md. */
+const MOST_BYTES = 1_450_000;
+
+const filesOf = (page: string) =>
+  [...page.matchAll(/ (?:src|href)="(\/assets\/[^"]+)"/g)].map(([, file]) =>
+    (file ?? '').replaceAll('&#61;', '='),
+  );
+
+t.test('the API reference', { skip: notBuilt }, async (t) => {
+  const { app, client } = await startTestService(t, 'embedded', { PUBLIC_URL: publicUrl });
+
+  t.test('GET /docs: scripts of the own origin only, and a nonce that is new each time', async (t) => {
+    const nonces = new Set<string>();
+    for (let time = 0; time < 2; time += 1) {
+      const { headers, status, text } = await client.get('//docs');
+      t.equal(status, 200);
+      const policy = headers.get('content-security-policy') ?? '';
+      const nonce = /style-src 'self' 'nonce-([^']+)'/.exec(policy)?.[1] ?? '';
+      nonces.add(nonce);
+      t.equal(
+        policy,
+        `default-src 'none'; script-src 'self'; style-src 'self' 'nonce-${nonce}'; style-src-attr 'unsafe-inline'; img-src 'self' data: blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+      );
+      t.match(text.replaceAll('&#61;', '='), `<meta property="csp-nonce" content="${nonce}">`);
+      t.notMatch(text, /<script>|<style| style=| on\w+=|https?:/i);
+      for (const link of ['/', '/docs/guides', '/docs/errors', '/openapi.json'])
+        t.match(text, `href="${link}"`, link);
+    }
+    t.equal(nonces.size, 2);
+  });
+
+  t.test('its files: kept for good, compressed as the browser takes it', async (t) => {
+    const { text } = await client.get('//docs');
+    let bytes = gzipSync((await client.get('//docs/openapi.json')).text).length;
+    for (const file of filesOf(text)) {
+      for (const encoding of file.includes('/reference/') ? ['br', 'gzip', 'identity'] : ['identity']) {
+        const answer = await client.get(`/${file}`, { headers: { 'accept-encoding': encoding } });
+        t.equal(answer.status, 200, file);
+        t.equal(answer.headers.get('content-encoding'), encoding === 'identity' ? null : encoding, file);
+        t.match(answer.headers.get('cache-control'), /^public, max-age=31536000, immutable$/, file);
+        t.match(answer.headers.get('content-type'), file.includes('.js') ? /javascript/ : /css/, file);
+        if (encoding === 'identity') bytes += gzipSync(answer.text).length;
+      }
+    }
+    t.equal(filesOf(text).length, 3);
+    t.comment(`first load: ${Math.round(bytes / 1000)} kB compressed`);
+    t.ok(bytes < MOST_BYTES, `${bytes} bytes`);
+  });
+
+  t.test('GET /docs/openapi.json: the document of /openapi.json, with samples and advice', async (t) => {
+    const { body: served } = await client.get('//openapi.json');
+    const { body: shown, headers } = await client.get('//docs/openapi.json');
+    t.equal(headers.get('content-type'), 'application/json; charset=utf-8');
+    t.same(shown.components, served.components, 'the very components');
+    t.same(Object.keys(shown.paths), Object.keys(served.paths));
+    t.same(shown.servers, [{ url: '/' }], 'calls go to where the page is');
+    for (const { method, operationId, path } of operationsOf(app.swagger())) {
+      const { 'x-codeSamples': samples, parameters = [], ...rest } = shown.paths[path][method.toLowerCase()];
+      const { parameters: _, ...same } = served.paths[path][method.toLowerCase()];
+      t.same(rest, same, operationId);
+      t.same(
+        samples.map(({ label }: { label: string }) => label),
+        ['curl', 'JavaScript', 'Python'],
+        operationId,
+      );
+      for (const { source } of samples) {
+        t.match(source, `${publicUrl}${path.split('{')[0]}`, operationId);
+        t.notMatch(source, /[{}]id|undefined|localhost/, operationId);
+        t.equal(/-d '|body: |data=/.test(source), rest.requestBody !== undefined, `${operationId}: a body`);
+      }
+      for (const { examples, required } of parameters)
+        for (const example of Object.values<Record<string, unknown>>(examples ?? {}))
+          t.equal(example['x-disabled'], required ? undefined : true, `${operationId}: not filled in`);
+    }
+    t.match(shown.info.description, served.info.description);
+  });
+
+  t.test('links of the documentation: GET /docs/nothing 404 notFound', async (t) => {
+    for (const path of [
+      '//docs/nothing',
+      '//assets/reference/nothing.js',
+      '//assets/reference/../index.html',
+    ])
+      t.match(await client.get(path), { status: 404, body: { error: { code: 'notFound' } } }, path);
+  });
+});
