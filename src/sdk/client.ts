@@ -1,0 +1,142 @@
+/** The client: every operation of openapi.json as a method by its operationId. */
+import createClient, { type Client } from 'openapi-fetch';
+import { connectionFailed, errorOf, ParleyError } from './errors.ts';
+import type { IdempotentCallOptions, Input } from './method.ts';
+import { type Operations, operations } from './operations.ts';
+import { withRetries } from './retry.ts';
+import type { paths } from './schema.d.ts';
+import { type ChatCompletionChunk, type ChatEvent, chatEvents, completionChunks } from './stream.ts';
+
+export type ParleyOptions = {
+  /** Where the service is, such as `https://chat.example.com`: without `/api/v1`, which the operations bring along. */
+  baseUrl: string;
+  /** Without one, pages of the service's own origin send their session cookie. */
+  apiKey?: string | undefined;
+  /** Sent with every request, such as a `cookie`. */
+  headers?: Record<string, string> | undefined;
+  /** How often a request is tried again where that is safe, such as reading, or with an idempotency key. By default 2. */
+  maxRetries?: number | undefined;
+  /** Instead of the global one. */
+  fetch?: ((request: Request) => Promise<Response>) | undefined;
+};
+
+export interface Parley extends Operations {
+  /**
+   * Sends a message and gives the events of the reply as they come. Leaving the loop, or the signal, stops the reply.
+   *
+   * @throws ParleyError also within the loop, where the reply breaks off
+   */
+  streamChat(
+    input: Omit<Input<'chat'>, 'stream'>,
+    options?: IdempotentCallOptions,
+  ): AsyncGenerator<ChatEvent, void, undefined>;
+  /** The same for `createChatCompletion`, with OpenAI's chunks. */
+  streamChatCompletion(
+    input: Input<'createChatCompletion'>,
+    options?: IdempotentCallOptions,
+  ): AsyncGenerator<ChatCompletionChunk, void, undefined>;
+  /** The typed fetch below the methods, by method and path, where an answer's headers are wanted: see openapi-fetch. */
+  readonly http: Client<paths, 'application/json'>;
+}
+
+type Operation = (typeof operations)[keyof typeof operations];
+type Answer<T> = { data?: T; error?: unknown; response: Response };
+type Send = (method: string, path: string, init: object) => Promise<Answer<unknown>>;
+
+/**
+ * A client of one service.
+ *
+ * @throws TypeError when `baseUrl` is no http(s) address, or names `/api/v1`
+ */
+export function createParley({ apiKey, baseUrl, headers, maxRetries = 2, ...rest }: ParleyOptions): Parley {
+  const { pathname, protocol } = new URL(baseUrl);
+  if (!/^https?:$/.test(protocol) || /\/api\/v1\/?$/.test(pathname))
+    throw new TypeError(
+      `baseUrl is the address of the service, such as https://chat.example.com: ${baseUrl}`,
+    );
+  // Looked up with every call, as fetch may be replaced later.
+  const { fetch = (request: Request) => globalThis.fetch(request) } = rest;
+  const http = createClient<paths, 'application/json'>({
+    baseUrl,
+    headers: { ...headers, ...(apiKey !== undefined && { Authorization: `Bearer ${apiKey}` }) },
+    fetch: withRetries(fetch, maxRetries),
+  });
+  const send = http.request as unknown as Send;
+  const call = (operation: Operation, input: object, options: IdempotentCallOptions, parseAs = 'json') =>
+    send(operation.method, operation.path, { ...requestOf(operation, input, options), parseAs });
+  const methods = Object.entries(operations).map(([id, operation]) => [
+    id,
+    (input: object = {}, options: IdempotentCallOptions = {}) =>
+      dataOf(call(operation, input, options), options.signal),
+  ]);
+  const streamed = <Event>(
+    operation: Operation,
+    events: (response: Response) => AsyncGenerator<Event, void, undefined>,
+  ) =>
+    async function* (input: object, options: IdempotentCallOptions = {}) {
+      const { signal } = options;
+      try {
+        const answer = await call(operation, { ...input, stream: true }, options, 'stream');
+        if (!answer.response.ok) throw errorOf(answer.response, answer.error);
+        yield* events(answer.response);
+      } catch (error) {
+        throw explained(error, signal);
+      }
+    };
+  return {
+    ...(Object.fromEntries(methods) as Operations),
+    streamChat: streamed(operations.chat, chatEvents),
+    streamChatCompletion: streamed(operations.createChatCompletion, completionChunks),
+    http,
+  };
+}
+
+/** An operation's input, taken apart: what its path names, and the rest as its body, or else its query. */
+function requestOf(
+  operation: Operation,
+  input: object,
+  { headers, idempotencyKey, signal }: IdempotentCallOptions,
+) {
+  const named = new Set([...operation.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name));
+  const entries = Object.entries(input);
+  const path = Object.fromEntries(entries.filter(([name]) => named.has(name)));
+  const others = Object.fromEntries(entries.filter(([name]) => !named.has(name)));
+  return {
+    params: { path, ...(!operation.hasBody && { query: others }) },
+    ...(operation.hasBody && { body: others }),
+    headers: { ...headers, ...(idempotencyKey !== undefined && { 'Idempotency-Key': idempotencyKey }) },
+    ...(signal && { signal }),
+  };
+}
+
+/**
+ * The data of an answer of `http`.
+ *
+ * @throws ParleyError for every other outcome, but for an abort, which is rejected with the signal's reason
+ */
+export async function dataOf<T>(call: Promise<Answer<T>>, signal?: AbortSignal | undefined): Promise<T> {
+  const { data, error, response } = await call.catch((cause: unknown) => {
+    throw explained(cause, signal);
+  });
+  if (!response.ok) throw errorOf(response, error);
+  return data as T;
+}
+
+/** What was thrown, as a ParleyError; an abort stays what it is. */
+function explained(error: unknown, signal: AbortSignal | undefined): unknown {
+  if (error instanceof ParleyError || signal?.aborted) return error;
+  if (error instanceof Error && error.name === 'AbortError') return error;
+  if (error instanceof SyntaxError)
+    return new ParleyError({ code: 'unreadableAnswer', message: 'The answer is not JSON.', cause: error });
+  return connectionFailed(error);
+}
+
+/**
+ * A new `Idempotency-Key`: one for each piece of work, kept over all attempts at it.
+ *
+ * @returns 32 hexadecimal digits, at random; works on plain http too, where browsers have no `randomUUID`
+ */
+export function newIdempotencyKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
