@@ -8,7 +8,7 @@
  * `api/queries.ts`.
  */
 import { lazy, Suspense } from 'react';
-import { Redirect, Route, Switch, useLocation, useSearch } from 'wouter';
+import { matchRoute, Redirect, Route, Switch, useLocation, useRouter, useSearch } from 'wouter';
 import { useAccount } from './api/queries.ts';
 import { useSessionState } from './api/session.ts';
 import { SignIn } from './pages/auth/sign-in.tsx';
@@ -37,12 +37,22 @@ function Pages() {
   const session = useSessionState();
   const search = useSearch();
   const [location] = useLocation();
+  const { parser } = useRouter();
 
   if (location === '/sign-in' || location === '/sign-up') {
     if (session === 'in') return <Redirect to={nextPath(search)} replace />;
     return <PlainLayout>{location === '/sign-in' ? <SignIn /> : <SignUp />}</PlainLayout>;
   }
   if (session !== 'in') {
+    const isPage = [...pages, { path: '/', pattern: '/' }].some(
+      ({ path, pattern = path }) => matchRoute(parser, pattern, location)[0],
+    );
+    if (!isPage)
+      return (
+        <PlainLayout>
+          <NotFound />
+        </PlainLayout>
+      );
     const wanted = location + (search === '' ? '' : `?${search}`);
     return <Redirect to={signInPath(session === 'new' ? '/sign-up' : '/sign-in', wanted)} replace />;
   }

@@ -66,7 +66,7 @@ export const theme = createTheme({
     RadioGroup: Radio.Group.extend({ defaultProps: { size: 'md' } }),
     NativeSelect: NativeSelect.extend({ defaultProps: { size: 'md' } }),
     Modal: Modal.extend({
-      defaultProps: { closeButtonProps: { 'aria-label': 'Close' }, padding: 'lg' },
+      defaultProps: { closeButtonProps: { 'aria-label': 'Close' }, padding: 'md' },
       styles: { title: { fontWeight: 650, fontSize: '1.125rem', overflowWrap: 'anywhere' } },
     }),
   },

@@ -13,5 +13,6 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
   },
-  server: { proxy: { '/api': service, '/docs': service, '/openapi.json': service } },
+  // The SDK, which the dashboard is built with, stands beside it.
+  server: { fs: { allow: ['..'] }, proxy: { '/api': service, '/docs': service, '/openapi.json': service } },
 });

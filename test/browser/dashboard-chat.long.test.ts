@@ -54,7 +54,8 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
   await t.test('an answer comes as it is made, and is announced once', async (t) => {
     await upstream.configure({ chunkIntervalMs: 400 });
     await ask(MARKDOWN);
-    await log.getByText('Two ways').last().waitFor();
+    // The question has it too.
+    await log.getByText('Two ways').nth(1).waitFor();
     await page.waitForURL('**/chat/*');
     t.match(await log.getAttribute('aria-busy'), 'true');
     await look(t, 'chat-streaming');
@@ -64,6 +65,7 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
     await ended();
     t.match(await said(), /The answer was stopped: You said: Two/, 'announced');
     await look(t, 'chat-stopped');
+    await button('Ask again').waitFor();
     expectRefusals(30);
     await button('Show the whole answer').click();
     await text('Send it as').last().waitFor({ timeout: 60_000 });
@@ -100,8 +102,23 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
     t.equal(await log.getByRole('article').count(), 4);
   });
 
+  await t.test('a question taken up again: it is said what will happen, and Escape leaves it', async (t) => {
+    await field.fill('half a thought');
+    await button('Edit and ask').last().click();
+    await text('This asks again as a new message.').waitFor();
+    t.match(await field.inputValue(), /^one two three/);
+    await look(t, 'chat-edit');
+    await page.keyboard.press('Escape');
+    await text('This asks again as a new message.').waitFor({ state: 'detached' });
+    t.equal(await field.inputValue(), 'half a thought', 'what was being written is back');
+    await button('Edit and ask').last().click();
+    await button('Cancel').click();
+    t.equal(await field.inputValue(), 'half a thought');
+    await field.fill('');
+  });
+
   await t.test('the end is followed while somebody is there', async (t) => {
-    await upstream.configure({ chunks: 300, chunkSize: 30, chunkIntervalMs: 20 });
+    await upstream.configure({ chunks: 1000, chunkSize: 30, chunkIntervalMs: 30 });
     await ask('Tell me a lot.');
     const offset = () =>
       page.evaluate<number>(
@@ -134,6 +151,7 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
     const list = page.getByRole('complementary', { name: 'Conversations' });
     await list.getByRole('link', { name: 'How many keys' }).waitFor();
     t.equal(await list.getByRole('link').count(), 2);
+    t.match(await list.getByRole('link').first().textContent(), /(just now|ago)$/, 'when it was last used');
     await look(t, 'chat-conversations');
     await list.getByLabel('Search titles').fill('WAYS');
     t.equal(await list.getByRole('link').count(), 1);

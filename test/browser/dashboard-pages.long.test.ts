@@ -14,6 +14,7 @@ t.test('usage and plan', { skip: noDashboard }, async (t) => {
     cookie,
     dialog,
     expectRefusals,
+    fitsBetween,
     look,
     page,
     setBetween,
@@ -47,19 +48,21 @@ t.test('usage and plan', { skip: noDashboard }, async (t) => {
     await page.getByLabel('Used by').selectOption({ label: `Website (${key.key_prefix}…)` });
     await page.getByRole('img', { name: /1 search in 30/ }).waitFor();
     await button('The day after').click();
-    await page.getByRole('heading', { name: 'Requests' }).scrollIntoViewIfNeeded();
+    const log = page.getByRole('heading', { name: 'Requests' });
+    await log.scrollIntoViewIfNeeded();
     await page.getByRole('row', { name: /3 requests refused Website 429 quotaExceeded/ }).waitFor();
-    await look(t, 'usage-log');
+    await look(t, 'usage-log', log);
     await page.setViewportSize({ width: 390, height: 844 });
     const card = page.getByRole('listitem').filter({ hasText: '3 requests refused' });
     await card.getByRole('button', { name: /^Details/ }).scrollIntoViewIfNeeded();
     t.equal(await page.getByRole('table').count(), 0);
     if (process.env.SCREENSHOTS === '1') await page.screenshot({ path: 'screenshots/usage-cards.png' });
     await page.setViewportSize({ width: 1280, height: 800 });
+    await fitsBetween(t, 'usage');
     await page.getByLabel('Status').selectOption('429');
     await page.waitForURL('**/usage?status=429');
     await page.getByRole('row', { name: /POST/ }).first().waitFor({ state: 'detached' });
-    await look(t, 'usage-log-refused');
+    await look(t, 'usage-log-refused', log);
     await button(/^Details of 3 requests/).click();
     await dialog.waitFor();
     await look(t, 'usage-details-refused');
@@ -71,7 +74,7 @@ t.test('usage and plan', { skip: noDashboard }, async (t) => {
       .first()
       .waitFor();
     await button(/^Details of POST/).click();
-    await dialog.getByText('Request id in this log').waitFor();
+    await dialog.getByText('Request id').waitFor();
     await look(t, 'usage-details');
     await page.keyboard.press('Escape');
     const [download] = await Promise.all([page.waitForEvent('download'), button('CSV of these 1').click()]);
@@ -83,7 +86,7 @@ t.test('usage and plan', { skip: noDashboard }, async (t) => {
     );
     await page.getByLabel('Status').selectOption('5xx');
     await text('No such request').waitFor();
-    await look(t, 'usage-log-none');
+    await look(t, 'usage-log-none', log);
   });
 
   await t.test('usage: loading, and what cannot be loaded', async (t) => {

@@ -42,10 +42,29 @@ t.test('the dashboard', { skip: notBuilt }, async (t) => {
       t.match(await client.get(`/${path}`), { status: 404, body: { error: { code: 'notFound' } } }, path);
     for (const path of ['//healthz', '//openapi.json', '/plans'])
       t.match((await client.get(path)).headers.get('content-type'), 'application/json', path);
-    t.match((await client.get('//docs')).text, '<h1>Guides</h1>');
+    t.match((await client.get('//docs/guides')).text, '<h1>Guides</h1>');
     const post = await client.request('POST', '//your-api');
     t.match(post, { status: 405, body: { error: { code: 'methodNotAllowed' } } });
     t.equal(post.headers.get('allow'), 'GET, HEAD');
+  });
+
+  t.test('an address that leads nowhere: a page for a browser, the error for everything else', async (t) => {
+    const browser = {
+      headers: { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' },
+    };
+    for (const path of ['/nothing', '/your-api/nothing', '/chat/one/two', '/apis', '/assets/nothing.js']) {
+      const { headers, status, text } = await client.get(`/${path}`, browser);
+      t.match({ status, text }, { status: 404, text: /<div id="root">/ }, path);
+      t.match(headers.get('content-security-policy'), /'nonce-/, path);
+      t.equal(headers.get('cache-control'), 'no-store', path);
+      t.match(await client.get(`/${path}`), { status: 404, body: { error: { code: 'notFound' } } }, path);
+    }
+    for (const path of ['//api', '//api/v1/nothing', '//api/v2/keys', '//api?x=1'])
+      t.match(await client.get(path, browser), { status: 404, body: { error: { code: 'notFound' } } }, path);
+    const head = await client.request('HEAD', '//nothing', browser);
+    t.match({ status: head.status, text: head.text }, { status: 404, text: '' });
+    const post = await client.request('POST', '//nothing', browser);
+    t.match(post, { status: 404, body: { error: { code: 'notFound' } } });
   });
 
   t.test('its files: kept for good, compressed as the browser takes it, under 250 kB at first', async (t) => {

@@ -8,7 +8,7 @@ import { noBrowser, proxyTo, startBrowser } from './browser.ts';
 import { startWalk } from './dashboard-walk.ts';
 import { type Ceilings, startTestService } from './service.ts';
 
-const HOST = 'parley.test';
+export const HOST = 'parley.test';
 export const HOME = `https://${HOST}`;
 const TIMEZONE = 'Asia/Kolkata';
 /** What midnight UTC is there. */
@@ -28,12 +28,18 @@ const plan = (id: string, name: string, cents: number, limits: Ceilings, perMinu
   requests_per_minute: perMinute,
 });
 
-/** Plans with so few chats a day that they can be used up. */
-function fewChats(t: Test): string {
+/**
+ * A file with plans of so few chats a day that they can be used up.
+ *
+ * @param free - chats a day of the plan that accounts begin with
+ * @param plus - of the next one
+ * @param perMinute - requests a minute of both
+ */
+export function fewChats(t: Test, free = 8, plus = 1000, perMinute = 1000): string {
   const file = join(t.testdir(), 'plans.json');
   const data = [
-    plan('free', 'Free', 0, { chat: 8, images: 5, search: 50 }, 1000),
-    plan('plus', 'Plus', 1000, { chat: 1000, images: 50, search: 500 }, 1000),
+    plan('free', 'Free', 0, { chat: free, images: 5, search: 50 }, perMinute),
+    plan('plus', 'Plus', 1000, { chat: plus, images: 50, search: 500 }, perMinute),
     plan('pro', 'Pro', 3000, { chat: 10_000, images: 500, search: 5000 }, 3000),
   ];
   writeFileSync(file, JSON.stringify({ data }));
@@ -55,12 +61,18 @@ export type Between = {
  *
  * @param path - the page to begin with
  * @param env - of the service
+ * @param address - the account's e-mail address; one of its own unless told
  */
-export async function startDashboard(t: Test, path: string, env: Record<string, string> = {}) {
-  const { client, port } = await startTestService(t, 'embedded', {
+export async function startDashboard(
+  t: Test,
+  path: string,
+  env: Record<string, string> = {},
+  address?: string,
+) {
+  const { client, database, port } = await startTestService(t, 'embedded', {
     PUBLIC_URL: HOME,
     TRUST_PROXY: 'loopback',
-    PLANS_FILE: fewChats(t),
+    PLANS_FILE: env.PLANS_FILE ?? fewChats(t),
     OPERATOR_CONTACT: 'ops@example.com',
     ...env,
   });
@@ -82,7 +94,7 @@ export async function startDashboard(t: Test, path: string, env: Record<string, 
   const { context } = await startBrowser(t, { [HOST]: proxy });
   await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: HOME });
   await context.addInitScript(`localStorage.setItem('parley.session', 'in')`);
-  const { cookie } = await client.signUp();
+  const { accountId, cookie, email, password } = await client.signUp(address);
   const [name = '', value = ''] = cookie.split(/=(.*)/);
   await context.addCookies([{ name, value, url: HOME, httpOnly: true, secure: true, sameSite: 'Strict' }]);
   const walk = await startWalk(t, context, HOME + path);
@@ -91,9 +103,13 @@ export async function startDashboard(t: Test, path: string, env: Record<string, 
   await session.send('Emulation.setTimezoneOverride', { timezoneId: TIMEZONE });
   return {
     ...walk,
+    accountId,
     client,
     context,
     cookie,
+    database,
+    email,
+    password,
     chats,
     /** Passes everything on, but for what is named. */
     setBetween(next: Between): void {

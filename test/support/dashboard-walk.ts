@@ -1,12 +1,12 @@
 /**
- * A walk through the dashboard in a real browser. Each state is looked at wide and narrow, light and dark: by axe for what
- * people with disabilities could not use, by measure for what is wider than the screen, and, with `SCREENSHOTS=1`, by a
- * picture of each in `screenshots/`, for people to look at.
+ * A walk through the dashboard in a real browser. Each state is looked at wide and narrow, light and dark, or in one of
+ * these variants: by axe for what people with disabilities could not use, by measure for what is wider than the screen,
+ * and, with `SCREENSHOTS=1`, by a picture of each in `screenshots/`, for people to look at.
  */
 import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import type { BrowserContext, Page } from 'playwright-core';
+import type { BrowserContext, Locator, Page } from 'playwright-core';
 import type { Test } from 'tap';
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -14,6 +14,16 @@ const folder = fileURLToPath(new URL('../../screenshots/', import.meta.url));
 
 const sizes = { wide: { width: 1280, height: 800 }, narrow: { width: 390, height: 844 } };
 const schemes = ['light', 'dark'] as const;
+const between = [320, 600, 800, 1000, 1150, 1210];
+
+/** On what the dashboard is looked at. */
+export type Variant = { size: keyof typeof sizes; scheme: (typeof schemes)[number] };
+export const variants: readonly [Variant, ...Variant[]] = [
+  { size: 'wide', scheme: 'light' },
+  { size: 'wide', scheme: 'dark' },
+  { size: 'narrow', scheme: 'light' },
+  { size: 'narrow', scheme: 'dark' },
+];
 const levels = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
 
 type Violation = { id: string; nodes: { target: string[]; failureSummary?: string }[] };
@@ -23,8 +33,14 @@ export type Walk = {
   complaints: string[];
   /** Hosts that the page has asked. */
   hosts: Set<string>;
-  /** Looks at the state that is shown, in every size and scheme. */
-  look(t: Test, name: string): Promise<void>;
+  /**
+   * Looks at the state that is shown, in every variant that the walk has.
+   *
+   * @param at - what the picture is of, where that is further down
+   */
+  look(t: Test, name: string, at?: Locator): Promise<void>;
+  /** Looks at widths in between, where tables are widest for the room that they have. */
+  fitsBetween(t: Test, name: string): Promise<void>;
   /** The browser notes every answer of 400 and above; that many are meant from here on. */
   expectRefusals(count: number): void;
 };
@@ -37,11 +53,37 @@ const settled = `document.fonts.ready
   ))
   .then(() => new Promise(requestAnimationFrame))`;
 
+/** What hides a part of itself to its side, but for code and tables that somebody else wrote. */
+const scrolling = `[...document.querySelectorAll('main *, [role="dialog"] *')]
+  .filter((one) => one.scrollWidth > one.clientWidth + 1 && !one.closest('[role="log"], pre, .scalar-app'))
+  .filter((one) => ['auto', 'scroll'].includes(getComputedStyle(one).overflowX))
+  .map(({ className, tagName }) => tagName + ' ' + className)`;
+
+/** The API reference is as long as forty of these. */
+const MOST_PICTURED_PX = 8000;
+
 /** Whether pictures are taken: `SCREENSHOTS=1`. */
 const takesPictures = process.env.SCREENSHOTS === '1';
 
-export async function startWalk(t: Test, context: BrowserContext, url: string): Promise<Walk> {
+/** Says what the policy of the page kept from happening, whatever the browser itself says. */
+const reportViolations = `addEventListener('securitypolicyviolation', ({ blockedURI, effectiveDirective }) =>
+  console.error('The policy forbids ' + effectiveDirective + ': ' + blockedURI))`;
+
+/**
+ * Opens a page and walks from there.
+ *
+ * @param seen - in which variants each state is looked at; the page is in the first of them otherwise
+ * @param shows - what is there once the page has followed a colour scheme
+ */
+export async function startWalk(
+  t: Test,
+  context: BrowserContext,
+  url: string,
+  seen: readonly [Variant, ...Variant[]] = variants,
+  shows = (scheme: Variant['scheme']) => `html[data-mantine-color-scheme=${scheme}]`,
+): Promise<Walk> {
   const page = await context.newPage();
+  await page.addInitScript(reportViolations);
   // Where it ended, which is where it stuck.
   if (takesPictures) t.teardown(() => picture(page, 'the-end'));
   const complaints: string[] = [];
@@ -61,7 +103,15 @@ export async function startWalk(t: Test, context: BrowserContext, url: string): 
     const { host, protocol } = new URL(request.url());
     if (protocol.startsWith('http')) hosts.add(host);
   });
-  await page.setViewportSize(sizes.wide);
+  const show = async ({ scheme, size }: Variant) => {
+    await page.setViewportSize(sizes[size]);
+    await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' });
+  };
+  const fits = async (t: Test, state: string) => {
+    t.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), `${state}: fits`);
+    t.same(await page.evaluate(scrolling), [], `${state}: nothing within scrolls sideways`);
+  };
+  await show(seen[0]);
   await page.goto(url);
 
   return {
@@ -71,29 +121,38 @@ export async function startWalk(t: Test, context: BrowserContext, url: string): 
     expectRefusals: (count) => {
       refusals = count;
     },
-    async look(t, name) {
-      for (const [size, viewport] of Object.entries(sizes)) {
-        await page.setViewportSize(viewport);
-        for (const scheme of schemes) {
-          await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' });
-          await page.locator(`html[data-mantine-color-scheme=${scheme}]`).waitFor();
-          await page.evaluate(settled);
-          const state = `${name}, ${size}, ${scheme}`;
-          if (takesPictures) await picture(page, `${name}-${size}-${scheme}`);
-          t.same(await violations(page), [], `${state}: axe`);
-          t.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), `${state}: fits`);
-          t.equal(await page.locator('h1').count(), 1, `${state}: one h1`);
-        }
+    async fitsBetween(t, name) {
+      for (const width of between) {
+        await page.setViewportSize({ width, height: 800 });
+        await page.evaluate(settled);
+        await fits(t, `${name}, ${width} px`);
       }
-      await page.setViewportSize(sizes.wide);
-      await page.emulateMedia({ colorScheme: 'light' });
+      await show(seen[0]);
+    },
+    async look(t, name, at) {
+      for (const variant of seen) {
+        const { scheme, size } = variant;
+        if (seen.length > 1) await show(variant);
+        await page.locator(shows(scheme)).waitFor();
+        await page.evaluate(settled);
+        await at?.evaluate((place) => place.scrollIntoView());
+        const state = `${name}, ${size}, ${scheme}`;
+        if (takesPictures) await picture(page, `${name}-${size}-${scheme}`);
+        t.same(await violations(page), [], `${state}: axe`);
+        await fits(t, state);
+        t.equal(await page.locator('h1').count(), 1, `${state}: one h1`);
+      }
+      if (seen.length > 1) await show(seen[0]);
     },
   };
 }
 
 async function picture(page: Page, name: string): Promise<void> {
   mkdirSync(folder, { recursive: true });
-  await page.screenshot({ path: `${folder}${name}.png` });
+  // A dialog is looked at in its window, a page to its end.
+  const isShort = await page.evaluate(`document.documentElement.scrollHeight < ${MOST_PICTURED_PX}`);
+  const fullPage = isShort === true && (await page.getByRole('dialog').count()) === 0;
+  await page.screenshot({ path: `${folder}${name}.png`, fullPage });
 }
 
 async function violations(page: Page): Promise<string[]> {

@@ -1,65 +1,43 @@
 /** What went wrong, as people are told: the service's envelope, or that there was no answer. */
-import type { components } from './schema.d.ts';
+import { ParleyError } from '../../sdk/index.ts';
 
-type Envelope = components['schemas']['ErrorBody'];
+export { ParleyError as Problem };
 
-/** No answer came (`offline`, `unreachable`), or one that is none of the service's (`unreadable`). */
-type OwnCode = 'offline' | 'unreachable' | 'unreadable';
-export type ProblemCode = Envelope['code'] | OwnCode;
-
-export class Problem extends Error {
-  override readonly name = 'Problem';
-  readonly code: ProblemCode;
-  /** 0 where no answer came. */
-  readonly status: number;
-  /** What to give to the operator; null where the service never saw the request. */
-  readonly requestId: string | null;
-  /** The field at fault. */
-  readonly param: string | null;
-  /** The limit that refused, and when it resets. */
-  readonly limit: Envelope['limit'];
-  /** The section of the guides on this code. */
-  readonly docs: string | null;
-
-  constructor(code: ProblemCode, message: string, status: number, envelope?: Partial<Envelope>) {
-    super(message);
-    this.code = code;
-    this.status = status;
-    this.requestId = envelope?.request_id ?? null;
-    this.param = envelope?.param ?? null;
-    this.limit = envelope?.limit;
-    this.docs = envelope?.docs ?? null;
-  }
-
-  /** Whether the same request may well succeed a moment later. */
-  get isTransient(): boolean {
-    return this.status === 0 || this.status >= 500;
-  }
+/**
+ * What the SDK threw, with a sentence for whoever looks at the page; an abort stays what it is.
+ *
+ * @param lost - said where there was no answer though this device is online
+ */
+export function inWords(error: unknown, lost?: string): unknown {
+  if (!(error instanceof ParleyError)) return error;
+  if (error.code === 'connectionFailed') return unreachable(lost);
+  if (error.code !== 'unreadableAnswer') return error;
+  const { requestId, status } = error;
+  return new ParleyError({
+    code: 'unreadableAnswer',
+    message: `Something between this page and the service answered with ${status}. Try again in a moment.`,
+    status,
+    envelope: requestId === null ? {} : { request_id: requestId },
+  });
 }
 
-/** @param error - the parsed body of an answer that is no success */
-export function fromAnswer(response: Response, error: unknown): Problem {
-  const envelope = (error as { error?: Envelope } | undefined)?.error;
-  if (typeof envelope?.code === 'string')
-    return new Problem(envelope.code, envelope.message, response.status, envelope);
-  return new Problem(
-    'unreadable',
-    `Something between this page and the service answered with ${response.status}. Try again in a moment.`,
-    response.status,
-    { request_id: response.headers.get('x-request-id') ?? undefined } as Partial<Envelope>,
-  );
+/** @param message - said where this device is online */
+export function unreachable(message = 'The service cannot be reached right now. Try again in a moment.') {
+  return new ParleyError({
+    code: 'connectionFailed',
+    message: navigator.onLine ? message : 'You are offline. Connect to a network, then try again.',
+  });
 }
 
-/** @param cause - what `fetch` rejected with; an abort stays what it is */
-export function unreachable(cause: unknown): unknown {
-  if (cause instanceof DOMException && cause.name === 'AbortError') return cause;
-  return navigator.onLine
-    ? new Problem('unreachable', 'The service cannot be reached right now. Try again in a moment.', 0)
-    : new Problem('offline', 'You are offline. Connect to a network, then try again.', 0);
-}
+/** Whether it is for whoever filled in the form to mend: no operator is asked, so no request id is needed. */
+export const isOfForm = ({ code }: ParleyError): boolean =>
+  code === 'invalidRequest' || code === 'invalidLogin';
 
 /** Whatever was thrown, as a problem. */
-export function toProblem(error: unknown): Problem {
-  if (error instanceof Problem) return error;
-  return new Problem('unreadable', 'Something went wrong in this page. Reload it and try again.', 0);
+export function toProblem(error: unknown): ParleyError {
+  if (error instanceof ParleyError) return error;
+  return new ParleyError({
+    code: 'unreadableAnswer',
+    message: 'Something went wrong in this page. Reload it and try again.',
+  });
 }

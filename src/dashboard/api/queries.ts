@@ -1,7 +1,8 @@
 /** How the dashboard asks: what is kept, what is tried again, and what an ended session means. */
 import { MutationCache, QueryCache, QueryClient, useQuery } from '@tanstack/react-query';
-import { api, ok } from './client.ts';
+import { api, ok, type Schemas } from './client.ts';
 import { toProblem } from './errors.ts';
+import { keepFor } from './keepsakes.ts';
 import { currentSession, setSession, subscribe } from './session.ts';
 
 const RETRIES = 2;
@@ -32,11 +33,22 @@ subscribe(() => {
   if (currentSession() !== 'in') queryClient.clear();
 });
 
+/** Goes on as the account that has just signed in, or up. */
+export function signedIn(account: Schemas['Account']): void {
+  keepFor(account.id);
+  queryClient.setQueryData(['account'], account);
+  setSession('in');
+}
+
 /** The account that is signed in. */
 export const useAccount = () =>
   useQuery({
     queryKey: ['account'],
-    queryFn: ({ signal }) => ok(api.GET('/api/v1/account', { signal })),
+    queryFn: async ({ signal }) => {
+      const account = await ok(api.GET('/api/v1/account', { signal }));
+      keepFor(account.id);
+      return account;
+    },
     staleTime: 60_000,
   });
 

@@ -13,7 +13,7 @@ const listeners = new Set<() => void>();
 function remembered(): SessionState {
   try {
     const value = localStorage.getItem(key);
-    return value === 'in' || value === 'out' ? value : 'new';
+    return value === 'in' || value === 'out' || value === 'ended' ? value : 'new';
   } catch {
     return 'new';
   }
@@ -26,7 +26,7 @@ export const currentSession = (): SessionState => state;
 export function setSession(next: Exclude<SessionState, 'new'>): void {
   state = next;
   try {
-    localStorage.setItem(key, next === 'in' ? 'in' : 'out');
+    localStorage.setItem(key, next);
   } catch {
     // Storage is closed: this page knows, the next one asks to sign in again.
   }

@@ -9,18 +9,19 @@ const schemes = {
   dark: { label: 'dark', next: 'auto', Icon: MoonIcon },
 } as const satisfies Record<MantineColorScheme, { label: string; next: MantineColorScheme; Icon: unknown }>;
 
-export function ColorSchemeButton() {
+export function ColorSchemeButton({ hasLabel = false }: { hasLabel?: boolean }) {
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   const { Icon, label, next } = schemes[colorScheme];
   const title = `Colours: ${label}`;
   return (
-    <Tooltip label={title}>
+    <Tooltip label={title} disabled={hasLabel}>
       <UnstyledButton
         className={classes.tool ?? ''}
         aria-label={`${title}. Change to ${schemes[next].label}.`}
         onClick={() => setColorScheme(next)}
       >
         <Icon />
+        {hasLabel && <span>{title}</span>}
       </UnstyledButton>
     </Tooltip>
   );

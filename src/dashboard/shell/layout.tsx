@@ -15,13 +15,15 @@ import classes from './layout.module.css';
 import { Nav } from './nav.tsx';
 import { leave } from './navigation.ts';
 import { OfflineNotice } from './offline.tsx';
+import { useHasRoom } from './room.ts';
 
 export function Layout({ children }: { children: ReactNode }) {
   const [location] = useLocation();
   const { data: account } = useAccount();
+  const hasRoom = useHasRoom();
   const signOut = useMutation({
     mutationFn: () => ok(api.POST('/api/v1/auth/logout')),
-    onSuccess: leave,
+    onSuccess: () => leave(),
   });
 
   return (
@@ -43,13 +45,14 @@ export function Layout({ children }: { children: ReactNode }) {
             {account.email}
           </span>
         )}
-        <Tooltip label="Guides">
-          <a href="/docs" className={classes.tool} aria-label="Guides">
+        <Tooltip label="API reference and guides" disabled={hasRoom}>
+          <a href="/docs" className={classes.tool} aria-label="API reference and guides">
             <DocsIcon />
+            {hasRoom && <span>API reference and guides</span>}
           </a>
         </Tooltip>
-        <ColorSchemeButton />
-        <Tooltip label="Sign out">
+        <ColorSchemeButton hasLabel={hasRoom} />
+        <Tooltip label="Sign out" disabled={hasRoom}>
           <UnstyledButton
             className={classes.tool ?? ''}
             aria-label="Sign out"
@@ -57,6 +60,7 @@ export function Layout({ children }: { children: ReactNode }) {
             onClick={() => signOut.mutate()}
           >
             <SignOutIcon />
+            {hasRoom && <span>Sign out</span>}
           </UnstyledButton>
         </Tooltip>
       </div>
@@ -85,7 +89,7 @@ export function PlainLayout({ children }: { children: ReactNode }) {
       </main>
       <div className={classes.foot}>
         <Anchor href="/docs" size="sm" underline="always">
-          Guides
+          API reference and guides
         </Anchor>
         <ColorSchemeButton />
       </div>

@@ -27,9 +27,13 @@ export function useNavigationCount(): void {
 export const signInPath = (page: '/sign-in' | '/sign-up', location: string): string =>
   location === '/' ? page : `${page}?next=${encodeURIComponent(location)}`;
 
-/** Whoever leaves on purpose begins anew next time. */
-export function leave(): void {
-  navigate('/sign-in');
+/**
+ * Whoever leaves on purpose begins anew next time.
+ *
+ * @param said - what the sign-in page says has happened
+ */
+export function leave(said?: string): void {
+  navigate('/sign-in', { state: said === undefined ? null : { said } });
   setSession('out');
 }
 

@@ -23,8 +23,7 @@ export function CodeBlock({ code, copied = code, label, onCopied }: Props) {
           {...(onCopied && { onCopied })}
         />
       </div>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard. */}
-      <section className={classes.code} tabIndex={0} aria-label={label}>
+      <section className={classes.code} aria-label={label}>
         <pre>
           <code>{code}</code>
         </pre>

@@ -21,8 +21,9 @@ const BOTTOM = 24;
 const LEFT = 44;
 const RIGHT = 6;
 const LABEL_WIDTH = 68;
-/** A limit much higher than all bars would leave nothing of them to see. */
+/** A limit much higher than all bars, drawn to scale, would leave nothing of them to see: it is drawn above the scale. */
 const MOST_HEADROOM = 4;
+const ABOVE_SCALE = 4;
 
 const short = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short', timeZone: 'UTC' });
 export const shortDay = (day: string): string => short.format(new Date(`${day}T00:00:00Z`));
@@ -33,10 +34,10 @@ function roundUp(value: number): number {
   return ([1, 2, 5, 10].find((step) => step * power >= value) ?? 10) * power;
 }
 
-/** Whether the line of the limit fits above the bars. */
-export function isLimitShown(bars: readonly Bar[], limit: number | null): limit is number {
+/** Whether the line of the limit is drawn to the scale of the bars. */
+export function isLimitToScale(bars: readonly Bar[], limit: number): boolean {
   const most = Math.max(...bars.map(({ count }) => count), 0);
-  return limit !== null && limit > 0 && (most === 0 || limit <= most * MOST_HEADROOM);
+  return most === 0 || limit <= most * MOST_HEADROOM;
 }
 
 export function DailyBars({ bars, label, limit, onSelect, selected }: Props) {
@@ -47,7 +48,7 @@ export function DailyBars({ bars, label, limit, onSelect, selected }: Props) {
         <Drawing
           bars={bars}
           label={label}
-          limit={isLimitShown(bars, limit) ? limit : null}
+          limit={limit}
           onSelect={onSelect}
           selected={selected}
           width={width}
@@ -58,11 +59,13 @@ export function DailyBars({ bars, label, limit, onSelect, selected }: Props) {
 }
 
 function Drawing({ bars, label, limit, onSelect, selected, width }: Props & { width: number }) {
-  const top = roundUp(Math.max(...bars.map(({ count }) => count), limit ?? 0, 2));
+  const isToScale = limit === null || isLimitToScale(bars, limit);
+  const top = roundUp(Math.max(...bars.map(({ count }) => count), isToScale ? (limit ?? 0) : 0, 2));
   const room = HEIGHT - TOP - BOTTOM;
   const y = (count: number) => TOP + room * (1 - count / top);
   const slot = (width - LEFT - RIGHT) / bars.length;
   const bar = Math.max(2, Math.min(26, slot * 0.68));
+  const limitY = limit === null || !isToScale ? ABOVE_SCALE : y(limit);
   const every = Math.max(1, Math.ceil(LABEL_WIDTH / slot));
 
   return (
@@ -116,9 +119,10 @@ function Drawing({ bars, label, limit, onSelect, selected, width }: Props & { wi
       })}
       {limit !== null && (
         <>
-          <line x1={LEFT} x2={width} y1={y(limit)} y2={y(limit)} className={classes.limit} />
-          <text x={LEFT + 4} y={y(limit) - 5} className={classes.limitText}>
+          <line x1={LEFT} x2={width} y1={limitY} y2={limitY} className={classes.limit} />
+          <text x={LEFT + 4} y={isToScale ? limitY - 5 : limitY + 11} className={classes.limitText}>
             Limit {formatCount(limit)}
+            {!isToScale && ', above this scale'}
           </text>
         </>
       )}

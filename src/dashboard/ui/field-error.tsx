@@ -1,11 +1,12 @@
 /** An error that belongs to one field, for that field's `error`. */
-import type { Problem } from '../api/errors.ts';
+import { isOfForm, type Problem } from '../api/errors.ts';
 import classes from './field-error.module.css';
+import { Sentence } from './sentence.tsx';
 
 export const FieldError = ({ problem }: { problem: Problem }) => (
   <span role="alert" className={classes.error}>
-    {problem.message}
-    {problem.requestId !== null && (
+    <Sentence>{problem.message}</Sentence>
+    {problem.requestId !== null && !isOfForm(problem) && (
       <small>
         Request id <code>{problem.requestId}</code>
       </small>

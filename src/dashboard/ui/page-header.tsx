@@ -23,7 +23,7 @@ export function PageHeader({ action, children, title }: Props) {
           {title}
         </Title>
         {children && (
-          <Text c="dimmed" mt={6} maw={620}>
+          <Text c="dimmed" mt={6} maw={620} textWrap="pretty">
             {children}
           </Text>
         )}

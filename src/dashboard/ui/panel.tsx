@@ -7,7 +7,7 @@ type Props = { title: string; description?: ReactNode; action?: ReactNode; child
 export function Panel({ action, children, description, title }: Props) {
   const id = useId();
   return (
-    <Paper component="section" aria-labelledby={id} withBorder p="lg" bg="var(--parley-panel)">
+    <Paper component="section" aria-labelledby={id} withBorder p="md" bg="var(--parley-panel)">
       <Group justify="space-between" align="flex-start" gap="sm" mb={children ? 'md' : 0}>
         <div style={{ flex: '1 1 16rem' }}>
           <Title order={2} id={id}>

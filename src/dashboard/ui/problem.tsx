@@ -1,7 +1,8 @@
 /** An error where it happened: what went wrong, what to do, and the id of the request for the operator. */
 import { Alert, type AlertProps, Anchor, Button, Group, Text } from '@mantine/core';
-import { toProblem } from '../api/errors.ts';
+import { isOfForm, toProblem } from '../api/errors.ts';
 import { WarningIcon } from './icons.tsx';
+import { Sentence } from './sentence.tsx';
 
 type Props = Omit<AlertProps, 'children' | 'title'> & {
   error: unknown;
@@ -20,9 +21,9 @@ export function ProblemAlert({ error, onRetry, ...rest }: Props) {
   return (
     <Alert color="red" variant="light" icon={<WarningIcon />} role="alert" {...rest}>
       <Text size="sm" c="var(--mantine-color-text)" style={{ overflowWrap: 'anywhere' }}>
-        {problem.message}
+        <Sentence>{problem.message}</Sentence>
       </Text>
-      {problem.requestId !== null && (
+      {problem.requestId !== null && !isOfForm(problem) && (
         <Text size="xs" mt={4} c="dimmed" style={{ overflowWrap: 'anywhere' }}>
           Request id <code>{problem.requestId}</code>
         </Text>

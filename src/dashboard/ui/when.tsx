@@ -9,9 +9,12 @@ const units = [
 ] as const;
 
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
-const exact = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short' });
+const exact = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short', hourCycle: 'h23' });
 const day = new Intl.DateTimeFormat('en', { dateStyle: 'medium' });
+const clock = new Intl.DateTimeFormat('en', { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
 
+/** "22:41", where the browser is. */
+export const clockTime = (at: Date): string => clock.format(at);
 export const exactTime = (at: string): string => exact.format(new Date(at));
 export const dayOf = (at: string): string => day.format(new Date(at));
 

@@ -53,6 +53,7 @@ export function CredentialsForm({ action, error, isNew, isPending, onSubmit }: P
           required
           withAsterisk={false}
           maxLength={256}
+          aria-invalid={passwordError !== undefined}
           error={passwordError}
           {...(isNew && { minLength: 8, description: '8 characters or more.' })}
         />

@@ -3,9 +3,10 @@ import { Alert, Anchor, Text, Title } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { Link, useSearch } from 'wouter';
+import { useHistoryState } from 'wouter/use-browser-location';
 import { api, ok } from '../../api/client.ts';
-import { queryClient, useService } from '../../api/queries.ts';
-import { setSession, useSessionState } from '../../api/session.ts';
+import { signedIn, useService } from '../../api/queries.ts';
+import { useSessionState } from '../../api/session.ts';
 import { InfoIcon } from '../../ui/icons.tsx';
 import { type Credentials, CredentialsForm } from './credentials-form.tsx';
 import { Operator } from './operator.tsx';
@@ -13,13 +14,11 @@ import { Operator } from './operator.tsx';
 export function SignIn() {
   const search = useSearch();
   const session = useSessionState();
+  const said = useHistoryState<{ said?: string } | null>()?.said;
   const { data: service } = useService();
   const signIn = useMutation({
     mutationFn: (body: Credentials) => ok(api.POST('/api/v1/auth/login', { body })),
-    onSuccess: (account) => {
-      queryClient.setQueryData(['account'], account);
-      setSession('in');
-    },
+    onSuccess: signedIn,
   });
 
   useEffect(() => {
@@ -31,6 +30,11 @@ export function SignIn() {
       <Title order={1} mb="lg">
         Sign in
       </Title>
+      {said !== undefined && (
+        <Alert variant="light" icon={<InfoIcon />} mb="md" role="status">
+          {said}
+        </Alert>
+      )}
       {session === 'ended' && (
         <Alert variant="light" icon={<InfoIcon />} mb="md">
           Your session has ended. Sign in to go on where you were.

@@ -4,8 +4,7 @@ import { useMutation } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { Link, useSearch } from 'wouter';
 import { api, ok } from '../../api/client.ts';
-import { queryClient, useService } from '../../api/queries.ts';
-import { setSession } from '../../api/session.ts';
+import { signedIn, useService } from '../../api/queries.ts';
 import { Loaded } from '../../ui/loaded.tsx';
 import { type Credentials, CredentialsForm } from './credentials-form.tsx';
 import { Operator } from './operator.tsx';
@@ -15,10 +14,7 @@ export function SignUp() {
   const service = useService();
   const signUp = useMutation({
     mutationFn: (body: Credentials) => ok(api.POST('/api/v1/auth/signup', { body })),
-    onSuccess: (account) => {
-      queryClient.setQueryData(['account'], account);
-      setSession('in');
-    },
+    onSuccess: signedIn,
   });
 
   useEffect(() => {

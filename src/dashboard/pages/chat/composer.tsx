@@ -1,5 +1,5 @@
 /** Where a question is written: Enter sends it, Shift and Enter begin a new line. */
-import { ActionIcon, NativeSelect, Text, Textarea, VisuallyHidden } from '@mantine/core';
+import { ActionIcon, Button, Group, NativeSelect, Text, Textarea, VisuallyHidden } from '@mantine/core';
 import { type FormEvent, type KeyboardEvent, type ReactNode, type RefObject, useId } from 'react';
 import classes from './chat.module.css';
 import { SendIcon, StopIcon } from './icons.tsx';
@@ -14,13 +14,16 @@ type Props = {
   onSend: () => void;
   /** While an answer is under way. */
   onStop: (() => void) | undefined;
+  /** While what was asked before is written anew. */
+  onCancelEdit: (() => void) | undefined;
   /** Nothing can be sent. */
   isClosed: boolean;
   models: ReturnType<typeof useModels>;
   children: ReactNode;
 };
 
-export function Composer({ children, draft, field, isClosed, models, onDraft, onSend, onStop }: Props) {
+export function Composer(props: Props) {
+  const { children, draft, field, isClosed, models, onCancelEdit, onDraft, onSend, onStop } = props;
   const hint = useId();
   const isTooLong = draft.length > LONGEST;
   const canSend = !isClosed && !isTooLong && draft.trim() !== '' && onStop === undefined;
@@ -29,12 +32,25 @@ export function Composer({ children, draft, field, isClosed, models, onDraft, on
     if (canSend) onSend();
   };
   const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === 'Escape' && onStop === undefined) onCancelEdit?.();
     if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
     event.preventDefault();
     send();
   };
   return (
     <form className={classes.composer} onSubmit={send}>
+      <Group gap="xs" role="status">
+        {onCancelEdit && (
+          <>
+            <Text size="xs" c="dimmed">
+              This asks again as a new message.
+            </Text>
+            <Button size="compact-sm" variant="default" title="Cancel (Esc)" onClick={onCancelEdit}>
+              Cancel
+            </Button>
+          </>
+        )}
+      </Group>
       <Textarea
         ref={field}
         value={draft}

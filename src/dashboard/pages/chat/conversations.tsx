@@ -8,6 +8,7 @@ import { queryClient } from '../../api/queries.ts';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
 import { ProblemAlert } from '../../ui/problem.tsx';
+import { When } from '../../ui/when.tsx';
 import classes from './conversations.module.css';
 import { SearchIcon, TrashIcon } from './icons.tsx';
 import { forget } from './turns.ts';
@@ -111,7 +112,7 @@ type ItemProps = {
 };
 
 function Item({ conversation, isCurrent, onDelete, onOpen }: ItemProps) {
-  const { id, key_id: keyId, title } = conversation;
+  const { id, key_id: keyId, title, updated_at: at } = conversation;
   return (
     <li className={classes.item} data-current={isCurrent || undefined}>
       <Link
@@ -121,7 +122,12 @@ function Item({ conversation, isCurrent, onDelete, onOpen }: ItemProps) {
         title={title}
         onClick={() => onOpen?.()}
       >
-        <span className={classes.title}>{title}</span>
+        <span className={classes.words}>
+          <span className={classes.title}>{title}</span>{' '}
+          <span className={classes.when}>
+            <When at={at} />
+          </span>
+        </span>
         {keyId !== null && (
           <Badge size="xs" variant="default" className={classes.badge ?? ''}>
             API

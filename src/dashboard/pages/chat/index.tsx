@@ -14,6 +14,7 @@ import classes from './chat.module.css';
 import { Composer } from './composer.tsx';
 import { linesOf, messagesOf, useConversation } from './conversation.ts';
 import { Conversations } from './conversations.tsx';
+import { moveDraft, setDraft, useDraft } from './drafts.ts';
 import { DownIcon, ListIcon } from './icons.tsx';
 import { useModels } from './models.ts';
 import { leftOf, OutOfQuota, QuotaLine } from './quota.tsx';
@@ -26,7 +27,7 @@ export default function Chat() {
   const { id } = useParams<{ id?: string }>();
   const [, navigate] = useLocation();
   const [isListOpen, setIsListOpen] = useState(false);
-  const [draft, setDraft] = useState('');
+  const draft = useDraft(id ?? '');
   const field = useRef<HTMLTextAreaElement>(null);
   const content = useRef<HTMLDivElement>(null);
   const { isAway, toEnd } = useFollowing(content);
@@ -53,7 +54,9 @@ export default function Chat() {
     };
   }, [id]);
   const named = (conversationId: string) => {
-    if (shownId.current === undefined) navigate(`/chat/${conversationId}`, { replace: true });
+    if (shownId.current !== undefined) return;
+    moveDraft(conversationId);
+    navigate(`/chat/${conversationId}`, { replace: true });
   };
 
   useEffect(() => {
@@ -94,6 +97,14 @@ export default function Chat() {
     requestAnimationFrame(toEnd);
   };
 
+  /** What was being written when a question was taken up again; it comes back when that is cancelled. */
+  const [edit, setEdit] = useState<{ id: string | undefined; before: string } | null>(null);
+  const cancelEdit = (before: string) => {
+    setEdit(null);
+    setDraft(id ?? '', before);
+    field.current?.focus();
+  };
+
   const newChat = () => {
     forget((turn) => turn.conversationId === null);
     setIsListOpen(false);
@@ -106,7 +117,10 @@ export default function Chat() {
     <Conversations
       currentId={id}
       onOpen={() => setIsListOpen(false)}
-      onDeleted={(deleted) => deleted === id && navigate('/chat', { replace: true })}
+      onDeleted={(deleted) => {
+        setDraft(deleted, '');
+        if (deleted === id) navigate('/chat', { replace: true });
+      }}
     />
   );
 
@@ -148,7 +162,8 @@ export default function Chat() {
           isLoadingOlder={query.isFetchingNextPage}
           onOlder={() => query.fetchNextPage()}
           onEdit={(text) => {
-            setDraft(text);
+            setEdit(edit?.id === id && edit ? edit : { id, before: draft });
+            setDraft(id ?? '', text);
             field.current?.focus();
           }}
           onAsk={send}
@@ -171,11 +186,13 @@ export default function Chat() {
           <Composer
             field={field}
             draft={draft}
-            onDraft={setDraft}
+            onDraft={(text) => setDraft(id ?? '', text)}
             onSend={() => {
+              setEdit(null);
               send(draft.trim());
-              setDraft('');
+              setDraft(id ?? '', '');
             }}
+            onCancelEdit={edit && edit.id === id ? () => cancelEdit(edit.before) : undefined}
             onStop={current && (() => stop(current.id))}
             isClosed={isOut}
             models={models}

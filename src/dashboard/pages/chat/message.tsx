@@ -1,12 +1,10 @@
 /** One question or one answer, and what can be done with it. */
-import { Alert, Anchor, Button, Group, Loader, Text, VisuallyHidden } from '@mantine/core';
+import { Alert, Button, Group, Loader, Text, VisuallyHidden } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { Link } from 'wouter';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { InfoIcon } from '../../ui/icons.tsx';
-import { ProblemAlert } from '../../ui/problem.tsx';
-import { localReset } from '../../ui/reset.tsx';
 import classes from './chat.module.css';
+import { Failed } from './failure.tsx';
 import { AgainIcon, EditIcon } from './icons.tsx';
 import { Answer } from './markdown.tsx';
 import { isUnderWay, type Turn } from './turns.ts';
@@ -76,8 +74,10 @@ const Deeds = ({ children, text }: { children?: ReactNode; text: string }) => (
   </Group>
 );
 
+type TurnProps = { turn: Turn; onRetry: () => void; onAgain?: () => void };
+
 /** The answer of a turn of this tab, in whatever state it is. */
-export function TurnAnswer({ onRetry, turn }: { turn: Turn; onRetry: () => void }) {
+export function TurnAnswer({ onAgain, onRetry, turn }: TurnProps) {
   const { isCut, problem, state, text } = turn;
   return (
     <article>
@@ -94,51 +94,32 @@ export function TurnAnswer({ onRetry, turn }: { turn: Turn; onRetry: () => void 
           The answer reached its greatest length and ends here.
         </Text>
       )}
-      {state === 'stopped' && <Stopped hasText={text !== ''} onRetry={onRetry} />}
+      {state === 'stopped' && <Stopped hasText={text !== ''} onRetry={onRetry} onAgain={onAgain} />}
       {problem && <Failed problem={problem} onRetry={onRetry} />}
       {(state === 'stopped' || state === 'done') && <Deeds text={text} />}
     </article>
   );
 }
 
-function Stopped({ hasText, onRetry }: { hasText: boolean; onRetry: () => void }) {
+type StoppedProps = { hasText: boolean; onRetry: () => void; onAgain: (() => void) | undefined };
+
+function Stopped({ hasText, onAgain, onRetry }: StoppedProps) {
   return (
     <Alert variant="light" color="gray" icon={<InfoIcon />} mt="sm">
       <Text size="sm">
         {hasText ? 'You stopped the answer here.' : 'You stopped before the answer began.'} The whole answer
         is kept with the conversation, and counts as one reply.
       </Text>
-      <Button size="xs" variant="default" mt="sm" onClick={onRetry}>
-        Show the whole answer
-      </Button>
-    </Alert>
-  );
-}
-
-function Failed({ onRetry, problem }: { problem: NonNullable<Turn['problem']>; onRetry: () => void }) {
-  if (problem.code === 'quotaExceeded')
-    return (
-      <Alert color="yellow" variant="light" icon={<InfoIcon />} role="alert">
-        <Text size="sm" c="var(--mantine-color-text)">
-          Today's replies were used up before this was answered: nothing was charged. They start anew at 00:00
-          UTC
-          {problem.limit && ` (${localReset(problem.limit.resetsAt)})`}. You can{' '}
-          <Anchor component={Link} href="/plan" underline="always" c="inherit" inherit>
-            compare plans
-          </Anchor>
-          .
-        </Text>
-        <Button size="xs" variant="default" mt="sm" onClick={onRetry}>
-          Try again
+      <Group gap="xs" mt="sm">
+        <Button size="xs" variant="default" onClick={onRetry}>
+          Show the whole answer
         </Button>
-      </Alert>
-    );
-  return (
-    <>
-      <ProblemAlert error={problem} onRetry={onRetry} mt="sm" />
-      <Text size="xs" c="dimmed" mt={4}>
-        Trying again never charges this question a second time.
-      </Text>
-    </>
+        {onAgain && (
+          <Button size="xs" variant="default" onClick={onAgain}>
+            Ask again
+          </Button>
+        )}
+      </Group>
+    </Alert>
   );
 }

@@ -28,15 +28,17 @@ export function useFollowing(content: RefObject<HTMLElement | null>): {
   useEffect(() => {
     let last = window.scrollY;
     const onScroll = () => {
-      const isNear = distance() < NEAR_PX;
-      // What is added moves the end away; only going up leaves it.
-      if (isNear) isFollowing.current = true;
-      else if (window.scrollY < last) isFollowing.current = false;
+      const away = distance();
+      const isNear = away < NEAR_PX;
+      // What is added moves the end away; only going up leaves it, however little.
+      if (window.scrollY < last && away > 1) isFollowing.current = false;
+      else if (isNear) isFollowing.current = true;
       last = window.scrollY;
       setIsAway(!isNear && !isFollowing.current);
     };
     const observer = new ResizeObserver(() => {
       if (isFollowing.current) window.scrollTo(0, document.documentElement.scrollHeight);
+      else setIsAway(distance() >= NEAR_PX);
     });
     if (content.current) observer.observe(content.current);
     addEventListener('scroll', onScroll, { passive: true });

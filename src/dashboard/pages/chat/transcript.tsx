@@ -50,7 +50,11 @@ export function Transcript(props: Props) {
                   isBusy={isBusy}
                   onEdit={() => onEdit(turn.body.message)}
                 />
-                <TurnAnswer turn={turn} onRetry={() => onRetry(turn)} />
+                <TurnAnswer
+                  turn={turn}
+                  onRetry={() => onRetry(turn)}
+                  {...(!isBusy && index === lines.length - 1 && { onAgain: () => onAsk(turn.body.message) })}
+                />
               </div>
             );
           }

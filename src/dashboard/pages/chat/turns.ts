@@ -3,11 +3,11 @@
  * answer goes on while somebody looks at another one; what is stored of them comes from the service.
  */
 import { useSyncExternalStore } from 'react';
-import { api, ok } from '../../api/client.ts';
-import { fromAnswer, Problem, toProblem, unreachable } from '../../api/errors.ts';
+import type { ChatEvent } from '../../../sdk/index.ts';
+import { parley } from '../../api/client.ts';
+import { inWords, type Problem, toProblem } from '../../api/errors.ts';
+import { onForgotten } from '../../api/keepsakes.ts';
 import { noticeEnd, queryClient } from '../../api/queries.ts';
-import { currentSession, subscribe as subscribeSession } from '../../api/session.ts';
-import { serverEvents } from '../../api/sse.ts';
 import { usageChanged } from '../../api/usage.ts';
 
 export type Turn = {
@@ -50,9 +50,8 @@ function subscribe(listener: () => void): () => void {
 
 export const useTurns = (): readonly Turn[] => useSyncExternalStore(subscribe, () => turns);
 
-// Nobody else's business.
-subscribeSession(() => {
-  if (currentSession() === 'in') return;
+// An answer goes on while its owner signs in anew; it is nobody else's business.
+onForgotten(() => {
   for (const controller of running.values()) controller.abort();
   set([]);
 });
@@ -124,20 +123,11 @@ async function run(id: string, onNamed: (conversationId: string) => void): Promi
   }
 }
 
-/** Its answer while an earlier attempt is still being answered is "in a moment". */
-async function open(turn: Turn, signal: AbortSignal): Promise<ReadableStream<Uint8Array>> {
+/** The events of its answer; while an earlier attempt is still being answered, in a moment. */
+async function* answer(turn: Turn, signal: AbortSignal): AsyncGenerator<ChatEvent, void, undefined> {
   for (;;) {
     try {
-      const body = await ok(
-        api.POST('/api/v1/chat', {
-          body: { ...turn.body, stream: true },
-          params: { header: { 'idempotency-key': turn.id } },
-          parseAs: 'stream',
-          signal,
-        }),
-      );
-      if (body) return body as ReadableStream<Uint8Array>;
-      throw lost();
+      return yield* parley.streamChat(turn.body, { idempotencyKey: turn.id, signal });
     } catch (error) {
       if (toProblem(error).code !== 'idempotencyInProgress') throw error;
       await pause(signal);
@@ -150,7 +140,8 @@ async function firstStored({ body }: Turn, signal: AbortSignal): Promise<void> {
   const { conversation_id: id } = body;
   if (id === undefined || !isUnstored(turns, id)) return;
   const first = turns.find(({ conversationId, state }) => conversationId === id && state === 'stopped');
-  if (first) await (await open(first, signal)).cancel();
+  if (first === undefined) return;
+  for await (const _ of answer(first, signal)) break;
 }
 
 const pause = (signal: AbortSignal) =>
@@ -161,11 +152,6 @@ const pause = (signal: AbortSignal) =>
       reject(signal.reason);
     });
   });
-
-const lost = () =>
-  navigator.onLine
-    ? new Problem('unreachable', 'The connection broke before the answer was whole.', 0)
-    : (unreachable(undefined) as Problem);
 
 async function read(turn: Turn, signal: AbortSignal, onNamed: (id: string) => void): Promise<void> {
   const { id } = turn;
@@ -178,30 +164,24 @@ async function read(turn: Turn, signal: AbortSignal, onNamed: (id: string) => vo
     }, SHOWN_EVERY_MS);
   };
   try {
-    for await (const { data, event } of serverEvents(await open(turn, signal))) {
-      const told = JSON.parse(data);
+    for await (const { data, event } of answer(turn, signal)) {
       if (event === 'start') {
-        change(id, { state: 'streaming', conversationId: told.conversation_id });
-        onNamed(told.conversation_id);
+        change(id, { state: 'streaming', conversationId: data.conversation_id });
+        if (data.conversation_id !== null) onNamed(data.conversation_id);
         // The charge is final.
         usageChanged();
       } else if (event === 'delta') {
-        text += told.text;
+        text += data.text;
         show();
-      } else if (event === 'error') {
-        throw fromAnswer(new Response(null, { status: 502 }), told);
-      } else if (event === 'done') {
-        text = told.reply;
+      } else {
+        text = data.reply;
         clearTimeout(timer);
-        change(id, { state: 'done', text, isCut: told.finish_reason === 'length' });
-        return;
+        change(id, { state: 'done', text, isCut: data.finish_reason === 'length' });
       }
     }
-    throw lost();
   } catch (error) {
     clearTimeout(timer);
     if (text !== '') change(id, { text });
-    // What reading a broken stream rejects with is no answer of the service.
-    throw error instanceof Problem || signal.aborted ? error : lost();
+    throw text === '' ? inWords(error) : inWords(error, 'The connection broke before the answer was whole.');
   }
 }

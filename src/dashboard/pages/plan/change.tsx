@@ -67,6 +67,11 @@ export function ChangePlan({ current, currentName, onClose, onDone, period, plan
         )}
         . Now you pay {before} for {currentName}.
       </Text>
+      {!isFree(plan) && (
+        <Text>
+          Parley takes no payment itself. Whether and how you are billed is for the operator to say.
+        </Text>
+      )}
       <Text>The change takes effect at once. What was used today stays used.</Text>
       {!isSamePlan && over.length > 0 && usage && (
         <Alert color="yellow" variant="light" icon={<WarningIcon />}>

@@ -1,6 +1,6 @@
 /** How one signs in: the e-mail address and the password. */
 import { Button, Group, Stack, Text } from '@mantine/core';
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { useAccount } from '../../api/queries.ts';
 import { Panel } from '../../ui/panel.tsx';
 import { dayOf } from '../../ui/when.tsx';
@@ -20,38 +20,12 @@ export function AccountPanel() {
   return (
     <Panel title="Account" description={`Since ${dayOf(account.created_at)}.`}>
       <Stack gap="sm">
-        <Group justify="space-between" wrap="nowrap" className={classes.row ?? ''}>
-          <div>
-            <Text size="sm" c="dimmed">
-              E-mail address
-            </Text>
-            <Text style={{ overflowWrap: 'anywhere' }}>{account.email}</Text>
-          </div>
-          <Button
-            variant="default"
-            flex="none"
-            aria-label="Change the e-mail address"
-            onClick={() => setOpen('email')}
-          >
-            Change
-          </Button>
-        </Group>
-        <Group justify="space-between" wrap="nowrap" className={classes.row ?? ''}>
-          <div>
-            <Text size="sm" c="dimmed">
-              Password
-            </Text>
-            <Text>••••••••</Text>
-          </div>
-          <Button
-            variant="default"
-            flex="none"
-            aria-label="Change the password"
-            onClick={() => setOpen('password')}
-          >
-            Change
-          </Button>
-        </Group>
+        <Row label="E-mail address" change="Change the e-mail address" onChange={() => setOpen('email')}>
+          {account.email}
+        </Row>
+        <Row label="Password" change="Change the password" onChange={() => setOpen('password')}>
+          ••••••••
+        </Row>
       </Stack>
       <div role="status">
         {done !== '' && (
@@ -65,3 +39,19 @@ export function AccountPanel() {
     </Panel>
   );
 }
+
+type RowProps = { label: string; change: string; onChange: () => void; children: ReactNode };
+
+const Row = ({ change, children, label, onChange }: RowProps) => (
+  <Group justify="space-between" wrap="nowrap" className={classes.row ?? ''}>
+    <div>
+      <Text size="sm" c="dimmed">
+        {label}
+      </Text>
+      <Text style={{ overflowWrap: 'anywhere' }}>{children}</Text>
+    </div>
+    <Button variant="default" flex="none" aria-label={change} onClick={onChange}>
+      Change
+    </Button>
+  </Group>
+);

@@ -1,5 +1,5 @@
 /** The end of the account: typed out and proven, because nothing brings it back. */
-import { Button, PasswordInput, Text, TextInput } from '@mantine/core';
+import { Button, Text, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, ok } from '../../api/client.ts';
@@ -7,8 +7,8 @@ import { toProblem } from '../../api/errors.ts';
 import { useAccount } from '../../api/queries.ts';
 import { leave } from '../../shell/navigation.ts';
 import { Confirm } from '../../ui/confirm.tsx';
-import { FieldError } from '../../ui/field-error.tsx';
 import { Panel } from '../../ui/panel.tsx';
+import { CurrentPassword, isOfCurrentPassword } from './current-password.tsx';
 import classes from './settings.module.css';
 
 export function DeletePanel() {
@@ -34,10 +34,9 @@ function DeleteDialog({ email, onClose }: { email: string; onClose: () => void }
   const [password, setPassword] = useState('');
   const remove = useMutation({
     mutationFn: () => ok(api.DELETE('/api/v1/account', { body: { current_password: password } })),
-    onSuccess: leave,
+    onSuccess: () => leave('Your account is deleted.'),
   });
   const problem = remove.error === null ? null : toProblem(remove.error);
-  const isOfPassword = problem?.param === 'current_password';
   return (
     <Confirm
       title="Delete the account?"
@@ -46,7 +45,7 @@ function DeleteDialog({ email, onClose }: { email: string; onClose: () => void }
       isPending={remove.isPending}
       isReady={typed.trim().toLowerCase() === email.toLowerCase() && password !== ''}
       error={problem}
-      isOfField={isOfPassword}
+      isOfField={isOfCurrentPassword(problem)}
       onClose={onClose}
       onConfirm={() => remove.mutate()}
     >
@@ -61,14 +60,7 @@ function DeleteDialog({ email, onClose }: { email: string; onClose: () => void }
         value={typed}
         onChange={(event) => setTyped(event.currentTarget.value)}
       />
-      <PasswordInput
-        label="Current password"
-        autoComplete="current-password"
-        maxLength={256}
-        value={password}
-        error={isOfPassword && <FieldError problem={problem} />}
-        onChange={(event) => setPassword(event.currentTarget.value)}
-      />
+      <CurrentPassword value={password} problem={problem} onChange={setPassword} />
     </Confirm>
   );
 }

@@ -1,5 +1,5 @@
 /** Another e-mail address to sign in with. */
-import { PasswordInput, Text, TextInput } from '@mantine/core';
+import { Text, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, ok } from '../../api/client.ts';
@@ -7,6 +7,7 @@ import { toProblem } from '../../api/errors.ts';
 import { queryClient } from '../../api/queries.ts';
 import { Confirm } from '../../ui/confirm.tsx';
 import { FieldError } from '../../ui/field-error.tsx';
+import { CurrentPassword, isOfCurrentPassword } from './current-password.tsx';
 
 type Props = { email: string; onClose: (outcome?: string) => void };
 
@@ -22,7 +23,6 @@ export function EmailDialog({ email: current, onClose }: Props) {
     },
   });
   const problem = change.error === null ? null : toProblem(change.error);
-  const isOfPassword = problem?.param === 'current_password';
   const isOfEmail = problem?.param === 'email' || problem?.code === 'emailTaken';
   return (
     <Confirm
@@ -31,7 +31,7 @@ export function EmailDialog({ email: current, onClose }: Props) {
       isPending={change.isPending}
       isReady={email.trim() !== '' && password !== ''}
       error={problem}
-      isOfField={isOfPassword || isOfEmail}
+      isOfField={isOfCurrentPassword(problem) || isOfEmail}
       onClose={() => onClose()}
       onConfirm={() =>
         change.mutate(undefined, {
@@ -52,14 +52,7 @@ export function EmailDialog({ email: current, onClose }: Props) {
         error={problem && isOfEmail && <FieldError problem={problem} />}
         onChange={(event) => setEmail(event.currentTarget.value)}
       />
-      <PasswordInput
-        label="Current password"
-        autoComplete="current-password"
-        maxLength={256}
-        value={password}
-        error={isOfPassword && <FieldError problem={problem} />}
-        onChange={(event) => setPassword(event.currentTarget.value)}
-      />
+      <CurrentPassword value={password} problem={problem} onChange={setPassword} />
     </Confirm>
   );
 }

@@ -7,6 +7,7 @@ import { toProblem } from '../../api/errors.ts';
 import { queryClient } from '../../api/queries.ts';
 import { Confirm } from '../../ui/confirm.tsx';
 import { FieldError } from '../../ui/field-error.tsx';
+import { CurrentPassword, isOfCurrentPassword } from './current-password.tsx';
 
 type Props = { email: string; onClose: (outcome?: string) => void };
 
@@ -24,7 +25,6 @@ export function PasswordDialog({ email, onClose }: Props) {
     },
   });
   const problem = change.error === null ? null : toProblem(change.error);
-  const isOfCurrent = problem?.param === 'current_password';
   const isOfNext = problem?.param === 'new_password';
   return (
     <Confirm
@@ -33,7 +33,7 @@ export function PasswordDialog({ email, onClose }: Props) {
       isPending={change.isPending}
       isReady={current !== '' && next.length >= SHORTEST}
       error={problem}
-      isOfField={isOfCurrent || isOfNext}
+      isOfField={isOfCurrentPassword(problem) || isOfNext}
       onClose={() => onClose()}
       onConfirm={() =>
         change.mutate(undefined, {
@@ -46,20 +46,13 @@ export function PasswordDialog({ email, onClose }: Props) {
       </Text>
       {/* For password managers, which ask whose password it is. */}
       <input type="text" name="username" autoComplete="username" value={email} readOnly hidden />
-      <PasswordInput
-        label="Current password"
-        autoComplete="current-password"
-        maxLength={256}
-        data-autofocus
-        value={current}
-        error={isOfCurrent && <FieldError problem={problem} />}
-        onChange={(event) => setCurrent(event.currentTarget.value)}
-      />
+      <CurrentPassword isFirst value={current} problem={problem} onChange={setCurrent} />
       <PasswordInput
         label="New password"
         description={`${SHORTEST} characters or more.`}
         autoComplete="new-password"
         maxLength={256}
+        aria-invalid={isOfNext}
         value={next}
         error={isOfNext && <FieldError problem={problem} />}
         onChange={(event) => setNext(event.currentTarget.value)}

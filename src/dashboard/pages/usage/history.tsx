@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { Link } from 'wouter';
 import type { Schemas } from '../../api/client.ts';
 import { type Meter, useUsage } from '../../api/usage.ts';
-import { type Bar, DailyBars, isLimitShown, shortDay } from '../../ui/daily-bars.tsx';
+import { type Bar, DailyBars, shortDay } from '../../ui/daily-bars.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
 import { countOf, formatCount } from '../../ui/numbers.ts';
@@ -58,6 +58,7 @@ export function History() {
                   data={choices}
                   value={meter}
                   onChange={setMeter}
+                  fullWidth
                   aria-label="What to show"
                 />
                 <NativeSelect
@@ -139,9 +140,7 @@ function Days({ keys, limit, meter, of, rows }: DaysProps) {
       </div>
       {limit !== null && (
         <Text size="xs" c="dimmed" mt="xs">
-          {isLimitShown(bars, limit)
-            ? 'The line is the limit of your plan as it is now; it may have been another one on earlier days.'
-            : `The limit of your plan, ${formatCount(limit)} a day, lies far above these bars and is not drawn.`}
+          The line is the limit of your plan as it is now; it may have been another one on earlier days.
         </Text>
       )}
       <details className={classes.table}>

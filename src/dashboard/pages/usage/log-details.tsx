@@ -44,13 +44,13 @@ export function RequestDetails({ keys, onClose, row }: Props) {
           ))}
         </dl>
         {code !== null && (
-          <Anchor href={`/docs/guides/errors#${code.toLowerCase()}`} size="sm" underline="always">
+          <Anchor href={`/docs/errors/${code}`} size="sm" underline="always">
             What {code} means and what to do
           </Anchor>
         )}
         <div>
           <Text size="sm" mb={4}>
-            {isRequest ? 'Request id in this log' : 'Id of this row'}
+            {isRequest ? 'Request id' : 'Id of this row'}
           </Text>
           <CopyField value={row.id} label={isRequest ? 'the request id' : 'the id'} />
         </div>

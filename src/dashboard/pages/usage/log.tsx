@@ -1,5 +1,5 @@
 /** The request log: what was charged, what was refused, filtered, page by page. */
-import { Button, Group, NativeSelect, Text, Title } from '@mantine/core';
+import { Button, Group, Text, Title } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
@@ -8,44 +8,31 @@ import { api, ok } from '../../api/client.ts';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
 import { ProblemAlert } from '../../ui/problem.tsx';
+import { type Filters, fileNameOf, filtersOf, noFilters, pathOf, queryOf } from './filters.ts';
 import { DownloadIcon, RefreshIcon } from './icons.tsx';
-import { keyChoices, useHistory } from './keys.ts';
+import { useHistory } from './keys.ts';
 import { RequestDetails } from './log-details.tsx';
+import { LogFilters } from './log-filters.tsx';
 import { RequestCards, RequestTable } from './log-rows.tsx';
-import { endpoints, type Row, statuses, toCsv } from './requests.ts';
+import { type Row, toCsv } from './requests.ts';
 import classes from './usage.module.css';
-
-/** Named as the API names them: it refuses an address with `key` in its query, where no key belongs. */
-type Filters = { key_id: string; endpoint: string; status: string };
-
-const filtersOf = (search: string): Filters => {
-  const query = new URLSearchParams(search);
-  const of = (name: string) => query.get(name) ?? '';
-  return { key_id: of('key_id'), endpoint: of('endpoint'), status: of('status') };
-};
 
 const useRequests = (filters: Filters) =>
   useInfiniteQuery({
     queryKey: ['requests', filters],
     initialPageParam: '',
     queryFn: ({ pageParam: cursor, signal }) => {
-      const { endpoint, key_id, status } = filters;
-      const query = {
-        ...(cursor !== '' && { cursor }),
-        ...(key_id !== '' && { key_id }),
-        ...(endpoint !== '' && { endpoint }),
-        ...(status !== '' && { status }),
-      };
-      return ok(api.GET('/api/v1/requests', { params: { query: { limit: 50, ...query } }, signal }));
+      const query = { limit: 50, ...(cursor !== '' && { cursor }), ...queryOf(filters) };
+      return ok(api.GET('/api/v1/requests', { params: { query }, signal }));
     },
     getNextPageParam: ({ next_cursor }) => next_cursor,
   });
 
-function download(text: string): void {
+function download(text: string, name: string): void {
   const url = URL.createObjectURL(new Blob([text], { type: 'text/csv' }));
   const link = document.createElement('a');
   link.href = url;
-  link.download = `parley-requests-${new Date().toISOString().slice(0, 10)}.csv`;
+  link.download = name;
   link.click();
   setTimeout(() => URL.revokeObjectURL(url), 1000);
 }
@@ -57,7 +44,7 @@ export function RequestLog() {
   const query = useRequests(filters);
   const { data: history } = useHistory();
   const keys = history?.keys ?? [];
-  const isWide = useMediaQuery('(min-width: 62em)', undefined, { getInitialValueInEffect: false });
+  const isWide = useMediaQuery('(min-width: 75em)', undefined, { getInitialValueInEffect: false });
   const [shown, setShown] = useState<Row | null>(null);
   const heading = useRef<HTMLHeadingElement>(null);
 
@@ -66,10 +53,8 @@ export function RequestLog() {
     if (location.hash === '#log') heading.current?.focus();
   }, [search]);
 
-  const filter = (changes: Partial<Filters>) => {
-    const next = Object.entries({ ...filters, ...changes }).filter(([, value]) => value !== '');
-    navigate(next.length === 0 ? '/usage' : `/usage?${new URLSearchParams(next)}`, { replace: true });
-  };
+  const filter = (changes: Partial<Filters>) =>
+    navigate(pathOf({ ...filters, ...changes }), { replace: true });
   const isFiltered = Object.values(filters).some((value) => value !== '');
   const rows = query.data?.pages.flatMap(({ data }) => data) ?? [];
 
@@ -94,32 +79,13 @@ export function RequestLog() {
             variant="default"
             leftSection={<DownloadIcon size={16} />}
             disabled={rows.length === 0}
-            onClick={() => download(toCsv(rows, keys))}
+            onClick={() => download(toCsv(rows, keys), fileNameOf(filters))}
           >
             CSV of these {rows.length}
           </Button>
         </Group>
       </Group>
-      <div className={classes.filters}>
-        <NativeSelect
-          label="Made by"
-          data={keyChoices(keys, filters.key_id)}
-          value={filters.key_id}
-          onChange={(event) => filter({ key_id: event.currentTarget.value })}
-        />
-        <NativeSelect
-          label="Endpoint"
-          data={[{ value: '', label: 'Any endpoint' }, ...endpoints]}
-          value={filters.endpoint}
-          onChange={(event) => filter({ endpoint: event.currentTarget.value })}
-        />
-        <NativeSelect
-          label="Status"
-          data={statuses}
-          value={filters.status}
-          onChange={(event) => filter({ status: event.currentTarget.value })}
-        />
-      </div>
+      <LogFilters filters={filters} keys={keys} onChange={filter} />
       <Text size="sm" c="dimmed" mt="xs" mb="md">
         Newest first, times in UTC. Refused requests are one row for each minute, key and code
         {filters.endpoint === '' ? '.' : '; they are counted without their endpoint, so none are shown here.'}
@@ -131,14 +97,16 @@ export function RequestLog() {
               title={isFiltered ? 'No such request' : 'No requests yet'}
               action={
                 isFiltered && (
-                  <Button variant="default" onClick={() => filter({ key_id: '', endpoint: '', status: '' })}>
+                  <Button variant="default" onClick={() => filter(noFilters)}>
                     Show all requests
                   </Button>
                 )
               }
             >
               {isFiltered
-                ? 'Nothing in the log fits these filters.'
+                ? filters.id === ''
+                  ? 'Nothing in the log fits these filters.'
+                  : 'No request of this id was charged. Refused ones are counted, and their ids are not kept.'
                 : 'What you ask in the chat or with an API key is listed here.'}
             </EmptyState>
           ) : isWide ? (

@@ -1,11 +1,13 @@
 /** A new key: what it is called, what it may do, and, where wanted, until when and from where. */
 import { Button, Checkbox, Group, NativeSelect, Stack, TextInput } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
+import { normaliseOrigin, OriginError } from '../../../domain/origins.ts';
 import { toProblem } from '../../api/errors.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { FieldError } from '../../ui/field-error.tsx';
 import { useFocusOnError } from '../../ui/invalid-field.ts';
 import { ProblemAlert } from '../../ui/problem.tsx';
+import { Sentence } from '../../ui/sentence.tsx';
 import { expiries, expiryFrom } from './expiry.ts';
 import { type Scope, useCreateKey } from './keys.ts';
 import { inListAlready, OriginsField } from './origins-field.tsx';
@@ -22,24 +24,45 @@ export function CreateDialog({ onClose }: { onClose: () => void }) {
   const [expiry, setExpiry] = useState('never');
   const [date, setDate] = useState('');
   const [origins, setOrigins] = useState<string[]>([]);
-  const [isListed, setListed] = useState(false);
+  const [entry, setEntry] = useState('');
+  const [refusal, setRefusal] = useState<string>();
 
   const form = useFocusOnError<HTMLFormElement>(create.error);
 
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (create.isPending) return;
+    const typed = entry.trim();
+    const listed = typed === '' ? origins : withOrigin(typed);
+    if (listed === undefined) {
+      const field = form.current?.querySelector<HTMLInputElement>('input[inputmode=url]');
+      field?.closest('details')?.toggleAttribute('open', true);
+      field?.focus();
+      return;
+    }
     create.mutate(
-      { name, scopes: chosen, expires_at: expiryFrom(expiry, date), allowed_origins: origins },
+      { name, scopes: chosen, expires_at: expiryFrom(expiry, date), allowed_origins: listed },
       { onSuccess: onClose },
     );
   };
-  const add = async (origin: string) => {
-    setListed(origins.includes(origin));
-    if (origins.includes(origin)) return false;
+  // By the service's own rule, so that what it would refuse is said before the form is sent.
+  const withOrigin = (typed: string): string[] | undefined => {
+    try {
+      const origin = normaliseOrigin(typed);
+      const isListed = origins.includes(origin);
+      setRefusal(isListed ? inListAlready : undefined);
+      return isListed ? undefined : [...origins, origin];
+    } catch (error) {
+      if (!(error instanceof OriginError)) throw error;
+      setRefusal(error.message);
+      return undefined;
+    }
+  };
+  const add = async (typed: string) => {
     create.reset();
-    setOrigins([...origins, origin]);
-    return true;
+    const listed = withOrigin(typed);
+    if (listed !== undefined) setOrigins(listed);
+    return listed !== undefined;
   };
 
   const problem = create.error && toProblem(create.error);
@@ -64,7 +87,7 @@ export function CreateDialog({ onClose }: { onClose: () => void }) {
           />
           <Checkbox.Group
             label="Scopes"
-            description="Choose no more than the key needs: it cannot be changed later."
+            description="Choose no more than the key needs: its scopes cannot be changed later."
             value={chosen}
             error={chosen.length === 0 ? 'Choose at least one.' : errorAt('scopes')}
             onChange={(value) => setChosen(value as Scope[])}
@@ -101,18 +124,29 @@ export function CreateDialog({ onClose }: { onClose: () => void }) {
                 <legend>Allowed origins</legend>
                 <OriginsField
                   origins={origins}
+                  entry={entry}
+                  onEntry={setEntry}
                   onAdd={add}
                   onRemove={(origin) => {
                     create.reset();
+                    setRefusal(undefined);
                     setOrigins(origins.filter((one) => one !== origin));
                   }}
-                  error={isListed ? inListAlready : errorAt('allowed_origins')}
+                  error={
+                    refusal === undefined ? (
+                      errorAt('allowed_origins')
+                    ) : (
+                      <span role="alert" className={classes.refusal}>
+                        <Sentence>{refusal}</Sentence>
+                      </span>
+                    )
+                  }
                 />
               </fieldset>
             </Stack>
           </details>
           {problem && field === undefined && <ProblemAlert error={problem} />}
-          <Group justify="flex-end">
+          <Group justify="flex-end" className={classes.foot ?? ''}>
             <Button variant="default" onClick={onClose}>
               Cancel
             </Button>

@@ -1,4 +1,5 @@
 /** For how long an old secret goes on working beside the new one. */
+import { clockTime, exactTime } from '../../ui/when.tsx';
 
 export const graces = [
   { seconds: 0, label: 'at once' },
@@ -7,9 +8,16 @@ export const graces = [
   { seconds: 604_800, label: 'after 7 days' },
 ] as const;
 
-/** What a rotation means for who still uses the old secret. */
-export function graceSentence(seconds: number): string {
+/**
+ * What a rotation means for who still uses the old secret.
+ *
+ * @param seconds - the grace that was chosen
+ * @param rotatedAt - when, in milliseconds of this device's clock
+ */
+export function graceSentence(seconds: number, rotatedAt: number): string {
   if (seconds === 0) return 'The old secret has stopped working.';
-  const label = graces.find((grace) => grace.seconds === seconds)?.label ?? `after ${seconds} seconds`;
-  return `The old secret stops working ${label}. Put the new one in its place before then.`;
+  const end = new Date(rotatedAt + seconds * 1000);
+  const isToday = end.toDateString() === new Date(rotatedAt).toDateString();
+  const until = isToday ? clockTime(end) : exactTime(end.toISOString());
+  return `The old secret works until ${until} (your time). Put the new one in its place before then.`;
 }

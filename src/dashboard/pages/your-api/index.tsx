@@ -1,9 +1,9 @@
 /** API keys: what there are, and everything that is done with them. */
-import { Anchor, Button, Stack, Text } from '@mantine/core';
-import { useState } from 'react';
+import { Alert, Anchor, Button, Stack, Text } from '@mantine/core';
+import { type ComponentType, useEffect, useState } from 'react';
 import { Link } from 'wouter';
 import { EmptyState } from '../../ui/empty-state.tsx';
-import { KeyIcon, PlusIcon } from '../../ui/icons.tsx';
+import { InfoIcon, KeyIcon, PlusIcon } from '../../ui/icons.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { CreateDialog } from './create.tsx';
@@ -17,14 +17,29 @@ import { RotateDialog } from './rotate.tsx';
 
 type Open = { action: 'create' } | { action: KeyAction; id: string };
 
-const dialogs = { origins: OriginsDialog, rotate: RotateDialog, revoke: RevokeDialog };
+type DialogProps = { apiKey: ApiKey; onClose: () => void; onRevoked: () => void };
+
+const dialogs: Record<KeyAction, ComponentType<DialogProps>> = {
+  origins: OriginsDialog,
+  rotate: RotateDialog,
+  revoke: RevokeDialog,
+};
 
 export default function YourApi() {
   const query = useKeys();
   const [open, setOpen] = useState<Open>();
   const close = () => setOpen(undefined);
   const create = () => setOpen({ action: 'create' });
+  const [revoked, setRevoked] = useState<string>();
   const keys = query.data ?? [];
+  const { refetch } = query;
+
+  // When a key was last used changes in other windows, such as a terminal.
+  useEffect(() => {
+    const onFocus = () => void refetch();
+    addEventListener('focus', onFocus);
+    return () => removeEventListener('focus', onFocus);
+  }, [refetch]);
 
   return (
     <>
@@ -34,10 +49,17 @@ export default function YourApi() {
       >
         Keys let your programs call this service. All of them, and the chat here, draw on one daily quota.
       </PageHeader>
+      <div role="status">
+        {revoked !== undefined && (
+          <Alert variant="light" icon={<InfoIcon />} mb="md">
+            The key “{revoked}” is revoked.
+          </Alert>
+        )}
+      </div>
       <Loaded query={query}>
         {(keys) =>
           keys.length === 0 ? (
-            <FirstKey onCreate={create} />
+            <NoKey isFirst={revoked === undefined} onCreate={create} />
           ) : (
             <Stack gap="sm">
               <Text size="sm" c="dimmed">
@@ -50,7 +72,7 @@ export default function YourApi() {
       </Loaded>
       {open?.action === 'create' && <CreateDialog onClose={close} />}
       {open !== undefined && open.action !== 'create' && (
-        <KeyDialog open={open} keys={keys} onClose={close} />
+        <KeyDialog open={open} keys={keys} onClose={close} onRevoked={setRevoked} />
       )}
     </>
   );
@@ -60,13 +82,15 @@ type KeyDialogProps = {
   open: { action: KeyAction; id: string };
   keys: readonly ApiKey[];
   onClose: () => void;
+  /** Told the name of the key that is there no more. */
+  onRevoked: (name: string) => void;
 };
 
 /** Follows the key as it changes; gone with the key. */
-function KeyDialog({ keys, onClose, open }: KeyDialogProps) {
+function KeyDialog({ keys, onClose, onRevoked, open }: KeyDialogProps) {
   const apiKey = keys.find(({ id }) => id === open.id);
   const Dialog = dialogs[open.action];
-  return apiKey && <Dialog apiKey={apiKey} onClose={onClose} />;
+  return apiKey && <Dialog apiKey={apiKey} onClose={onClose} onRevoked={() => onRevoked(apiKey.name)} />;
 }
 
 function CreateButton({ isFull, onClick }: { isFull: boolean; onClick: () => void }) {
@@ -89,11 +113,11 @@ function CreateButton({ isFull, onClick }: { isFull: boolean; onClick: () => voi
   );
 }
 
-function FirstKey({ onCreate }: { onCreate: () => void }) {
+function NoKey({ isFirst, onCreate }: { isFirst: boolean; onCreate: () => void }) {
   return (
     <EmptyState
       icon={<KeyIcon size={32} />}
-      title="Create your first key"
+      title={isFirst ? 'Create your first key' : 'Create a key'}
       action={
         <>
           <Button leftSection={<PlusIcon size={18} />} onClick={onCreate}>
@@ -108,7 +132,7 @@ function FirstKey({ onCreate }: { onCreate: () => void }) {
         </>
       }
     >
-      With it comes a first chat to paste into a terminal, ready to run.
+      With it comes a chat to paste into a terminal, ready to run.
     </EmptyState>
   );
 }

@@ -63,17 +63,21 @@ export const useRotateKey = (id: string) =>
         }),
       ),
     onSuccess: (created, graceSeconds) => {
-      showKey({ created, graceSeconds });
+      showKey({ created, rotation: { graceSeconds, at: Date.now() } });
       return remember(replaced(withoutSecret(created)));
     },
     onError: reload,
     gcTime: 0,
   });
 
-export const useRevokeKey = (id: string) =>
+/** @param onRevoked - told before the key leaves the list, and what shows it the page */
+export const useRevokeKey = (id: string, onRevoked: () => void) =>
   useMutation({
     mutationFn: () => ok(api.DELETE('/api/v1/keys/{id}', { params: { path: { id } } })),
-    onSuccess: () => remember((keys) => keys.filter((key) => key.id !== id)),
+    onSuccess: () => {
+      onRevoked();
+      return remember((keys) => keys.filter((key) => key.id !== id));
+    },
     onError: reload,
   });
 

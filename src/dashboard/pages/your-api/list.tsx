@@ -11,7 +11,7 @@ type Props = { keys: readonly ApiKey[]; onAction: (action: KeyAction, apiKey: Ap
 const labels: Record<KeyAction, string> = { origins: 'Edit origins', rotate: 'Rotate', revoke: 'Revoke' };
 
 export function KeyList(props: Props) {
-  const isNarrow = useMediaQuery('(max-width: 62em)', undefined, { getInitialValueInEffect: false });
+  const isNarrow = useMediaQuery('(max-width: 79.99em)', undefined, { getInitialValueInEffect: false });
   return isNarrow ? <Cards {...props} /> : <KeyTable {...props} />;
 }
 
@@ -32,7 +32,7 @@ const ActionButton = ({ action, apiKey, onAction }: ActionProps) => (
 function KeyTable({ keys, onAction }: Props) {
   return (
     <Paper withBorder className={classes.table ?? ''}>
-      <Table verticalSpacing="sm" horizontalSpacing="md">
+      <Table verticalSpacing="sm" horizontalSpacing="sm">
         <Table.Thead>
           <Table.Tr>
             {['Key', 'Scopes', 'Allowed origins', 'Created', 'Last used', 'Expires'].map((title) => (

@@ -1,6 +1,6 @@
 /** A list of origins: one row each, added and removed one by one. Whether an entry is good, the service says. */
 import { ActionIcon, Button, Group, Stack, Text, TextInput } from '@mantine/core';
-import { type KeyboardEvent, type ReactNode, useRef, useState } from 'react';
+import { type KeyboardEvent, type ReactNode, useRef } from 'react';
 import { CloseIcon } from '../../ui/icons.tsx';
 import { MAX_ORIGINS } from './keys.ts';
 import classes from './your-api.module.css';
@@ -9,6 +9,9 @@ export const inListAlready = 'This origin is in the list already.';
 
 type Props = {
   origins: readonly string[];
+  /** What is being typed: whoever closes the form with something in it meant to add it. */
+  entry: string;
+  onEntry: (entry: string) => void;
   /** Resolves to whether the entry was taken; the field is emptied then. */
   onAdd: (origin: string) => Promise<boolean>;
   onRemove: (origin: string) => void;
@@ -17,8 +20,7 @@ type Props = {
   error: ReactNode;
 };
 
-export function OriginsField({ error, isPending = false, onAdd, onRemove, origins }: Props) {
-  const [entry, setEntry] = useState('');
+export function OriginsField({ entry, error, isPending = false, onAdd, onEntry, onRemove, origins }: Props) {
   const isFull = origins.length >= MAX_ORIGINS;
 
   // What had the focus may be gone or off: it stays within the list.
@@ -27,7 +29,7 @@ export function OriginsField({ error, isPending = false, onAdd, onRemove, origin
   const add = async () => {
     const origin = entry.trim();
     if (origin === '' || isPending || isFull || !(await onAdd(origin))) return;
-    setEntry('');
+    onEntry('');
     if (origins.length + 1 >= MAX_ORIGINS) whole.current?.focus();
   };
   const remove = (origin: string) => {
@@ -82,7 +84,7 @@ export function OriginsField({ error, isPending = false, onAdd, onRemove, origin
           value={entry}
           disabled={isFull}
           error={error}
-          onChange={(event) => setEntry(event.currentTarget.value)}
+          onChange={(event) => onEntry(event.currentTarget.value)}
           onKeyDown={onKeyDown}
           rightSectionWidth={72}
           rightSection={

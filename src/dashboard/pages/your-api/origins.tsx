@@ -13,6 +13,7 @@ export function OriginsDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: ()
   const change = useChangeOrigins(apiKey.id);
   const [removed, setRemoved] = useState<string>();
   const [isListed, setListed] = useState(false);
+  const [entry, setEntry] = useState('');
 
   const add = async (origin: string) => {
     setRemoved(undefined);
@@ -34,6 +35,10 @@ export function OriginsDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: ()
     );
   };
 
+  const finish = async () => {
+    if (entry.trim() === '' || (await add(entry.trim()))) onClose();
+  };
+
   const problem = change.error && toProblem(change.error);
   const isOfField = problem?.param === 'allowed_origins';
   return (
@@ -41,6 +46,8 @@ export function OriginsDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: ()
       <Stack>
         <OriginsField
           origins={origins}
+          entry={entry}
+          onEntry={setEntry}
           onAdd={add}
           onRemove={remove}
           isPending={change.isPending}
@@ -58,7 +65,7 @@ export function OriginsDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: ()
           )}
         </div>
         <Group justify="flex-end">
-          <Button onClick={onClose}>Done</Button>
+          <Button onClick={finish}>Done</Button>
         </Group>
       </Stack>
     </Dialog>

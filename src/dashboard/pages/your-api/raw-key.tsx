@@ -1,6 +1,7 @@
 /** The raw key, once: copied with one press, tried with one paste, and not closed by accident. */
 import { Alert, Button, Group, Stack, Switch, Tabs, Text } from '@mantine/core';
 import { useEffect, useState } from 'react';
+import { queryClient } from '../../api/queries.ts';
 import { CodeBlock } from '../../ui/code-block.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { CopyField } from '../../ui/copy-field.tsx';
@@ -10,7 +11,7 @@ import { examples } from './examples.ts';
 import { graceSentence } from './grace.ts';
 import { type ShownKey, showKey } from './shown-key.ts';
 
-export default function RawKeyDialog({ created, graceSeconds }: ShownKey) {
+export default function RawKeyDialog({ created, rotation }: ShownKey) {
   const { key, key_prefix: prefix, name, scopes } = created;
   const [isCopied, setCopied] = useState(false);
   const [isAsking, setAsking] = useState(false);
@@ -20,12 +21,16 @@ export default function RawKeyDialog({ created, graceSeconds }: ShownKey) {
 
   const shown = examples(isKeyVisible ? key : `${prefix}_••••••••`, scopes);
   const whole = examples(key, scopes);
-  const close = () => showKey(null);
+  const close = () => {
+    showKey(null);
+    // It may have been used meanwhile.
+    queryClient.invalidateQueries({ queryKey: ['keys'] });
+  };
 
   return (
     <Dialog
       size="lg"
-      title={graceSeconds === undefined ? `Your new key “${name}”` : `The new secret of “${name}”`}
+      title={rotation === undefined ? `Your new key “${name}”` : `The new secret of “${name}”`}
       closeOnEscape={false}
       closeOnClickOutside={false}
       withCloseButton={false}
@@ -40,7 +45,7 @@ export default function RawKeyDialog({ created, graceSeconds }: ShownKey) {
           you keep passwords.
         </Alert>
         <CopyField value={key} label="the key" onCopied={copied} />
-        {graceSeconds !== undefined && <Text size="sm">{graceSentence(graceSeconds)}</Text>}
+        {rotation && <Text size="sm">{graceSentence(rotation.graceSeconds, rotation.at)}</Text>}
 
         <Tabs defaultValue="curl" keepMounted={false}>
           <Tabs.List mb="sm">

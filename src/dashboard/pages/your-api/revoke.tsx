@@ -4,8 +4,10 @@ import { Confirm } from '../../ui/confirm.tsx';
 import { When } from '../../ui/when.tsx';
 import { type ApiKey, useRevokeKey } from './keys.ts';
 
-export function RevokeDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
-  const revoke = useRevokeKey(apiKey.id);
+type Props = { apiKey: ApiKey; onClose: () => void; onRevoked: () => void };
+
+export function RevokeDialog({ apiKey, onClose, onRevoked }: Props) {
+  const revoke = useRevokeKey(apiKey.id, onRevoked);
   return (
     <Confirm
       title={`Revoke “${apiKey.name}”?`}
@@ -17,8 +19,8 @@ export function RevokeDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: () 
       onConfirm={() => revoke.mutate(undefined, { onSuccess: onClose })}
     >
       <Text>
-        It stops working at once, everywhere, and for good: whatever still uses it is refused. This cannot be
-        undone.
+        It stops working at once, everywhere, and for good: whatever still uses it is refused. A secret that
+        it had before a rotation ends with it. This cannot be undone.
       </Text>
       <Text size="sm" c="dimmed">
         {apiKey.last_used_at === null ? (

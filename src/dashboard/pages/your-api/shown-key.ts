@@ -6,7 +6,7 @@ import { useSyncExternalStore } from 'react';
 import type { CreatedApiKey } from './keys.ts';
 
 /** What led to the key being shown; after a rotation, for how long the old secret goes on working. */
-export type ShownKey = { created: CreatedApiKey; graceSeconds?: number };
+export type ShownKey = { created: CreatedApiKey; rotation?: { graceSeconds: number; at: number } };
 
 let shown: ShownKey | null = null;
 const listeners = new Set<() => void>();

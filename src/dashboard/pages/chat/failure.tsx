@@ -1,0 +1,74 @@
+/** Why a question was not answered, and how to ask it again: what it says is not lost. */
+import { Alert, Anchor, Button, Text } from '@mantine/core';
+import { type ReactNode, useEffect, useState } from 'react';
+import { Link } from 'wouter';
+import type { Problem } from '../../api/errors.ts';
+import { InfoIcon } from '../../ui/icons.tsx';
+import { countOf } from '../../ui/numbers.ts';
+import { ProblemAlert } from '../../ui/problem.tsx';
+import { localReset } from '../../ui/reset.tsx';
+
+type Props = { problem: Problem; onRetry: () => void };
+
+export function Failed({ onRetry, problem }: Props) {
+  if (problem.code === 'quotaExceeded')
+    return (
+      <Waiting onRetry={onRetry}>
+        Today's replies were used up before this was answered: nothing was charged. Try again after 00:00 UTC
+        {problem.limit && ` (${localReset(problem.limit.resetsAt)})`}.
+      </Waiting>
+    );
+  if (problem.code === 'rateLimitExceeded' && problem.limit)
+    return (
+      <Waiting onRetry={onRetry}>
+        Your plan takes {countOf(problem.limit.ceiling, { one: 'request', many: 'requests' })} a minute, web
+        and API together, and they are used up: nothing was charged.{' '}
+        <Countdown until={problem.limit.resetsAt} /> For more a minute, <PlansLink />.
+      </Waiting>
+    );
+  return (
+    <>
+      <ProblemAlert error={problem} onRetry={onRetry} mt="sm" />
+      <Text size="xs" c="dimmed" mt={4}>
+        Trying again never charges this question a second time.
+      </Text>
+    </>
+  );
+}
+
+const PlansLink = () => (
+  <Anchor component={Link} href="/plan" underline="always" c="inherit" inherit>
+    compare plans
+  </Anchor>
+);
+
+/** Nothing is wrong: it is only not time yet. */
+const Waiting = ({ children, onRetry }: { children: ReactNode; onRetry: () => void }) => (
+  <Alert color="yellow" variant="light" icon={<InfoIcon />} role="alert">
+    <Text size="sm" c="var(--mantine-color-text)">
+      {children}
+    </Text>
+    <Button size="xs" variant="default" mt="sm" onClick={onRetry}>
+      Try again
+    </Button>
+  </Alert>
+);
+
+const TICK_MS = 1000;
+/** A window is a minute long: whatever this device's clock says, it is not longer. */
+const LONGEST_SECONDS = 60;
+
+/** "You can try again in 23 s." Not announced with each second: the alert was, once. */
+function Countdown({ until }: { until: string }) {
+  const [now, setNow] = useState(Date.now);
+  const seconds = Math.min(LONGEST_SECONDS, Math.ceil((Date.parse(until) - now) / 1000));
+  const isOver = seconds <= 0;
+  useEffect(() => {
+    if (isOver) return;
+    const timer = setInterval(() => setNow(Date.now()), TICK_MS);
+    return () => clearInterval(timer);
+  }, [isOver]);
+  return (
+    <span aria-live="off">{isOver ? 'You can try again now.' : `You can try again in ${seconds} s.`}</span>
+  );
+}

@@ -1,0 +1,23 @@
+/** The field by which the owner proves to be there. */
+import { PasswordInput } from '@mantine/core';
+import type { Problem } from '../../api/errors.ts';
+import { FieldError } from '../../ui/field-error.tsx';
+
+/** Whether a refusal is about this field. */
+export const isOfCurrentPassword = (problem: Problem | null): boolean =>
+  problem?.param === 'current_password';
+
+type Props = { value: string; problem: Problem | null; onChange: (value: string) => void; isFirst?: boolean };
+
+export const CurrentPassword = ({ isFirst = false, onChange, problem, value }: Props) => (
+  <PasswordInput
+    label="Current password"
+    autoComplete="current-password"
+    maxLength={256}
+    {...(isFirst && { 'data-autofocus': true })}
+    aria-invalid={isOfCurrentPassword(problem)}
+    value={value}
+    error={problem !== null && isOfCurrentPassword(problem) && <FieldError problem={problem} />}
+    onChange={(event) => onChange(event.currentTarget.value)}
+  />
+);

@@ -1,0 +1,76 @@
+/** What of the request log to show. */
+import { NativeSelect, TextInput } from '@mantine/core';
+import { useState } from 'react';
+import { type Filters, isRequestId, isTurnedAround } from './filters.ts';
+import { type KeyLabel, keyChoices } from './keys.ts';
+import { endpoints, statuses } from './requests.ts';
+import classes from './usage.module.css';
+
+type Props = {
+  filters: Filters;
+  keys: readonly KeyLabel[];
+  onChange: (changes: Partial<Filters>) => void;
+};
+
+/** What is no whole id yet filters nothing. */
+function RequestId({ filters, onChange }: Pick<Props, 'filters' | 'onChange'>) {
+  const [typed, setTyped] = useState(filters.id);
+  const isOdd = typed !== '' && !isRequestId(typed);
+  return (
+    <TextInput
+      label="Request id"
+      placeholder="As an error or X-Request-Id shows it"
+      className={classes.whole ?? ''}
+      autoComplete="off"
+      spellCheck={false}
+      maxLength={40}
+      value={isOdd ? typed : filters.id}
+      error={isOdd && 'A request id has 36 characters, such as 01932f5e-….'}
+      onChange={(event) => {
+        const text = event.currentTarget.value.trim();
+        setTyped(text);
+        onChange({ id: isRequestId(text) ? text : '' });
+      }}
+    />
+  );
+}
+
+export const LogFilters = ({ filters, keys, onChange }: Props) => (
+  <div className={classes.logFilters}>
+    <NativeSelect
+      label="Made by"
+      data={keyChoices(keys, filters.key_id)}
+      value={filters.key_id}
+      onChange={(event) => onChange({ key_id: event.currentTarget.value })}
+    />
+    <NativeSelect
+      label="Endpoint"
+      data={[{ value: '', label: 'Any endpoint' }, ...endpoints]}
+      value={filters.endpoint}
+      onChange={(event) => onChange({ endpoint: event.currentTarget.value })}
+    />
+    <NativeSelect
+      label="Status"
+      className={classes.third ?? ''}
+      data={statuses}
+      value={filters.status}
+      onChange={(event) => onChange({ status: event.currentTarget.value })}
+    />
+    <TextInput
+      type="date"
+      label="From (UTC day)"
+      className={classes.day ?? ''}
+      value={filters.from}
+      onChange={(event) => onChange({ from: event.currentTarget.value })}
+    />
+    <TextInput
+      type="date"
+      label="To (UTC day)"
+      className={classes.day ?? ''}
+      value={filters.to}
+      error={isTurnedAround(filters) && 'This day is before the first one.'}
+      onChange={(event) => onChange({ to: event.currentTarget.value })}
+    />
+    <RequestId filters={filters} onChange={onChange} />
+  </div>
+);

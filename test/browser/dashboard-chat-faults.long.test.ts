@@ -1,0 +1,211 @@
+// What comes between somebody and the chat: other pages, other tabs, no network, an ended session, a limit per minute.
+import t from 'tap';
+import { fewChats, HOME, noDashboard, startDashboard } from '../support/dashboard-pages.ts';
+import { MODEL, startUpstream } from '../support/upstream/client.ts';
+
+t.setTimeout(600_000);
+
+const upstream = await startUpstream();
+t.teardown(() => upstream.stop());
+t.afterEach(() => upstream.reset());
+
+/** An answer that takes six seconds. */
+const slow = { chunks: 120, chunkSize: 6, chunkIntervalMs: 50 };
+
+t.test('drafts', { skip: noDashboard }, async (t) => {
+  const { button, client, complaints, context, page } = await startDashboard(t, '/chat', {
+    CHAT_URL: upstream.url,
+  });
+  const field = page.getByLabel('Your message');
+  const openPage = (name: string) =>
+    page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name }).click();
+
+  await field.fill('A question that is not finished');
+  await openPage('Usage');
+  await page.getByRole('heading', { level: 1, name: 'Usage' }).waitFor();
+  await openPage('Chat');
+  t.equal(await field.inputValue(), 'A question that is not finished', 'another page');
+  await page.reload();
+  t.equal(await field.inputValue(), 'A question that is not finished', 'the page loaded anew');
+  await page.keyboard.press('Escape');
+  await field.fill('Hello');
+  await field.press('Enter');
+  await page.waitForURL('**/chat/*');
+  await page.locator('[role=log][aria-busy=false]').getByText('You said: Hello').waitFor();
+  t.equal(await field.inputValue(), '', 'what is sent is no draft');
+  await field.fill('More of it');
+  await button('New chat').click();
+  await page.waitForURL('**/chat');
+  t.equal(await field.inputValue(), '', 'each conversation has its own');
+  await page.goBack();
+  await page.waitForURL('**/chat/*');
+  t.equal(await field.inputValue(), 'More of it');
+  await button('New chat').click();
+  await page.waitForURL('**/chat');
+  await field.fill('Of the first');
+
+  await button('Sign out').click();
+  await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
+  t.notMatch(
+    await page.evaluate('JSON.stringify(sessionStorage)'),
+    /More of it|Of the first/,
+    'gone with signing out',
+  );
+  const other = await client.signUp();
+  await page.getByLabel('E-mail address').fill(other.email);
+  await page.getByLabel('Password', { exact: true }).fill(other.password);
+  await button('Sign in').click();
+  await page.getByRole('heading', { level: 1, name: 'Your API' }).waitFor();
+  await openPage('Chat');
+  await field.waitFor();
+  t.equal(await field.inputValue(), '', 'and nobody else’s');
+  // Somebody else signs in after a session that only ended.
+  await field.fill('The secret of the second');
+  const [cookie = ''] = (await context.cookies()).map(({ name, value }) => `${name}=${value}`);
+  await client.post('/auth/logout', undefined, { cookie });
+  const third = await client.signUp();
+  const left = complaints.length;
+  await openPage('Settings');
+  await page.getByText('Your session has ended').waitFor();
+  await page.getByLabel('E-mail address').fill(third.email);
+  await page.getByLabel('Password', { exact: true }).fill(third.password);
+  await button('Sign in').click();
+  await page.getByRole('heading', { level: 1, name: 'Settings' }).waitFor();
+  await openPage('Chat');
+  await field.waitFor();
+  t.equal(await field.inputValue(), '');
+  t.ok(complaints.slice(left).every((one) => one.includes('401')));
+  t.equal(left, 0, 'nothing in the console');
+});
+
+t.test('a session that ends while an answer is on its way', { skip: noDashboard }, async (t) => {
+  const { button, client, complaints, cookie, email, expectRefusals, look, page, password } =
+    await startDashboard(t, '/chat', { CHAT_URL: upstream.url });
+  const field = page.getByLabel('Your message');
+  const log = page.getByRole('log');
+  await upstream.configure(slow);
+  await field.fill('Tell me a lot.');
+  await field.press('Enter');
+  await page.waitForURL('**/chat/*');
+  await log.getByText('0xxx').waitFor();
+  const { pathname } = new URL(page.url());
+  await field.fill('And then I want to know');
+  await client.post('/auth/logout', undefined, { cookie });
+  // Once the answer is whole, what is left today is asked for anew: that is refused.
+  expectRefusals(20);
+  await page.getByText('Your session has ended. Sign in to go on where you were.').waitFor();
+  await page.waitForTimeout(500);
+  expectRefusals(0);
+  await look(t, 'chat-session-ended');
+  await page.getByLabel('E-mail address').fill(email);
+  await page.getByLabel('Password', { exact: true }).fill(password);
+  await button('Sign in').click();
+  await log.getByText('119x').waitFor();
+  t.equal(new URL(page.url()).pathname, pathname, 'back to the same conversation');
+  t.equal(await field.inputValue(), 'And then I want to know', 'the draft is there');
+
+  // Sent after the end: the question waits until somebody is signed in again.
+  await upstream.configure({});
+  const [again = ''] = (await page.context().cookies()).map(({ name, value }) => `${name}=${value}`);
+  await client.post('/auth/logout', undefined, { cookie: again });
+  expectRefusals(20);
+  await field.press('Enter');
+  await page.getByText('Your session has ended').waitFor();
+  await page.waitForTimeout(500);
+  expectRefusals(0);
+  await page.getByLabel('E-mail address').fill(email);
+  await page.getByLabel('Password', { exact: true }).fill(password);
+  await button('Sign in').click();
+  await button('Try again').click();
+  await log.getByText('You said: And then I want to know').waitFor();
+  t.same(complaints, [], 'nothing in the console');
+});
+
+t.test('no network', { skip: noDashboard }, async (t) => {
+  const { button, complaints, chats, context, expectRefusals, look, page, setBetween, text } =
+    await startDashboard(t, '/chat', { CHAT_URL: upstream.url });
+  const field = page.getByLabel('Your message');
+  const log = page.getByRole('log');
+  await text('replies left today').waitFor();
+  await context.setOffline(true);
+  await text('You are offline').first().waitFor();
+  await field.fill('Is anybody there?');
+  expectRefusals(10);
+  await field.press('Enter');
+  await page.getByRole('alert').getByText('You are offline. Connect to a network, then try again.').waitFor();
+  t.equal(await log.getByText('Is anybody there?').count(), 1, 'what was asked is there');
+  await field.fill('And another thing');
+  await look(t, 'chat-offline');
+  await context.setOffline(false);
+  await button('Try again').click();
+  await log.getByText('You said: Is anybody there?').waitFor();
+  await page.locator('[role=log][aria-busy=false]').waitFor();
+  t.equal(await field.inputValue(), 'And another thing', 'the draft is kept');
+  t.equal(chats.length, 1);
+
+  await upstream.configure(slow);
+  // A browser that is told to be offline keeps the connections that it has: this one breaks.
+  setBetween({ cutsChats: true });
+  await field.press('Enter');
+  await log.getByText('0xxx').waitFor();
+  await field.fill('A draft');
+  await context.setOffline(true);
+  await log.getByText('You are offline. Connect to a network, then try again.').waitFor();
+  setBetween({});
+  await look(t, 'chat-offline-streaming');
+  t.equal(await log.getByText('0xxx').count(), 1, 'what was read stays');
+  await context.setOffline(false);
+  await upstream.configure({});
+  await button('Try again').click();
+  await log.getByText('119x').waitFor();
+  expectRefusals(0);
+  t.equal(await field.inputValue(), 'A draft');
+  t.equal(chats.at(-1), chats.at(-2), 'the same question, charged once');
+  await text('6 of 8 replies left today').waitFor();
+  t.same(complaints, [], 'nothing in the console');
+});
+
+t.test('the limit per minute', { skip: noDashboard }, async (t) => {
+  const { button, client, complaints, cookie, expectRefusals, look, page, text } = await startDashboard(
+    t,
+    '/chat',
+    { CHAT_URL: upstream.url, PLANS_FILE: fewChats(t, 50, 1000, 2) },
+  );
+  const field = page.getByLabel('Your message');
+  const log = page.getByRole('log');
+  await text('replies left today').waitFor();
+  for (let time = 0; time < 2; time += 1) await client.post('/search', { query: 'keys' }, { cookie });
+  await field.fill('Too soon?');
+  expectRefusals(1);
+  await field.press('Enter');
+  await page.getByRole('alert').getByText('Your plan takes 2 requests a minute').waitFor();
+  const seconds = Number(
+    /try again in (\d+) s/.exec((await page.getByRole('alert').textContent()) ?? '')?.[1],
+  );
+  t.ok(seconds > 0 && seconds <= 60, `${seconds} s`);
+  await look(t, 'chat-rate-limited');
+  await text('You can try again now.').waitFor({ timeout: 70_000 });
+  await button('Try again').click();
+  await log.getByText('You said: Too soon?').waitFor();
+  await text('49 of 50 replies left today').waitFor();
+  t.same(complaints, [], 'nothing in the console');
+});
+
+t.test('several models', { skip: noDashboard }, async (t) => {
+  const { complaints, look, page } = await startDashboard(t, '/chat', { CHAT_URL: upstream.url });
+  const field = page.getByLabel('Your message');
+  const model = page.getByLabel('Model');
+  t.equal(await model.inputValue(), MODEL, 'the default one at first');
+  t.same(await model.locator('option').allTextContents(), [MODEL, `${MODEL}-small`]);
+  await model.selectOption(`${MODEL}-small`);
+  await field.fill('Hello');
+  await field.press('Enter');
+  await page.locator('[role=log][aria-busy=false]').getByText('You said: Hello').waitFor();
+  const [asked] = (await upstream.calls()).last.filter(({ method }) => method === 'POST');
+  t.match(asked?.body, { model: `${MODEL}-small` });
+  await look(t, 'chat-models');
+  await page.goto(`${HOME}/chat`);
+  await model.waitFor();
+  t.equal(await model.inputValue(), `${MODEL}-small`, 'remembered');
+  t.same(complaints, [], 'nothing in the console');
+});

@@ -1,0 +1,127 @@
+// Lists that are longer than one page of the API, and the days of the request log.
+import { sql } from 'drizzle-orm';
+import t from 'tap';
+import { HOME, noDashboard, startDashboard } from '../support/dashboard-pages.ts';
+
+t.setTimeout(600_000);
+
+t.test('lists longer than a page', { skip: noDashboard }, async (t) => {
+  const { accountId, button, client, complaints, cookie, database, dialog, look, page, text } =
+    await startDashboard(t, '/settings');
+  const fill = (count: number, columns: string, values: string, table: string) =>
+    database.db.execute(
+      sql.raw(
+        `insert into ${table} (account_id, ${columns}) select '${accountId}'::uuid, ${values} from generate_series(1, ${count}) as n`,
+      ),
+    );
+
+  await t.test('the request log: older ones on demand, and only the days that are asked for', async (t) => {
+    const at = `(date_trunc('day', now() at time zone 'utc') - (n % 3 = 0)::int * interval '1 day') at time zone 'utc' + n * interval '1 second'`;
+    await fill(
+      120,
+      'day, id, endpoint, meter, units, state, process, admitted_at, settled_at, status, latency_ms',
+      `(now() at time zone 'utc')::date - (n % 3 = 0)::int, gen_random_uuid(), 'POST /api/v1/search', 'search', 1, 'final', gen_random_uuid(), ${at}, ${at}, 200, n`,
+      'requests',
+    );
+    await page.goto(`${HOME}/usage`);
+    const rows = page.getByRole('row', { name: /POST \/api\/v1\/search/ });
+    await rows.nth(49).waitFor();
+    t.equal(await rows.count(), 50);
+    await button('Show older requests').click();
+    await rows.nth(99).waitFor();
+    await button('Show older requests').click();
+    await rows.nth(119).waitFor();
+    t.equal(await rows.count(), 120);
+    t.equal(await button('Show older requests').count(), 0);
+    await button('CSV of these 120').waitFor();
+
+    const day = (before: number) => new Date(Date.now() - before * 86_400_000).toISOString().slice(0, 10);
+    await page.getByLabel('From (UTC day)').fill(day(1));
+    await page.getByLabel('To (UTC day)').fill(day(1));
+    await page.waitForURL(`**/usage?from=${day(1)}&to=${day(1)}`);
+    await button('CSV of these 40').waitFor();
+    t.equal(await rows.count(), 40);
+    const [download] = await Promise.all([page.waitForEvent('download'), button('CSV of these 40').click()]);
+    t.equal(download.suggestedFilename(), `parley-requests-from-${day(1)}-to-${day(1)}.csv`);
+    const chunks: Buffer[] = [];
+    for await (const chunk of await download.createReadStream()) chunks.push(chunk as Buffer);
+    const lines = Buffer.concat(chunks).toString().trim().split('\r\n').slice(1);
+    t.equal(lines.length, 40);
+    t.ok(lines.every((line) => line.startsWith(day(1))));
+    await page.reload();
+    await button('CSV of these 40').waitFor();
+    t.equal(await page.getByLabel('To (UTC day)').inputValue(), day(1), 'the address holds them');
+    await page.getByLabel('To (UTC day)').fill(day(2));
+    await text('This day is before the first one.').waitFor();
+    await look(t, 'usage-log-days', page.getByRole('heading', { name: 'Requests' }));
+    await button('Show all requests').click();
+    await rows.nth(49).waitFor();
+  });
+
+  await t.test('one request by the id that its client was told', async (t) => {
+    const answer = await client.post('/search', { query: 'keys' }, { cookie });
+    const id = answer.headers.get('x-request-id') ?? '';
+    const field = page.getByLabel('Request id');
+    await field.fill(id.slice(0, -1));
+    await text('A request id has 36 characters').waitFor();
+    await field.fill(` ${id}`);
+    await button('CSV of these 1').waitFor();
+    await page.waitForURL(`**/usage?id=${id}`);
+    await button(/^Details of POST/).click();
+    t.match(await dialog.textContent(), id);
+    await page.keyboard.press('Escape');
+    await field.fill('01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f');
+    await text('No request of this id was charged').waitFor();
+    await look(t, 'usage-log-id', page.getByRole('heading', { name: 'Requests' }));
+    await field.fill('');
+    await button('CSV of these 50').waitFor();
+  });
+
+  await t.test('conversations: older ones on demand, all of them when titles are searched', async (t) => {
+    await fill(
+      230,
+      'id, title, created_at, updated_at',
+      `gen_random_uuid(), 'Conversation number ' || n, now() - n * interval '1 hour', now() - n * interval '1 hour'`,
+      'conversations',
+    );
+    await page.goto(`${HOME}/chat`);
+    const list = page.getByRole('complementary', { name: 'Conversations' });
+    const links = list.getByRole('link');
+    await links.nth(99).waitFor();
+    t.equal(await links.count(), 100);
+    await list.getByRole('button', { name: 'Show older ones' }).click();
+    await links.nth(199).waitFor();
+    t.equal(await links.count(), 200);
+    await look(t, 'chat-many-conversations');
+    await list.getByLabel('Search titles').fill('number 230');
+    await list.getByRole('link', { name: 'Conversation number 230' }).waitFor();
+    t.equal(await links.count(), 1);
+    await list.getByLabel('Search titles').fill('');
+    await links.nth(229).waitFor();
+    t.equal(await list.getByRole('button', { name: 'Show older ones' }).count(), 0);
+  });
+
+  await t.test('security events: more on demand', async (t) => {
+    await fill(
+      24,
+      'id, type, at, address, user_agent, key_id, detail',
+      `gen_random_uuid(), 'signInFailed', now() - n * interval '1 minute', '203.0.113.7', '', null, null`,
+      'account_events',
+    );
+    await page.goto(`${HOME}/settings`);
+    const failed = page.getByText('203.0.113.7');
+    const more = page.getByRole('button', { name: 'Show more', disabled: false });
+    await failed.first().waitFor();
+    const first = await failed.count();
+    t.ok(first < 24, `${first} at first`);
+    for (let click = 0; click < 2; click += 1) {
+      const before = await failed.count();
+      await more.click();
+      await failed.nth(before).waitFor();
+    }
+    t.equal(await failed.count(), 24);
+    t.equal(await button('Show more').count(), 0);
+  });
+
+  t.same(complaints, [], 'nothing in the console');
+});

@@ -1,0 +1,9 @@
+// The dashboard as its owner uses it, in a real browser under its strict policy; walk.long.test.ts has the other variants.
+import t from 'tap';
+import { walkThrough } from '../support/dashboard-journey.ts';
+import { noDashboard } from '../support/dashboard-pages.ts';
+import { variants } from '../support/dashboard-walk.ts';
+
+t.setTimeout(120_000);
+
+t.test('the main walk, 1280 × 800, light', { skip: noDashboard }, (t) => walkThrough(t, variants[0]));

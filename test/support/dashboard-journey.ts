@@ -1,0 +1,219 @@
+/**
+ * The main walk: what an owner does with the dashboard, from signing up to signing out, in one variant of it. The key is
+ * used by a page of another https origin in the same browser; nothing between that page and the service is made up.
+ */
+import type { Test } from 'tap';
+import { proxyTo, site, startBrowser } from './browser.ts';
+import { fewChats, HOME, HOST } from './dashboard-pages.ts';
+import { startWalk, type Variant } from './dashboard-walk.ts';
+import { startTestService } from './service.ts';
+import { MODEL, startUpstream } from './upstream/client.ts';
+
+const APP = 'https://app.test';
+const EMAIL = 'ada@example.com';
+const PASSWORD = 'correct horse battery';
+const RAW_KEY = /^parley_[0-9A-Za-z]{8}_[0-9A-Za-z]{49}$/;
+/** Chats a day before and after the plan is changed. */
+const FREE = 5;
+const PLUS = 10;
+/** A change of a key is heard within a second; a busy machine may take longer. */
+const HEARD_MS = 5000;
+
+/** Walks through the whole of it. Names of states begin with `walk-`. */
+export async function walkThrough(t: Test, variant: Variant): Promise<void> {
+  const upstream = await startUpstream();
+  t.teardown(() => upstream.stop());
+  const { client, port } = await startTestService(t, 'embedded', {
+    PUBLIC_URL: HOME,
+    TRUST_PROXY: 'loopback',
+    BILLING: 'open',
+    CHAT_URL: upstream.url,
+    CHAT_MODEL: MODEL,
+    OPERATOR_CONTACT: 'ops@example.com',
+    PLANS_FILE: fewChats(t, FREE, PLUS),
+  });
+  const { context, open } = await startBrowser(t, { [HOST]: proxyTo(port), 'app.test': site() });
+  await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: HOME });
+  const { complaints, expectRefusals, hosts, look, page } = await startWalk(t, context, `${HOME}/`, [
+    variant,
+  ]);
+  page.setDefaultTimeout(30_000);
+
+  const button = (name: string | RegExp) => page.getByRole('button', { name });
+  const dialog = page.getByRole('dialog');
+  const text = (words: string | RegExp) => page.getByText(words);
+  const heading = (name: string) => page.getByRole('heading', { level: 1, name });
+  const openPage = async (name: string) => {
+    await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name }).click();
+    // A chat's heading is its title.
+    if (name !== 'Chat') await heading(name).waitFor();
+  };
+  /** Takes the key that is shown, as people do, and closes the dialog. */
+  const takeKey = async (t: Test): Promise<string> => {
+    await button('Copy the key').first().click();
+    const key = await page.evaluate<string>('navigator.clipboard.readText()');
+    t.match(key, RAW_KEY);
+    await button('Done').click();
+    await dialog.waitFor({ state: 'detached' });
+    return key;
+  };
+
+  const { page: app } = await open(APP);
+  // A page that is behind another one is drawn once a second.
+  await page.bringToFront();
+  /** What a script of the other origin gets when it asks with a key. */
+  const askFromApp = (key: string) =>
+    app.evaluate(
+      ({ key, url }) =>
+        fetch(url, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+          body: JSON.stringify({ message: 'Hello from my website' }),
+        }).then(
+          async (response) => `${response.status} ${await response.text()}`,
+          (error: unknown) => String(error),
+        ),
+      { key, url: `${HOME}/api/v1/chat` },
+    );
+  const heard = async (key: string, answer: RegExp): Promise<string> => {
+    for (const end = Date.now() + HEARD_MS; ; ) {
+      const got = await askFromApp(key);
+      if (answer.test(got) || Date.now() > end) return got;
+    }
+  };
+  const statusOf = async (key: string) => (await client.post('/chat', { message: 'Hello' }, { key })).status;
+
+  let key = '';
+  await t.test('signs up and creates a key', async (t) => {
+    await heading('Create an account').waitFor();
+    await look(t, 'walk-01-sign-up');
+    await page.getByLabel('E-mail address').fill(EMAIL);
+    await page.getByLabel('Password', { exact: true }).fill(PASSWORD);
+    await button('Sign up').click();
+    await heading('Your API').waitFor();
+    await look(t, 'walk-02-no-key');
+    await button('Create a key').click();
+    await page.getByLabel('Name').fill('Website');
+    await look(t, 'walk-03-create');
+    await button('Create the key').click();
+    await dialog.getByText('Copy the key now').waitFor();
+    await look(t, 'walk-04-raw-key');
+    key = await takeKey(t);
+  });
+
+  await t.test('calls from a page of another origin, once that is allowed', async (t) => {
+    t.match(await askFromApp(key), /^TypeError: Failed to fetch/, 'its origin is not in the list');
+    await button('Edit origins of Website').click();
+    await page.getByLabel('Add an origin').fill(APP);
+    await page.keyboard.press('Enter');
+    await dialog.getByText('1 of 10').waitFor();
+    await look(t, 'walk-05-origins');
+    await button('Done').click();
+    t.match(await heard(key, /^200/), /^200 .*You said: Hello from my website/);
+  });
+
+  await t.test('finds it in the usage', async (t) => {
+    await openPage('Usage');
+    await text(`1 of ${FREE}`).waitFor();
+    await page.getByRole('img', { name: /^1 chat reply in 30 UTC days/ }).waitFor();
+    await button(/^Details of POST \/api\/v1\/chat/).waitFor();
+    await look(t, 'walk-06-usage');
+    await button(/^Details of POST/).click();
+    await dialog.getByText('Website (parley_').waitFor();
+    await look(t, 'walk-07-request');
+    await page.keyboard.press('Escape');
+  });
+
+  await t.test('takes the origin away again', async (t) => {
+    await openPage('Your API');
+    await button('Edit origins of Website').click();
+    await button(`Remove ${APP}`).click();
+    await dialog.getByText('The list is empty').waitFor();
+    await button('Done').click();
+    t.match(await heard(key, /Failed/), /^TypeError: Failed to fetch/);
+  });
+
+  await t.test('rotates the key, and revokes it', async (t) => {
+    await button('Rotate Website').click();
+    await look(t, 'walk-08-rotate');
+    await button('Rotate the key').click();
+    await dialog.getByText('The old secret has stopped working.').waitFor();
+    const next = await takeKey(t);
+    t.same([await statusOf(key), await statusOf(next)], [401, 200]);
+    await button('Revoke Website').click();
+    await look(t, 'walk-09-revoke');
+    await button('Revoke the key').click();
+    await page.getByRole('heading', { name: 'Create a key' }).waitFor();
+    await text('The key “Website” is revoked.').waitFor();
+    t.same([await statusOf(key), await statusOf(next)], [401, 401]);
+  });
+
+  await t.test('changes the plan', async (t) => {
+    await openPage('Plan');
+    await button('Change to Plus').waitFor();
+    await look(t, 'walk-10-plan');
+    await page.getByText('Yearly', { exact: true }).click();
+    await button('Change to Plus').click();
+    await dialog.getByText('99.60 USD a year').first().waitFor();
+    await look(t, 'walk-11-change');
+    await button('Change, for 99.60 USD a year').click();
+    await text('You are on Plus now, for 99.60 USD a year.').waitFor();
+    await look(t, 'walk-12-changed');
+  });
+
+  await t.test('chats, and stops an answer', async (t) => {
+    await upstream.configure({ chunks: 400, chunkSize: 6, chunkIntervalMs: 25 });
+    await openPage('Chat');
+    await text(`${PLUS - 2} of ${PLUS} replies left today`).waitFor();
+    await look(t, 'walk-13-chat');
+    await page.getByLabel('Your message').fill('Tell me everything.');
+    await page.getByLabel('Your message').press('Enter');
+    await page.getByRole('log').getByText('0xxx').waitFor();
+    await look(t, 'walk-14-streaming');
+    await button('Stop').click();
+    await text('You stopped the answer here.').waitFor();
+    await look(t, 'walk-15-stopped');
+    await text(`${PLUS - 3} of ${PLUS} replies left today`).waitFor();
+    await upstream.configure({});
+  });
+
+  await t.test('spends the day’s quota', async (t) => {
+    const [cookie = ''] = (await context.cookies()).map(({ name, value }) => `${name}=${value}`);
+    const messages = [{ role: 'user', content: 'Hi' }];
+    t.match(await client.post('/chat/completions', { messages, n: PLUS - 3 }, { cookie }), { status: 200 });
+    await button('New chat').click();
+    await page.getByLabel('Your message').fill('One more?');
+    expectRefusals(1);
+    await page.getByLabel('Your message').press('Enter');
+    await text('were used up before this was answered').waitFor();
+    await text("Today's replies are used up").waitFor();
+    await look(t, 'walk-16-spent');
+    await openPage('Usage');
+    await text(`${PLUS} of ${PLUS}`).waitFor();
+    await text('Nothing left today').waitFor();
+    await text('429 quotaExceeded').or(button('Refresh')).first().waitFor();
+    // Refusals are written a moment later.
+    while (!(await text('429 quotaExceeded').isVisible())) {
+      await button('Refresh').click();
+      await page.waitForTimeout(250);
+    }
+    await look(t, 'walk-17-usage-spent', page.getByRole('heading', { name: 'Requests' }));
+  });
+
+  await t.test('signs out', async (t) => {
+    await openPage('Settings');
+    await text('Plan changed').waitFor();
+    await look(t, 'walk-18-settings');
+    await button('Sign out').first().click();
+    await heading('Sign in').waitFor();
+    await look(t, 'walk-19-sign-in');
+    expectRefusals(1);
+    const nowhere = await page.goto(`${HOME}/nowhere`);
+    t.equal(nowhere?.status(), 404);
+    await heading('There is no such page').waitFor();
+    await look(t, 'walk-20-nowhere');
+  });
+
+  t.same(complaints, [], 'the console has nothing to complain about: no error, no violation of the policy');
+  t.same([...hosts], [HOST], 'no other host was asked');
+}
