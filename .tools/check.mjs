@@ -2,8 +2,9 @@
  * `make check`: every step runs, each says ok, or what is wrong and how to mend it; the exit code is 1 when one failed.
  * What is generated is compared with itself before and after generating anew, so work in progress may be checked too.
  */
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import fs from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -12,7 +13,8 @@ const node = process.execPath;
 const lint = (program) => path.join(root, '.tools/lint/node_modules/.bin', program);
 const dashboard = (program) => path.join(root, 'src/dashboard/node_modules', program);
 
-const steps = [
+/** What does not read what another step writes: side by side. */
+const first = [
   {
     name: 'format and lint',
     run: () => output(node, [lint('biome'), 'check', '--error-on-warnings', '.']),
@@ -34,21 +36,23 @@ const steps = [
     mend: 'it has been written anew: look at it and commit it',
   },
   {
-    name: "the dashboard's API client is up to date",
-    run: () =>
-      unchanged('src/dashboard/api/schema.d.ts', 'npm', [
-        'run',
-        '--silent',
-        '--prefix',
-        'src/dashboard',
-        'api',
-      ]),
-    mend: 'it has been written anew from openapi.json: look at it and commit it',
-  },
-  {
     name: 'migrations are up to date',
     run: () => unchanged('drizzle', 'npm', ['run', '--silent', 'migrations']),
     mend: 'run "make migrations", look at what it writes to drizzle/ and commit it',
+  },
+];
+
+/** What reads openapi.json, once that is up to date. */
+const second = [
+  {
+    name: 'openapi.json breaks no client of the last release',
+    run: () => output(node, ['.tools/contract/check.mjs']),
+    mend: 'within v1 there are only additions (docs/guides/versioning.md): undo what the lines above name',
+  },
+  {
+    name: "the SDK's types are up to date",
+    run: () => unchanged('src/sdk', node, ['.tools/sdk/generate.mjs']),
+    mend: 'they have been written anew from openapi.json: look at them and commit them',
   },
   {
     name: 'openapi.json by Redocly',
@@ -70,10 +74,44 @@ const steps = [
   },
 ];
 
+/** Told, not judged: they measure other houses' conventions, too (docs/decisions/0016-the-contracts-gates.md). */
+const scores = [
+  {
+    name: 'score by Redocly, of 100',
+    run: async () => {
+      const { stdout } = await run(node, [lint('redocly'), 'score', '--format=json', 'openapi.json']);
+      const { agentReadiness, discoverability } = JSON.parse(stdout);
+      return `agent readiness ${agentReadiness}, discoverability ${discoverability}`;
+    },
+  },
+  {
+    name: "score by IBM's lint-openapi, of 100",
+    run: async () => {
+      const options = ['--no-colors', '--summary-only', '--impact-score', '--json'];
+      const { stdout } = await run(node, [lint('lint-openapi'), ...options, 'openapi.json']);
+      const { error, impactScore, warning } = JSON.parse(stdout.slice(stdout.indexOf('{')));
+      const parts = Object.entries(impactScore.categorizedSummary).map(([name, score]) => `${name} ${score}`);
+      return `${parts.join(', ')} (${error.summary.total} errors, ${warning.summary.total} warnings)`;
+    },
+  },
+];
+
 let failed = 0;
-for (const { name, run, mend } of steps) {
+await sideBySide(first.map((step) => () => take(step)));
+await sideBySide([
+  ...second.map((step) => () => take(step)),
+  ...scores.map(({ name, run: score }) => async () => {
+    console.log(`        ${name}: ${await score().catch((error) => `none (${error.message})`)}`);
+  }),
+]);
+console.log(
+  failed === 0 ? 'Everything is in order.' : `${failed} of ${first.length + second.length} checks failed.`,
+);
+process.exitCode = failed === 0 ? 0 : 1;
+
+async function take({ name, run: problemOf, mend }) {
   const started = Date.now();
-  const problem = run();
+  const problem = await problemOf();
   const seconds = ((Date.now() - started) / 1000).toFixed(1);
   if (problem === undefined) console.log(`ok      ${name} (${seconds} s)`);
   else {
@@ -81,22 +119,43 @@ for (const { name, run, mend } of steps) {
     console.log(`${problem}\nFAILED  ${name} (${seconds} s): ${mend}`);
   }
 }
-console.log(failed === 0 ? 'Everything is in order.' : `${failed} of ${steps.length} checks failed.`);
-process.exitCode = failed === 0 ? 0 : 1;
+
+/** Starts as many at the same time as there are processors. */
+async function sideBySide(tasks) {
+  const waiting = [...tasks];
+  const worker = async () => {
+    for (let task = waiting.shift(); task !== undefined; task = waiting.shift()) await task();
+  };
+  await Promise.all(Array.from({ length: os.availableParallelism() }, worker));
+}
+
+/** Runs a program to its end. */
+function run(program, args) {
+  const env = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
+  return new Promise((resolve) => {
+    const child = spawn(program, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    const printed = { stdout: '', stderr: '' };
+    for (const stream of ['stdout', 'stderr'])
+      child[stream].setEncoding('utf8').on('data', (text) => {
+        printed[stream] += text;
+      });
+    child.on('error', (error) => resolve({ ...printed, problem: String(error) }));
+    child.on('close', (code, signal) =>
+      resolve({ ...printed, problem: code === 0 ? undefined : (signal ?? `exit code ${code}`) }),
+    );
+  });
+}
 
 /** Runs a program; what it printed when it failed, nothing when it did not. */
-function output(program, args) {
-  const env = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
-  const options = { cwd: root, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] };
-  const { status, error, stdout, stderr } = spawnSync(program, args, options);
-  if (status === 0) return undefined;
-  return `${stdout ?? ''}${stderr ?? ''}`.trim() || String(error ?? `exit code ${status}`);
+async function output(program, args) {
+  const { problem, stderr, stdout } = await run(program, args);
+  return problem && (`${stdout}${stderr}`.trim() || problem);
 }
 
 /** Runs a generator; a sentence when it fails, or when what it generates is not what was there. */
-function unchanged(target, program, args) {
+async function unchanged(target, program, args) {
   const before = contents(target);
-  const problem = output(program, args);
+  const problem = await output(program, args);
   if (problem !== undefined) return problem;
   const after = contents(target);
   const changed = [...new Set([...before.keys(), ...after.keys()])].filter(

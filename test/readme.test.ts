@@ -1,8 +1,9 @@
-// The README's quickstart, as it stands there.
+// The README's quickstart and the first guide, as they stand there; test/snippets runs the snippets of every page.
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import t from 'tap';
+import { runPages } from './snippets/pages.ts';
 import { databaseKinds, startTestService } from './support/service.ts';
 
 const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
@@ -28,3 +29,8 @@ for (const kind of databaseKinds) {
     t.ok(JSON.parse(usage).resetsAt > today);
   });
 }
+
+t.test('getting started', async (t) => {
+  const list = await runPages(t, ['docs/guides/getting-started.md']);
+  t.ok(list.length > 5);
+});

@@ -1,18 +1,9 @@
 /** A client that knows the contract: every answer of JSON or of events must be documented and fit its schema. */
 import assert from 'node:assert/strict';
-import { Ajv2020 } from 'ajv/dist/2020.js';
-import addFormats from 'ajv-formats';
 import { eventsOf } from './event-reader.ts';
+import { type Answer, type Json, type OpenApi, responseChecker } from './response-checker.ts';
 
-type Json = Record<string, unknown>;
-export type OpenApi = {
-  paths: Record<string, Record<string, Json>>;
-  components: { schemas: Record<string, Json> };
-};
-
-// biome-ignore lint/suspicious/noExplicitAny: tests read whatever the service says
-export type Body = any;
-export type Answer = { status: number; headers: Headers; text: string; body: Body };
+export type { Answer, Body, OpenApi } from './response-checker.ts';
 
 export type RequestOptions = {
   body?: unknown;
@@ -22,82 +13,6 @@ export type RequestOptions = {
   key?: string;
   cookie?: string;
 };
-
-const methods = ['get', 'put', 'post', 'delete', 'patch'];
-
-/** Finds the documented operation of a request. */
-function operationFinder(document: OpenApi) {
-  const operations = Object.entries(document.paths).flatMap(([template, item]) => {
-    const path = new RegExp(
-      `^${template.replace(/[.*+?^$()|[\]\\]/g, '\\$&').replace(/\{[^}]+\}/g, '(.+)')}$`,
-    );
-    const specificity = template.replace(/\{[^}]+\}/g, '').length;
-    return methods
-      .filter((method) => item[method])
-      .map((method) => ({ method, path, specificity, operation: item[method] as Json }));
-  });
-  return (method: string, path: string) =>
-    operations
-      .filter((candidate) => candidate.method === method.toLowerCase() && candidate.path.test(path))
-      .sort((one, other) => other.specificity - one.specificity)[0]?.operation;
-}
-
-/** Checks answers against the document. Answers to undocumented requests must be 404, 405 or not of the API. */
-export function responseChecker(document: OpenApi) {
-  const ajv = new Ajv2020({ strict: false, allErrors: true });
-  addFormats.default(ajv);
-  ajv.addSchema({ $id: 'openapi', components: document.components });
-  const find = operationFinder(document);
-  const compiled = new Map<string, ReturnType<typeof ajv.compile>>();
-
-  const validatorFor = (schema: Json) => {
-    const text = JSON.stringify(schema).replaceAll('"#/components/', '"openapi#/components/');
-    const known = compiled.get(text) ?? ajv.compile(JSON.parse(text));
-    compiled.set(text, known);
-    return known;
-  };
-
-  return (method: string, path: string, answer: Answer) => {
-    const where = `${method} ${path} ${answer.status}`;
-    assert.ok(answer.headers.get('x-request-id'), `${where}: X-Request-Id`);
-    const operation = find(method, path);
-    if (operation === undefined) {
-      if (path.startsWith('/api/'))
-        assert.ok([400, 404, 405].includes(answer.status), `${where}: not documented`);
-      return;
-    }
-    const responses = operation.responses as Record<string, { content?: Record<string, { schema: Json }> }>;
-    const response = responses[answer.status];
-    assert.ok(response, `${where}: the status is not documented: ${answer.text.slice(0, 300)}`);
-    const type = (answer.headers.get('content-type') ?? '').split(';')[0] ?? '';
-    if (response.content === undefined)
-      return assert.equal(answer.text, '', `${where}: a body that is not documented`);
-    const media = response.content[type];
-    assert.ok(media, `${where}: the type ${type} is not documented`);
-    if (type === 'text/event-stream') {
-      const validate = validatorFor(media.schema);
-      for (const event of eventsOf(answer.text))
-        assert.ok(
-          validate(event),
-          `${where}: ${ajv.errorsText(validate.errors)}\n${JSON.stringify(event).slice(0, 500)}`,
-        );
-      return;
-    }
-    if (type !== 'application/json') return;
-    const validate = validatorFor(media.schema);
-    assert.ok(
-      validate(answer.body),
-      `${where}: ${ajv.errorsText(validate.errors)}\n${answer.text.slice(0, 500)}`,
-    );
-    if (answer.status < 400) return;
-    const documented = JSON.stringify(response);
-    assert.ok(
-      documented.includes(`\`${answer.body.error.code}\``),
-      `${where}: the code ${answer.body.error.code} is not documented`,
-    );
-    assert.equal(answer.body.error.request_id, answer.headers.get('x-request-id'), `${where}: request id`);
-  };
-}
 
 /** A service that hangs is a failure of the test, not of the run. */
 const PATIENCE_MS = 60_000;

@@ -1,0 +1,40 @@
+// Reliability test 47. `make fuzz` runs it for ten minutes; SEED=… runs the same requests again.
+import fc from 'fast-check';
+import t from 'tap';
+import { Conformance } from '../support/conformance.ts';
+import type { OpenApi } from '../support/http.ts';
+import { type DatabaseKind, plansFile, startTestService } from '../support/service.ts';
+
+/** How long each database is asked; Postgres, which does more by itself, longer. */
+const seconds: Record<DatabaseKind, number> = { postgres: 60, embedded: 20 };
+const factor = Number(process.env.FUZZ_SECONDS ?? 80) / 80;
+/** How many ask at the same time. */
+const AT_ONCE = 8;
+const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31);
+
+for (const [kind, share] of Object.entries(seconds) as [DatabaseKind, number][]) {
+  t.test(`47: every operation, ${kind}`, { timeout: 0 }, async (t) => {
+    const { app, client } = await startTestService(t, kind, plansFile(t));
+    const run = new Conformance(client.origin, app.swagger() as unknown as OpenApi, AT_ONCE);
+    await run.succeed(seed);
+    const outcome = await fc.check(
+      fc.asyncProperty(run.inputs(), (inputs) => run.check(inputs)),
+      {
+        seed,
+        numRuns: 10_000_000,
+        interruptAfterTimeLimit: share * factor * 1000,
+        // What went wrong is said at once: an account of another state would not fail the same way.
+        endOnFailure: true,
+      },
+    );
+    const heading = `${kind}: ${run.requests} requests, SEED=${seed}`;
+    console.error([heading, ...run.lines(), ''].join('\n'));
+    const { cause, message } = (outcome.errorInstance ?? {}) as Error;
+    t.notOk(outcome.failed, outcome.failed ? `SEED=${seed}: ${message}: ${cause}` : 'every answer fits');
+    for (const [operationId, statuses] of run.report)
+      t.ok(
+        [...statuses.keys()].some((status) => status < 300),
+        `${operationId} succeeded`,
+      );
+  });
+}

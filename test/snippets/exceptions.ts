@@ -1,0 +1,16 @@
+/** What cannot be run as it stands, and why. */
+import type { Snippet } from './markdown.ts';
+
+/** Why a snippet is not run; nothing where it is. */
+export function exceptionOf({ code, file, language }: Snippet): string | undefined {
+  if (language === 'bash' && /^(vllm serve|llama-server) /.test(code))
+    return 'not run: starts a program of others, with a model of gigabytes';
+  if (file === 'README.md' && code.startsWith('make test')) return 'not run: it is what runs this test';
+  if (language === 'python' && /^(from|import) openai/m.test(code))
+    return "compiled, not run: Debian has no package of OpenAI's library for Python";
+  return undefined;
+}
+
+/** A refusal is meant where the snippet asks for something by a name that says so. */
+export const isMeant = (status: number, { code }: Snippet): boolean =>
+  status < 400 || (status === 404 && code.includes('no-such-'));

@@ -1,0 +1,282 @@
+/** Runs the snippets of one page in its order, as somebody does who follows it, against a running service. */
+import { execFile } from 'node:child_process';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Test } from 'tap';
+import { runOperatorCommand } from '../../src/commands/operator.ts';
+import { strictly } from '../sdk/support.ts';
+import { isInstalled } from '../support/programs.ts';
+import { freshDatabase, type TestService } from '../support/service.ts';
+import { exceptionOf, isMeant } from './exceptions.ts';
+import type { Snippet } from './markdown.ts';
+import { type Recorder, startRecorder } from './recorder.ts';
+import { shownProblem } from './shown.ts';
+import { proxyOf } from './vite.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+/** Where every page says that the service is. */
+const WRITTEN_ORIGIN = 'http://localhost:3000';
+const PATIENCE_MS = 60_000;
+
+const ada = { email: 'ada@example.com', password: 'correct horse battery' };
+
+/** How it went: `what` for the list, `problem` where it went wrong, `skipped` where this machine lacks something. */
+export type Outcome = { what: string; problem?: string; skipped?: string };
+
+/** Shell variables of a page's snippets, exported or not, go from one to the next. */
+const before = `
+known=$(compgen -v)
+. ./.state
+`;
+const after = `
+for name in $(compgen -v | grep -vxF "$known" | grep -E '^[A-Z][A-Z0-9_]*$' | grep -vE '^(BASH_|PIPESTATUS$)'); do
+  declare -p "$name"
+done > .state
+`;
+
+/** In place of make: what a page has it do in the checkout, in the folder of the page. */
+const make = `#!/bin/sh
+case "$1" in
+sdk) exec '${process.execPath}' '${root}.tools/sdk/build.mjs' "$PWD/sdk";;
+*) echo "make $1 is not for a page" >&2; exit 1;;
+esac
+`;
+
+const cookieIn = (headers: Headers): string =>
+  headers
+    .getSetCookie()
+    .map((line) => line.split(';')[0])
+    .join('; ');
+
+export class Page {
+  readonly #t: Test;
+  readonly #service: TestService;
+  readonly #recorder: Recorder;
+  readonly #folder: string;
+  readonly #snippets: readonly Snippet[];
+  readonly #env: NodeJS.ProcessEnv;
+  #areTypesChecked = false;
+
+  private constructor(
+    t: Test,
+    service: TestService,
+    recorder: Recorder,
+    folder: string,
+    snippets: readonly Snippet[],
+  ) {
+    this.#t = t;
+    this.#service = service;
+    this.#recorder = recorder;
+    this.#folder = folder;
+    this.#snippets = snippets;
+    this.#env = {
+      PATH: `${join(folder, '.bin')}:${process.env.PATH}`,
+      HOME: folder,
+      LANG: 'C.UTF-8',
+      DATA_DIR: service.env.DATA_DIR,
+      npm_config_offline: 'true',
+      npm_config_update_notifier: 'false',
+    };
+  }
+
+  /** What a reader has who comes to the page: an account with a key and a session, unless the page makes them. */
+  static async open(t: Test, service: TestService, snippets: readonly Snippet[]): Promise<Page> {
+    const recorder = await startRecorder(t, service.client.origin);
+    const folder = mkdtempSync(join(tmpdir(), 'parley-snippets-'));
+    t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+    mkdirSync(join(folder, '.bin'));
+    writeFileSync(join(folder, '.bin/make'), make);
+    chmodSync(join(folder, '.bin/make'), 0o755);
+    writeFileSync(join(folder, '.state'), '');
+    writeFileSync(join(folder, 'package.json'), '{"private": true, "type": "module"}');
+    const page = new Page(t, service, recorder, folder, snippets);
+    if (!snippets.some(({ code }) => code.includes('/auth/signup'))) await page.#comeWithAccount();
+    return page;
+  }
+
+  async #comeWithAccount(): Promise<void> {
+    const { client } = this.#service;
+    await client.post('/auth/signup', ada);
+    const { headers } = await client.post('/auth/login', ada);
+    const cookie = cookieIn(headers);
+    const [name = '', value = ''] = cookie.split('=');
+    const host = new URL(this.#recorder.origin).hostname;
+    const jar = `#HttpOnly_${host}\tFALSE\t/\tFALSE\t0\t${name}\t${value}\n`;
+    writeFileSync(join(this.#folder, 'cookies.txt'), jar);
+    const scopes = ['chat', 'images', 'search', 'models', 'usage'];
+    const { body } = await client.post('/keys', { name: 'first key', scopes }, { cookie });
+    writeFileSync(join(this.#folder, '.state'), `declare -x PARLEY_KEY="${body.key}"\n`);
+    // Pages show these two without asking for them: what a refusal looks like, and the headers of a metered answer.
+    const { origin } = this.#recorder;
+    await (await fetch(`${origin}/api/v1/usage`)).text();
+    const authorization = { Authorization: `Bearer ${body.key}`, 'Content-Type': 'application/json' };
+    const chat = { method: 'POST', headers: authorization, body: JSON.stringify({ message: 'Hello' }) };
+    await (await fetch(`${origin}/api/v1/chat`, chat)).text();
+  }
+
+  /** Leaves nothing behind, whatever the page has changed: the next one signs up under the same address. */
+  async close(): Promise<void> {
+    const { app, client, database } = this.#service;
+    const context = { db: database.db, config: app.config };
+    for (const email of [ada.email, 'ada.lovelace@example.com']) {
+      const lines = await runOperatorCommand(context, 'reset-password', [email]).catch(() => []);
+      const [, password] = /: ([2-9a-z]{5}(?:-[2-9a-z]{5}){3})$/m.exec(lines.join('\n')) ?? [];
+      if (password === undefined) continue;
+      const { headers } = await client.post('/auth/login', { email, password });
+      await client.request('DELETE', '/account', {
+        body: { current_password: password },
+        cookie: cookieIn(headers),
+      });
+    }
+  }
+
+  /** Runs one snippet. */
+  async run(snippet: Snippet): Promise<Outcome> {
+    const { code, language } = snippet;
+    const exception = exceptionOf(snippet);
+    if (exception !== undefined && language !== 'python') return { what: exception };
+    if (['json', 'http'].includes(language)) {
+      const problem = shownProblem(language, code, this.#recorder.answers);
+      return { what: 'as the service answers', ...(problem && { problem }) };
+    }
+    if (['', 'text'].includes(language)) return this.#matchKey(code);
+    const seen = this.#recorder.answers.length;
+    const outcome = await this.#runProgram(snippet, exception);
+    const answers = this.#recorder.answers.slice(seen);
+    const refused = answers.find(({ status }) => !isMeant(status, snippet));
+    if (outcome.problem === undefined && refused)
+      return { ...outcome, problem: `${refused.method} ${refused.path} ${refused.status}: ${refused.body}` };
+    return { ...outcome, what: `${outcome.what}, ${answers.length} requests` };
+  }
+
+  /** A pattern of keys finds the key of the page, whole. */
+  async #matchKey(pattern: string): Promise<Outcome> {
+    const { stdout } = await this.#shell('. ./.state; printf %s "$PARLEY_KEY"');
+    const what = 'finds the key';
+    return new RegExp(`^${pattern.trim()}$`).test(stdout) ? { what } : { what, problem: `not in ${stdout}` };
+  }
+
+  async #runProgram(
+    { code, file, language, line }: Snippet,
+    exception: string | undefined,
+  ): Promise<Outcome> {
+    const swapped = code.replaceAll(WRITTEN_ORIGIN, this.#recorder.origin);
+    const name = `snippet-${line}`;
+    const write = (ending: string, text = swapped) =>
+      writeFileSync(join(this.#folder, `${name}.${ending}`), text);
+    switch (language) {
+      case 'bash': {
+        const [program = ''] = code.split(' ');
+        if (['pg_dump', 'git'].includes(program) && !isInstalled(program))
+          return { what: 'skipped', skipped: `there is no ${program}` };
+        if (program === 'pg_dump') return this.#dump(swapped);
+        if (code.startsWith('npm run ')) return this.#operate(swapped);
+        if (program === 'git') await this.#shell('git init -q .');
+        write('sh', `${before}\n${swapped}\n${after}`);
+        return this.#outcomeOf(`bash -eu ${name}.sh`);
+      }
+      case 'python': {
+        if (!isInstalled('python3')) return { what: 'skipped', skipped: 'there is no python3' };
+        write('py');
+        if (exception)
+          return { ...(await this.#outcomeOf(`python3 -m py_compile ${name}.py`)), what: exception };
+        return this.#outcomeOf(`. ./.state; exec python3 ${name}.py`);
+      }
+      case 'js': {
+        if (code.includes('export default'))
+          return proxyOf(this.#t, this.#folder, swapped, await this.#variables());
+        if (/from 'openai'/.test(code))
+          this.#install('openai', join(root, 'test/clients/node_modules/openai'));
+        write('mjs');
+        return this.#outcomeOf(`. ./.state; exec '${process.execPath}' ${name}.mjs`);
+      }
+      case 'ts': {
+        const problem = await this.#checkTypes(file);
+        if (problem) return { what: 'compiled', problem };
+        return this.#outcomeOf(`. ./.state; exec '${process.execPath}' ${name}.js`);
+      }
+      default:
+        return { what: 'not run', problem: `how is ${language} run?` };
+    }
+  }
+
+  /** An operator's command, in the checkout, beside the running service. */
+  async #operate(command: string): Promise<Outcome> {
+    await this.#service.client.post('/auth/signup', ada).catch(() => {});
+    return this.#outcomeOf(command, root);
+  }
+
+  /** A dump of a Postgres database, with all that Parley makes in one. */
+  async #dump(command: string): Promise<Outcome> {
+    const { drop, env } = await freshDatabase('postgres');
+    this.#t.teardown(drop);
+    const outcome = await this.#outcomeOf(`export DATABASE_URL='${env.DATABASE_URL}'; ${command}`);
+    // The tools of one version refuse the server of a newer one, which some test machines have.
+    if (outcome.problem?.includes('server version mismatch'))
+      return { what: 'skipped', skipped: 'an older pg_dump' };
+    return outcome;
+  }
+
+  /** Compiles all of the page's TypeScript at once, strictly, as it says that it is. */
+  async #checkTypes(file: string): Promise<string> {
+    if (this.#areTypesChecked) return '';
+    if (!existsSync(join(this.#folder, 'node_modules/parley-sdk')))
+      await this.#shell('make sdk && npm install --silent ./sdk');
+    cpSync(join(root, 'node_modules/@types/node'), join(this.#folder, 'node_modules/@types/node'), {
+      recursive: true,
+    });
+    cpSync(join(root, 'node_modules/undici-types'), join(this.#folder, 'node_modules/undici-types'), {
+      recursive: true,
+    });
+    const own = this.#snippets.filter((other) => other.file === file && other.language === 'ts');
+    for (const { code, line } of own)
+      writeFileSync(
+        join(this.#folder, `snippet-${line}.ts`),
+        code.replaceAll(WRITTEN_ORIGIN, this.#recorder.origin),
+      );
+    const files = own.map(({ line }) => `snippet-${line}.ts`);
+    const problem = await strictly(this.#folder, files, {
+      types: ['node'],
+      noPropertyAccessFromIndexSignature: false,
+    });
+    this.#areTypesChecked = problem === '';
+    return problem;
+  }
+
+  #install(name: string, from: string): void {
+    const target = join(this.#folder, 'node_modules', name);
+    mkdirSync(join(this.#folder, 'node_modules'), { recursive: true });
+    if (!existsSync(target)) symlinkSync(from, target);
+  }
+
+  async #variables(): Promise<NodeJS.ProcessEnv> {
+    const { stdout } = await this.#shell('. ./.state; printf %s "$PARLEY_KEY"');
+    return { PARLEY_KEY: stdout };
+  }
+
+  async #outcomeOf(command: string, cwd?: string): Promise<Outcome> {
+    const { code, stderr, stdout } = await this.#shell(command, cwd);
+    if (code === 0) return { what: 'ran' };
+    return { what: 'ran', problem: `it ended with ${code}\n${stdout}\n${stderr}` };
+  }
+
+  #shell(command: string, cwd = this.#folder): Promise<{ code: number; stdout: string; stderr: string }> {
+    return new Promise((resolve) => {
+      const options = { cwd, env: this.#env, timeout: PATIENCE_MS };
+      execFile('bash', ['-c', command], options, (error, stdout, stderr) =>
+        resolve({ code: error === null ? 0 : Number(error.code ?? 1), stdout, stderr }),
+      );
+    });
+  }
+}

@@ -1,0 +1,146 @@
+/** Snippets that start a service: run as they stand, but for the addresses of what this machine does not have. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Test } from 'tap';
+import { defaultPlans } from '../../src/domain/plans.ts';
+import { Client, type OpenApi } from '../support/http.ts';
+import { freePort } from '../support/programs.ts';
+import { freshDatabase } from '../support/service.ts';
+import type { Upstream } from '../support/upstream/client.ts';
+import type { Snippet } from './markdown.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const readme = readFileSync(join(root, 'README.md'), 'utf8');
+/** What a reader's shell holds where a command names a variable of theirs. */
+const PROVIDER_KEY = 'provider-key-0123456789';
+
+export const isStart = ({ code, language }: Snippet): boolean =>
+  language === 'bash' && /\bmake start$/m.test(code);
+
+/** The variables that a command sets before `make start`. */
+export function variablesOf(code: string): Record<string, string> {
+  const pairs = [...code.matchAll(/\b([A-Z_]+)=('[^']*'|"[^"]*"|\S+)/g)];
+  return Object.fromEntries(
+    pairs.map(([, name = '', value = '']) => [
+      name,
+      value.replace(/^['"]|['"]$/g, '').replace('$PROVIDER_KEY', PROVIDER_KEY),
+    ]),
+  );
+}
+
+/** A service that a command has started. */
+type Started = { client: Client; given: Record<string, string> };
+
+/** Runs a snippet that ends in `make start`, and waits until it serves. */
+async function start(t: Test, code: string, upstream: Upstream): Promise<Started> {
+  const given = variablesOf(code);
+  const folder = mkdtempSync(join(tmpdir(), 'parley-start-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  const port = await freePort();
+
+  await upstream.reset();
+  const [model = 'only-model'] = (given.CHAT_MODEL ?? 'only-model').split(',');
+  const served = ['another-model', model.split('=').at(-1)];
+  const data = served.map((id) => ({ id, object: 'model', created: 1, owned_by: 'test' }));
+
+  await upstream.configure({ models: { object: 'list', data }, apiKey: given.CHAT_API_KEY ?? null });
+
+  const database = await freshDatabase(given.DATABASE_URL ? 'postgres' : 'embedded');
+  t.teardown(() => database.drop());
+  writeFileSync(join(folder, 'plans.json'), JSON.stringify({ data: defaultPlans.plans }));
+
+  // What differs on this machine: where the databases and the upstreams are, and which port is free.
+  const origins = ['CHAT_URL', 'IMAGES_URL', 'SEARCH_URL'].flatMap((name) => given[name] ?? []);
+  const swaps = [
+    ...origins.map((url) => [new URL(url).origin, new URL(upstream.url).origin] as const),
+    [given.DATABASE_URL, database.env.DATABASE_URL] as const,
+    [given.DATA_DIR, database.env.DATA_DIR] as const,
+    [given.PORT && `PORT=${given.PORT}`, `PORT=${port}`] as const,
+    [given.PLANS_FILE, join(folder, 'plans.json')] as const,
+  ];
+  let swapped = code;
+  for (const [written, here] of swaps) if (written && here) swapped = swapped.replaceAll(written, here);
+
+  // A model that others' programs fetch is what the test upstream has.
+  mkdirSync(join(folder, 'bin'));
+  writeFileSync(join(folder, 'bin/ollama'), '#!/bin/sh\n[ "$1" = pull ]\n');
+  chmodSync(join(folder, 'bin/ollama'), 0o755);
+  const { NODE_OPTIONS: _, ...own } = process.env; // tap's, to follow the processes of a test
+  const shell = spawn('bash', ['-euc', swapped], {
+    cwd: root,
+    env: {
+      ...own,
+      PATH: `${join(folder, 'bin')}:${own.PATH}`,
+      PROVIDER_KEY,
+      PORT: String(port),
+      ...(given.DATABASE_URL ? {} : database.env),
+    },
+    stdio: ['ignore', 'ignore', 'pipe'],
+    detached: true,
+  });
+  const ended = once(shell, 'close');
+  t.teardown(async () => {
+    if (shell.exitCode === null && shell.pid !== undefined) process.kill(-shell.pid, 'SIGTERM');
+    await ended;
+  });
+  let said = '';
+  await new Promise<void>((resolve, reject) => {
+    shell.stderr.setEncoding('utf8').on('data', (text) => {
+      said += text;
+      if (said.includes('Parley serves at')) resolve();
+    });
+    ended.then(() => reject(new Error(`It did not start:\n${said}`)));
+  });
+
+  const origin = `http://127.0.0.1:${port}`;
+  const document = (await (await fetch(`${origin}/openapi.json`)).json()) as OpenApi;
+  return { client: new Client(origin, document), given };
+}
+
+/**
+ * Starts it, and looks whether what it sets has come about.
+ *
+ * @param upstream - in place of every server of others that it names
+ */
+export async function runStart(t: Test, { code }: Snippet, upstream: Upstream): Promise<void> {
+  const { client, given } = await start(t, code, upstream);
+  for (const name of Object.keys(given))
+    t.ok(readme.includes(`\`${name}\``), `${name} is a variable of the service`);
+  const { body: service } = await client.get('/service');
+  const engine = (url: string | undefined) => (url ? 'upstream' : 'builtin');
+  t.match(service, {
+    signups: given.SIGNUPS ?? 'open',
+    operator_contact: given.OPERATOR_CONTACT ?? null,
+    billing: given.PUBLIC_URL ? 'managed' : 'open',
+    engine: {
+      chat: engine(given.CHAT_URL),
+      images: engine(given.IMAGES_URL),
+      search: engine(given.SEARCH_URL),
+    },
+  });
+  if (given.SIGNUPS === 'closed') return;
+  const { key } = await client.createKey(await client.signUp());
+  const { body: answer } = await client.post('/chat', { message: 'Are you there?' }, { key });
+  if (given.IMAGES_URL)
+    t.equal((await client.post('/images/generations', { prompt: 'A sea' }, { key })).status, 200);
+  if (given.SEARCH_URL) t.equal((await client.post('/search', { query: 'sea' }, { key })).status, 200);
+  const { last } = await upstream.calls();
+  const called = (path: string) => last.filter((call) => call.path === path);
+  if (given.CHAT_URL) {
+    const [first = ''] = (given.CHAT_MODEL ?? '').split(',');
+    const model = first.split('=').at(-1);
+    t.match(answer, { reply: 'You said: Are you there?' });
+    const authorization = given.CHAT_API_KEY && `Bearer ${given.CHAT_API_KEY}`;
+    t.match(called(`${new URL(given.CHAT_URL).pathname}/chat/completions`), [
+      { body: { model }, headers: { authorization } },
+    ]);
+  }
+  if (given.IMAGES_URL)
+    t.match(called(`${new URL(given.IMAGES_URL).pathname}/images/generations`), [
+      { body: { model: given.IMAGES_MODEL } },
+    ]);
+}

@@ -1,0 +1,214 @@
+/**
+ * Reliability test 47: asks a live service everything that openapi.json describes, with inputs that fit and inputs that
+ * do not, by key, by session and with neither, and holds every answer against the document.
+ */
+import assert from 'node:assert/strict';
+import fc, { type Arbitrary } from 'fast-check';
+import {
+  callsOf,
+  endings,
+  type Input,
+  inputsOf,
+  origin,
+  own,
+  type Parameter,
+  password,
+  plainInputsOf,
+} from './conformance-inputs.ts';
+import { type Body, Client, type Owner, type RequestOptions } from './http.ts';
+import { type OpenApi, resolved, schemaChecker } from './response-checker.ts';
+
+/** An account serves so many requests: a session has 300 a minute. */
+const REQUESTS_PER_ACCOUNT = 150;
+
+type Account = Owner & { key: string; ids: Record<string, string>; requests: number };
+
+export type Report = Map<string, Map<number, number>>;
+
+/**
+ * The document without leave for fields that it does not name. Answers of OpenAI's shape may hold whatever an upstream says;
+ * those of the built-in engine hold what is documented.
+ */
+function closed(document: OpenApi): OpenApi {
+  const schemas = Object.entries(document.components.schemas).map(([name, schema]) => [
+    name,
+    schema.properties === undefined || schema.additionalProperties === false
+      ? schema
+      : { ...schema, additionalProperties: false },
+  ]);
+  return { ...document, components: { ...document.components, schemas: Object.fromEntries(schemas) } };
+}
+
+/** What several asked at the same time share. */
+export class Conformance {
+  readonly report: Report = new Map();
+  readonly client: Client;
+  readonly document: OpenApi;
+  readonly problemWith: ReturnType<typeof schemaChecker>;
+  readonly #workers: Worker[];
+
+  /** @param concurrency - how many ask at the same time, each for an account of its own */
+  constructor(origin: string, document: OpenApi, concurrency: number) {
+    this.client = new Client(origin, closed(document));
+    this.document = document;
+    this.problemWith = schemaChecker(document);
+    for (const { operation } of callsOf(document)) this.report.set(operation.operationId, new Map());
+    this.#workers = Array.from({ length: concurrency }, () => new Worker(this));
+  }
+
+  /** Everything that may be asked, as many at a time as there are who ask. */
+  inputs(): Arbitrary<Input[]> {
+    const one = fc.oneof(
+      ...callsOf(this.document).map((call) => ({
+        weight: endings.has(call.operation.operationId) ? 1 : 4,
+        arbitrary: inputsOf(this.document, call),
+      })),
+    );
+    return fc.array(one, { minLength: this.#workers.length, maxLength: this.#workers.length });
+  }
+
+  /** Asks each operation what it should grant, until it has; gives up after so many tries. */
+  async succeed(seed: number, tries = 50): Promise<void> {
+    for (const call of callsOf(this.document)) {
+      const statuses = this.report.get(call.operation.operationId);
+      for (const input of fc.sample(plainInputsOf(this.document, call), { seed, numRuns: tries })) {
+        if ([...(statuses?.keys() ?? [])].some((status) => status < 300)) break;
+        await this.check([input]);
+      }
+    }
+  }
+
+  /** Sends inputs, all at once, and checks the answers; throws what is wrong with them. */
+  async check(inputs: Input[]): Promise<void> {
+    await Promise.all(
+      inputs.map((input, index) =>
+        this.#workers[index]?.check(input).catch((error) => {
+          const { call, ...sent } = input;
+          throw new Error(`${call.method} ${call.template} ${JSON.stringify(sent).slice(0, 2000)}`, {
+            cause: error,
+          });
+        }),
+      ),
+    );
+  }
+
+  /** A line for each operation: how often it answered with which status. */
+  lines(): string[] {
+    return [...this.report].map(([operationId, statuses]) => {
+      const counts = [...statuses].sort(([one], [other]) => one - other);
+      return `${operationId.padEnd(24)} ${counts.map(([status, count]) => `${status}: ${count}`).join('  ')}`;
+    });
+  }
+
+  /** How many requests were answered. */
+  get requests(): number {
+    return [...this.report.values()]
+      .flatMap((statuses) => [...statuses.values()])
+      .reduce((one, other) => one + other, 0);
+  }
+}
+
+/** Asks for one account after the other. */
+class Worker {
+  readonly #run: Conformance;
+  /** The cursor that a list last answered with. */
+  readonly #cursors = new Map<string, string>();
+  #account: Account | undefined;
+
+  constructor(run: Conformance) {
+    this.#run = run;
+  }
+
+  async #prepared(): Promise<Account> {
+    if (this.#account !== undefined && this.#account.requests++ < REQUESTS_PER_ACCOUNT) return this.#account;
+    const { client } = this.#run;
+    const owner = await client.signUp(undefined, password);
+    const { id, key } = await client.createKey(owner, { allowed_origins: [origin] });
+    const sessions = await client.get('/sessions', { cookie: owner.cookie });
+    const ids = { [own.email]: owner.email, [own.key]: id, [own.session]: sessions.body.data[0].id };
+    this.#account = { ...owner, key, ids, requests: 0 };
+    this.#cursors.clear();
+    await this.#converse(this.#account);
+    return this.#account;
+  }
+
+  /** Has the account have a conversation. */
+  async #converse({ ids, key }: Account): Promise<void> {
+    const chat = await this.#run.client.post('/chat', { message: 'How do I create a key?' }, { key });
+    ids[own.conversation] = chat.body.conversation_id;
+  }
+
+  async check(input: Input): Promise<void> {
+    const { call, credential, headers, raw } = input;
+    const { operationId } = call.operation;
+    const account = await this.#prepared();
+    const filled = (value: unknown): unknown =>
+      value === undefined
+        ? undefined
+        : JSON.parse(JSON.stringify(value), (_name, inner) =>
+            typeof inner === 'string' && Object.hasOwn(account.ids, inner) ? account.ids[inner] : inner,
+          );
+    const cursor = this.#cursors.get(operationId);
+    const query = input.query.flatMap(([name, value]): [string, string][] => {
+      if (value !== own.cursor) return [[name, value]];
+      return cursor === undefined ? [] : [[name, cursor]];
+    });
+    const body = filled(input.body);
+    const id = input.id === undefined ? '' : encodeURIComponent(String(filled(input.id)));
+    const path =
+      call.template.replace('{id}', id) + (query.length > 0 ? `?${new URLSearchParams(query)}` : '');
+    const options: RequestOptions = { headers };
+    if (credential === 'key') options.key = account.key;
+    if (credential === 'session') options.cookie = account.cookie;
+    if (credential === 'invalid') options.key = 'parley_nonsense';
+    if (raw !== undefined) options.raw = raw;
+    else if (body !== undefined && call.method !== 'GET') options.body = body;
+    const answer = await this.#run.client.request(call.method, `/${path}`, options);
+
+    const statuses = this.#run.report.get(operationId);
+    statuses?.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
+    assert.ok(answer.status < 500, `${operationId} answered ${answer.status}: ${answer.text.slice(0, 300)}`);
+    if (answer.status < 300) {
+      this.#assertFits({ ...input, query }, body);
+      await this.#follow(operationId, account, answer.body);
+      // Signing in, up or out with a session ends that one.
+      if (answer.headers.has('set-cookie')) this.#account = undefined;
+    } else if (answer.body?.error?.code === 'apiKeyLimitReached') this.#account = undefined;
+  }
+
+  /** Keeps up with what a success has changed. */
+  async #follow(operationId: string, account: Account, body: Body): Promise<void> {
+    if (endings.has(operationId)) this.#account = undefined;
+    if (operationId === 'rotateKey' && body.id === account.ids[own.key]) account.key = body.key;
+    if (operationId === 'updateAccount') account.ids[own.email] = body.email;
+    if (operationId === 'deleteConversation') await this.#converse(account);
+    if (body?.next_cursor) this.#cursors.set(operationId, body.next_cursor);
+  }
+
+  /** What is not documented must not be taken. */
+  #assertFits({ call, headers, query, raw }: Input, body: unknown): void {
+    const { document, problemWith } = this.#run;
+    const { operation, template } = call;
+    const where = operation.operationId;
+    const schema = operation.requestBody?.content['application/json'].schema;
+    if (schema !== undefined) {
+      const sent = raw === undefined ? body : raw === '' ? undefined : JSON.parse(raw);
+      // As `CreateApiKey.name` says: what surrounds it is dropped.
+      if (where === 'createKey' && typeof sent?.name === 'string') sent.name = sent.name.trim();
+      assert.equal(problemWith(schema, sent), undefined, `${where} took ${JSON.stringify(sent)}`);
+    }
+    if (!template.startsWith('/api/v1')) return;
+    const all = (operation.parameters ?? []).map((one) => resolved<Parameter>(document, one));
+    for (const [name, value] of query) {
+      const parameter = all.find((one) => one.in === 'query' && one.name === name);
+      assert.ok(parameter, `${where} took the parameter ${name}`);
+      const isNumber = parameter.schema.type === 'integer';
+      const problem = problemWith(parameter.schema, isNumber ? Number(value) : value);
+      assert.equal(problem, undefined, `${where} took ${name}=${value}`);
+    }
+    const retry = all.find((one) => one.in === 'header');
+    const sent = headers['idempotency-key'];
+    if (retry !== undefined && sent !== undefined)
+      assert.equal(problemWith(retry.schema, sent), undefined, `${where} took Idempotency-Key: ${sent}`);
+  }
+}

@@ -1,0 +1,139 @@
+/** Holds answers against the document: status, type, body, code and every header. */
+import assert from 'node:assert/strict';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { eventsOf } from './event-reader.ts';
+
+export type Json = Record<string, unknown>;
+export type OpenApi = {
+  paths: Record<string, Record<string, Json>>;
+  components: { schemas: Record<string, Json> } & Record<string, Record<string, Json>>;
+};
+
+// biome-ignore lint/suspicious/noExplicitAny: tests read whatever the service says
+export type Body = any;
+export type Answer = { status: number; headers: Headers; text: string; body: Body };
+
+type Reference = { $ref: string };
+type Header = { required?: boolean; schema: Json & { type: string } };
+export type Documented = {
+  headers?: Record<string, Header | Reference>;
+  content?: Record<string, { schema: Json }>;
+};
+
+const methods = ['get', 'put', 'post', 'delete', 'patch'];
+
+/** Of HTTP itself, and what tells browsers to run nothing in an answer: `info.description` says that all have them. */
+const everywhere = new Set([
+  'connection',
+  'content-length',
+  'content-type',
+  'date',
+  'keep-alive',
+  'transfer-encoding',
+  'content-security-policy',
+  'cross-origin-opener-policy',
+  'cross-origin-resource-policy',
+  'origin-agent-cluster',
+  'referrer-policy',
+  'strict-transport-security',
+  'x-content-type-options',
+  'x-dns-prefetch-control',
+  'x-download-options',
+  'x-frame-options',
+  'x-permitted-cross-domain-policies',
+  'x-xss-protection',
+]);
+
+/** What a reference leads to; anything else is itself. */
+export function resolved<T>(document: OpenApi, value: T | Reference): T {
+  if (typeof value !== 'object' || value === null || !('$ref' in value)) return value as T;
+  const [, section = '', name = ''] =
+    /^#\/components\/([^/]+)\/([^/]+)$/.exec((value as Reference).$ref) ?? [];
+  const found = document.components[section]?.[name];
+  assert.ok(found, `${(value as Reference).$ref} leads nowhere`);
+  return found as T;
+}
+
+/** Finds the documented operation of a request. */
+function operationFinder(document: OpenApi) {
+  const operations = Object.entries(document.paths).flatMap(([template, item]) => {
+    const path = new RegExp(
+      `^${template.replace(/[.*+?^$()|[\]\\]/g, '\\$&').replace(/\{[^}]+\}/g, '(.+)')}$`,
+    );
+    const specificity = template.replace(/\{[^}]+\}/g, '').length;
+    return methods
+      .filter((method) => item[method])
+      .map((method) => ({ method, path, specificity, operation: item[method] as Json }));
+  });
+  return (method: string, path: string) =>
+    operations
+      .filter((candidate) => candidate.method === method.toLowerCase() && candidate.path.test(path))
+      .sort((one, other) => other.specificity - one.specificity)[0]?.operation;
+}
+
+/** Checks values against schemas of a document; says what is wrong, or nothing. */
+export function schemaChecker(document: OpenApi) {
+  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  addFormats.default(ajv);
+  ajv.addSchema({ $id: 'openapi', components: { schemas: document.components.schemas } });
+  const compiled = new Map<string, ReturnType<typeof ajv.compile>>();
+  return (schema: Json, value: unknown): string | undefined => {
+    const text = JSON.stringify(schema).replaceAll('"#/components/', '"openapi#/components/');
+    const validate = compiled.get(text) ?? ajv.compile(JSON.parse(text));
+    compiled.set(text, validate);
+    return validate(value) ? undefined : ajv.errorsText(validate.errors);
+  };
+}
+
+/** Checks answers against the document. Answers to undocumented requests must be 404, 405 or not of the API. */
+export function responseChecker(document: OpenApi) {
+  const problemWith = schemaChecker(document);
+  const find = operationFinder(document);
+
+  const checkHeaders = (where: string, response: Documented, sent: Headers) => {
+    const documented = new Map(
+      Object.entries(response.headers ?? {}).map(([name, header]) => [
+        name.toLowerCase(),
+        resolved(document, header),
+      ]),
+    );
+    for (const [name, value] of sent) {
+      if (everywhere.has(name)) continue;
+      const header = documented.get(name);
+      assert.ok(header, `${where}: the header ${name} is not documented`);
+      const problem = problemWith(header.schema, header.schema.type === 'integer' ? Number(value) : value);
+      assert.equal(problem, undefined, `${where}: the header ${name}: ${value}`);
+    }
+    for (const [name, { required }] of documented)
+      assert.ok(!required || sent.has(name), `${where}: the header ${name} is missing`);
+  };
+
+  return (method: string, path: string, answer: Answer) => {
+    const where = `${method} ${path} ${answer.status}`;
+    assert.ok(answer.headers.get('x-request-id'), `${where}: X-Request-Id`);
+    const operation = find(method, path);
+    if (operation === undefined) {
+      if (path.startsWith('/api/'))
+        assert.ok([400, 404, 405].includes(answer.status), `${where}: not documented`);
+      return;
+    }
+    const responses = operation.responses as Record<string, Documented | Reference>;
+    const entry = responses[answer.status];
+    assert.ok(entry, `${where}: the status is not documented: ${answer.text.slice(0, 300)}`);
+    const response = resolved(document, entry);
+    checkHeaders(where, response, answer.headers);
+    const type = (answer.headers.get('content-type') ?? '').split(';')[0] ?? '';
+    if (response.content === undefined)
+      return assert.equal(answer.text, '', `${where}: a body that is not documented`);
+    const media = response.content[type];
+    assert.ok(media, `${where}: the type ${type} is not documented`);
+    const values = type === 'text/event-stream' ? eventsOf(answer.text) : [answer.body];
+    for (const value of values) {
+      const problem = problemWith(media.schema, value);
+      assert.equal(problem, undefined, `${where}: ${JSON.stringify(value).slice(0, 500)}`);
+    }
+    if (answer.status >= 400)
+      assert.equal(answer.body.error.request_id, answer.headers.get('x-request-id'), `${where}: request id`);
+  };
+}
