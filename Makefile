@@ -1,6 +1,6 @@
 # Everything installs what it needs first (src/prepare.mjs); environment variables pass through. `make help` lists all.
 .DEFAULT_GOAL := help
-.PHONY: help start dev test test-long soak bench-stream bench-quota bench-redis check openapi migrations
+.PHONY: help start dev test test-long soak fuzz screenshots bench-stream bench-quota bench-redis check sdk openapi migrations
 
 # dash where there is one (Debian's sh, macOS has it too): see `run`.
 SHELL := $(firstword $(wildcard /bin/dash /usr/bin/dash) /bin/sh)
@@ -41,12 +41,20 @@ test: ## Install what is missing and run every test, on both databases (PGlite a
 	@node --import=ts-blank-space/register test/run.ts
 
 test-long: ## Run the tests that take minutes: test/long and *.long.test.ts.
-	$(prepare) test
+	$(prepare) test-long
 	@node --import=ts-blank-space/register test/run.ts --long
 
 soak: ## Kill processes 200 times under load and compare what clients saw with the ledger: test/long/crashes.test.ts.
 	$(prepare) test
 	@SOAK_KILLS=$${SOAK_KILLS:-200} node --import=ts-blank-space/register test/run.ts --long test/long/crashes.test.ts
+
+screenshots: ## Take pictures of every page of the dashboard (screenshots/), and those of the README (docs/images/) anew.
+	$(prepare) test
+	@SCREENSHOTS=1 node --import=ts-blank-space/register test/run.ts --long $(sort $(wildcard test/browser/*.long.test.ts))
+
+fuzz: ## Ask every operation of openapi.json for ten minutes and hold each answer against it; SEED=… asks the same again.
+	$(prepare) test
+	@FUZZ_SECONDS=$${FUZZ_SECONDS:-600} node --import=ts-blank-space/register test/run.ts --long test/reliability/conformance.long.test.ts
 
 bench-stream: ## Measure what Parley adds to a stream, and what 1,000 cost: bench/results/stream.md.
 	$(prepare) test
@@ -64,6 +72,11 @@ check: ## Format, lint, types; openapi.json and migrations are up to date and so
 	$(prepare) test
 	$(prepare) lint
 	@node .tools/check.mjs
+
+sdk: ## Write the SDK for TypeScript from openapi.json: an npm package in sdk/.
+	$(prepare) sdk
+	@node .tools/sdk/generate.mjs
+	@node .tools/sdk/build.mjs
 
 openapi: ## Write openapi.json anew from the schemas and routes.
 	$(prepare) test

@@ -10,6 +10,7 @@ import callerGuard from './plugins/caller-guard.ts';
 import clientErrors from './plugins/client-errors.ts';
 import { preflights, varyByOrigin } from './plugins/cors.ts';
 import credentials from './plugins/credentials.ts';
+import deprecation from './plugins/deprecation.ts';
 import draining from './plugins/draining.ts';
 import errors from './plugins/errors.ts';
 import eventStreams from './plugins/event-stream.ts';
@@ -40,6 +41,7 @@ import keys from './routes/keys.ts';
 import leakReports from './routes/leak-reports.ts';
 import models from './routes/models.ts';
 import plans from './routes/plans.ts';
+import reference from './routes/reference.ts';
 import requestLog from './routes/request-log.ts';
 import search from './routes/search.ts';
 import service from './routes/service.ts';
@@ -115,6 +117,7 @@ export async function buildApp(resources: Resources): Promise<FastifyInstance> {
 
   app.register(securityHeaders);
   app.register(errors);
+  app.register(deprecation);
   app.register(clientErrors);
   app.register(refusals);
   app.register(openapi);
@@ -131,6 +134,7 @@ export async function buildApp(resources: Resources): Promise<FastifyInstance> {
 
   app.register(dashboard);
   app.register(docs);
+  app.register(reference);
   app.register(health);
   app.register(api, { prefix: '/api/v1' });
 

@@ -5,7 +5,7 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { Meter } from '../../schemas/plans.ts';
 import { ApiError } from '../errors.ts';
-import type { Database, Db } from '../store/client.ts';
+import { type Database, type Db, mayHaveTakenEffect } from '../store/client.ts';
 import type { Turn } from '../store/conversations.ts';
 import {
   type ChargeRow,
@@ -27,6 +27,8 @@ import { type QuotaReading, quotaExceeded } from './quota.ts';
 import { accountGone } from './verify-key.ts';
 
 export type Charge = {
+  /** The request's, so that what a client was told finds its charge; a new one when left out. */
+  id?: string;
   accountId: string;
   /** Null for the web. */
   keyId: string | null;
@@ -108,6 +110,15 @@ function settlement(kind: SettlementRow['kind'], admission: Admission, outcome?:
   };
 }
 
+/** The table's sentence says that nothing was charged; here nobody knows. */
+const perhapsCharged = (cause: unknown) =>
+  new ApiError('serviceUnavailable', {
+    message:
+      'The service lost its database while it answered. Whether this request stays charged is not known yet; the usage shows it. Send it again, with the same `Idempotency-Key` if it had one: then it is charged once.',
+    headers: { 'retry-after': '1' },
+    cause,
+  });
+
 export class Ledger {
   readonly #writer: LedgerWriter;
   readonly #db: Db;
@@ -138,15 +149,15 @@ export class Ledger {
   async admit(charge: RetryableCharge): Promise<Admission | Replay>;
   async admit(charge: Charge): Promise<Admission>;
   async admit(charge: Charge & { retry?: Retry | undefined }): Promise<Admission | Replay> {
-    const { accountId, endpoint, keyId, meter, retry, units } = charge;
+    const { accountId, endpoint, id = uuidv7(), keyId, meter, retry, units } = charge;
     const startedAt = performance.now();
     const row: ChargeRow = {
-      ...{ id: uuidv7(), account_id: accountId, key_id: keyId, endpoint, meter, units },
+      ...{ id, account_id: accountId, key_id: keyId, endpoint, meter, units },
       ...(retry && { owner: ownerOf(keyId), idempotency_key: retry.key, fingerprint: retry.fingerprint }),
     };
     const { ceiling, day: today, outcome, readAt, used } = await this.#decide(row);
     const reading = { meter, used, ceiling, readAt };
-    if (outcome === 'admitted') return { ...charge, id: row.id, day: today, startedAt, reading };
+    if (outcome === 'admitted') return { ...charge, id, day: today, startedAt, reading };
     if (retry === undefined || outcome === 'refused')
       throw quotaExceeded({ ...reading, ceiling: ceiling ?? 0 });
     if (outcome === 'mismatch') throw idempotencyMismatch();
@@ -155,8 +166,8 @@ export class Ledger {
       const earlier = await this.#earlier(charge, retry);
       if (outcome === 'replay' && earlier?.answer) return { answer: earlier.answer };
       if (outcome === 'replay' || earlier === undefined) throw idempotencyInProgress();
-      const { day, requestId: id } = earlier;
-      return { ...charge, id, day, startedAt, reading: null, attempt: row.id };
+      const { day, requestId } = earlier;
+      return { ...charge, id: requestId, day, startedAt, reading: null, attempt: id };
     } catch (error) {
       // The attempt that the admission noted does not take place.
       if (outcome === 'resume') this.#writer.abandonAdmission(row);
@@ -209,7 +220,7 @@ export class Ledger {
     } catch (error) {
       // Nothing was delivered, and nothing will be. Where the write took effect after all, the charge stays final.
       await this.refund(admission, { code: 'serviceUnavailable', statusCode: 503 });
-      throw error;
+      throw mayHaveTakenEffect(error) ? perhapsCharged(error) : error;
     }
     if (!isFinal) throw new ApiError('serviceUnavailable', { headers: { 'retry-after': '1' } });
   }

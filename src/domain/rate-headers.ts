@@ -69,12 +69,13 @@ const inWords = (seconds: number) =>
  *
  * @param limit - what refused
  * @param what - what was counted, such as `requests`
+ * @param nowMs - from when the seconds to the reset count
  */
-export function rateLimitExceeded(limit: LimitReading, what: string): ApiError {
+export function rateLimitExceeded(limit: LimitReading, what: string, nowMs = Date.now()): ApiError {
   const { ceiling, name, resetSeconds, windowSeconds } = limit;
   return new ApiError('rateLimitExceeded', {
     message: `The limit of ${ceiling} ${what} per ${inWords(windowSeconds)} is reached. Try again in ${resetSeconds} seconds.`,
-    limit: { name, ceiling, resetsAt: new Date(Date.now() + resetSeconds * 1000).toISOString() },
+    limit: { name, ceiling, resetsAt: new Date(nowMs + resetSeconds * 1000).toISOString() },
     headers: refusalHeaders(limit),
   });
 }

@@ -18,14 +18,18 @@ export function assertActive({ isExpired, isRevoked }: IdentifiedKey): void {
   if (isExpired) throw new ApiError('apiKeyExpired', invalidToken);
 }
 
+/** The refusal of a key that lacks what the route needs. */
+export const insufficientScope = (scopes: readonly Scope[], needed: Scope): ApiError =>
+  new ApiError('insufficientScope', {
+    message: `This API key does not have the scope \`${needed}\`. It has: ${scopes.join(', ')}. Create a key with the scope in the dashboard.`,
+    headers: { 'www-authenticate': `Bearer error="insufficient_scope", scope="${needed}"` },
+  });
+
 /**
  * @param scope - what the route needs; undefined where any key will do
  * @throws ApiError `insufficientScope`
  */
 export function assertScope({ scopes }: IdentifiedKey, scope: Scope | undefined): void {
   if (scope === undefined || scopes.includes(scope)) return;
-  throw new ApiError('insufficientScope', {
-    message: `This API key does not have the scope \`${scope}\`. It has: ${scopes.join(', ')}. Create a key with the scope in the dashboard.`,
-    headers: { 'www-authenticate': `Bearer error="insufficient_scope", scope="${scope}"` },
-  });
+  throw insufficientScope(scopes, scope);
 }

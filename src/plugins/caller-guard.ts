@@ -70,7 +70,7 @@ export default fp(
       else await fromKey(request, reply, credential);
     });
 
-    judgeLateBodies(app, async (request) => {
+    judgeLateBodies(app, async (request, reply) => {
       const credential = bearerCredential(request);
       if (credential === undefined) {
         if ((await restoreSession(request)) === null) throw missingCredentials();
@@ -78,6 +78,7 @@ export default fp(
       }
       const stored = await app.keyring.identify(credential);
       if (stored === undefined) throw invalidApiKey();
+      admitOrigin(request, reply, stored);
       assertActive(stored);
     });
   },

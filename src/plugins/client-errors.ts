@@ -52,6 +52,8 @@ export function answerClientError(publicUrl: string) {
 
 export default fp(
   async (app) => {
+    // Expectations other than 100-continue are passed over (RFC 9110, section 10.1.1): Node would answer them itself.
+    app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
     app.addHook('onResponse', async ({ raw }) => {
       if (!raw.complete) answered.add(raw.socket);
     });

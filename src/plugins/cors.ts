@@ -62,7 +62,12 @@ export function admitOrigin(
       'access-control-allow-origin': origin,
       'access-control-expose-headers': exposedHeaders,
     });
-  } else if (!isOwnOrigin(origin, ownAddress(request))) throw new ApiError('originNotAllowed');
+    return;
+  }
+  // It may have been listed when the head of the request came.
+  for (const name of ['access-control-allow-origin', 'access-control-expose-headers'])
+    reply.removeHeader(name);
+  if (!isOwnOrigin(origin, ownAddress(request))) throw new ApiError('originNotAllowed');
 }
 
 /** Answers of the callers' paths depend on the origin, refusals before their guards included. Registered before these. */

@@ -4,6 +4,7 @@ import fp from 'fastify-plugin';
 import { withoutApiKeys } from '../domain/api-key.ts';
 import { rateHeaderNames } from '../domain/rate-headers.ts';
 import { ApiError, errorEnvelope } from '../errors.ts';
+import { sendDashboard, wantsNotFoundPage } from '../pages/dashboard.ts';
 import { isUnavailable } from '../store/client.ts';
 import { validationDetails } from '../validation.ts';
 
@@ -69,7 +70,11 @@ export default fp(
     app.setErrorHandler<FastifyError | ApiError>((error, request, reply) =>
       answer(toApiError(error), request, reply),
     );
-    app.setNotFoundHandler((request, reply) => answer(new ApiError('notFound'), request, reply));
+    app.setNotFoundHandler((request, reply) =>
+      wantsNotFoundPage(request)
+        ? sendDashboard(reply.code(404))
+        : answer(new ApiError('notFound'), request, reply),
+    );
   },
   { name: 'errors', dependencies: ['settings'] },
 );

@@ -2,7 +2,7 @@
  * A body may take minutes to come. What was judged when the head came is judged again then, so that a credential that was
  * ended meanwhile begins nothing any more. Contract sections 3 and 9.
  */
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 /** A request that is whole within this needs no second look: revocations have a second to take effect. */
 const AT_ONCE_MS = 250;
@@ -16,12 +16,12 @@ const begun = new WeakMap<FastifyRequest, number>();
  */
 export function judgeLateBodies(
   app: FastifyInstance,
-  judge: (request: FastifyRequest) => Promise<void>,
+  judge: (request: FastifyRequest, reply: FastifyReply) => Promise<void>,
 ): void {
   app.addHook('onRequest', async (request) => {
     begun.set(request, performance.now());
   });
-  app.addHook('preHandler', async (request) => {
-    if (performance.now() - (begun.get(request) ?? 0) > AT_ONCE_MS) await judge(request);
+  app.addHook('preHandler', async (request, reply) => {
+    if (performance.now() - (begun.get(request) ?? 0) > AT_ONCE_MS) await judge(request, reply);
   });
 }

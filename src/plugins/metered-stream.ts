@@ -9,7 +9,6 @@ import type { CompletionChunk } from '../engines/types.ts';
 import { ApiError, errorEnvelope } from '../errors.ts';
 import { toApiError } from './errors.ts';
 import type { EventStream, Place } from './event-stream.ts';
-import { replayTo } from './idempotency.ts';
 import { admit, clientLeft, giveBack } from './quota.ts';
 import type { Work } from './work.ts';
 
@@ -125,15 +124,8 @@ export async function meteredStream(
   const work = underWay.begin(reply, request.retry !== null);
   let chunks: AsyncIterator<CompletionChunk, void> | undefined;
   try {
-    if (work.isClientGone) return reply.hijack();
-    const admission = await admit(request, reply, units);
-    if ('answer' in admission) return replayTo(request, reply, admission);
-    const hasLeftBefore: boolean = work.isAbandoned;
-    if (hasLeftBefore) {
-      // The engine was not asked yet.
-      await ledger.refund(admission, clientLeft);
-      return reply.hijack();
-    }
+    const admission = await admit(request, reply, work, units);
+    if (admission === undefined) return reply;
     const script = begin(admission);
     const asked = script.chunks(work.signal)[Symbol.asyncIterator]();
     chunks = asked;

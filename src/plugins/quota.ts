@@ -1,8 +1,9 @@
 /** Metered work: charged before, final before the first byte, refunded where it failed. Contract section 5. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Admission, Outcome, Replay } from '../domain/ledger.ts';
+import type { Admission, Outcome } from '../domain/ledger.ts';
 import { toApiError } from './errors.ts';
 import { replayTo, serialised } from './idempotency.ts';
+import type { Work } from './work.ts';
 
 /** How a charge ends whose client left; the number is nginx's, and no client ever sees it. */
 export const clientLeft = { statusCode: 499, code: null } as const;
@@ -13,22 +14,39 @@ const nothingKnown: Outcome = { model: null, inputTokens: 0, outputTokens: 0 };
  * Charges a request. The route's `config.meter` says which quota it draws on; the reply's headers show it.
  *
  * @param units - how many; all or nothing
- * @returns the charge, or what an earlier request with the same idempotency key was answered
+ * @returns the charge; undefined where nothing is left to do: an earlier request with the same idempotency key was answered
+ *   again, or the client left before the engine was asked, and stays uncharged
  * @throws ApiError `quotaExceeded`, `idempotencyMismatch`, `idempotencyInProgress`
  */
 export async function admit(
   request: FastifyRequest,
   reply: FastifyReply,
+  work: Work,
   units: number,
-): Promise<Admission | Replay> {
+): Promise<Admission | undefined> {
+  if (work.isClientGone) {
+    reply.hijack();
+    return undefined;
+  }
   const { ledger, limits } = request.server;
   const { config, url } = request.routeOptions;
   if (config.meter === undefined) throw new Error(`The route ${url} declares no meter.`);
   const { accountId, keyId } = request.caller;
   const endpoint = `${request.method} ${url}`;
   const retry = request.retry ?? undefined;
-  const admission = await ledger.admit({ accountId, keyId, endpoint, meter: config.meter, units, retry });
-  if ('answer' in admission) return admission;
+  const admission = await ledger.admit({
+    id: request.id,
+    ...{ accountId, keyId, endpoint, meter: config.meter, units, retry },
+  });
+  if ('answer' in admission) {
+    replayTo(request, reply, admission);
+    return undefined;
+  }
+  if (work.isAbandoned) {
+    await ledger.refund(admission, clientLeft);
+    reply.hijack();
+    return undefined;
+  }
   request.isCharged = true;
   if (admission.reading !== null) limits.showQuota(request, reply, admission.reading);
   return admission;
@@ -58,7 +76,7 @@ export async function giveBack(
  * @param units - how many; all or nothing
  * @param work - its value is returned once the charge is final; what it throws refunds the charge, unless it was given
  *   up because the client left
- * @returns the work's value, or the reply, to which nothing is to be sent, where the client left
+ * @returns the work's value, or the reply, to which nothing is to be sent, where the client left or it was sent already
  * @throws ApiError `quotaExceeded` before the work; whatever the work throws
  */
 export async function metered<T>(
@@ -70,15 +88,8 @@ export async function metered<T>(
   const { ledger, work: underWay } = request.server;
   const task = underWay.begin(reply, request.retry !== null);
   try {
-    if (task.isClientGone) return reply.hijack();
-    const admission = await admit(request, reply, units);
-    if ('answer' in admission) return replayTo(request, reply, admission);
-    const hasLeftBefore: boolean = task.isAbandoned;
-    if (hasLeftBefore) {
-      // The engine was not asked yet.
-      await ledger.refund(admission, clientLeft);
-      return reply.hijack();
-    }
+    const admission = await admit(request, reply, task, units);
+    if (admission === undefined) return reply;
     try {
       const { outcome, value } = await work(admission, task.signal);
       const answer = admission.retry && serialised(reply, value);

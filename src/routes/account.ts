@@ -94,7 +94,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         body: ref(DeleteAccount),
         response: { 204: NoContent },
       },
-      config: { errors: ['invalidLogin', 'overloaded'] },
+      config: { errors: ['invalidLogin', 'overloaded'], setsCookie: true },
     },
     async (request, reply) => {
       const isDeleted = await deleteAccount(db, await provenAccount(request, request.body.current_password));
@@ -116,7 +116,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         body: ref(ChangePassword),
         response: { 204: NoContent },
       },
-      config: { errors: ['invalidLogin', 'overloaded'] },
+      config: { errors: ['invalidLogin', 'overloaded'], setsCookie: true },
     },
     async (request, reply) => {
       const { current_password: current, new_password: next } = request.body;

@@ -25,12 +25,13 @@ const beginnings: FastifyPluginAsyncTypebox = async (app) => {
         summary: 'Sign up',
         description:
           'Creates an account on the first plan and signs it in: the answer sets the session cookie.',
-        tags: ['Account'],
+        tags: ['Authentication'],
         body: ref(SignUp),
         response: { 201: ref(Account) },
       },
       config: {
         errors: ['crossSiteRequest', 'signupsClosed', 'emailTaken', 'overloaded', 'rateLimitExceeded'],
+        setsCookie: true,
       },
       onRequest: async () => {
         if (signups === 'open') return;
@@ -59,11 +60,14 @@ const beginnings: FastifyPluginAsyncTypebox = async (app) => {
         summary: 'Sign in',
         description:
           'Begins a new session: the answer sets the session cookie. An unknown e-mail address and a wrong password get the same answer.',
-        tags: ['Account'],
+        tags: ['Authentication'],
         body: ref(LogIn),
         response: { 200: ref(Account) },
       },
-      config: { errors: ['crossSiteRequest', 'invalidLogin', 'overloaded', 'rateLimitExceeded'] },
+      config: {
+        errors: ['crossSiteRequest', 'invalidLogin', 'overloaded', 'rateLimitExceeded'],
+        setsCookie: true,
+      },
     },
     async (request) => {
       const { email, password } = request.body;
@@ -88,9 +92,10 @@ const ends: FastifyPluginAsyncTypebox = async (app) => {
         summary: 'Sign out',
         description:
           'Ends the session on every replica and clears its cookie. Other sessions of the account go on.',
-        tags: ['Account'],
+        tags: ['Authentication'],
         response: { 204: NoContent },
       },
+      config: { setsCookie: true },
     },
     async (request, reply) => {
       await signOut(request, reply);

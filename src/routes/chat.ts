@@ -38,7 +38,8 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         body: ref(ChatRequest),
         response: {
           200: {
-            description: 'The reply; with `stream`, its events.',
+            description:
+              'The reply; with `stream`, its events: the schema of `text/event-stream` is that of one.',
             content: {
               'application/json': { schema: ref(ChatReply) },
               'text/event-stream': { schema: ref(ChatStreamEvent) },

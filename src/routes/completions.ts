@@ -24,7 +24,8 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         body: ref(CompletionRequest),
         response: {
           200: {
-            description: 'The completion; with `stream`, its chunks.',
+            description:
+              'The completion; with `stream`, its chunks: the schema of `text/event-stream` is that of one event.',
             content: {
               'application/json': { schema: ref(Completion) },
               'text/event-stream': { schema: ref(CompletionStreamEvent) },

@@ -1,11 +1,12 @@
 /** Stored conversations. A key sees its own, the web sees all of the account's. Contract sections 1 and 7. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { FastifyRequest } from 'fastify';
-import { IdParams, NoContent, ref } from '../../schemas/common.ts';
+import { NoContent, ref } from '../../schemas/common.ts';
 import {
   Conversation,
   ConversationList,
   ConversationListQuery,
+  ConversationParams,
   ConversationQuery,
 } from '../../schemas/conversations.ts';
 import { decodeCursor, pageOf } from '../domain/cursor.ts';
@@ -75,7 +76,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         description:
           'The conversation with its newest messages, oldest of them first; `next_cursor` leads to older ones.',
         tags: ['Conversations'],
-        params: IdParams,
+        params: ConversationParams,
         querystring: ConversationQuery,
         response: { 200: ref(Conversation) },
       },
@@ -110,7 +111,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         summary: 'Delete a conversation',
         description: 'Deletes the conversation and all its messages, for good.',
         tags: ['Conversations'],
-        params: IdParams,
+        params: ConversationParams,
         response: { 204: NoContent },
       },
       config: { scope: 'chat', errors: ['notFound'] },

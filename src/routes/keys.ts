@@ -2,12 +2,13 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { FastifyRequest } from 'fastify';
 import { v7 as uuidv7 } from 'uuid';
-import { IdParams, NoContent, ref } from '../../schemas/common.ts';
+import { NoContent, ref } from '../../schemas/common.ts';
 import {
   ApiKey,
   ApiKeyList,
   CreateApiKey,
   CreatedApiKey,
+  KeyParams,
   RotateApiKey,
   UpdateApiKey,
 } from '../../schemas/keys.ts';
@@ -123,7 +124,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         description:
           "Replaces the list of origins whose pages may call with this key: https only, at most 10. An empty list restricts the key to servers and the service's own origin.",
         tags: ['Keys'],
-        params: IdParams,
+        params: KeyParams,
         body: ref(UpdateApiKey),
         response: { 200: ref(ApiKey) },
       },
@@ -146,7 +147,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         description:
           'Name, scopes, origins, expiry and id stay; `key_prefix` changes. The old secret works for `grace_seconds` longer, a still older one ends at once. The new raw key is in this response only.',
         tags: ['Keys'],
-        params: IdParams,
+        params: KeyParams,
         body: ref(RotateApiKey),
         response: { 200: ref(CreatedApiKey) },
       },
@@ -170,7 +171,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         description:
           'Ends the key at once and for good, with a secret that was replaced and still works. Requests that are being answered run to their end.',
         tags: ['Keys'],
-        params: IdParams,
+        params: KeyParams,
         response: { 204: NoContent },
       },
       config: { errors: ['notFound'] },

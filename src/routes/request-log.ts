@@ -33,8 +33,9 @@ function statusesFrom(status: string): { first: number; last: number } {
 }
 
 function filterFrom(query: Static<typeof RequestLogQuery>): LogFilter {
-  const { endpoint, from, key_id: keyId, status, to } = query;
+  const { endpoint, from, id, key_id: keyId, status, to } = query;
   return {
+    ...(id !== undefined && { id }),
     ...(keyId !== undefined && { keyId: keyId === 'web' ? null : keyId }),
     ...(endpoint !== undefined && { endpoint }),
     ...(status !== undefined && { statuses: statusesFrom(status) }),

@@ -1,7 +1,7 @@
 /** Where the account is signed in, and signing out there. Contract sections 1 and 9. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import { IdParams, NoContent, ref } from '../../schemas/common.ts';
-import { SessionList } from '../../schemas/sessions.ts';
+import { NoContent, ref } from '../../schemas/common.ts';
+import { SessionList, SessionParams } from '../../schemas/sessions.ts';
 import { ApiError } from '../errors.ts';
 import { sourceOf } from '../plugins/address.ts';
 import { ownSession, signOut } from '../plugins/sessions.ts';
@@ -15,7 +15,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'listSessions',
         summary: 'List the sessions',
         description: 'Where the account is signed in, the newest session first; `current` marks this one.',
-        tags: ['Account'],
+        tags: ['Authentication'],
         response: { 200: ref(SessionList) },
       },
     },
@@ -43,11 +43,11 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         summary: 'End a session',
         description:
           'Signs the account out there, on every replica at once. Ending the session of this request is signing out: its cookie is cleared.',
-        tags: ['Account'],
-        params: IdParams,
+        tags: ['Authentication'],
+        params: SessionParams,
         response: { 204: NoContent },
       },
-      config: { errors: ['notFound'] },
+      config: { errors: ['notFound'], setsCookie: true },
     },
     async (request, reply) => {
       const { accountId, id: ownId } = ownSession(request);

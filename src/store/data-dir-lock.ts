@@ -68,9 +68,11 @@ async function stateOf(folder: string, name: string, attempts = 3): Promise<Stat
     if (code === 'ECONNREFUSED' || code === 'ENOENT') return undefined;
     // Another user's: whether it lives cannot be told, and the database beside it could not be read.
     if (code === 'EACCES') throw unusable(folder, error);
-    // It may have died while it was asked.
-    if (code === 'ECONNRESET' && attempts > 1) return stateOf(folder, name, attempts - 1);
-    return 'holding';
+    // It may have died, or given way to another, while it was asked: cut off before, within or after its answer.
+    const isTooBusy = error instanceof Error && /^(AbortError|TimeoutError)$/.test(error.name);
+    if (isTooBusy || attempts === 1) return 'holding';
+    await sleep(20);
+    return stateOf(folder, name, attempts - 1);
   }
 }
 

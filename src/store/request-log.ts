@@ -13,6 +13,8 @@ import { WEB_KEY } from './usage-history.ts';
 export type LogPosition = { day: string; at: string; id: string };
 
 export type LogFilter = {
+  /** One request; refusals are counted without theirs. */
+  id?: string;
   /** A key's id, or null for the web. */
   keyId?: string | null;
   /** Method and path. Refusals are counted without it. */
@@ -53,9 +55,10 @@ const utcDay = (time: number) => new Date(time).toISOString().slice(0, 10);
 const firstDay = (from: Date) => utcDay(from.getTime() - 1);
 
 function chargesWhere(accountId: string, filter: LogFilter, after: LogPosition | undefined): SQL {
-  const { endpoint, from, keyId, statuses, to } = filter;
+  const { endpoint, from, id, keyId, statuses, to } = filter;
   return all([
     sql`account_id = ${accountId}::uuid`,
+    id === undefined ? undefined : sql`id = ${id}::uuid`,
     from && sql`day >= ${firstDay(from)}::date and admitted_at >= ${from.toISOString()}::timestamptz`,
     to && sql`day <= ${utcDay(to.getTime())}::date and admitted_at < ${to.toISOString()}::timestamptz`,
     after &&
@@ -74,7 +77,7 @@ const refusalId = sql`(
   from md5(concat_ws('|', account_id, key_id, code)) as hash)`;
 
 function refusalsWhere(accountId: string, filter: LogFilter, after: LogPosition | undefined): SQL {
-  const { endpoint, from, keyId, statuses, to } = filter;
+  const { endpoint, from, id, keyId, statuses, to } = filter;
   return all([
     sql`account_id = ${accountId}::uuid`,
     from && sql`minute >= ${from.toISOString()}::timestamptz`,
@@ -83,7 +86,7 @@ function refusalsWhere(accountId: string, filter: LogFilter, after: LogPosition 
       sql`minute <= ${after.at}::timestamptz and (ledger_day(minute), minute, ${refusalId})
           < (${after.day}::date, ${after.at}::timestamptz, ${after.id}::uuid)`,
     keyId === undefined ? undefined : sql`key_id = ${keyId ?? WEB_KEY}::uuid`,
-    endpoint === undefined ? undefined : sql`false`,
+    endpoint === undefined && id === undefined ? undefined : sql`false`,
     statuses && sql`status between ${statuses.first}::int and ${statuses.last}::int`,
   ]);
 }

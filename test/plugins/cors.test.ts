@@ -1,4 +1,4 @@
-// Preflights, and which paths take part in CORS at all. What a key's own request is answered: test/reliability/allowed-origins.test.ts and its neighbours.
+// Preflights, and which paths take part in CORS at all. What a key's own request is answered: test/reliability/allowed-origins.long.test.ts and its neighbours.
 import { sql } from 'drizzle-orm';
 import postgres from 'postgres';
 import t from 'tap';

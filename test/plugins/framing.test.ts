@@ -108,3 +108,9 @@ t.test('nothing is written into a stream that has begun, whatever its client sen
   t.match(received, /^HTTP\/1\.1 200 /);
   t.notMatch(received, 'HTTP/1.1 400');
 });
+
+t.test('an expectation that is not known is passed over', async (t) => {
+  const answer = await send(plans('Host: x\r\nExpect: 200-ok\r\nConnection: close'));
+  t.match(answer, /^HTTP\/1\.1 200 OK\r\n/);
+  t.match(answer, /\r\ncache-control: no-store\r\n/i);
+});

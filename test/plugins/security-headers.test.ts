@@ -70,7 +70,7 @@ t.test('answers that are not of the API, too, and pages send one policy, their o
     t.equal(headers.get('x-frame-options'), 'DENY', path);
     t.equal(headers.get('cross-origin-resource-policy'), 'same-origin', path);
   }
-  for (const path of ['//', '//docs', '//docs/guides/keys']) {
+  for (const path of ['//', '//docs/guides', '//docs/guides/keys', '//docs/errors/notFound']) {
     const policy = (await client.get(path)).headers.get('content-security-policy') ?? '';
     t.match(policy, /style-src 'self'/, path);
     t.notMatch(policy, /unsafe|,/, path);

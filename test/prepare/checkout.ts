@@ -43,6 +43,11 @@ fs.writeFileSync(out + '/index.html', source);
 fs.writeFileSync(out + '/assets/index.js', source);
 `;
 
+/** Stands in for the package that carries the renderer of the API reference; the server that it plugs into is real. */
+const renderer = `
+export default async (app) => app.get('/js/scalar.js', async () => 'the renderer');
+`;
+
 /**
  * Stands in for npm: notes its arguments, links the compiler, and behaves as NPM_BEHAVES says (\`hangs\` before it is
  * done, \`offline\`).
@@ -55,7 +60,10 @@ hangs) sleep 30;;
 slow) sleep 1;;
 offline) echo 'npm error code ECONNREFUSED' >&2; exit 1;;
 esac
-ln -s '${path.join(root, 'node_modules/typescript')}' node_modules/typescript
+ln -s '${path.join(root, 'node_modules/typescript')}' '${path.join(root, 'node_modules/fastify')}' node_modules/
+mkdir -p node_modules/@scalar/fastify-api-reference
+cp "$(dirname "$0")/renderer.js" node_modules/@scalar/fastify-api-reference/index.js
+echo '{"type": "module"}' > node_modules/@scalar/fastify-api-reference/package.json
 if grep -q vite package.json; then
   mkdir -p node_modules/vite/bin
   cp "$(dirname "$0")/vite.js" "$(dirname "$0")/package.json" node_modules/vite/bin/
@@ -90,6 +98,7 @@ export function makeCheckout(): Checkout {
   write('src/dashboard/paths.ts', 'export const pagePaths: readonly string[] = [];');
   write('src/dashboard/main.tsx', 'the dashboard');
   write('data/bin/vite.js', vite);
+  write('data/bin/renderer.js', renderer);
   write('data/bin/package.json', '{"type": "commonjs"}');
   write('data/bin/npm', npm);
   fs.chmodSync(path.join(folder, 'data/bin/npm'), 0o755);

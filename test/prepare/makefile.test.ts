@@ -5,7 +5,17 @@ import { follow, makeCheckout } from './checkout.ts';
 
 test('make: without a target it lists each with a sentence', async (t) => {
   const { stdout } = spawnSync('make', { encoding: 'utf8', cwd: new URL('../..', import.meta.url) });
-  for (const target of ['help', 'start', 'dev', 'test', 'test-long', 'check', 'openapi', 'migrations']) {
+  for (const target of [
+    'help',
+    'start',
+    'dev',
+    'test',
+    'test-long',
+    'check',
+    'sdk',
+    'openapi',
+    'migrations',
+  ]) {
     t.match(stdout, new RegExp(`^  make ${target} +[A-Z].*\\.$`, 'm'));
   }
 });

@@ -17,6 +17,8 @@ async function until(condition: () => boolean): Promise<void> {
   for (let waited = 0; !condition() && waited < 10_000; waited += 20) await sleep(20);
 }
 
+const rendererOf = ({ folder }: Checkout) =>
+  fs.readdirSync(path.join(folder, 'dist/reference')).filter((name) => name.endsWith('.js'));
 const leftovers = ({ folder }: Checkout) =>
   fs.readdirSync(path.join(folder, '.prepare')).filter((name) => name.startsWith('unfinished'));
 
@@ -37,6 +39,12 @@ test('serve: installs and builds once; then nothing until a source or the lock f
   t.match(checkout.npmCalls(), [/^ci --omit=dev /, /^ci --omit=dev /], 'for serving, and for the dashboard');
   t.ok(checkout.has('dist/src/main.js'));
   t.ok(checkout.has('dist/dashboard/index.html'));
+  const [file = ''] = rendererOf(checkout);
+  t.match(file, /^scalar-[0-9a-f]{12}\.js$/, 'a name that changes with the content');
+  t.equal(checkout.read(`dist/reference/${file}`), 'the renderer');
+  const packed = fs.readFileSync(path.join(checkout.folder, `dist/reference/${file}.gz`));
+  t.equal(gunzipSync(packed).toString(), 'the renderer');
+  t.ok(checkout.has(`dist/reference/${file}.br`));
 
   const again = await checkout.start('serve').ended;
   t.same(again, { code: 0, output: '' });
@@ -47,6 +55,7 @@ test('serve: installs and builds once; then nothing until a source or the lock f
   t.match((await checkout.start('serve').ended).output, 'Building');
   t.match(checkout.read('dist/schemas/greeting.js'), 'export const greeting = "hello"');
   t.ok(checkout.has('dist/dashboard/index.html'), 'the dashboard stays');
+  t.same(rendererOf(checkout), [file], 'so does the API reference');
   t.equal(checkout.npmCalls().length, 2);
 
   checkout.write('package-lock.json', '{ }');

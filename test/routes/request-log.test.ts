@@ -88,6 +88,18 @@ t.test('rows', async (t) =>
       t.ok(Math.abs(Date.parse(data[0].at) - Date.now()) < 10_000);
     });
 
+    await t.test('the id that a client was told finds its request, and nobody else sees it', async (t) => {
+      const { headers } = await client.post('/chat', { message: 'Hello again' }, { cookie });
+      const told = headers.get('x-request-id');
+      t.match(await log(`?id=${told}`), {
+        data: [{ id: told, key_id: null, state: 'final' }],
+        next_cursor: null,
+      });
+      t.same((await log(`?id=${uuidv7()}`)).data, []);
+      const other = await client.signUp();
+      t.same((await client.get(`/requests?id=${told}`, { cookie: other.cookie })).body.data, []);
+    });
+
     await t.test('refusals of a known account: a row for each minute, key and code', async (t) => {
       for (let n = 0; n < 2; n += 1) t.equal((await search({ cookie })).status, 200);
       const before = Date.now();

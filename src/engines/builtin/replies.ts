@@ -22,7 +22,7 @@ export const sampleQuestions = [
 const list = (lines: readonly string[]) => lines.map((line) => `- ${line}`).join('\n');
 
 const whatToAsk = (publicUrl: string) =>
-  `Ask about the service itself, for example:\n\n${list(sampleQuestions)}\n\nAll guides are at ${publicUrl}/docs.`;
+  `Ask about the service itself, for example:\n\n${list(sampleQuestions)}\n\nAll guides are at ${publicUrl}/docs/guides.`;
 
 /** Short messages that are no question to the guides, and how to begin the reply to them. */
 const smallTalk: readonly (readonly [RegExp, string])[] = [

@@ -42,6 +42,26 @@ onEachDatabase(t, { CHAT_URL: upstream.url }, async (t, { client }) => {
     t.match(await (await hold(client.origin, '/chat', bearer, chat)).finish(), /^HTTP\/1.1 200/);
   });
 
+  await t.test(
+    'an origin that is taken off the list meanwhile: 403, and the page cannot read it',
+    async (t) => {
+      await upstream.reset();
+      const page = 'https://app.example.com';
+      t.equal((await client.patch(`/keys/${id}`, { allowed_origins: [page] }, owner)).status, 200);
+      const credential = `${bearer}\r\nOrigin: ${page}`;
+      const listed = await (await hold(client.origin, '/chat', credential, chat)).finish();
+      t.match(listed, /^HTTP\/1.1 200/);
+      t.match(listed, /\naccess-control-allow-origin: https:\/\/app\.example\.com\r/i);
+      const held = await hold(client.origin, '/chat', credential, chat);
+      t.equal((await client.patch(`/keys/${id}`, { allowed_origins: [] }, owner)).status, 200);
+      const answer = await held.finish();
+      t.match(answer, /^HTTP\/1.1 403/);
+      t.match(answer, /"originNotAllowed"/);
+      t.notMatch(answer, /access-control/i);
+      t.equal((await upstream.calls()).chat, 1);
+    },
+  );
+
   await t.test('a key that is revoked meanwhile: 401, and no engine is called', async (t) => {
     await upstream.reset();
     const held = await hold(client.origin, '/chat', bearer, chat);
