@@ -1,9 +1,9 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { Failure, withProgress } from './console.mjs';
+import { builtFolderStep } from './built-folder.mjs';
+import { Failure } from './console.mjs';
 import { collect } from './process.mjs';
-import { contentHash, readStamp } from './sources.mjs';
-import { moveIntoPlace, removeQuietly, unfinishedFolder } from './work-folder.mjs';
+import { contentHash } from './sources.mjs';
 
 const sources = [
   'src',
@@ -18,57 +18,41 @@ const sources = [
 const builtApart = ['dashboard', 'reference'];
 /** The SDK is built with the dashboard. */
 const dashboardSources = ['src/dashboard', 'src/sdk'];
-const stampName = '.built-from';
 
 /**
- * The step that compiles the sources to `dist/` (layout: `dist/src/main.js`, `dist/schemas/…`). It is done while the
- * stamp in there names the sources by their content. The compiler writes to a folder of its own, which is moved into
- * place when it is whole.
+ * The step that compiles the sources to `dist/` (layout: `dist/src/main.js`, `dist/schemas/…`).
  *
  * @param {{ root: string }} options
  */
-export function buildStep({ root }) {
-  const target = path.join(root, 'dist');
+export const buildStep = ({ root }) =>
+  builtFolderStep({
+    root,
+    folder: 'dist',
+    title: 'Building',
+    hash: () => sourcesHash(root),
+    async build(output) {
+      await compile(root, output);
+      keepBuiltApart(root, output);
+    },
+  });
 
-  const isDone = () => readStamp(target, stampName) === sourcesHash(root);
-
-  async function run(lock) {
-    await withProgress('Building', async () => {
-      const work = unfinishedFolder(root, 'build');
-      const output = path.join(work, 'dist');
-      try {
-        const hash = sourcesHash(root);
-        await compile(output);
-        keepBuiltApart(output);
-        fs.writeFileSync(path.join(output, stampName), hash);
-        lock.assertHeld();
-        moveIntoPlace(root, output, target);
-      } finally {
-        removeQuietly(work);
-      }
-    });
+async function compile(root, outDir) {
+  const compiler = path.join(root, 'node_modules/typescript/bin/tsc');
+  // Types are checked by `make check`; to only drop them, no file of any dependency has to be read (--noResolve).
+  const args = [compiler, '-p', 'tsconfig.build.json', '--noResolve', '--outDir', outDir];
+  const result = await collect(process.execPath, args, { cwd: root });
+  if (result.code !== 0) {
+    throw new Failure(
+      `${result.output.trim()}\nThe sources do not compile: mend the lines above, then run this again.`,
+    );
   }
+}
 
-  async function compile(outDir) {
-    const compiler = path.join(root, 'node_modules/typescript/bin/tsc');
-    // Types are checked by `make check`; to only drop them, no file of any dependency has to be read (--noResolve).
-    const args = [compiler, '-p', 'tsconfig.build.json', '--noResolve', '--outDir', outDir];
-    const result = await collect(process.execPath, args, { cwd: root });
-    if (result.code !== 0) {
-      throw new Failure(
-        `${result.output.trim()}\nThe sources do not compile: mend the lines above, then run this again.`,
-      );
-    }
+function keepBuiltApart(root, output) {
+  for (const name of builtApart) {
+    const built = path.join(root, 'dist', name);
+    if (fs.existsSync(built)) fs.cpSync(built, path.join(output, name), { recursive: true });
   }
-
-  function keepBuiltApart(output) {
-    for (const name of builtApart) {
-      const built = path.join(target, name);
-      if (fs.existsSync(built)) fs.cpSync(built, path.join(output, name), { recursive: true });
-    }
-  }
-
-  return { isDone, run };
 }
 
 function sourcesHash(root) {

@@ -1,15 +1,13 @@
 /** The API reference: the page, its files, and the document that it shows. Contract section 1. */
 import { existsSync, readdirSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
-import staticFiles from '@fastify/static';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { html } from 'ghtml';
 import { sendPage } from '../pages/layout.ts';
 import { documentPath, referencePage } from '../pages/reference.ts';
 import { referenceDocument } from '../pages/reference-document.ts';
+import builtFiles from '../plugins/built-files.ts';
 import { projectRoot } from '../project.ts';
 
-const YEAR_SECONDS = 31_536_000;
 /** Where the prepare step `reference` puts the renderer. */
 const built = new URL('dist/reference/', projectRoot);
 
@@ -39,22 +37,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     return reply.type('application/json; charset=utf-8').send(document);
   });
 
-  if (renderer === undefined) return;
-  app.register(async (assets) => {
-    // Each is there in three encodings; a cache in between must not mix them up.
-    assets.addHook('onRequest', async (_request, reply) => {
-      reply.header('vary', 'Accept-Encoding');
-    });
-    assets.register(staticFiles, {
-      root: fileURLToPath(built),
-      prefix: '/assets/reference/',
-      decorateReply: false,
-      index: false,
-      preCompressed: true,
-      immutable: true,
-      maxAge: YEAR_SECONDS * 1000,
-    });
-  });
+  if (renderer !== undefined) app.register(builtFiles, { root: built, prefix: '/assets/reference/' });
 };
 
 export default routes;

@@ -1,0 +1,26 @@
+/**
+ * Serves a folder that was built: its names change with their content, so that they may be kept for good, and each file
+ * lies there in three encodings.
+ */
+import { fileURLToPath } from 'node:url';
+import staticFiles from '@fastify/static';
+import type { FastifyPluginAsync } from 'fastify';
+
+const YEAR_SECONDS = 31_536_000;
+
+const builtFiles: FastifyPluginAsync<{ root: URL; prefix: string }> = async (scope, { root }) => {
+  // A cache in between must not mix the encodings up.
+  scope.addHook('onRequest', async (_request, reply) => {
+    reply.header('vary', 'Accept-Encoding');
+  });
+  scope.register(staticFiles, {
+    root: fileURLToPath(root),
+    decorateReply: false,
+    index: false,
+    preCompressed: true,
+    immutable: true,
+    maxAge: YEAR_SECONDS * 1000,
+  });
+};
+
+export default builtFiles;

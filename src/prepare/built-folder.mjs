@@ -1,0 +1,43 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { withProgress } from './console.mjs';
+import { readStamp } from './sources.mjs';
+import { moveIntoPlace, removeQuietly, unfinishedFolder } from './work-folder.mjs';
+
+const stampName = '.built-from';
+
+/**
+ * A step that builds a folder as a whole. It is done while the stamp in there names the sources by their content. What
+ * builds writes to a folder of its own, which is moved into place when it is whole.
+ *
+ * @param {object} options
+ * @param {string} options.root
+ * @param {string} options.folder from `root`
+ * @param {string} options.title what is said while it is built
+ * @param {() => string} options.hash of the sources
+ * @param {(output: string) => Promise<void>} options.build writes to a folder that is not there yet
+ */
+export function builtFolderStep({ root, folder, title, hash, build }) {
+  const target = path.join(root, folder);
+
+  const isDone = () => readStamp(target, stampName) === hash();
+
+  async function run(lock) {
+    await withProgress(title, async () => {
+      const work = unfinishedFolder(root, path.basename(folder));
+      const output = path.join(work, path.basename(folder));
+      try {
+        const builtFrom = hash();
+        await build(output);
+        fs.writeFileSync(path.join(output, stampName), builtFrom);
+        lock.assertHeld();
+        fs.mkdirSync(path.dirname(target), { recursive: true });
+        moveIntoPlace(root, output, target);
+      } finally {
+        removeQuietly(work);
+      }
+    });
+  }
+
+  return { isDone, run };
+}
