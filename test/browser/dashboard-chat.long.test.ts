@@ -193,13 +193,20 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
   });
 
   await t.test('when nothing is left today', async (t) => {
+    await page.goto(`${HOME}/chat`);
+    await text('left today, web and API together').waitFor();
     for (let left = 4; left > 0; left -= 1) {
       const answer = await client.post('/chat', { message: `Question ${left}` }, { cookie });
       if (answer.status !== 200) break;
     }
-    await page.goto(`${HOME}/chat`);
+    expectRefusals(1);
+    await field.fill('Is there one left?');
+    await field.press('Enter');
+    await text("Today's replies were used up before this was answered").waitFor();
     await text("Today's replies are used up").waitFor();
     await text(`at ${RESET}, in `).waitFor();
+    t.equal(await button('Try again').count(), 0, 'what cannot help is not offered');
+    expectRefusals(0);
     await field.fill('One more?');
     t.ok(await button('Send').isDisabled());
     await look(t, 'chat-out-of-quota');

@@ -8,12 +8,17 @@ import { countOf } from '../../ui/numbers.ts';
 import { ProblemAlert } from '../../ui/problem.tsx';
 import { localReset } from '../../ui/reset.tsx';
 
-type Props = { problem: Problem; onRetry: () => void };
+type Props = {
+  problem: Problem;
+  /** The quota is spent still. */
+  isClosed: boolean;
+  onRetry: () => void;
+};
 
-export function Failed({ onRetry, problem }: Props) {
+export function Failed({ isClosed, onRetry, problem }: Props) {
   if (problem.code === 'quotaExceeded')
     return (
-      <Waiting onRetry={onRetry}>
+      <Waiting onRetry={isClosed ? undefined : onRetry}>
         Today's replies were used up before this was answered: nothing was charged. Try again after 00:00 UTC
         {problem.limit && ` (${localReset(problem.limit.resetsAt)})`}.
       </Waiting>
@@ -43,14 +48,16 @@ const PlansLink = () => (
 );
 
 /** Nothing is wrong: it is only not time yet. */
-const Waiting = ({ children, onRetry }: { children: ReactNode; onRetry: () => void }) => (
+const Waiting = ({ children, onRetry }: { children: ReactNode; onRetry: (() => void) | undefined }) => (
   <Alert color="yellow" variant="light" icon={<InfoIcon />} role="alert">
     <Text size="sm" c="var(--mantine-color-text)">
       {children}
     </Text>
-    <Button size="xs" variant="default" mt="sm" onClick={onRetry}>
-      Try again
-    </Button>
+    {onRetry && (
+      <Button size="xs" variant="default" mt="sm" onClick={onRetry}>
+        Try again
+      </Button>
+    )}
   </Alert>
 );
 

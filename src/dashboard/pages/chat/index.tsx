@@ -158,6 +158,7 @@ export default function Chat() {
           content={content}
           lines={lines}
           current={current}
+          isClosed={isOut}
           hasOlder={query.hasNextPage}
           isLoadingOlder={query.isFetchingNextPage}
           onOlder={() => query.fetchNextPage()}

@@ -74,10 +74,10 @@ const Deeds = ({ children, text }: { children?: ReactNode; text: string }) => (
   </Group>
 );
 
-type TurnProps = { turn: Turn; onRetry: () => void; onAgain?: () => void };
+type TurnProps = { turn: Turn; isClosed: boolean; onRetry: () => void; onAgain?: () => void };
 
 /** The answer of a turn of this tab, in whatever state it is. */
-export function TurnAnswer({ onAgain, onRetry, turn }: TurnProps) {
+export function TurnAnswer({ isClosed, onAgain, onRetry, turn }: TurnProps) {
   const { isCut, problem, state, text } = turn;
   return (
     <article>
@@ -95,7 +95,7 @@ export function TurnAnswer({ onAgain, onRetry, turn }: TurnProps) {
         </Text>
       )}
       {state === 'stopped' && <Stopped hasText={text !== ''} onRetry={onRetry} onAgain={onAgain} />}
-      {problem && <Failed problem={problem} onRetry={onRetry} />}
+      {problem && <Failed problem={problem} isClosed={isClosed} onRetry={onRetry} />}
       {(state === 'stopped' || state === 'done') && <Deeds text={text} />}
     </article>
   );

@@ -10,6 +10,8 @@ type Props = {
   content: RefObject<HTMLDivElement | null>;
   lines: readonly Line[];
   current: Turn | undefined;
+  /** Nothing new can be asked. */
+  isClosed: boolean;
   hasOlder: boolean;
   isLoadingOlder: boolean;
   onOlder: () => void;
@@ -19,9 +21,11 @@ type Props = {
 };
 
 export function Transcript(props: Props) {
-  const { content, current, hasOlder, isLoadingOlder, lines, onAsk, onEdit, onOlder, onRetry } = props;
+  const { content, current, hasOlder, isClosed, isLoadingOlder, lines } = props;
+  const { onAsk, onEdit, onOlder, onRetry } = props;
   const announcement = useAnnouncement(lines, current);
   const isBusy = current !== undefined;
+  const canAsk = !isBusy && !isClosed;
   const lastQuestion = lines.findLast((line) => line.kind === 'message' && line.message.role === 'user');
   const again = lastQuestion?.kind === 'message' ? lastQuestion.message.content : undefined;
 
@@ -52,8 +56,9 @@ export function Transcript(props: Props) {
                 />
                 <TurnAnswer
                   turn={turn}
+                  isClosed={isClosed}
                   onRetry={() => onRetry(turn)}
-                  {...(!isBusy && index === lines.length - 1 && { onAgain: () => onAsk(turn.body.message) })}
+                  {...(canAsk && index === lines.length - 1 && { onAgain: () => onAsk(turn.body.message) })}
                 />
               </div>
             );
@@ -68,7 +73,7 @@ export function Transcript(props: Props) {
               text={text}
               model={model}
               isBusy={isBusy}
-              {...(isLast && again !== undefined && { onAgain: () => onAsk(again) })}
+              {...(isLast && canAsk && again !== undefined && { onAgain: () => onAsk(again) })}
             />
           );
         })}
