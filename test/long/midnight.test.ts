@@ -77,8 +77,10 @@ t.test('29: streams across midnight settle, or give back, the day on which they 
     select day::text, state, input_tokens + output_tokens as tokens from requests order by admitted_at`;
   const states = async () => (await charges()).map(({ state }) => state);
   const stream = () => history.chat(client.origin, owner, { message: 'Hello', store: false, stream: true });
+  /** Until the ledger has them and the upstream too, which answers each as it is set up when that comes. */
   const until = async (expected: string[]) => {
-    while ((await states()).join() !== expected.join()) await sleep(20);
+    while ((await states()).join() !== expected.join() || (await upstream.calls()).chat < expected.length)
+      await sleep(20);
   };
 
   await bringMidnight(sql);
