@@ -8,6 +8,7 @@ export type Operation = {
   path: string;
   operationId: string;
   summary: string;
+  description: string;
   /** The first of its tags. */
   tag: string;
   /** What it answers with, by status; references into the document are resolved, those inside of schemas are not. */
@@ -37,6 +38,7 @@ export function operationsOf(document: { paths?: object }): Operation[] {
           path,
           operationId: String(operation.operationId),
           summary: String(operation.summary),
+          description: String(operation.description),
           tag: String((operation.tags as string[])[0]),
           responses: Object.fromEntries(
             responses.map(([status, response]) => [status, resolved(document, response)]),

@@ -25,7 +25,7 @@ const scriptHash = `sha256-${sha256(script.content).digest('base64')}`;
 
 /** In place of those of other answers. */
 const securityHeaders = {
-  'content-security-policy': `default-src 'none'; script-src '${scriptHash}'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+  'content-security-policy': `default-src 'none'; script-src '${scriptHash}'; style-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`,
   'referrer-policy': 'same-origin',
 };
 
@@ -65,6 +65,7 @@ export function sendPage(reply: FastifyReply, { description, main, title }: Page
 <a href="/docs/guides">Guides</a>
 <a href="/docs">API reference</a>
 <a href="/docs/errors">Errors</a>
+<a href="/docs/search">Search</a>
 <a href="/openapi.json">openapi.json</a>
 </header>
 <main>

@@ -64,6 +64,7 @@ export function referencePage(renderer: string): { headers: Record<string, strin
 <a href="/docs/guides">Guides</a>
 <a href="/docs" aria-current="page">API reference</a>
 <a href="/docs/errors">Errors</a>
+<a href="/docs/search">Search</a>
 <a href="/openapi.json">openapi.json</a>
 </nav>
 </header>

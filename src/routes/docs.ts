@@ -1,8 +1,9 @@
-/** Guides and errors as pages, and the machine-readable description of the API. Contract section 1. */
+/** Guides and errors as pages, a search over them, and the machine-readable description of the API. Contract section 1. */
 import { type FastifyPluginAsyncTypebox, Type } from '@fastify/type-provider-typebox';
 import { html } from 'ghtml';
 import { type Guide, guides, guideUrl, withOwnOrigin } from '../domain/guides.ts';
 import { ApiError } from '../errors.ts';
+import { docsSearch, MAX_QUERY_LENGTH, type Search, searchForm, searchPage } from '../pages/docs-search.ts';
 import { errorIndex, errorPages } from '../pages/error-pages.ts';
 import { type Page, pageFiles, sendPage, wantsPage } from '../pages/layout.ts';
 import { guideHtml } from '../pages/markdown.ts';
@@ -12,6 +13,7 @@ import { turn } from '../pages/turn.ts';
 const YEAR_SECONDS = 31_536_000;
 
 const GuideParams = Type.Object({ slug: Type.String({ maxLength: 100 }) });
+const SearchQuery = Type.Object({ q: Type.String({ maxLength: MAX_QUERY_LENGTH, default: '' }) });
 const ErrorParams = Type.Object({ code: Type.String({ maxLength: 100 }) });
 
 const contents = ({ sections }: Guide) => html`<nav class="contents" aria-label="On this page"><details>
@@ -27,7 +29,7 @@ const guideIndex = (all: readonly Guide[], publicUrl: string): Page => ({
   description: 'How to use the API and how to run the service.',
   main: html`<h1>Guides</h1>
 <p>How to use the API and how to run the service. Every operation is in the <a href="/docs">API reference</a>, made from <a href="/openapi.json">openapi.json</a>, every error code in the <a href="/docs/errors">list of errors</a>.</p>
-<dl class="guides">
+!${searchForm()}<dl class="guides">
 !${all.map(({ slug, summary, title }) => html`<dt><a href="${guideUrl('', slug)}">${title}</a></dt><dd>${withOwnOrigin(summary, publicUrl)}</dd>`)}
 </dl>
 `,
@@ -79,6 +81,12 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       throw new ApiError('notFound', { message: 'There is no such code. `/docs/errors` lists them.' });
     }
     return sendPage(reply, page);
+  });
+
+  let search: Search | undefined;
+  app.get('/docs/search', { schema: { hide: true, querystring: SearchQuery } }, async (request, reply) => {
+    search ??= docsSearch(all, app.swagger());
+    return sendPage(reply, searchPage(request.query.q.trim(), search));
   });
 
   for (const { content, path, type } of [...pageFiles, ...referenceFiles]) {

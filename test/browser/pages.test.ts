@@ -24,6 +24,15 @@ t.test('the pages load what they need, and let nothing else in', { skip: noBrows
     await page.close();
   }
 
+  const { complaints, page: searching } = await open('https://parley.test/docs/guides');
+  await searching.getByRole('searchbox').fill('revoke a key');
+  await searching.keyboard.press('Enter');
+  await searching.getByRole('status').filter({ hasText: 'for “revoke a key”' }).waitFor();
+  t.equal(await searching.getByRole('searchbox').inputValue(), 'revoke a key', 'what was asked stays');
+  await searching.locator('ol.results a').first().click();
+  await searching.waitForURL(/\/docs(?:\/guides\/|#)/);
+  t.same(complaints, [], 'the policy lets the form go');
+
   await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: 'https://parley.test' });
   const { page } = await open('https://parley.test/docs/guides/authentication');
   const block = page.locator('pre').first();

@@ -34,11 +34,12 @@ t.test('the plain pages', async (t) => {
       linksOf(index).filter((link) => link.startsWith('/docs/guides/')),
       [...all.keys()],
     );
-    for (const link of ['/docs', '/docs/errors', '/openapi.json']) t.ok(linksOf(index).includes(link), link);
+    for (const link of ['/docs', '/docs/errors', '/docs/search', '/openapi.json'])
+      t.ok(linksOf(index).includes(link), link);
   });
 
   t.test('GET /docs/guides/{slug}: every link of a page leads to a page, and to a place on it', async (t) => {
-    const others = new Set(['/', '/docs', '/docs/guides', '/docs/errors', '/openapi.json']);
+    const others = new Set(['/', '/docs', '/docs/guides', '/docs/errors', '/docs/search', '/openapi.json']);
     for (const [path, text] of all) {
       for (const link of linksOf(text)) {
         const [target = '', anchor] = link.split('#');
@@ -113,8 +114,42 @@ t.test('the plain pages', async (t) => {
     }
   });
 
+  t.test('GET /docs/search: finds sections of guides, operations and errors, best first', async (t) => {
+    const found = async (query: string) => {
+      const text = await page(`/docs/search?q=${encodeURIComponent(query)}`);
+      return linksOf(text.slice(text.indexOf('role="status"')).split('</ol>')[0] ?? '');
+    };
+    const begins: [query: string, ...first: string[]][] = [
+      ['revoke', '/docs/guides/keys#revoke-or-delete-an-api-key', '/docs#tag/keys/revokeKey'],
+      ['apiKeyRevoked', '/docs/errors/apiKeyRevoked'],
+      ['key revoked', '/docs/errors/apiKeyRevoked'],
+      ['rotateKey', '/docs#tag/keys/rotateKey'],
+      ['allowed origins'],
+      ['idempotancy'],
+      ['ollama'],
+    ];
+    for (const [query, ...first] of begins) {
+      const links = await found(query);
+      t.ok(links.length > 0, query);
+      for (const link of first)
+        t.ok(links.slice(0, 4).includes(link), `${query}: ${link} of ${links.slice(0, 4)}`);
+      for (const link of links) {
+        const [target = '', anchor] = link.split('#');
+        if (target === '/docs') continue;
+        const reached = all.get(target) ?? (await page(target));
+        t.ok(anchor === undefined || idsOf(reached).has(anchor), `${query}: ${link}`);
+      }
+    }
+    t.match(await found('idempotancy'), [/idempoten/], 'a slip of the finger');
+    t.match(await page('/docs/search?q=xyzzy'), 'Nothing was found for “xyzzy”');
+    const odd = await page(`/docs/search?q=${encodeURIComponent('"><b>')}`);
+    t.notMatch(odd, '<b>', 'escaped');
+    t.notMatch(await page('/docs/search'), 'role="status"', 'nothing asked');
+    t.equal((await client.get(`//docs/search?q=${'a'.repeat(201)}`)).status, 400);
+  });
+
   t.test('pages: nothing may load but the own stylesheet and the one script', async (t) => {
-    for (const path of ['/docs/guides', '/docs/guides/keys', '/docs/errors', '/docs/errors/notFound']) {
+    for (const path of ['/docs/guides', '/docs/guides/keys', '/docs/errors/notFound', '/docs/search?q=key']) {
       const { headers, text } = await client.get(`/${path}`);
       const script = linksOf(text.replaceAll(' src="', ' href="')).find((link) => link.includes('.js')) ?? '';
       const { text: code } = await client.get(`/${script}`);
@@ -122,7 +157,7 @@ t.test('the plain pages', async (t) => {
       t.match(text.replaceAll('&#61;', '='), `integrity="${hash}"`);
       t.equal(
         headers.get('content-security-policy'),
-        `default-src 'none'; script-src '${hash}'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+        `default-src 'none'; script-src '${hash}'; style-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`,
       );
       t.equal(headers.get('x-content-type-options'), 'nosniff');
       t.notMatch(text, /<script>|<style| style=| on\w+=|<img/i);

@@ -35,7 +35,7 @@ t.test('the API reference', { skip: notBuilt }, async (t) => {
       );
       t.match(text.replaceAll('&#61;', '='), `<meta property="csp-nonce" content="${nonce}">`);
       t.notMatch(text, /<script>|<style| style=| on\w+=|https?:/i);
-      for (const link of ['/', '/docs/guides', '/docs/errors', '/openapi.json'])
+      for (const link of ['/', '/docs/guides', '/docs/errors', '/docs/search', '/openapi.json'])
         t.match(text, `href="${link}"`, link);
     }
     t.equal(nonces.size, 2);
