@@ -76,8 +76,8 @@ t.test('a client that leaves before the engine is asked is not charged', async (
     const { key } = await client.createKey(caller);
     // So that the connections are there and the statements prepared: each of their answers would be delayed, too.
     t.equal((await client.post(path, body, { key })).status, 200);
-    // Long enough to notice that the client left.
-    proxy.delayAnswers(900);
+    // Long enough to see it admitted and to notice that the client left, and not so long that it is given up.
+    proxy.delayAnswers(2500);
     const leaving = new AbortController();
     const answer = fetch(`${client.origin}/api/v1${path}`, {
       method: 'POST',
