@@ -7,6 +7,7 @@
  * `useMutation`, and shows what fails where it failed with `ProblemAlert`. An ended session needs no care: see
  * `api/queries.ts`.
  */
+import { Title } from '@mantine/core';
 import { lazy, Suspense } from 'react';
 import { matchRoute, Redirect, Route, Switch, useLocation, useRouter, useSearch } from 'wouter';
 import { useAccount } from './api/queries.ts';
@@ -63,6 +64,11 @@ function SignedIn() {
   const account = useAccount();
   return (
     <Layout>
+      {account.isLoadingError && (
+        <Title order={1} mb="md">
+          This page could not be shown
+        </Title>
+      )}
       <Loaded query={account} loading={<LoadingPage />}>
         {({ id }) => (
           // Another account in the same tab begins with nothing of the first.

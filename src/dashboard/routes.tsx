@@ -1,6 +1,7 @@
 /** What is shown at which address. Pages beyond the first are loaded when they are opened. */
-import { type ComponentType, lazy } from 'react';
+import type { ComponentType } from 'react';
 import type { PagePath } from './paths.ts';
+import { loadedPage } from './shell/loaded-page.tsx';
 import { ChatIcon, KeyIcon, PlanIcon, SettingsIcon, UsageIcon } from './ui/icons.tsx';
 
 export type Page = {
@@ -17,27 +18,27 @@ export const pages: readonly Page[] = [
   {
     path: '/chat',
     pattern: '/chat/:id?',
-    Component: lazy(() => import('./pages/chat/index.tsx')),
+    Component: loadedPage(() => import('./pages/chat/index.tsx')),
     nav: { label: 'Chat', Icon: ChatIcon },
   },
   {
     path: '/your-api',
-    Component: lazy(() => import('./pages/your-api/index.tsx')),
+    Component: loadedPage(() => import('./pages/your-api/index.tsx')),
     nav: { label: 'Your API', Icon: KeyIcon },
   },
   {
     path: '/usage',
-    Component: lazy(() => import('./pages/usage/index.tsx')),
+    Component: loadedPage(() => import('./pages/usage/index.tsx')),
     nav: { label: 'Usage', Icon: UsageIcon },
   },
   {
     path: '/plan',
-    Component: lazy(() => import('./pages/plan/index.tsx')),
+    Component: loadedPage(() => import('./pages/plan/index.tsx')),
     nav: { label: 'Plan', Icon: PlanIcon },
   },
   {
     path: '/settings',
-    Component: lazy(() => import('./pages/settings/index.tsx')),
+    Component: loadedPage(() => import('./pages/settings/index.tsx')),
     nav: { label: 'Settings', Icon: SettingsIcon },
   },
 ];

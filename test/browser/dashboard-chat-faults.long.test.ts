@@ -162,6 +162,21 @@ t.test('no network', { skip: noDashboard }, async (t) => {
   t.equal(await field.inputValue(), 'A draft');
   t.equal(chats.at(-1), chats.at(-2), 'the same question, charged once');
   await text('6 of 8 replies left today').waitFor();
+
+  // A page that was not loaded before.
+  await context.setOffline(true);
+  await text('You are offline').first().waitFor();
+  await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Plan' }).click();
+  await page.getByRole('heading', { level: 1, name: 'This page could not be shown' }).waitFor();
+  const offline = complaints.splice(0);
+  t.ok(
+    offline.every((one) =>
+      /Failed to fetch dynamically imported module|net::ERR_INTERNET_DISCONNECTED/.test(one),
+    ),
+    offline.join(),
+  );
+  await context.setOffline(false);
+  await page.getByRole('heading', { level: 1, name: 'Plan' }).waitFor();
   t.same(complaints, [], 'nothing in the console');
 });
 

@@ -36,6 +36,7 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
   const said = async () => (await page.getByRole('status').allTextContents()).join('\n');
   const ended = () => page.locator('[role=log][aria-busy=false]').waitFor();
   const path = () => new URL(page.url()).pathname;
+  const focused = () => page.evaluate(`document.activeElement.getAttribute('aria-label')`);
   const ask = async (message: string) => {
     await field.fill(message);
     await field.press('Enter');
@@ -64,10 +65,14 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
     await text('You stopped the answer here.').waitFor();
     await ended();
     t.match(await said(), /The answer was stopped: You said: Two/, 'announced');
+    t.equal(await focused(), 'Your message', 'the button is gone, the field is next');
     await look(t, 'chat-stopped');
     await button('Ask again').waitFor();
+    const listed = page.getByRole('complementary', { name: 'Conversations' }).getByRole('link');
+    await listed.filter({ hasText: 'Two ways' }).waitFor({ timeout: 60_000 });
     expectRefusals(30);
     await button('Show the whole answer').click();
+    t.equal(await focused(), 'Your message', 'and again');
     await text('Send it as').last().waitFor({ timeout: 60_000 });
     await ended();
     expectRefusals(0);

@@ -18,6 +18,14 @@ const notBuilt =
 
 t.setTimeout(600_000);
 
+/** Whether the middle of what has the focus is to be seen. */
+const inFront = `(() => {
+  const { activeElement: one } = document;
+  const { bottom, left, right, top } = one.getBoundingClientRect();
+  const there = document.elementFromPoint((left + right) / 2, (top + bottom) / 2);
+  return there !== null && (one.contains(there) || there.contains(one)) && one !== document.body;
+})()`;
+
 t.test('the dashboard, from signing up to signing out', { skip: noBrowser || notBuilt }, async (t) => {
   const { client, database, port } = await startTestService(t, 'embedded', {
     PUBLIC_URL: HOME,
@@ -83,7 +91,18 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
     await page.getByLabel('Name').fill('Website');
     await page.getByLabel('usage').check();
     await look(t, 'create');
+    await page.emulateMedia({ forcedColors: 'active' });
+    const colourOf = (name: string) =>
+      page
+        .getByLabel(name)
+        .evaluate((box) => box.ownerDocument.defaultView?.getComputedStyle(box).backgroundColor);
+    t.not(await colourOf('usage'), await colourOf('images'), 'what is chosen shows in whatever colours');
+    await page.emulateMedia({ forcedColors: 'none' });
     await page.getByText('Expiry and allowed origins').click();
+    for (const name of ['Expires', 'Add an origin', 'Add', 'Cancel']) {
+      await page.keyboard.press('Tab');
+      t.equal(await page.evaluate(inFront), true, `${name}: not behind what stays in sight`);
+    }
     await page.getByLabel('Add an origin').fill('http://localhost:5173');
     await look(t, 'create-more');
     await button('Add').click();

@@ -1,4 +1,4 @@
-/** The last resort: a page that broke says so, and offers to begin anew. */
+/** The last resort: a page that broke says so, and offers to begin anew; once the network is back, by itself. */
 import { Button, Stack, Text, Title } from '@mantine/core';
 import { Component, type ReactNode } from 'react';
 
@@ -16,9 +16,21 @@ export class ErrorBoundary extends Component<Props, State> {
     return { hasFailed: true };
   }
 
-  override componentDidUpdate({ at }: Props): void {
-    if (this.state.hasFailed && at !== this.props.at) this.setState({ hasFailed: false });
+  override componentDidMount(): void {
+    addEventListener('online', this.#tryAgain);
   }
+
+  override componentWillUnmount(): void {
+    removeEventListener('online', this.#tryAgain);
+  }
+
+  override componentDidUpdate({ at }: Props): void {
+    if (at !== this.props.at) this.#tryAgain();
+  }
+
+  #tryAgain = (): void => {
+    if (this.state.hasFailed) this.setState({ hasFailed: false });
+  };
 
   override render(): ReactNode {
     if (!this.state.hasFailed) return this.props.children;

@@ -28,10 +28,10 @@ const ABOVE_SCALE = 4;
 const short = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short', timeZone: 'UTC' });
 export const shortDay = (day: string): string => short.format(new Date(`${day}T00:00:00Z`));
 
-/** The next of 1, 2, 5, 10, 20 … */
+/** The next of 2, 4, 6, 10, 20 …: half of each is a whole number, as counts are. */
 function roundUp(value: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(1, value)));
-  return ([1, 2, 5, 10].find((step) => step * power >= value) ?? 10) * power;
+  return ([1, 2, 4, 6, 10].find((step) => step * power >= value) ?? 10) * power;
 }
 
 /** Whether the line of the limit is drawn to the scale of the bars. */

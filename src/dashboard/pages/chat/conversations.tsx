@@ -11,11 +11,14 @@ import { ProblemAlert } from '../../ui/problem.tsx';
 import { When } from '../../ui/when.tsx';
 import classes from './conversations.module.css';
 import { SearchIcon, TrashIcon } from './icons.tsx';
-import { forget } from './turns.ts';
+import { forget, useTurns } from './turns.ts';
 
 type Conversation = Schemas['ConversationSummary'];
 
-const useConversations = () =>
+/** How often to look for one that this tab knows of and the service does not have yet, as its first answer goes on. */
+const LOOK_AGAIN_MS = 3000;
+
+const useConversations = (expected: readonly string[]) =>
   useInfiniteQuery({
     queryKey: ['conversations'],
     initialPageParam: '',
@@ -27,7 +30,19 @@ const useConversations = () =>
         }),
       ),
     getNextPageParam: ({ next_cursor }) => next_cursor,
+    refetchInterval: ({ state }) => {
+      const known = new Set(state.data?.pages.flatMap(({ data }) => data.map(({ id }) => id)));
+      return expected.some((id) => !known.has(id)) && LOOK_AGAIN_MS;
+    },
   });
+
+/** The conversations that began in this tab with an answer that was stopped: the service stores them once it is whole. */
+const useExpected = (): string[] =>
+  useTurns().flatMap(({ body, conversationId, state }) =>
+    state === 'stopped' && conversationId !== null && body.conversation_id === undefined
+      ? conversationId
+      : [],
+  );
 
 type Props = {
   currentId: string | undefined;
@@ -38,7 +53,7 @@ type Props = {
 };
 
 export function Conversations({ currentId, onDeleted, onOpen }: Props) {
-  const query = useConversations();
+  const query = useConversations(useExpected());
   const { fetchNextPage, hasNextPage, isFetching, isFetchNextPageError } = query;
   const [wanted, setWanted] = useState('');
   const [doomed, setDoomed] = useState<Conversation | null>(null);

@@ -29,6 +29,7 @@ export default function Chat() {
   const [isListOpen, setIsListOpen] = useState(false);
   const draft = useDraft(id ?? '');
   const field = useRef<HTMLTextAreaElement>(null);
+  const heading = useRef<HTMLHeadingElement>(null);
   const content = useRef<HTMLDivElement>(null);
   const { isAway, toEnd } = useFollowing(content);
   const { data: usage } = useUsage();
@@ -42,7 +43,8 @@ export default function Chat() {
   const messages = messagesOf(data?.pages);
   const lines = linesOf(messages, turns);
   const current = turns.find(isUnderWay);
-  const title = data?.pages[0]?.title ?? turns[0]?.body.message ?? 'New chat';
+  const title =
+    data?.pages[0]?.title ?? turns[0]?.body.message ?? (id === undefined ? 'New chat' : 'Conversation');
   const isEmpty = lines.length === 0 && (id === undefined || (data !== undefined && !isNew));
 
   // Whether an answer that is named is the one that is looked at.
@@ -64,6 +66,8 @@ export default function Chat() {
   }, [title]);
 
   const isWide = useRef(matchMedia('(min-width: 48em)').matches);
+  /** What was pressed may be gone. Phones would show their keyboard for the field. */
+  const refocus = () => (isWide.current ? field : heading).current?.focus({ preventScroll: true });
   // With each conversation that is opened.
   useEffect(() => {
     toEnd();
@@ -131,7 +135,7 @@ export default function Chat() {
       </aside>
       <div className={classes.column}>
         <header className={classes.header}>
-          <Title order={1} tabIndex={-1} title={title}>
+          <Title order={1} tabIndex={-1} title={title} ref={heading}>
             {title}
           </Title>
           <ActionIcon
@@ -167,8 +171,14 @@ export default function Chat() {
             setDraft(id ?? '', text);
             field.current?.focus();
           }}
-          onAsk={send}
-          onRetry={(turn: Turn) => askAgain(turn.id, named)}
+          onAsk={(text) => {
+            send(text);
+            refocus();
+          }}
+          onRetry={(turn: Turn) => {
+            askAgain(turn.id, named);
+            refocus();
+          }}
         />
         <div className={classes.dock}>
           {isAway && (
@@ -178,7 +188,10 @@ export default function Chat() {
               size={40}
               radius="xl"
               aria-label="Scroll to the end"
-              onClick={toEnd}
+              onClick={() => {
+                toEnd();
+                refocus();
+              }}
             >
               <DownIcon />
             </ActionIcon>
@@ -194,7 +207,13 @@ export default function Chat() {
               setDraft(id ?? '', '');
             }}
             onCancelEdit={edit && edit.id === id ? () => cancelEdit(edit.before) : undefined}
-            onStop={current && (() => stop(current.id))}
+            onStop={
+              current &&
+              (() => {
+                stop(current.id);
+                refocus();
+              })
+            }
             isClosed={isOut}
             models={models}
           >
