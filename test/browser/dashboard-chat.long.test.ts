@@ -28,6 +28,14 @@ const MARKDOWN = [
 const upstream = await startUpstream();
 t.teardown(() => upstream.stop());
 
+/** Whether the middle of what has the focus is to be seen. */
+const inFront = `(() => {
+  const { activeElement: one } = document;
+  const { bottom, left, right, top } = one.getBoundingClientRect();
+  const there = document.elementFromPoint((left + right) / 2, (top + bottom) / 2);
+  return one === document.body || (there !== null && (one.contains(there) || there.contains(one)));
+})()`;
+
 t.test('the chat', { skip: noDashboard }, async (t) => {
   const { button, chats, client, complaints, cookie, dialog, expectRefusals, look, page, setBetween, text } =
     await startDashboard(t, '/chat', { CHAT_URL: upstream.url });
@@ -227,5 +235,17 @@ t.test('the chat where no language model is connected', { skip: noDashboard }, a
   await page.locator('[role=log][aria-busy=false]').getByRole('article').nth(1).waitFor();
   await page.waitForURL('**/chat/*');
   await look(t, 'chat-builtin');
+  await page.setViewportSize({ width: 390, height: 844 });
+  await page.evaluate('scrollTo(0, 0)');
+  await page.getByRole('heading', { level: 1 }).focus();
+  for (const direction of ['Tab', 'Shift+Tab']) {
+    for (let step = 0; step < 20; step += 1) {
+      await page.keyboard.press(direction);
+      const place = await page.evaluate('document.activeElement.textContent');
+      if (!(await page.evaluate(inFront))) t.fail(`${direction}, ${place}: behind what stays in sight`);
+    }
+    await page.evaluate('scrollTo(0, document.documentElement.scrollHeight)');
+    await page.getByLabel('Your message').focus();
+  }
   t.same(complaints, [], 'nothing in the console');
 });

@@ -18,14 +18,6 @@ const notBuilt =
 
 t.setTimeout(600_000);
 
-/** Whether the middle of what has the focus is to be seen. */
-const inFront = `(() => {
-  const { activeElement: one } = document;
-  const { bottom, left, right, top } = one.getBoundingClientRect();
-  const there = document.elementFromPoint((left + right) / 2, (top + bottom) / 2);
-  return there !== null && (one.contains(there) || there.contains(one)) && one !== document.body;
-})()`;
-
 t.test('the dashboard, from signing up to signing out', { skip: noBrowser || notBuilt }, async (t) => {
   const { client, database, port } = await startTestService(t, 'embedded', {
     PUBLIC_URL: HOME,
@@ -99,10 +91,6 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
     t.not(await colourOf('usage'), await colourOf('images'), 'what is chosen shows in whatever colours');
     await page.emulateMedia({ forcedColors: 'none' });
     await page.getByText('Expiry and allowed origins').click();
-    for (const name of ['Expires', 'Add an origin', 'Add', 'Cancel']) {
-      await page.keyboard.press('Tab');
-      t.equal(await page.evaluate(inFront), true, `${name}: not behind what stays in sight`);
-    }
     await page.getByLabel('Add an origin').fill('http://localhost:5173');
     await look(t, 'create-more');
     await button('Add').click();
