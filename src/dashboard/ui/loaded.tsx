@@ -1,7 +1,7 @@
 /** What a page shows of a query: that it loads, why it cannot, or the data. */
 import { Skeleton, Stack, VisuallyHidden } from '@mantine/core';
 import type { UseQueryResult } from '@tanstack/react-query';
-import type { ReactNode } from 'react';
+import { type ReactNode, useEffect, useId, useRef } from 'react';
 import { unreachable } from '../api/errors.ts';
 import { ProblemAlert } from './problem.tsx';
 
@@ -14,19 +14,49 @@ type Props<T> = {
 
 /** Data that was loaded before stays, with the error above it when it could not be loaded anew. */
 export function Loaded<T>({ query, loading = <LoadingLines />, children }: Props<T>) {
-  const { data, error, fetchStatus, isRefetchError, refetch } = query;
+  const { data, error, fetchStatus, isRefetchError } = query;
+  const [alertId, retry] = useRetry(query);
   if (data === undefined) {
-    if (error) return <ProblemAlert error={error} onRetry={() => refetch()} />;
+    if (error) return <ProblemAlert id={alertId} error={error} onRetry={retry} />;
     // Waiting for the network: nothing was asked yet.
     if (fetchStatus === 'paused') return <ProblemAlert error={unreachable(undefined)} />;
     return loading;
   }
   return (
     <>
-      {isRefetchError && <ProblemAlert error={error} onRetry={() => refetch()} mb="md" />}
+      {isRefetchError && <ProblemAlert id={alertId} error={error} onRetry={retry} mb="md" />}
       {children(data)}
     </>
   );
+}
+
+/**
+ * "Try again" makes way for what was loaded, and the focus with it.
+ *
+ * @returns the id of the alert that has the button, and what the button does
+ */
+function useRetry({ isFetching, refetch }: UseQueryResult): [string, () => void] {
+  const alertId = useId();
+  const isRetrying = useRef(false);
+  useEffect(() => {
+    if (isFetching || !isRetrying.current) return;
+    isRetrying.current = false;
+    // Whoever went elsewhere meanwhile stays there.
+    if (document.activeElement !== document.body) return;
+    const again = document.getElementById(alertId)?.querySelector('button');
+    if (again) again.focus();
+    else focusHeading();
+  }, [alertId, isFetching]);
+  const retry = () => {
+    isRetrying.current = true;
+    void refetch();
+  };
+  return [alertId, retry];
+}
+
+/** Where the focus goes when what had it is gone: not out of the page. */
+export function focusHeading(): void {
+  document.querySelector<HTMLElement>('h1')?.focus({ preventScroll: true });
 }
 
 export function LoadingLines({ lines = 3 }: { lines?: number }) {

@@ -1,13 +1,13 @@
 /** Signing in, and back to where one was. */
 import { Alert, Anchor, Text, Title } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
-import { useEffect } from 'react';
 import { Link, useSearch } from 'wouter';
 import { useHistoryState } from 'wouter/use-browser-location';
 import { api, ok } from '../../api/client.ts';
 import { signedIn, useService } from '../../api/queries.ts';
 import { useSessionState } from '../../api/session.ts';
 import { InfoIcon } from '../../ui/icons.tsx';
+import { useArrival } from './arrival.ts';
 import { type Credentials, CredentialsForm } from './credentials-form.tsx';
 import { Operator } from './operator.tsx';
 
@@ -21,13 +21,11 @@ export function SignIn() {
     onSuccess: signedIn,
   });
 
-  useEffect(() => {
-    document.title = 'Sign in · Parley';
-  }, []);
+  const heading = useArrival('Sign in');
 
   return (
     <>
-      <Title order={1} mb="lg">
+      <Title order={1} mb="lg" ref={heading} tabIndex={-1}>
         Sign in
       </Title>
       {said !== undefined && (

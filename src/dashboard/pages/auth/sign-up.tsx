@@ -1,11 +1,11 @@
 /** Signing up; the first page after it leads to a first key and a first chat. */
 import { Anchor, Text, Title } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
-import { useEffect } from 'react';
 import { Link, useSearch } from 'wouter';
 import { api, ok } from '../../api/client.ts';
 import { signedIn, useService } from '../../api/queries.ts';
 import { Loaded } from '../../ui/loaded.tsx';
+import { useArrival } from './arrival.ts';
 import { type Credentials, CredentialsForm } from './credentials-form.tsx';
 import { Operator } from './operator.tsx';
 
@@ -17,9 +17,7 @@ export function SignUp() {
     onSuccess: signedIn,
   });
 
-  useEffect(() => {
-    document.title = 'Sign up · Parley';
-  }, []);
+  const heading = useArrival('Sign up');
 
   const signIn = (
     <Anchor component={Link} href={search === '' ? '/sign-in' : `/sign-in?${search}`} underline="always">
@@ -28,7 +26,9 @@ export function SignUp() {
   );
   return (
     <>
-      <Title order={1}>Create an account</Title>
+      <Title order={1} ref={heading} tabIndex={-1}>
+        Create an account
+      </Title>
       <Text c="dimmed" mt={6} mb="lg">
         Chat here, and from your own programs with API keys.
       </Text>

@@ -5,7 +5,7 @@ import type { Schemas } from '../../api/client.ts';
 import { useService } from '../../api/queries.ts';
 import { usePlans, useSubscription } from '../../api/usage.ts';
 import { InfoIcon } from '../../ui/icons.tsx';
-import { Loaded } from '../../ui/loaded.tsx';
+import { focusHeading, Loaded } from '../../ui/loaded.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { Operator } from '../auth/operator.tsx';
 import { ChangePlan } from './change.tsx';
@@ -50,7 +50,10 @@ function Plans({ current, plans }: { plans: Plan[]; current: Schemas['Subscripti
             mb="md"
             withCloseButton
             closeButtonLabel="Close"
-            onClose={() => setDone('')}
+            onClose={() => {
+              setDone('');
+              focusHeading();
+            }}
           >
             <Text size="sm" c="var(--mantine-color-text)">
               {done}

@@ -78,6 +78,9 @@ export function History() {
   );
 }
 
+/** A step that leads nowhere looks off and does nothing, but keeps the focus. */
+const offAt = (isEnd: boolean) => ({ 'aria-disabled': isEnd, 'data-disabled': isEnd });
+
 type Keys = Schemas['KeyLabel'][];
 type DaysProps = { rows: DayUsage[]; of: string; limit: number | null; meter: string; keys: Keys };
 
@@ -112,7 +115,7 @@ function Days({ keys, limit, meter, of, rows }: DaysProps) {
           variant="default"
           size={36}
           aria-label="The day before"
-          disabled={index === 0}
+          {...offAt(index === 0)}
           onClick={() => step(-1)}
         >
           <PreviousIcon />
@@ -132,7 +135,7 @@ function Days({ keys, limit, meter, of, rows }: DaysProps) {
           variant="default"
           size={36}
           aria-label="The day after"
-          disabled={index === bars.length - 1}
+          {...offAt(index === bars.length - 1)}
           onClick={() => step(1)}
         >
           <NextIcon />

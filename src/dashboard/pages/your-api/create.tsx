@@ -1,6 +1,6 @@
 /** A new key: what it is called, what it may do, and, where wanted, until when and from where. */
 import { Button, Checkbox, Group, NativeSelect, Stack, TextInput } from '@mantine/core';
-import { type FormEvent, useState } from 'react';
+import { type FormEvent, useRef, useState } from 'react';
 import { normaliseOrigin, OriginError } from '../../../domain/origins.ts';
 import { toProblem } from '../../api/errors.ts';
 import { Dialog } from '../../ui/dialog.tsx';
@@ -28,6 +28,7 @@ export function CreateDialog({ onClose }: { onClose: () => void }) {
   const [refusal, setRefusal] = useState<string>();
 
   const form = useFocusOnError<HTMLFormElement>(create.error);
+  const list = useRef<HTMLDivElement>(null);
 
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -123,6 +124,7 @@ export function CreateDialog({ onClose }: { onClose: () => void }) {
               <fieldset className={classes.fieldset}>
                 <legend>Allowed origins</legend>
                 <OriginsField
+                  whole={list}
                   origins={origins}
                   entry={entry}
                   onEntry={setEntry}

@@ -1,6 +1,6 @@
 /** API keys: what there are, and everything that is done with them. */
 import { Alert, Anchor, Button, Stack, Text } from '@mantine/core';
-import { type ComponentType, useEffect, useState } from 'react';
+import { type ComponentType, useEffect, useRef, useState } from 'react';
 import { Link } from 'wouter';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { InfoIcon, KeyIcon, PlusIcon } from '../../ui/icons.tsx';
@@ -15,7 +15,8 @@ import './raw-key.tsx';
 import { RevokeDialog } from './revoke.tsx';
 import { RotateDialog } from './rotate.tsx';
 
-type Open = { action: 'create' } | { action: KeyAction; id: string };
+type OpenKey = { action: KeyAction; id: string; name: string };
+type Open = { action: 'create' } | OpenKey;
 
 type DialogProps = { apiKey: ApiKey; onClose: () => void; onRevoked: () => void };
 
@@ -30,7 +31,7 @@ export default function YourApi() {
   const [open, setOpen] = useState<Open>();
   const close = () => setOpen(undefined);
   const create = () => setOpen({ action: 'create' });
-  const [revoked, setRevoked] = useState<string>();
+  const [said, setSaid] = useState<string>();
   const keys = query.data ?? [];
   const { refetch } = query;
 
@@ -50,47 +51,59 @@ export default function YourApi() {
         Keys let your programs call this service. All of them, and the chat here, draw on one daily quota.
       </PageHeader>
       <div role="status">
-        {revoked !== undefined && (
+        {said !== undefined && (
           <Alert variant="light" icon={<InfoIcon />} mb="md">
-            The key “{revoked}” is revoked.
+            {said}
           </Alert>
         )}
       </div>
       <Loaded query={query}>
         {(keys) =>
           keys.length === 0 ? (
-            <NoKey isFirst={revoked === undefined} onCreate={create} />
+            <NoKey isFirst={said === undefined} onCreate={create} />
           ) : (
             <Stack gap="sm">
               <Text size="sm" c="dimmed">
                 {keys.length} of {MAX_KEYS} keys
               </Text>
-              <KeyList keys={keys} onAction={(action, { id }) => setOpen({ action, id })} />
+              <KeyList keys={keys} onAction={(action, { id, name }) => setOpen({ action, id, name })} />
             </Stack>
           )
         }
       </Loaded>
       {open?.action === 'create' && <CreateDialog onClose={close} />}
       {open !== undefined && open.action !== 'create' && (
-        <KeyDialog open={open} keys={keys} onClose={close} onRevoked={setRevoked} />
+        <KeyDialog open={open} keys={keys} onClose={close} onRevoked={setSaid} />
       )}
     </>
   );
 }
 
 type KeyDialogProps = {
-  open: { action: KeyAction; id: string };
+  open: OpenKey;
   keys: readonly ApiKey[];
   onClose: () => void;
-  /** Told the name of the key that is there no more. */
-  onRevoked: (name: string) => void;
+  /** Told in words that the key is there no more. */
+  onRevoked: (said: string) => void;
 };
 
-/** Follows the key as it changes; gone with the key. */
-function KeyDialog({ keys, onClose, onRevoked, open }: KeyDialogProps) {
-  const apiKey = keys.find(({ id }) => id === open.id);
-  const Dialog = dialogs[open.action];
-  return apiKey && <Dialog apiKey={apiKey} onClose={onClose} onRevoked={() => onRevoked(apiKey.name)} />;
+/** Follows the key as it changes; gone with the key, and not without a word. */
+function KeyDialog({ keys, onClose, onRevoked, open: { action, id, name } }: KeyDialogProps) {
+  const apiKey = keys.find((key) => key.id === id);
+  const isGone = apiKey === undefined;
+  const isRevokedHere = useRef(false);
+  useEffect(() => {
+    if (!isGone) return;
+    if (!isRevokedHere.current) onRevoked(`“${name}” was revoked meanwhile.`);
+    onClose();
+  }, [isGone, name, onClose, onRevoked]);
+
+  const Dialog = dialogs[action];
+  const revoked = () => {
+    isRevokedHere.current = true;
+    onRevoked(`The key “${name}” is revoked.`);
+  };
+  return apiKey && <Dialog apiKey={apiKey} onClose={onClose} onRevoked={revoked} />;
 }
 
 function CreateButton({ isFull, onClick }: { isFull: boolean; onClick: () => void }) {

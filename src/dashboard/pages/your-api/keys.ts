@@ -1,6 +1,7 @@
 /** The account's keys: read, and changed. */
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { api, ok, type Schemas } from '../../api/client.ts';
+import { toProblem } from '../../api/errors.ts';
 import { queryClient } from '../../api/queries.ts';
 import { showKey } from './shown-key.ts';
 
@@ -73,7 +74,14 @@ export const useRotateKey = (id: string) =>
 /** @param onRevoked - told before the key leaves the list, and what shows it the page */
 export const useRevokeKey = (id: string, onRevoked: () => void) =>
   useMutation({
-    mutationFn: () => ok(api.DELETE('/api/v1/keys/{id}', { params: { path: { id } } })),
+    mutationFn: async () => {
+      try {
+        await ok(api.DELETE('/api/v1/keys/{id}', { params: { path: { id } } }));
+      } catch (error) {
+        // Revoked in another tab before: that is what was wanted.
+        if (toProblem(error).code !== 'notFound') throw error;
+      }
+    },
     onSuccess: () => {
       onRevoked();
       return remember((keys) => keys.filter((key) => key.id !== id));

@@ -1,6 +1,6 @@
 /** A list of origins: one row each, added and removed one by one. Whether an entry is good, the service says. */
 import { ActionIcon, Button, Group, Stack, Text, TextInput } from '@mantine/core';
-import { type KeyboardEvent, type ReactNode, useRef } from 'react';
+import { type KeyboardEvent, type ReactNode, type RefObject, useEffect, useRef, useState } from 'react';
 import { CloseIcon } from '../../ui/icons.tsx';
 import { MAX_ORIGINS } from './keys.ts';
 import classes from './your-api.module.css';
@@ -18,19 +18,25 @@ type Props = {
   isPending?: boolean;
   /** What the service, or the list itself, has against the last entry. */
   error: ReactNode;
+  /** Takes the focus when what had it is gone or off: it stays within the list. */
+  whole: RefObject<HTMLDivElement | null>;
 };
 
-export function OriginsField({ entry, error, isPending = false, onAdd, onEntry, onRemove, origins }: Props) {
+export function OriginsField(props: Props) {
+  const { entry, error, isPending = false, onAdd, onEntry, onRemove, origins, whole } = props;
   const isFull = origins.length >= MAX_ORIGINS;
-
-  // What had the focus may be gone or off: it stays within the list.
-  const whole = useRef<HTMLDivElement>(null);
+  const [attempts, setAttempts] = useState(0);
+  const field = useFieldInView(origins.length, Boolean(error), attempts);
 
   const add = async () => {
     const origin = entry.trim();
-    if (origin === '' || isPending || isFull || !(await onAdd(origin))) return;
-    onEntry('');
-    if (origins.length + 1 >= MAX_ORIGINS) whole.current?.focus();
+    if (origin === '' || isPending || isFull) return;
+    const isTaken = await onAdd(origin);
+    setAttempts((before) => before + 1);
+    if (isTaken) onEntry('');
+    // The button was off meanwhile.
+    const isLast = isTaken && origins.length + 1 >= MAX_ORIGINS;
+    (isLast ? whole : field).current?.focus();
   };
   const remove = (origin: string) => {
     whole.current?.focus();
@@ -72,6 +78,7 @@ export function OriginsField({ entry, error, isPending = false, onAdd, onEntry, 
       )}
       <Group align="flex-start" gap="xs">
         <TextInput
+          ref={field}
           className={classes.entry ?? ''}
           label="Add an origin"
           placeholder="https://app.example.com"
@@ -96,4 +103,26 @@ export function OriginsField({ entry, error, isPending = false, onAdd, onEntry, 
       </Group>
     </Stack>
   );
+}
+
+/**
+ * The field, with what is said of it, stays in view when an origin was added above it or an entry is at fault.
+ *
+ * @param attempts - how often something was to be added: the same error may come again
+ * @returns to be put on the field
+ */
+function useFieldInView(
+  count: number,
+  hasError: boolean,
+  attempts: number,
+): RefObject<HTMLInputElement | null> {
+  const field = useRef<HTMLInputElement>(null);
+  const before = useRef({ attempts, count });
+  useEffect(() => {
+    const { attempts: lastAttempts, count: lastCount } = before.current;
+    before.current = { attempts, count };
+    if (!hasError && count <= lastCount && attempts === lastAttempts) return;
+    field.current?.closest('.mantine-InputWrapper-root')?.scrollIntoView({ block: 'nearest' });
+  }, [attempts, count, hasError]);
+  return field;
 }

@@ -1,6 +1,6 @@
 /** The allowed origins of one key. Each change is made at once, and heard by every replica within a second. */
 import { Button, Group, Stack, Text } from '@mantine/core';
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import { toProblem } from '../../api/errors.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { FieldError } from '../../ui/field-error.tsx';
@@ -14,6 +14,7 @@ export function OriginsDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: ()
   const [removed, setRemoved] = useState<string>();
   const [isListed, setListed] = useState(false);
   const [entry, setEntry] = useState('');
+  const list = useRef<HTMLDivElement>(null);
 
   const add = async (origin: string) => {
     setRemoved(undefined);
@@ -34,6 +35,11 @@ export function OriginsDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: ()
       { onSuccess: () => setRemoved(origin) },
     );
   };
+  // The button is gone at once.
+  const undo = (origin: string) => {
+    list.current?.focus();
+    void add(origin);
+  };
 
   const finish = async () => {
     if (entry.trim() === '' || (await add(entry.trim()))) onClose();
@@ -45,6 +51,7 @@ export function OriginsDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: ()
     <Dialog title={`Allowed origins of “${name}”`} onClose={onClose}>
       <Stack>
         <OriginsField
+          whole={list}
           origins={origins}
           entry={entry}
           onEntry={setEntry}
@@ -58,7 +65,7 @@ export function OriginsDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: ()
           {removed !== undefined && !origins.includes(removed) && (
             <Group gap="xs">
               <Text size="sm">Removed {removed}.</Text>
-              <Button size="compact-sm" variant="default" onClick={() => add(removed)}>
+              <Button size="compact-sm" variant="default" onClick={() => undo(removed)}>
                 Undo
               </Button>
             </Group>

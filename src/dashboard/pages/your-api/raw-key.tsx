@@ -1,6 +1,6 @@
 /** The raw key, once: copied with one press, tried with one paste, and not closed by accident. */
 import { Alert, Button, Group, Stack, Switch, Tabs, Text } from '@mantine/core';
-import { useEffect, useState } from 'react';
+import { type RefObject, useEffect, useRef, useState } from 'react';
 import { queryClient } from '../../api/queries.ts';
 import { CodeBlock } from '../../ui/code-block.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
@@ -18,6 +18,8 @@ export default function RawKeyDialog({ created, rotation }: ShownKey) {
   const [isKeyVisible, setKeyVisible] = useState(false);
   const copied = () => setCopied(true);
   useLeaveWarning(!isCopied);
+  const isWarning = isAsking && !isCopied;
+  const foot = useFollowingFocus(isAsking, isWarning);
 
   const shown = examples(isKeyVisible ? key : `${prefix}_••••••••`, scopes);
   const whole = examples(key, scopes);
@@ -71,38 +73,56 @@ export default function RawKeyDialog({ created, rotation }: ShownKey) {
           onChange={(event) => setKeyVisible(event.currentTarget.checked)}
         />
 
-        {isAsking && !isCopied ? (
-          <Alert
-            color="red"
-            variant="light"
-            icon={<WarningIcon />}
-            role="alert"
-            title="Close without the key?"
-          >
-            <Text size="sm" c="var(--mantine-color-text)">
-              You have not copied it. Once this is closed, the only way is to rotate the key or to create
-              another one.
-            </Text>
-            <Group mt="sm">
-              <CopyButton text={key} label="Copy the key" onCopied={copied} size="xs" data-autofocus />
-              <Button size="xs" variant="default" onClick={close}>
-                Close without it
+        <div ref={foot}>
+          {isWarning ? (
+            <Alert
+              color="red"
+              variant="light"
+              icon={<WarningIcon />}
+              role="alert"
+              title="Close without the key?"
+            >
+              <Text size="sm" c="var(--mantine-color-text)">
+                You have not copied it. Once this is closed, the only way is to rotate the key or to create
+                another one.
+              </Text>
+              <Group mt="sm">
+                <CopyButton text={key} label="Copy the key" onCopied={copied} size="xs" />
+                <Button size="xs" variant="default" onClick={close}>
+                  Close without it
+                </Button>
+              </Group>
+            </Alert>
+          ) : (
+            <Group justify="flex-end">
+              <Button
+                variant={isCopied ? 'filled' : 'default'}
+                onClick={() => (isCopied ? close() : setAsking(true))}
+              >
+                Done
               </Button>
             </Group>
-          </Alert>
-        ) : (
-          <Group justify="flex-end">
-            <Button
-              variant={isCopied ? 'filled' : 'default'}
-              onClick={() => (isCopied ? close() : setAsking(true))}
-            >
-              Done
-            </Button>
-          </Group>
-        )}
+          )}
+        </div>
       </Stack>
     </Dialog>
   );
+}
+
+/**
+ * "Done" and the question take each other's place: the focus goes on to the first button of what is there now.
+ *
+ * @returns to be put around both
+ */
+function useFollowingFocus(isAsking: boolean, isWarning: boolean): RefObject<HTMLDivElement | null> {
+  const foot = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (!isAsking) return;
+    const first = foot.current?.querySelector('button');
+    // Copied by another button, the focus is there.
+    if (isWarning || document.activeElement === document.body) first?.focus();
+  }, [isAsking, isWarning]);
+  return foot;
 }
 
 /** The browser asks before the page is left or loaded anew. */
