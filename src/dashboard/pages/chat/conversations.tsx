@@ -1,10 +1,11 @@
 /** The conversations of the account: found by title, opened, deleted. */
-import { ActionIcon, Badge, Button, Text, TextInput, Tooltip } from '@mantine/core';
+import { ActionIcon, Badge, Text, TextInput, Tooltip } from '@mantine/core';
 import { useInfiniteQuery, useMutation } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { Link } from 'wouter';
 import { api, ok, type Schemas } from '../../api/client.ts';
 import { queryClient } from '../../api/queries.ts';
+import { BusyButton } from '../../ui/busy-button.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
 import { ProblemAlert } from '../../ui/problem.tsx';
@@ -105,14 +106,9 @@ export function Conversations({ currentId, onDeleted, onOpen }: Props) {
       </Loaded>
       {isFetchNextPageError && <ProblemAlert error={query.error} />}
       {hasNextPage && words === '' && (
-        <Button
-          variant="default"
-          size="xs"
-          loading={query.isFetchingNextPage}
-          onClick={() => fetchNextPage()}
-        >
+        <BusyButton size="xs" isBusy={query.isFetchingNextPage} onClick={() => fetchNextPage()}>
           Show older ones
-        </Button>
+        </BusyButton>
       )}
       {doomed && <Delete conversation={doomed} onClose={() => setDoomed(null)} onDeleted={onDeleted} />}
     </div>

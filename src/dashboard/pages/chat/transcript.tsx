@@ -1,6 +1,7 @@
 /** The history of a conversation. It grows quietly; that an answer is there is announced once, when it is whole. */
-import { Button, VisuallyHidden } from '@mantine/core';
+import { VisuallyHidden } from '@mantine/core';
 import { type RefObject, useEffect, useRef, useState } from 'react';
+import { BusyButton } from '../../ui/busy-button.tsx';
 import classes from './chat.module.css';
 import type { Line } from './conversation.ts';
 import { AnswerView, QuestionView, TurnAnswer } from './message.tsx';
@@ -32,9 +33,9 @@ export function Transcript(props: Props) {
   return (
     <>
       {hasOlder && (
-        <Button variant="default" size="xs" mb="lg" loading={isLoadingOlder} onClick={onOlder}>
+        <BusyButton size="xs" mb="lg" isBusy={isLoadingOlder} onClick={onOlder}>
           Show earlier messages
-        </Button>
+        </BusyButton>
       )}
       <div
         ref={content}

@@ -1,7 +1,8 @@
 /** The audit trail, a page at a time. */
-import { Button, Group, Text } from '@mantine/core';
+import { Group, Text } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { api, ok } from '../../api/client.ts';
+import { BusyButton } from '../../ui/busy-button.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { ProblemAlert } from '../../ui/problem.tsx';
@@ -53,13 +54,9 @@ export function EventsPanel() {
             {query.isFetchNextPageError && <ProblemAlert error={query.error} mt="md" />}
             {query.hasNextPage && (
               <Group mt="md">
-                <Button
-                  variant="default"
-                  loading={query.isFetchingNextPage}
-                  onClick={() => query.fetchNextPage()}
-                >
+                <BusyButton isBusy={query.isFetchingNextPage} onClick={() => query.fetchNextPage()}>
                   Show more
-                </Button>
+                </BusyButton>
               </Group>
             )}
           </>

@@ -1,10 +1,11 @@
 /** The request log: what was charged, what was refused, filtered, page by page. */
-import { Button, Group, Loader, Text, Title } from '@mantine/core';
+import { Button, Group, Text, Title } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { useLocation, useSearch } from 'wouter';
 import { api, ok } from '../../api/client.ts';
+import { BusyButton } from '../../ui/busy-button.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
 import { ProblemAlert } from '../../ui/problem.tsx';
@@ -66,17 +67,14 @@ export function RequestLog() {
           Requests
         </Title>
         <Group gap="xs">
-          <Button
+          <BusyButton
             size="xs"
-            variant="default"
-            leftSection={isRefreshing ? <Loader size={16} /> : <RefreshIcon size={16} />}
-            // Not off: it keeps the focus.
-            aria-busy={isRefreshing}
-            aria-disabled={isRefreshing}
-            onClick={() => isRefreshing || query.refetch()}
+            icon={<RefreshIcon size={16} />}
+            isBusy={isRefreshing}
+            onClick={() => query.refetch()}
           >
             Refresh
-          </Button>
+          </BusyButton>
           <Button
             size="xs"
             variant="default"
@@ -122,9 +120,9 @@ export function RequestLog() {
       {query.isFetchNextPageError && <ProblemAlert error={query.error} mt="md" />}
       {query.hasNextPage && (
         <Group justify="center" mt="md">
-          <Button variant="default" loading={query.isFetchingNextPage} onClick={() => query.fetchNextPage()}>
+          <BusyButton isBusy={query.isFetchingNextPage} onClick={() => query.fetchNextPage()}>
             Show older requests
-          </Button>
+          </BusyButton>
         </Group>
       )}
       {shown && <RequestDetails row={shown} keys={keys} onClose={() => setShown(null)} />}

@@ -1,0 +1,20 @@
+/** Loads something. Meanwhile it ignores presses and is not off: that would drop the focus. */
+import { Button, type ButtonProps, Loader } from '@mantine/core';
+import type { ReactNode } from 'react';
+
+type Props = Omit<ButtonProps, 'loading' | 'leftSection'> & {
+  isBusy: boolean;
+  icon?: ReactNode;
+  onClick: () => void;
+};
+
+export const BusyButton = ({ icon, isBusy, onClick, ...rest }: Props) => (
+  <Button
+    variant="default"
+    leftSection={isBusy ? <Loader size={16} /> : icon}
+    aria-busy={isBusy}
+    aria-disabled={isBusy}
+    onClick={() => isBusy || onClick()}
+    {...rest}
+  />
+);
