@@ -209,7 +209,7 @@ t.test('an abort before the answer destroys the connection at once, and its reas
   await t.rejects(asked, { message: 'The client left.' });
   await eventually('aborted', async () => (await upstream.calls()).aborted === 1);
   const { abortedAt } = await upstream.onlyCall();
-  t.ok((abortedAt ?? Number.POSITIVE_INFINITY) - at < 200, `${(abortedAt ?? 0) - at} ms`);
+  t.ok((abortedAt ?? Number.POSITIVE_INFINITY) - at < 1000, `${(abortedAt ?? 0) - at} ms`);
 });
 
 t.test('an abort before anything: nothing is sent', async (t) => {
@@ -230,7 +230,7 @@ t.test('an abort while connecting is told at once', async (t) => {
   const startedAt = performance.now();
   gone.abort(new Error('Left.'));
   await t.rejects(asked, { message: 'Left.' });
-  t.ok(performance.now() - startedAt < 100);
+  t.ok(performance.now() - startedAt < 1000);
 });
 
 t.test('an answer in JSON that is a list is taken as one', async (t) => {
