@@ -15,7 +15,8 @@ export type Operation = {
   responses: Record<string, Json>;
 };
 
-const methods = ['get', 'put', 'post', 'patch', 'delete'];
+/** The methods that the API has, as the document writes them. */
+export const methods = ['get', 'put', 'post', 'patch', 'delete'] as const;
 
 /** What a reference of the document stands for; anything else as it is. */
 export function resolved<T>(document: object, value: T): T {

@@ -3,7 +3,7 @@
  * document, made from the examples that the document holds. They run as they stand: the key comes from `PARLEY_KEY`,
  * the session from `cookies.txt` or `PARLEY_COOKIE`, as in the guides.
  */
-import { resolved } from '../domain/api-document.ts';
+import { methods, resolved } from '../domain/api-document.ts';
 
 type Schema = { examples?: unknown; default?: unknown };
 type Parameter = {
@@ -38,8 +38,6 @@ type Call = {
 };
 
 type CodeSample = { lang: string; label: string; source: string };
-
-const methods = ['get', 'put', 'post', 'patch', 'delete'] as const;
 
 /** The example of a parameter or a body: its own, or its schema's. */
 function exampleOf({ example, schema }: Media): unknown {

@@ -7,8 +7,8 @@ import type { Guide } from '../domain/guides.ts';
 import { errorUrl } from '../errors.ts';
 import type { Page } from './layout.ts';
 import { inlineHtml, sectionHtml } from './markdown.ts';
+import { neighbourLinks } from './neighbours.ts';
 import { operationUrl } from './reference.ts';
-import { turn } from './turn.ts';
 
 const statusOf = (code: ErrorCode) => `${errorTable[code].status} ${STATUS_CODES[errorTable[code].status]}`;
 
@@ -57,7 +57,7 @@ export function errorPages(guide: Guide, document: object, publicUrl: string): M
 <h2>Operations that answer with it</h2>
 !${operationsHtml(document, code)}
 <p><a href="/docs/errors">All errors</a> · <a href="/docs/guides/errors">How errors look, and how to handle them</a></p>
-!${turn('Errors', link(errorCodes[position - 1]), link(errorCodes[position + 1]))}`;
+!${neighbourLinks('Errors', link(errorCodes[position - 1]), link(errorCodes[position + 1]))}`;
       return [code, { title: `${code} · Parley`, description: message, main }];
     }),
   );

@@ -64,7 +64,7 @@ export function errorsOf(config: FastifyContextConfig, method: string): ErrorCod
   ];
 }
 
-const capitalised = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
+export const capitalised = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** When and where the examples happen: in the file and as it is served they are the same. */
 const readAt = new Date('2026-11-20T13:45:12.345Z');

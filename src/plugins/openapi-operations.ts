@@ -5,7 +5,7 @@
 import type { FastifyContextConfig } from 'fastify';
 import type { Example } from '../../schemas/examples/example.ts';
 import { operationExamples } from '../../schemas/examples/index.ts';
-import { errorResponses, errorsOf, type Shared } from './openapi-errors.ts';
+import { capitalised, errorResponses, errorsOf, type Shared } from './openapi-errors.ts';
 import { headers, successHeaders } from './openapi-headers.ts';
 
 type Media = { schema: { $ref?: string }; examples?: unknown };
@@ -26,7 +26,6 @@ type All = Shared & { parameters: Named };
 const sorted = <T extends object>(value: T): T =>
   Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1))) as T;
 
-const capitalised = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 const singular: Record<string, string> = {
   conversations: 'Conversation',
   keys: 'Key',

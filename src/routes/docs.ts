@@ -7,8 +7,8 @@ import { docsSearch, MAX_QUERY_LENGTH, type Search, searchForm, searchPage } fro
 import { errorIndex, errorPages } from '../pages/error-pages.ts';
 import { type Page, pageFiles, sendPage, wantsPage } from '../pages/layout.ts';
 import { guideHtml } from '../pages/markdown.ts';
+import { neighbourLinks } from '../pages/neighbours.ts';
 import { referenceFiles } from '../pages/reference.ts';
-import { turn } from '../pages/turn.ts';
 
 const YEAR_SECONDS = 31_536_000;
 
@@ -51,7 +51,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
   const pages = new Map<string, Page>(
     all.map((guide, position) => {
       const { opening, sections } = guideHtml(guide, publicUrl);
-      const neighbours = turn('Guides', link(all[position - 1]), link(all[position + 1]));
+      const neighbours = neighbourLinks('Guides', link(all[position - 1]), link(all[position + 1]));
       const main = opening + contents(guide) + sections + neighbours;
       return [guide.slug, { title: `${guide.title} · Parley`, description: guide.summary, main }];
     }),

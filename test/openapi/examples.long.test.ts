@@ -52,10 +52,10 @@ function shared(one: Body, other: Body): [Body, Body] {
   const pairs = Object.keys(one)
     .filter((name) => name in other)
     .map((name) => [name, shared(one[name], other[name])] as const);
-  const only = (from: Body, to: Body) => Object.entries(from).filter(([name]) => !(name in to));
+  const missing = (from: Body, to: Body) => Object.entries(from).filter(([name]) => !(name in to));
   return [
-    Object.fromEntries([...only(one, other), ...pairs.map(([name, [left]]) => [name, left])]),
-    Object.fromEntries([...only(other, one), ...pairs.map(([name, [, right]]) => [name, right])]),
+    Object.fromEntries([...missing(one, other), ...pairs.map(([name, [left]]) => [name, left])]),
+    Object.fromEntries([...missing(other, one), ...pairs.map(([name, [, right]]) => [name, right])]),
   ];
 }
 

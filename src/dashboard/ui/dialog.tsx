@@ -5,7 +5,7 @@
 import { Modal, type ModalProps } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { useEffect, useId } from 'react';
-import { focusHeading } from './loaded.tsx';
+import { focusHeading } from './focus.ts';
 
 type Props = Omit<ModalProps, 'opened' | 'returnFocus'>;
 

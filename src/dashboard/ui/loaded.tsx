@@ -3,6 +3,7 @@ import { Skeleton, Stack, VisuallyHidden } from '@mantine/core';
 import type { UseQueryResult } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useId, useRef } from 'react';
 import { unreachable } from '../api/errors.ts';
+import { focusHeading } from './focus.ts';
 import { ProblemAlert } from './problem.tsx';
 
 type Props<T> = {
@@ -52,11 +53,6 @@ function useRetry({ isFetching, refetch }: UseQueryResult): [string, () => void]
     void refetch();
   };
   return [alertId, retry];
-}
-
-/** Where the focus goes when what had it is gone: not out of the page. */
-export function focusHeading(): void {
-  document.querySelector<HTMLElement>('h1')?.focus({ preventScroll: true });
 }
 
 export function LoadingLines({ lines = 3 }: { lines?: number }) {

@@ -8,11 +8,11 @@ type Neighbour = { href: string; title: string };
  *
  * @param label - what the row is of, such as "Guides"
  */
-export const turn = (
+export const neighbourLinks = (
   label: string,
   previous: Neighbour | undefined,
   next: Neighbour | undefined,
-): string => html`<nav class="turn" aria-label="${label}">
+): string => html`<nav class="neighbours" aria-label="${label}">
 !${previous ? html`<a rel="prev" href="${previous.href}">← ${previous.title}</a>` : ''}
 !${next ? html`<a rel="next" href="${next.href}">${next.title} →</a>` : ''}
 </nav>
