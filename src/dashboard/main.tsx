@@ -10,13 +10,11 @@ import { createRoot } from 'react-dom/client';
 import { queryClient } from './api/queries.ts';
 import { App } from './app.tsx';
 import { ErrorBoundary } from './shell/error-boundary.tsx';
-import { reloadOnceWhenReplaced } from './shell/replaced.ts';
 import { resolveVariables, theme } from './theme.ts';
 
 const nonce = document.querySelector<HTMLMetaElement>('meta[name="csp-nonce"]')?.content ?? '';
 // What keeps the page behind a dialog from scrolling has no other way to be told.
 setNonce(nonce);
-reloadOnceWhenReplaced();
 
 const root = document.getElementById('root');
 if (root === null) throw new Error('There is no #root in index.html.');

@@ -1,4 +1,5 @@
 // What comes between somebody and the chat: other pages, other tabs, no network, an ended session, a limit per minute.
+import type { Page } from 'playwright-core';
 import t from 'tap';
 import { fewChats, HOME, noDashboard, startDashboard } from '../support/dashboard-pages.ts';
 import { MODEL, startUpstream } from '../support/upstream/client.ts';
@@ -8,6 +9,23 @@ t.setTimeout(600_000);
 const upstream = await startUpstream();
 t.teardown(() => upstream.stop());
 t.afterEach(() => upstream.reset());
+
+/** The script and the styles of a page, and their preloads. */
+const MOST_LOADS = 25;
+
+/** Enough for an endless retry to show: it takes one or two frames a try. */
+const manyFrames = `(async () => {
+  for (let frame = 0; frame < 60; frame += 1) await new Promise(requestAnimationFrame);
+})()`;
+
+/** How many files of the dashboard the page asks for from here on. */
+function countLoads(page: Page): () => number {
+  let count = 0;
+  page.on('request', (request) => {
+    if (new URL(request.url()).pathname.startsWith('/assets/')) count += 1;
+  });
+  return () => count;
+}
 
 /** An answer that takes six seconds. */
 const slow = { chunks: 120, chunkSize: 6, chunkIntervalMs: 50 };
@@ -166,19 +184,64 @@ t.test('no network', { skip: noDashboard }, async (t) => {
   // A page that was not loaded before.
   await context.setOffline(true);
   await text('You are offline').first().waitFor();
+  const loads = countLoads(page);
   await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Plan' }).click();
   await page.getByRole('heading', { level: 1, name: 'This page could not be shown' }).waitFor();
+  await page.evaluate(manyFrames);
+  t.ok(loads() <= MOST_LOADS, `${loads()} requests for the code of the page`);
   const offline = complaints.splice(0);
   t.ok(
-    offline.every((one) =>
-      /Failed to fetch dynamically imported module|net::ERR_INTERNET_DISCONNECTED/.test(one),
-    ),
+    offline.every((one) => /^PageLoadError|net::ERR_INTERNET_DISCONNECTED/.test(one)),
     offline.join(),
   );
   await context.setOffline(false);
   await page.getByRole('heading', { level: 1, name: 'Plan' }).waitFor();
   t.same(complaints, [], 'nothing in the console');
 });
+
+t.test(
+  'a page whose code cannot be loaded: one try, then what happened',
+  { skip: noDashboard },
+  async (t) => {
+    const { button, complaints, expectRefusals, look, page, setBetween, text } = await startDashboard(
+      t,
+      '/chat',
+      { CHAT_URL: upstream.url },
+    );
+    const heading = (name: string) => page.getByRole('heading', { level: 1, name });
+    const open = (name: string) =>
+      page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name }).click();
+    await text('replies left today').waitFor();
+
+    setBetween({ breaks: '/assets/' });
+    expectRefusals(MOST_LOADS);
+    const broken = countLoads(page);
+    await open('Plan');
+    await heading('This page could not be shown').waitFor();
+    await text('The code of this page could not be loaded.').waitFor();
+    await page.evaluate(manyFrames);
+    t.ok(broken() <= MOST_LOADS, `${broken()} requests for a file that is broken`);
+    await look(t, 'page-not-loaded');
+    setBetween({});
+    await button('Try again').click();
+    await heading('Plan').waitFor();
+
+    setBetween({ isUpdated: true });
+    expectRefusals(MOST_LOADS);
+    const gone = countLoads(page);
+    await open('Usage');
+    await text('Parley was updated after you opened this tab.').waitFor();
+    t.equal(await button('Try again').count(), 0, 'the file will not come back');
+    await page.evaluate(manyFrames);
+    t.ok(gone() <= MOST_LOADS, `${gone()} requests for a file that is gone`);
+    await look(t, 'page-updated');
+    setBetween({});
+    await button('Reload').click();
+    await heading('Usage').waitFor();
+    const complained = complaints.filter((one) => !one.startsWith('PageLoadError'));
+    t.same(complained, [], 'nothing else in the console');
+  },
+);
 
 t.test('the limit per minute', { skip: noDashboard }, async (t) => {
   const { button, client, complaints, cookie, expectRefusals, look, page, text } = await startDashboard(

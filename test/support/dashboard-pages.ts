@@ -52,6 +52,8 @@ export type Between = {
   holds?: string;
   /** They are answered by something else. */
   breaks?: string;
+  /** The service runs another build: the files that this one named are gone. */
+  isUpdated?: boolean;
   /** Answers to chats are cut off on their way. */
   cutsChats?: boolean;
 };
@@ -86,6 +88,12 @@ export async function startDashboard(
       chats.push(headers['idempotency-key']?.toString());
       if (between.cutsChats) setTimeout(() => response.destroy(), 1500);
     }
+    if (between.isUpdated && url.startsWith('/assets/'))
+      return response.writeHead(404, { 'content-type': 'application/json' }).end('{}');
+    if (between.isUpdated && url === '/')
+      return response
+        .writeHead(200, { 'content-type': 'text/html' })
+        .end('<!doctype html><script type="module" src="/assets/index-AnotherBuild.js"></script>');
     if (between.holds && url.startsWith(between.holds)) return;
     if (between.breaks && url.startsWith(between.breaks))
       response.writeHead(502, { 'content-type': 'text/html' }).end('<h1>Bad gateway</h1>');
@@ -113,7 +121,7 @@ export async function startDashboard(
     chats,
     /** Passes everything on, but for what is named. */
     setBetween(next: Between): void {
-      for (const key of ['holds', 'breaks', 'cutsChats'] as const) delete between[key];
+      for (const key of ['holds', 'breaks', 'cutsChats', 'isUpdated'] as const) delete between[key];
       Object.assign(between, next);
     },
     button: (label: string | RegExp) => walk.page.getByRole('button', { name: label }),

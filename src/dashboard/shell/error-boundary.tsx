@@ -1,19 +1,29 @@
-/** The last resort: a page that broke says so, and offers to begin anew; once the network is back, by itself. */
-import { Button, Stack, Text, Title } from '@mantine/core';
+/** The last resort: a page that broke says what happened and what to do. It tries again once the network is back. */
+import { Button, Group, Stack, Text, Title } from '@mantine/core';
 import { Component, type ReactNode } from 'react';
+import { PageLoadError } from './loaded-page.tsx';
 
 type Props = {
   children: ReactNode;
-  /** Where the page is: elsewhere it is worth another try. */
+  /** The current address: at another one, the boundary tries again. */
   at?: string;
 };
-type State = { hasFailed: boolean };
+type State = { failure: { error: unknown } | null };
+
+function explanation(error: unknown): string {
+  if (!navigator.onLine) return 'You are offline. Connect to a network, then try again.';
+  if (!(error instanceof PageLoadError))
+    return 'Everything you saved is safe. Reload the page. If the problem persists, tell the operator what you did.';
+  return error.isOutdated
+    ? 'Parley was updated after you opened this tab. Reload the page to use the new version.'
+    : 'The code of this page could not be loaded. Check your connection, then try again.';
+}
 
 export class ErrorBoundary extends Component<Props, State> {
-  override state: State = { hasFailed: false };
+  override state: State = { failure: null };
 
-  static getDerivedStateFromError(): State {
-    return { hasFailed: true };
+  static getDerivedStateFromError(error: unknown): State {
+    return { failure: { error } };
   }
 
   override componentDidMount(): void {
@@ -29,20 +39,33 @@ export class ErrorBoundary extends Component<Props, State> {
   }
 
   #tryAgain = (): void => {
-    if (this.state.hasFailed) this.setState({ hasFailed: false });
+    if (this.state.failure !== null) this.setState({ failure: null });
   };
 
   override render(): ReactNode {
-    if (!this.state.hasFailed) return this.props.children;
+    const { failure } = this.state;
+    if (failure === null) return this.props.children;
+    const canTryAgain = failure.error instanceof PageLoadError && !failure.error.isOutdated;
     return (
       <Stack align="flex-start" p="xl" maw={560} mx="auto">
         <Title order={1}>This page could not be shown</Title>
-        <Text>
-          {navigator.onLine
-            ? 'Nothing that you saved is lost. Reload the page; if it stays, tell the operator what you did.'
-            : 'You are offline. Connect to a network, then reload the page.'}
-        </Text>
-        <Button onClick={() => location.reload()}>Reload</Button>
+        <Text>{explanation(failure.error)}</Text>
+        <Group>
+          {canTryAgain && (
+            <Button
+              onClick={() => {
+                // The button goes away; the focus stays in the page.
+                document.getElementById('main')?.focus();
+                this.#tryAgain();
+              }}
+            >
+              Try again
+            </Button>
+          )}
+          <Button variant={canTryAgain ? 'default' : 'filled'} onClick={() => location.reload()}>
+            Reload
+          </Button>
+        </Group>
       </Stack>
     );
   }

@@ -1,13 +1,12 @@
 /** What stands around every page of somebody who is signed in. */
 import { Anchor, Tooltip, UnstyledButton } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
-import { type ReactNode, Suspense } from 'react';
+import type { ReactNode } from 'react';
 import { Link, useLocation } from 'wouter';
 import { api, ok } from '../api/client.ts';
 import { useAccount } from '../api/queries.ts';
 import { BrandMark } from '../ui/brand.tsx';
 import { DocsIcon, SignOutIcon } from '../ui/icons.tsx';
-import { LoadingPage } from '../ui/loaded.tsx';
 import { ProblemAlert } from '../ui/problem.tsx';
 import { ColorSchemeButton } from './color-scheme.tsx';
 import { ErrorBoundary } from './error-boundary.tsx';
@@ -67,9 +66,7 @@ export function Layout({ children }: { children: ReactNode }) {
       <main id="main" className={classes.main} tabIndex={-1}>
         <OfflineNotice />
         {signOut.error && <ProblemAlert error={signOut.error} mb="lg" />}
-        <ErrorBoundary at={location}>
-          <Suspense fallback={<LoadingPage />}>{children}</Suspense>
-        </ErrorBoundary>
+        <ErrorBoundary at={location}>{children}</ErrorBoundary>
       </main>
     </div>
   );
