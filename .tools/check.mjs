@@ -22,7 +22,11 @@ const first = [
   },
   {
     name: 'types',
-    run: () => output(node, ['node_modules/typescript/bin/tsc', '--noEmit', '--pretty', 'false']),
+    run: () =>
+      output(node, [
+        ...['node_modules/typescript/bin/tsc', '--noEmit', '--pretty', 'false'],
+        ...['--incremental', '--tsBuildInfoFile', 'node_modules/.cache/types.tsbuildinfo'],
+      ]),
     mend: 'mend the lines above',
   },
   {
