@@ -119,7 +119,7 @@ export const CompletionRequest = Type.Object(
     $id: 'CompletionRequest',
     additionalProperties: true,
     description:
-      "The body of OpenAI's chat completions. What is not named here (`tools`, `response_format`, …) passes through to the model untouched.",
+      "The body of OpenAI's chat completions. OpenAI's other fields for sampling, tools, reasoning and caching (`tools`, `response_format`, …) and vLLM's pass through to the model untouched; further ones are dropped and named in `X-Parley-Ignored-Fields`.",
   },
 );
 

@@ -248,6 +248,12 @@ export const ErrorBody = Type.Object(
         examples: ['context_length_exceeded'],
       }),
     ),
+    charged: Type.Optional(
+      Type.Boolean({
+        description: 'True where the request stays charged although it failed; left out otherwise.',
+        examples: [true],
+      }),
+    ),
   },
   { $id: 'ErrorBody', additionalProperties: false, description: 'What went wrong.' },
 );

@@ -1,6 +1,8 @@
 /** The environment, read once and validated: contract section 13. The only reader of `process.env`. */
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
+import { parseChatFields } from './domain/completion-fields.ts';
+import { parseImageHosts } from './domain/named-urls.ts';
 import { defaultPlans, loadPlans, type PlanCatalogue } from './domain/plans.ts';
 import { type ModelMap, parseModelMap } from './engines/upstream/model-map.ts';
 
@@ -17,6 +19,10 @@ export type Config = Readonly<{
   sessionSecret: string | undefined;
   /** Who answers; the built-in engine where undefined. */
   chat: Readonly<{ url: string; apiKey: string | undefined; models: ModelMap }> | undefined;
+  /** Fields of chat completions that reach the engine besides those that Parley knows. */
+  chatFields: readonly string[];
+  /** Hosts that the engine may fetch images and files from, although they are private or local. */
+  imageHosts: ReadonlySet<string>;
   images: Readonly<{ url: string; apiKey: string | undefined; model: string | undefined }> | undefined;
   search: Readonly<{ url: string }> | undefined;
   upstreamTimeouts: Readonly<{ firstByteTimeoutMs: number; idleTimeoutMs: number }>;
@@ -196,11 +202,15 @@ function refuseWithoutUrl(env: Env, service: 'CHAT' | 'IMAGES'): undefined {
 function chatUpstream(env: Env): Config['chat'] {
   const url = upstreamUrl(env, 'CHAT_URL', 'http://localhost:11434/v1', '/chat/completions');
   if (url === undefined) return refuseWithoutUrl(env, 'CHAT');
-  const apiKey = upstreamKey(env, 'CHAT_API_KEY');
+  return { url, apiKey: upstreamKey(env, 'CHAT_API_KEY'), models: parsed(env, 'CHAT_MODEL', parseModelMap) };
+}
+
+/** A variable that is read where its meaning is; the message of what is thrown comes after its name. */
+function parsed<T>(env: Env, name: string, parse: (value: string | undefined) => T): T {
   try {
-    return { url, apiKey, models: parseModelMap(text(env, 'CHAT_MODEL')) };
+    return parse(text(env, name));
   } catch (error) {
-    throw new ConfigError('CHAT_MODEL', (error as Error).message);
+    throw new ConfigError(name, (error as Error).message);
   }
 }
 
@@ -238,6 +248,8 @@ export function loadConfig(env: Env = process.env): Config {
     dataDir: resolve(text(env, 'DATA_DIR') ?? 'data'),
     sessionSecret: sessionSecret(env),
     chat: chatUpstream(env),
+    chatFields: parsed(env, 'CHAT_FIELDS', parseChatFields),
+    imageHosts: parsed(env, 'IMAGE_HOSTS', parseImageHosts),
     images: imagesUpstream(env),
     search: searchUpstream(env),
     upstreamTimeouts: {

@@ -4,7 +4,7 @@ import { type ErrorBody, type ErrorCode, errorTable } from '../schemas/errors.ts
 
 type Envelope = Static<typeof ErrorBody>;
 
-/** What an error may say beyond its code: everything here reaches the client. */
+/** What an error may say beyond its code. All but `cause` and `isProvokable` reaches the client. */
 export type ErrorOptions = {
   /** A better sentence than the table's. Never built from an upstream's or the database's words. */
   message?: string;
@@ -12,6 +12,10 @@ export type ErrorOptions = {
   details?: NonNullable<Envelope['details']>;
   limit?: NonNullable<Envelope['limit']>;
   reason?: string;
+  /** Whether the request stays charged; nothing is said where it does not. */
+  charged?: boolean;
+  /** Whether a client can bring the failure about on purpose, at the operator's expense: refunds of it are limited. */
+  isProvokable?: boolean;
   /** Response headers, e.g. `Retry-After`, `Allow`, `WWW-Authenticate`. */
   headers?: Record<string, string>;
   /** What really happened: for the log, never for the client. */
@@ -49,7 +53,7 @@ export const errorUrl = (publicUrl: string, code: ErrorCode): string => `${publi
  * @param publicUrl - the origin of the service, for the link to the code's explanation
  */
 export function errorEnvelope(error: ApiError, requestId: string, publicUrl: string): { error: Envelope } {
-  const { details, limit, param, reason } = error.options;
+  const { charged, details, limit, param, reason } = error.options;
   return {
     error: {
       code: error.code,
@@ -61,6 +65,7 @@ export function errorEnvelope(error: ApiError, requestId: string, publicUrl: str
       ...(details && { details }),
       ...(limit && { limit }),
       ...(reason && { reason }),
+      ...(charged && { charged }),
     },
   };
 }

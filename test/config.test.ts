@@ -54,6 +54,8 @@ t.test('a wrong value is refused in one line that names the variable and what it
     IMAGES_MODEL: 'painter',
     SEARCH_URL: 'http://me:secret@search.example.com',
     STREAMS_PER_ACCOUNT: '0',
+    CHAT_FIELDS: 'a b',
+    IMAGE_HOSTS: 'https://images.example.com/',
     UPSTREAM_FIRST_BYTE_SECONDS: '0',
     UPSTREAM_IDLE_SECONDS: 'long',
   };
@@ -173,4 +175,37 @@ t.test('PLANS_FILE replaces the plans; what departs from the shape is refused', 
     message: /limits/,
   });
   t.throws(() => load({ data: [{ ...plan, extra: true }] }), { message: /^PLANS_FILE takes/ });
+});
+
+t.test(
+  'CHAT_FIELDS adds fields, and none that choose another model or differ from a known one by case',
+  async (t) => {
+    t.same(loadConfig({}).chatFields, []);
+    t.same(loadConfig({ CHAT_FIELDS: 'mirostat, grammar,mirostat,top_k' }).chatFields, [
+      'mirostat',
+      'grammar',
+      'top_k',
+    ]);
+    for (const name of [
+      'best_of',
+      'Models',
+      'provider',
+      'service_tier',
+      'Top_K',
+      'N',
+      'a,A',
+      '__proto__',
+      'x'.repeat(65),
+    ])
+      t.throws(() => loadConfig({ CHAT_FIELDS: name }), { message: /^CHAT_FIELDS takes / }, name);
+  },
+);
+
+t.test('IMAGE_HOSTS are hosts, as the URL parser spells them', async (t) => {
+  t.same(
+    [...loadConfig({ IMAGE_HOSTS: 'Images.Internal., 10.5,[FD00:0::5]' }).imageHosts],
+    ['images.internal', '10.0.0.5', '[fd00::5]'],
+  );
+  for (const host of ['a/b', 'a:80', 'user@a', 'a b', '[::1', 'a?'])
+    t.throws(() => loadConfig({ IMAGE_HOSTS: host }), { message: /^IMAGE_HOSTS takes / }, host);
 });

@@ -1,4 +1,4 @@
--- Revision 4. Raise it with every change: a database keeps the highest that it has seen (src/store/functions.ts).
+-- Revision 5. Raise it with every change: a database keeps the highest that it has seen (src/store/functions.ts).
 --
 -- The ledger's protocol in batches: admission, settlement and the sweep. Contract sections 5 and 10, argued in
 -- docs/decisions/0010-the-ledgers-protocol.md.
@@ -22,7 +22,8 @@ END $$;
 --
 -- Returns null where the claim succeeded, and else what stands in its way:
 --   'mismatch' (another request has the key), 'running', 'replay' (its answer is stored), or
---   'resume' (its charge is final, its answer was broken off: it runs again under the same charge).
+--   'resume' (its charge is final, its answer was lost on our side: it runs again under the same charge), or
+--   'exhausted' (the same, and it was resumed twice already).
 CREATE OR REPLACE FUNCTION ledger_claim(charge jsonb, holder uuid, today date, now_at timestamptz) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   found idempotency_keys%ROWTYPE;
@@ -33,7 +34,7 @@ BEGIN
           (charge ->> 'id')::uuid, today, holder, now_at)
   ON CONFLICT (account_id, owner, key) DO UPDATE
     SET fingerprint = excluded.fingerprint, request_id = excluded.request_id, day = excluded.day, process = excluded.process,
-        created_at = excluded.created_at, status = NULL, body = NULL, resumed_by = NULL
+        created_at = excluded.created_at, status = NULL, body = NULL, resumed_by = NULL, resumes = 0
     WHERE idempotency_keys.created_at <= now_at - interval '24 hours';
   IF FOUND THEN RETURN NULL; END IF;
 
@@ -52,11 +53,13 @@ BEGIN
   -- Its process is gone, or only slow and about to make it final: the sweep decides, and frees the key with the charge.
   IF charged = 'admitted' THEN RETURN 'running'; END IF;
   IF charged = 'final' THEN
-    UPDATE idempotency_keys i SET process = holder, resumed_by = (charge ->> 'id')::uuid
+    IF found.resumes >= 2 THEN RETURN 'exhausted'; END IF;
+    UPDATE idempotency_keys i SET process = holder, resumed_by = (charge ->> 'id')::uuid, resumes = i.resumes + 1
     WHERE i.account_id = found.account_id AND i.owner = found.owner AND i.key = found.key;
     RETURN 'resume';
   END IF;
-  UPDATE idempotency_keys i SET request_id = (charge ->> 'id')::uuid, day = today, process = holder, created_at = now_at
+  UPDATE idempotency_keys i
+  SET request_id = (charge ->> 'id')::uuid, day = today, process = holder, created_at = now_at, resumes = 0
   WHERE i.account_id = found.account_id AND i.owner = found.owner AND i.key = found.key;
   RETURN NULL;
 END $$;
@@ -198,8 +201,8 @@ END $$;
 --   kind 'rerun':    the same of a final charge that was resumed, once for each `attempt`
 --   kind 'refund':   admitted → refunded; the units go back, and the idempotency key with them
 --   turn:            { conversation_id, key_id, is_new, title, question_id, question, answer_id, answer, model }
---   answer:          { status, body }, kept under the request's idempotency key; {} where there is none to keep, and the
---                    next with the key resumes the charge
+--   answer:          { status, body }, kept under the request's idempotency key, also of an answer that failed for good; {}
+--                    where our side failed: the next with the key resumes the charge
 --
 -- Returns the ids that are in the state that was asked for: moved now, or already by a call whose answer was lost.
 -- What another process settled differently meanwhile is missing, and must not be delivered.
@@ -321,8 +324,9 @@ BEGIN
   JOIN requests r ON r.account_id = s.account_id AND r.day = s.day AND r.id = s.id AND r.state = 'final'
   WHERE s.kind = 'refund' AND i.account_id = s.account_id AND i.request_id = s.id AND i.status IS NULL AND i.resumed_by IS NULL;
 
-  -- An attempt to resume that was given up has no charge of its own to refund.
-  UPDATE idempotency_keys i SET process = '00000000-0000-0000-0000-000000000000', resumed_by = NULL
+  -- An attempt to resume that was given up has no charge of its own to refund. It asked no engine, and does not count.
+  UPDATE idempotency_keys i
+  SET process = '00000000-0000-0000-0000-000000000000', resumed_by = NULL, resumes = greatest(i.resumes - 1, 0)
   FROM jsonb_to_recordset(settlements) AS s (kind text, account_id uuid, id uuid)
   WHERE s.kind = 'refund' AND i.account_id = s.account_id AND i.resumed_by = s.id;
 END $$;

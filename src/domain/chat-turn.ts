@@ -135,7 +135,10 @@ export function chatScript(engine: ChatEngine, turn: ChatTurn, id: string): Scri
       ...(isKept && (text !== '' || finishReason !== null) && storedTurn(turn, text)),
     }),
     end: () => start() + done(),
-    replay: () => started + (text === '' ? '' : event('delta', { text })) + done(),
+    replay: (envelope) =>
+      started +
+      (text === '' ? '' : event('delta', { text })) +
+      (envelope === undefined ? done() : event('error', envelope)),
     error: (envelope) => start() + event('error', envelope),
   };
 }

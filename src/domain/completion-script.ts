@@ -30,7 +30,9 @@ export function completionScript(engine: ChatEngine, input: CompletionInput, isK
     },
     outcome: () => ({ model: input.model, ...tally.tokens() }),
     end: () => DONE,
-    replay: () => [whole, usage].map((chunk) => (chunk === undefined ? '' : event(chunk))).join('') + DONE,
+    replay: (envelope) =>
+      [whole, usage].map((chunk) => (chunk === undefined ? '' : event(chunk))).join('') +
+      (envelope === undefined ? DONE : event(envelope)),
     error: event,
   };
 }

@@ -11,7 +11,7 @@ export type Retry = {
   fingerprint: string;
 };
 
-/** What was answered: JSON, or for a stream its events. */
+/** What was answered: JSON, or with status 200 for a stream its events. */
 export type StoredAnswer = { status: number; body: string };
 
 /**
@@ -28,6 +28,15 @@ export const fingerprintOf = (endpoint: string, body: unknown): string =>
 /** The refusal of a request whose idempotency key was used for another one. */
 export const idempotencyMismatch = (): ApiError =>
   new ApiError('idempotencyMismatch', { param: 'idempotency-key' });
+
+/** The end of a request that our side failed to answer three times: it stays charged, and no retry runs it again. */
+export const retriesExhausted = (): ApiError =>
+  new ApiError('internalError', {
+    message:
+      'The service failed three times while it answered this request, which stays charged. Tell the operator the request id. To run the work again, send it with a new `Idempotency-Key`: that is a new charge.',
+    headers: { 'x-should-retry': 'false' },
+    charged: true,
+  });
 
 /** The refusal of a request that is being answered already. */
 export const idempotencyInProgress = (): ApiError =>

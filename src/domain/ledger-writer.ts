@@ -44,8 +44,8 @@ export class LedgerWriter {
   readonly #rules: AdmissionRules;
   readonly #admissions: AccountLanes<ChargeRow, Decision | undefined>;
   readonly #settlements: AccountLanes<SettlementRow, boolean>;
-  /** Charges that were sent and not answered: they may stand, and their next statement has to look for them. */
-  readonly #unanswered = new WeakSet<ChargeRow>();
+  /** What was sent and not answered: it may have taken effect, and the next statement of a charge has to look for it. */
+  readonly #unanswered = new WeakSet<ChargeRow | SettlementRow>();
   readonly #abandoned = new Map<string, { row: SettlementRow; until: number }>();
   readonly #timers: NodeJS.Timeout[] = [];
   #isSettlingAbandoned = false;
@@ -73,6 +73,9 @@ export class LedgerWriter {
 
   /** @returns whether the charge is now in the state asked for */
   settle = (row: SettlementRow): Promise<boolean> => this.#settlements.submit(row);
+
+  /** Whether a settlement that failed may have taken effect all the same. */
+  mayHaveSettled = (row: SettlementRow): boolean => this.#unanswered.has(row);
 
   /**
    * Settles a charge as soon as the database is back, if it was ever made.
@@ -131,45 +134,45 @@ export class LedgerWriter {
   }
 
   async #admitBatch(rows: ChargeRow[], lockTimeoutMs: number): Promise<(Decision | undefined)[]> {
-    const decisions = await this.#sendUntilAnswered(
-      () => {
-        const isRepeated = rows.some((row) => this.#unanswered.has(row));
-        return admitCharges(this.#database, rows, this.#rules, isRepeated, lockTimeoutMs);
-      },
-      () => {
-        for (const row of rows) this.#unanswered.add(row);
-      },
-    );
-    for (const row of rows) this.#unanswered.delete(row);
+    const decisions = await this.#sendUntilAnswered(rows, () => {
+      const isRepeated = rows.some((row) => this.#unanswered.has(row));
+      return admitCharges(this.#database, rows, this.#rules, isRepeated, lockTimeoutMs);
+    });
     const byId = new Map(decisions.map((decision) => [decision.id, decision]));
     return rows.map(({ id }) => byId.get(id));
   }
 
   async #settleBatch(rows: SettlementRow[], lockTimeoutMs: number): Promise<boolean[]> {
-    const settled = await this.#sendUntilAnswered(() => settleCharges(this.#database, rows, lockTimeoutMs));
+    const settled = await this.#sendUntilAnswered(rows, () =>
+      settleCharges(this.#database, rows, lockTimeoutMs),
+    );
     return rows.map(({ id }) => settled.has(id));
   }
 
   /**
    * Sends a batch until the database has answered. A connection that was cut leaves open whether the batch took effect;
-   * every batch can be sent again for that reason.
+   * every batch can be sent again for that reason. Its rows are unanswered until one is.
    *
-   * @param onUnanswered - called when a batch may have taken effect without an answer
    * @throws ApiError `serviceUnavailable` when there was no answer in time; else what the database said
    */
-  async #sendUntilAnswered<T>(send: () => Promise<T>, onUnanswered = () => {}): Promise<T> {
+  async #sendUntilAnswered<T>(
+    rows: readonly (ChargeRow | SettlementRow)[],
+    send: () => Promise<T>,
+  ): Promise<T> {
     const deadline = Date.now() + RESEND_MS;
     let mayHaveArrived = false;
     let needsLease = false;
     for (;;) {
       try {
         if (needsLease) await this.#renew();
-        return await send();
+        const answer = await send();
+        for (const row of rows) this.#unanswered.delete(row);
+        return answer;
       } catch (error) {
         if (sqlState(error) === NO_LEASE) needsLease = true;
         else if (mayHaveTakenEffect(error)) {
           mayHaveArrived = true;
-          onUnanswered();
+          for (const row of rows) this.#unanswered.add(row);
         } else if (!mayHaveArrived || !wasNotSent(error)) throw error;
         if (Date.now() > deadline) throw unavailable(error);
         await delay(RESEND_PAUSE_MS);

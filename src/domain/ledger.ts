@@ -5,7 +5,7 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { Meter } from '../../schemas/plans.ts';
 import { ApiError } from '../errors.ts';
-import { type Database, type Db, mayHaveTakenEffect } from '../store/client.ts';
+import type { Database, Db } from '../store/client.ts';
 import type { Turn } from '../store/conversations.ts';
 import {
   type ChargeRow,
@@ -19,6 +19,7 @@ import {
   idempotencyMismatch,
   ownerOf,
   type Retry,
+  retriesExhausted,
   type StoredAnswer,
 } from './idempotency.ts';
 import { LedgerWriter } from './ledger-writer.ts';
@@ -62,9 +63,12 @@ export type Outcome = {
   outputTokens: number;
   /** Stored in the same transaction. */
   turn?: Turn;
-  /** The whole answer, stored in the same transaction for a request that may be made again. */
-  answer?: string;
-  /** Where a stream that had begun ended in an error, or its client left. */
+  /**
+   * The answer, stored in the same transaction for a request that may be made again: the whole one, or how it failed for good.
+   * Left out where our side failed, and a retry resumes the charge.
+   */
+  answer?: StoredAnswer;
+  /** Where work that stays charged ended in an error, or its client left. */
   failure?: { code: string | null; statusCode: number };
 };
 
@@ -105,7 +109,7 @@ function settlement(kind: SettlementRow['kind'], admission: Admission, outcome?:
     output_tokens: tokens(outputTokens),
     latency_ms: latencyMs(admission),
     ...(turn && { turn: turnRow(turn) }),
-    ...(retry && isOver && { answer: answer === undefined ? {} : { status: 200, body: answer } }),
+    ...(retry && isOver && { answer: answer ?? {} }),
     ...(attempt !== undefined && { attempt }),
   };
 }
@@ -143,7 +147,7 @@ export class Ledger {
    * Charges before any work is done. A request that was made before is answered before the quota is looked at.
    *
    * @throws ApiError `quotaExceeded` when the day's ceiling does not hold all units; `idempotencyMismatch`,
-   *   `idempotencyInProgress`; `apiKeyRevoked` or `sessionRequired` when the account is gone; `overloaded`,
+   *   `idempotencyInProgress`; `internalError` where our side failed twice more under the same key; `apiKeyRevoked` or `sessionRequired` when the account is gone; `overloaded`,
    *   `serviceUnavailable`
    */
   async admit(charge: RetryableCharge): Promise<Admission | Replay>;
@@ -162,6 +166,7 @@ export class Ledger {
       throw quotaExceeded({ ...reading, ceiling: ceiling ?? 0 });
     if (outcome === 'mismatch') throw idempotencyMismatch();
     if (outcome === 'running') throw idempotencyInProgress();
+    if (outcome === 'exhausted') throw retriesExhausted();
     try {
       const earlier = await this.#earlier(charge, retry);
       if (outcome === 'replay' && earlier?.answer) return { answer: earlier.answer };
@@ -214,13 +219,14 @@ export class Ledger {
       if (outcome !== undefined) await this.complete(admission, outcome);
       return;
     }
+    const row = settlement('final', admission, outcome);
     let isFinal: boolean;
     try {
-      isFinal = await this.#writer.settle(settlement('final', admission, outcome));
+      isFinal = await this.#writer.settle(row);
     } catch (error) {
       // Nothing was delivered, and nothing will be. Where the write took effect after all, the charge stays final.
-      await this.refund(admission, { code: 'serviceUnavailable', statusCode: 503 });
-      throw mayHaveTakenEffect(error) ? perhapsCharged(error) : error;
+      const isRefunded = await this.refund(admission, { code: 'serviceUnavailable', statusCode: 503 });
+      throw this.#writer.mayHaveSettled(row) && !isRefunded ? perhapsCharged(error) : error;
     }
     if (!isFinal) throw new ApiError('serviceUnavailable', { headers: { 'retry-after': '1' } });
   }
@@ -244,10 +250,15 @@ export class Ledger {
   /**
    * Gives a charge back, once, because the work failed before its first byte. Where the database is away, later. A charge that
    * was resumed stays, and the next request with its idempotency key resumes it again.
+   *
+   * @returns whether it is written already
    */
-  async refund(admission: Admission, failure: { code: string | null; statusCode: number }): Promise<void> {
+  async refund(admission: Admission, failure: { code: string | null; statusCode: number }): Promise<boolean> {
     const kind = admission.attempt === undefined ? 'refund' : 'rerun';
     const row = settlement(kind, admission, { model: null, inputTokens: 0, outputTokens: 0, failure });
-    await this.#writer.settle(row).catch(() => this.#writer.abandon(row));
+    return this.#writer.settle(row).catch(() => {
+      this.#writer.abandon(row);
+      return false;
+    });
   }
 }

@@ -4,6 +4,8 @@ import { charactersOf, estimatedUsage } from '../engines/upstream/usage.ts';
 import type { errorEnvelope } from '../errors.ts';
 import type { Outcome } from './ledger.ts';
 
+type Envelope = ReturnType<typeof errorEnvelope>;
+
 /** How a route tells of an answer while it is made. */
 export type Script = {
   /** Asks the engine. */
@@ -18,10 +20,14 @@ export type Script = {
   outcome(isKept: boolean): Outcome;
   /** The last events of an answer that is whole. */
   end(): string;
-  /** The events that tell an answer that is whole once more, at once; where it was to be kept. */
-  replay(): string;
+  /**
+   * The events that tell what came once more, at once; where it was to be kept.
+   *
+   * @param envelope - how it ended, where it is not whole
+   */
+  replay(envelope?: Envelope): string;
   /** The last event of an answer that broke off. */
-  error(envelope: ReturnType<typeof errorEnvelope>): string;
+  error(envelope: Envelope): string;
 };
 
 /** Counts the tokens of an answer: as the engine says at the end, or else as engines estimate them. */

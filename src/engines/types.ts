@@ -26,6 +26,12 @@ export type ChatEngine = {
   /** The models on offer, the default one first. */
   models(): Promise<Model[]>;
   /**
+   * To be called before a request is charged.
+   *
+   * @throws ApiError `invalidRequest` for what the engine is known not to give
+   */
+  check?(input: Pick<CompletionInput, 'model' | 'n'>): void;
+  /**
    * Answers a chat.
    *
    * @param signal - aborted when nobody waits for the answer any more
@@ -51,6 +57,8 @@ export type SearchEngine = {
 
 export type ImageEngine = {
   kind: 'builtin' | 'upstream';
+  /** As for chat. */
+  check?(input: Pick<ImageInput, 'model' | 'n'>): void;
   /**
    * Draws `n` pictures, 1 where it is left out: all of them, or an error.
    *

@@ -25,6 +25,7 @@ export const exposedHeaders = [
   ...rateHeaderNames,
   'x-request-id',
   'idempotency-replayed',
+  'x-parley-ignored-fields',
   'www-authenticate',
 ].join(', ');
 

@@ -56,6 +56,8 @@ export default fp(
         request.log.error({ code: error.code, err: error.options.cause ?? error }, error.message);
       // A 429 that does not pass by waiting: clients must not take it for a limit that does.
       if (error.code === 'apiKeyLimitReached') for (const name of rateHeaderNames) reply.removeHeader(name);
+      // What was left out of a request that failed explains nothing.
+      reply.removeHeader('x-parley-ignored-fields');
       return (
         reply
           .code(error.statusCode)

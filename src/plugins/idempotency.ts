@@ -37,7 +37,9 @@ export function serialised(reply: FastifyReply, value: unknown): string {
 
 /** Answers what was answered before: JSON as JSON, a stream as a stream. */
 export function replayTo(request: FastifyRequest, reply: FastifyReply, { answer }: Replay): FastifyReply {
-  const isStream = (request.body as { stream?: unknown } | null)?.stream === true;
+  const isStream = answer.status === 200 && (request.body as { stream?: unknown } | null)?.stream === true;
+  // Errors do not say what was ignored.
+  if (answer.status !== 200) reply.removeHeader('x-parley-ignored-fields');
   return reply
     .code(answer.status)
     .headers({

@@ -3,13 +3,14 @@
  * charge is final, and only then the first byte leaves. Contract sections 5 and 7.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { brokenOff, isOurFailure } from '../domain/charged-errors.ts';
 import type { Admission } from '../domain/ledger.ts';
 import type { Script } from '../domain/stream-script.ts';
 import type { CompletionChunk } from '../engines/types.ts';
-import { ApiError, errorEnvelope } from '../errors.ts';
+import { errorEnvelope } from '../errors.ts';
 import { toApiError } from './errors.ts';
 import type { EventStream, Place } from './event-stream.ts';
-import { admit, clientLeft, giveBack } from './quota.ts';
+import { admit, clientLeft, giveBack, nothingKnown } from './quota.ts';
 import type { Work } from './work.ts';
 
 /** More chunks than choices are not waited for, even if nothing is in them. */
@@ -38,20 +39,6 @@ async function firstOutput(chunks: AsyncIterator<CompletionChunk, void>): Promis
   return held;
 }
 
-/** The table's sentences say that nothing was charged, which is not so once an answer has begun. */
-function brokenOff(error: unknown): ApiError {
-  const problem = toApiError(error as Error & { code: string });
-  const what: Partial<Record<ApiError['code'], string>> = {
-    upstreamTimeout: 'The model behind this service stopped answering.',
-    serviceUnavailable: 'The service had to stop.',
-    internalError: 'Something went wrong on our side.',
-  };
-  return new ApiError(problem.code, {
-    message: `${what[problem.code] ?? 'The model behind this service broke off.'} The answer is incomplete, and stays charged.`,
-    cause: problem.options.cause ?? problem,
-  });
-}
-
 /** An admitted stream whose engine has begun. */
 type Begun = {
   admission: Admission;
@@ -78,6 +65,23 @@ async function pump({ chunks, held, script, work }: Begun, stream: EventStream):
   throw work.signal.reason;
 }
 
+/** Begins the answer of a final charge. Where that fails, a retry can resume it. */
+function openStream(request: FastifyRequest, reply: FastifyReply, begun: Begun): EventStream {
+  const { ledger, streams } = request.server;
+  const { admission, script, work } = begun;
+  try {
+    return streams.open(reply, work);
+  } catch (error) {
+    const { code, statusCode } = toApiError(error as Error & { code: string });
+    void ledger
+      .complete(admission, { ...script.outcome(false), failure: { code, statusCode } })
+      .catch((err: unknown) => request.log.error({ err }, 'What became of a stream could not be recorded.'));
+    // Nobody else would end a connection that was taken over already.
+    if (reply.sent) reply.raw.destroy();
+    throw error;
+  }
+}
+
 /** From the engine's first output on: the charge is final, whatever happens. */
 async function answer(request: FastifyRequest, begun: Begun, stream: EventStream): Promise<void> {
   const { config, ledger } = request.server;
@@ -85,21 +89,25 @@ async function answer(request: FastifyRequest, begun: Begun, stream: EventStream
   try {
     await pump(begun, stream);
     // Before the last event: who has the whole answer can continue it, and can open the next stream.
-    const answer = admission.retry && { answer: script.replay() };
+    const answer = admission.retry && { answer: { status: 200, body: script.replay() } };
     await ledger.complete(admission, { ...script.outcome(true), ...answer });
     place.release();
     stream.end(script.end());
   } catch (error) {
-    const problem = brokenOff(error);
+    const problem = brokenOff(toApiError(error as Error & { code: string }));
+    const envelope = errorEnvelope(problem, request.id, config.publicUrl);
     if (!work.isAbandoned)
       request.log.error({ code: problem.code, err: problem.options.cause }, problem.message);
     const { code, statusCode } = problem;
     const failure = work.isAbandoned ? clientLeft : { code, statusCode };
+    // Whatever the engine or the client brought about is the outcome: a retry gets the same, and not the work once more.
+    const answer = admission.retry &&
+      !isOurFailure(problem) && { answer: { status: 200, body: script.replay(envelope) } };
     await ledger
-      .complete(admission, { ...script.outcome(work.isAbandoned), failure })
+      .complete(admission, { ...script.outcome(work.isAbandoned), failure, ...answer })
       .catch((err: unknown) => request.log.error({ err }, 'What became of a stream could not be recorded.'));
     place.release();
-    stream.end(script.error(errorEnvelope(problem, request.id, config.publicUrl)));
+    stream.end(script.error(envelope));
   }
 }
 
@@ -126,23 +134,20 @@ export async function meteredStream(
   try {
     const admission = await admit(request, reply, work, units);
     if (admission === undefined) return reply;
-    const script = begin(admission);
-    const asked = script.chunks(work.signal)[Symbol.asyncIterator]();
-    chunks = asked;
-    let held: CompletionChunk[];
+    let script: Script | undefined;
+    let begun: Begun;
     try {
-      held = await firstOutput(asked);
+      script = begin(admission);
+      chunks = script.chunks(work.signal)[Symbol.asyncIterator]();
+      const held = await firstOutput(chunks);
       await ledger.finalise(admission);
+      begun = { admission, script, held, chunks, work, place };
     } catch (error) {
-      if (work.isAbandoned) {
-        await ledger.finalise(admission, { ...script.outcome(false), failure: clientLeft });
-        return reply.hijack();
-      }
-      await giveBack(request, reply, admission, error);
-      throw error;
+      if (!work.isAbandoned) throw await giveBack(request, reply, admission, error);
+      await ledger.finalise(admission, { ...(script?.outcome(false) ?? nothingKnown), failure: clientLeft });
+      return reply.hijack();
     }
-    const stream = streams.open(reply, work);
-    await answer(request, { admission, script, held, chunks: asked, work, place }, stream);
+    await answer(request, begun, openStream(request, reply, begun));
     return reply;
   } finally {
     // Ends the engine's work, also where its answer was not read to the end.

@@ -38,12 +38,12 @@ export const headers = {
     '"requests";r=19;t=42, "chat";r=12;t=35231',
   ),
   'Idempotency-Replayed': text(
-    '`true` where this is the stored answer of an earlier request with the same `Idempotency-Key`; nothing was charged.',
+    '`true` where this is the stored answer of an earlier request with the same `Idempotency-Key`; this one was not charged.',
     'true',
   ),
   'Retry-After': count('Seconds to wait; not where waiting does not help.', 42),
   'X-Should-Retry': text(
-    "`false` where a quota is spent: OpenAI's clients would otherwise wait until it resets.",
+    "`false` where a quota is spent, or where the request stays charged: OpenAI's clients would otherwise send it again.",
     'false',
   ),
   'WWW-Authenticate': text(
@@ -56,7 +56,7 @@ export const headers = {
   ),
   'Access-Control-Expose-Headers': text(
     'The headers that this page may read.',
-    'retry-after, ratelimit-limit, ratelimit-remaining, ratelimit-reset, ratelimit-policy, ratelimit, x-request-id, idempotency-replayed, www-authenticate',
+    'retry-after, ratelimit-limit, ratelimit-remaining, ratelimit-reset, ratelimit-policy, ratelimit, x-request-id, idempotency-replayed, x-parley-ignored-fields, www-authenticate',
   ),
   Vary: text('Answers differ by the origin that calls.', 'Origin'),
   'Set-Cookie': text(
@@ -73,6 +73,11 @@ export const headers = {
     required: true,
   },
   Link: text('What to use instead.', '</docs/guides/versioning>; rel="deprecation"; type="text/html"'),
+  'X-Parley-Ignored-Fields': text(
+    'Fields of the body that did not reach the model, because they are not among those that Parley knows.',
+    'provider, metadata',
+    500,
+  ),
   'X-Accel-Buffering': text('`no` with a stream: proxies are to pass it on as it comes.', 'no'),
 } as const;
 
@@ -122,6 +127,17 @@ const pauses: readonly ErrorCode[] = [
   'overloaded',
 ];
 
+/** Codes with which a client may be told not to send the request again by itself. */
+const unretried: readonly ErrorCode[] = [
+  'quotaExceeded',
+  'internalError',
+  'upstreamError',
+  'upstreamTimeout',
+];
+
+/** Codes of failures that can stay charged: a metered operation stores those for retries. */
+const stored: readonly ErrorCode[] = ['invalidRequest', 'upstreamError', 'upstreamTimeout'];
+
 /**
  * @param config - of the route
  * @param codes - what the response can say
@@ -134,16 +150,18 @@ export function errorHeaders(status: number, config: FastifyContextConfig, codes
     ...(status === 429 && access === 'public' ? rateNames : []),
     ...(has(challenges) ? (['WWW-Authenticate'] as const) : []),
     ...(has(pauses) ? (['Retry-After'] as const) : []),
-    ...(codes.includes('quotaExceeded') ? (['X-Should-Retry'] as const) : []),
+    ...(has(stored) ? (['Idempotency-Replayed'] as const) : []),
+    ...(has(unretried) ? (['X-Should-Retry'] as const) : []),
   ]);
 }
 
 /** The headers of a response that is no error. */
 export function successHeaders(config: FastifyContextConfig, isStreamed: boolean) {
-  const { meter, setsCookie } = config;
+  const { ignoresFields, meter, setsCookie } = config;
   return references([
     ...baseNames(config),
     ...(meter === undefined ? [] : (['Idempotency-Replayed'] as const)),
+    ...(ignoresFields ? (['X-Parley-Ignored-Fields'] as const) : []),
     ...(isStreamed ? (['X-Accel-Buffering'] as const) : []),
     ...(setsCookie ? (['Set-Cookie'] as const) : []),
   ]);

@@ -25,6 +25,8 @@ declare module 'fastify' {
     errors?: readonly ErrorCode[];
     /** Whether a success sets or clears the session cookie. */
     setsCookie?: true;
+    /** Whether fields that it does not know are dropped, and named in a header. */
+    ignoresFields?: true;
   }
 }
 

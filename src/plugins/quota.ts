@@ -1,6 +1,9 @@
 /** Metered work: charged before, final before the first byte, refunded where it failed. Contract section 5. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { withoutApiKeys } from '../domain/api-key.ts';
+import { staysCharged, stillCharged } from '../domain/charged-errors.ts';
 import type { Admission, Outcome } from '../domain/ledger.ts';
+import { type ApiError, errorEnvelope } from '../errors.ts';
 import { toApiError } from './errors.ts';
 import { replayTo, serialised } from './idempotency.ts';
 import type { Work } from './work.ts';
@@ -8,7 +11,8 @@ import type { Work } from './work.ts';
 /** How a charge ends whose client left; the number is nginx's, and no client ever sees it. */
 export const clientLeft = { statusCode: 499, code: null } as const;
 
-const nothingKnown: Outcome = { model: null, inputTokens: 0, outputTokens: 0 };
+/** What is recorded of an answer that nothing is known of. */
+export const nothingKnown: Outcome = { model: null, inputTokens: 0, outputTokens: 0 };
 
 /**
  * Charges a request. The route's `config.meter` says which quota it draws on; the reply's headers show it.
@@ -42,30 +46,63 @@ export async function admit(
     replayTo(request, reply, admission);
     return undefined;
   }
-  if (work.isAbandoned) {
-    await ledger.refund(admission, clientLeft);
-    reply.hijack();
-    return undefined;
+  try {
+    if (work.isAbandoned) {
+      await ledger.refund(admission, clientLeft);
+      reply.hijack();
+      return undefined;
+    }
+    request.isCharged = true;
+    if (admission.reading !== null) limits.showQuota(request, reply, admission.reading);
+    return admission;
+  } catch (error) {
+    throw await giveBack(request, reply, admission, error);
   }
-  request.isCharged = true;
-  if (admission.reading !== null) limits.showQuota(request, reply, admission.reading);
-  return admission;
 }
 
-/** Gives a charge back for work that failed. What failed is to be told, so that nothing is thrown here. */
+/** Ends a charge for good with an error in place of an answer. A retry with the same idempotency key gets this error. */
+async function keepCharge(request: FastifyRequest, admission: Admission, problem: ApiError): Promise<void> {
+  const { config, ledger } = request.server;
+  const { code, statusCode } = problem;
+  const envelope = errorEnvelope(problem, request.id, config.publicUrl);
+  const answer = { status: statusCode, body: withoutApiKeys(JSON.stringify(envelope)) };
+  await ledger.finalise(admission, {
+    ...nothingKnown,
+    failure: { code, statusCode },
+    ...(admission.retry && { answer }),
+  });
+}
+
+/**
+ * Ends the charge of work that failed before its first byte: gives it back, unless the client can cause the failure on
+ * purpose and was refunded for such too often. Contract section 7.
+ *
+ * @returns what is to be thrown, which says whether the request stays charged
+ */
 export async function giveBack(
   request: FastifyRequest,
   reply: FastifyReply,
   admission: Admission,
   error: unknown,
-): Promise<void> {
+): Promise<unknown> {
   const { ledger, limits } = request.server;
+  const problem = toApiError(error as Error & { code: string });
+  const isResumed = admission.attempt !== undefined;
   try {
-    await ledger.refund(admission, toApiError(error as Error & { code: string }));
+    const { isProvokable = false } = problem.options;
+    if (isProvokable && (isResumed || !(await limits.grantRefund(request)))) {
+      const kept = staysCharged(problem, isResumed);
+      await keepCharge(request, admission, kept);
+      return kept;
+    }
+    await ledger.refund(admission, problem);
+    if (isResumed) return stillCharged(problem);
     const { reading, units } = admission;
     if (reading !== null) limits.showQuota(request, reply, { ...reading, used: reading.used - units });
+    return error;
   } catch (err) {
     request.log.error({ err }, 'A charge could not be given back.');
+    return isResumed ? stillCharged(toApiError(err as Error & { code: string })) : err;
   }
 }
 
@@ -74,8 +111,8 @@ export async function giveBack(
  * is stored with the charge's final state.
  *
  * @param units - how many; all or nothing
- * @param work - its value is returned once the charge is final; what it throws refunds the charge, unless it was given
- *   up because the client left
+ * @param work - its value is returned once the charge is final; what it throws ends in `giveBack`, unless it was given up
+ *   because the client left
  * @returns the work's value, or the reply, to which nothing is to be sent, where the client left or it was sent already
  * @throws ApiError `quotaExceeded` before the work; whatever the work throws
  */
@@ -90,24 +127,24 @@ export async function metered<T>(
   try {
     const admission = await admit(request, reply, task, units);
     if (admission === undefined) return reply;
+    let value: T;
+    let body: string | undefined;
     try {
-      const { outcome, value } = await work(admission, task.signal);
-      const answer = admission.retry && serialised(reply, value);
+      const done = await work(admission, task.signal);
+      value = done.value;
+      body = admission.retry && serialised(reply, value);
       await ledger.finalise(admission, {
-        ...outcome,
-        ...(answer !== undefined && { answer }),
+        ...done.outcome,
+        ...(body !== undefined && { answer: { status: 200, body } }),
         ...(task.isAbandoned && { failure: clientLeft }),
       });
-      if (task.isClientGone) return reply.hijack();
-      return answer === undefined ? value : reply.type('application/json; charset=utf-8').send(answer);
     } catch (error) {
-      if (!task.isAbandoned) {
-        await giveBack(request, reply, admission, error);
-        throw error;
-      }
+      if (!task.isAbandoned) throw await giveBack(request, reply, admission, error);
+      await ledger.finalise(admission, { ...nothingKnown, failure: clientLeft });
+      return reply.hijack();
     }
-    await ledger.finalise(admission, { ...nothingKnown, failure: clientLeft });
-    return reply.hijack();
+    if (task.isClientGone) return reply.hijack();
+    return body === undefined ? value : reply.type('application/json; charset=utf-8').send(body);
   } finally {
     task.end();
   }

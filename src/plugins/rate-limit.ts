@@ -20,6 +20,8 @@ const HOUR_MS = 3_600_000;
 const SESSION_REQUESTS = 300;
 /** Unknown keys that an address may try a minute. */
 const UNKNOWN_KEYS = 60;
+/** Failures that a client can cause on purpose, for which an account is refunded within an hour. */
+const REFUNDS_PER_HOUR = 20;
 /** Failed sign-ins an hour for one e-mail address, from wherever they come. */
 const FAILURES_PER_HOUR = 100;
 
@@ -47,6 +49,8 @@ export type Limits = {
    * @throws ApiError `rateLimitExceeded`; what the check throws
    */
   checkPassword(request: FastifyRequest, email: string, check: () => Promise<boolean>): Promise<boolean>;
+  /** Counts a failure that a client can cause on purpose; returns whether it is still refunded. Contract section 7. */
+  grantRefund(request: FastifyRequest): Promise<boolean>;
   /** Counts a failed sign-in of a known account; returns whether it is the first of its minute. */
   countFailure(accountId: string): Promise<boolean>;
 };
@@ -196,6 +200,10 @@ export default fp(
           if (isRight)
             await Promise.all([failureKey, hourlyKey].map((key) => windows.takeBack(key(request))));
         }
+      },
+      grantRefund: async ({ caller }) => {
+        const { current } = await windows.take(`refund:${caller.accountId}`, HOUR_MS);
+        return current <= REFUNDS_PER_HOUR;
       },
       countFailure: async (accountId) => {
         const { current } = await windows.take(`failure:${accountId}`, MINUTE_MS);

@@ -3,14 +3,18 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { ref } from '../../schemas/common.ts';
 import { CompletionStreamEvent } from '../../schemas/completion-chunks.ts';
 import { Completion, CompletionRequest } from '../../schemas/completions.ts';
+import { CompletionFields } from '../domain/completion-fields.ts';
 import { completionScript } from '../domain/completion-script.ts';
 import { settleModel } from '../domain/models.ts';
+import { checkNamedUrls } from '../domain/named-urls.ts';
 import { meteredStream } from '../plugins/metered-stream.ts';
 import { metered } from '../plugins/quota.ts';
 
 const BODY_LIMIT = 20 * 1024 * 1024;
 
 const routes: FastifyPluginAsyncTypebox = async (app) => {
+  const fields = new CompletionFields(app.config.chatFields);
+
   app.post(
     '/chat/completions',
     {
@@ -33,11 +37,21 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
           },
         },
       },
-      config: { scope: 'chat', meter: 'chat', errors: ['notFound', 'tooManyStreams'] },
+      config: { scope: 'chat', meter: 'chat', errors: ['notFound', 'tooManyStreams'], ignoresFields: true },
+      // Before an answer that is told again, too.
+      preValidation: async ({ body }, reply) => {
+        if (typeof body !== 'object' || body === null) return;
+        fields.check(body);
+        const ignored = fields.ignored(body);
+        if (ignored !== '') reply.header('x-parley-ignored-fields', ignored);
+      },
     },
     async (request, reply) => {
       const { chat } = app.engines;
-      const input = { ...request.body, model: await settleModel(chat, request.body.model) };
+      const body = fields.passed(request.body);
+      checkNamedUrls(body, app.config.imageHosts);
+      const input = { ...body, model: await settleModel(chat, body.model) };
+      chat.check?.(input);
       const units = input.n ?? 1;
 
       if (input.stream)

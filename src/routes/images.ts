@@ -37,6 +37,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         });
       }
       const input = withoutNulls(body);
+      app.engines.images.check?.(input);
       return metered(request, reply, input.n ?? 1, async (_admission, signal) => {
         const data = await app.engines.images.generate(input, signal);
         const model = app.engines.images.kind === 'builtin' ? 'parley-builtin' : app.config.images?.model;

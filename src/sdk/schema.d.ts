@@ -1149,7 +1149,7 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        /** @description The body of OpenAI's chat completions. What is not named here (`tools`, `response_format`, …) passes through to the model untouched. */
+        /** @description The body of OpenAI's chat completions. OpenAI's other fields for sampling, tools, reasoning and caching (`tools`, `response_format`, …) and vLLM's pass through to the model untouched; further ones are dropped and named in `X-Parley-Ignored-Fields`. */
         CompletionRequest: {
             /**
              * @description A model that `GET /models` lists; the default one when left out.
@@ -1489,6 +1489,11 @@ export interface components {
              * @example context_length_exceeded
              */
             reason?: string;
+            /**
+             * @description True where the request stays charged although it failed; left out otherwise.
+             * @example true
+             */
+            charged?: boolean;
         };
         /**
          * @description Stable; branch on this. New codes may be added: treat those that you do not know by their status.
@@ -2490,6 +2495,7 @@ export interface components {
                 "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
                 "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
                 Vary: components["headers"]["Vary"];
+                "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                 [name: string]: unknown;
             };
             content: {
@@ -2601,6 +2607,7 @@ export interface components {
                 "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
                 "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
                 Vary: components["headers"]["Vary"];
+                "X-Should-Retry": components["headers"]["X-Should-Retry"];
                 [name: string]: unknown;
             };
             content: {
@@ -2855,6 +2862,8 @@ export interface components {
                 "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
                 "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
                 Vary: components["headers"]["Vary"];
+                "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                "X-Should-Retry": components["headers"]["X-Should-Retry"];
                 [name: string]: unknown;
             };
             content: {
@@ -2874,6 +2883,8 @@ export interface components {
                 "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
                 "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
                 Vary: components["headers"]["Vary"];
+                "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                "X-Should-Retry": components["headers"]["X-Should-Retry"];
                 [name: string]: unknown;
             };
             content: {
@@ -2960,6 +2971,7 @@ export interface components {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                 [name: string]: unknown;
             };
             content: {
@@ -2997,6 +3009,7 @@ export interface components {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 "Cache-Control": components["headers"]["Cache-Control"];
+                "X-Should-Retry": components["headers"]["X-Should-Retry"];
                 [name: string]: unknown;
             };
             content: {
@@ -3103,6 +3116,7 @@ export interface components {
                 "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 RateLimit: components["headers"]["RateLimit"];
+                "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                 [name: string]: unknown;
             };
             content: {
@@ -3171,6 +3185,7 @@ export interface components {
                 "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 RateLimit: components["headers"]["RateLimit"];
+                "X-Should-Retry": components["headers"]["X-Should-Retry"];
                 [name: string]: unknown;
             };
             content: {
@@ -3410,7 +3425,7 @@ export interface components {
         "Access-Control-Allow-Origin": string;
         /**
          * @description The headers that this page may read.
-         * @example retry-after, ratelimit-limit, ratelimit-remaining, ratelimit-reset, ratelimit-policy, ratelimit, x-request-id, idempotency-replayed, www-authenticate
+         * @example retry-after, ratelimit-limit, ratelimit-remaining, ratelimit-reset, ratelimit-policy, ratelimit, x-request-id, idempotency-replayed, x-parley-ignored-fields, www-authenticate
          */
         "Access-Control-Expose-Headers": string;
         /**
@@ -3419,7 +3434,7 @@ export interface components {
          */
         "Cache-Control": string;
         /**
-         * @description `true` where this is the stored answer of an earlier request with the same `Idempotency-Key`; nothing was charged.
+         * @description `true` where this is the stored answer of an earlier request with the same `Idempotency-Key`; this one was not charged.
          * @example true
          */
         "Idempotency-Replayed": string;
@@ -3474,12 +3489,17 @@ export interface components {
          */
         "X-Accel-Buffering": string;
         /**
+         * @description Fields of the body that did not reach the model, because they are not among those that Parley knows.
+         * @example provider, metadata
+         */
+        "X-Parley-Ignored-Fields": string;
+        /**
          * @description The id of the request; give it to the operator.
          * @example 01932f62-4e1c-7f09-a0b1-c2d3e4f5a6b7
          */
         "X-Request-Id": string;
         /**
-         * @description `false` where a quota is spent: OpenAI's clients would otherwise wait until it resets.
+         * @description `false` where a quota is spent, or where the request stays charged: OpenAI's clients would otherwise send it again.
          * @example false
          */
         "X-Should-Retry": string;
@@ -3816,7 +3836,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description The body of OpenAI's chat completions. What is not named here (`tools`, `response_format`, …) passes through to the model untouched. */
+        /** @description The body of OpenAI's chat completions. OpenAI's other fields for sampling, tools, reasoning and caching (`tools`, `response_format`, …) and vLLM's pass through to the model untouched; further ones are dropped and named in `X-Parley-Ignored-Fields`. */
         requestBody: {
             content: {
                 "application/json": components["schemas"]["CompletionRequest"];
@@ -3837,6 +3857,7 @@ export interface operations {
                     "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
                     Vary: components["headers"]["Vary"];
                     "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    "X-Parley-Ignored-Fields": components["headers"]["X-Parley-Ignored-Fields"];
                     "X-Accel-Buffering": components["headers"]["X-Accel-Buffering"];
                     [name: string]: unknown;
                 };

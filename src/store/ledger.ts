@@ -23,7 +23,7 @@ export type ChargeRow = {
 };
 
 /** What stands in the way of a claim on an idempotency key. */
-export type ClaimObstacle = 'mismatch' | 'running' | 'replay' | 'resume';
+export type ClaimObstacle = 'mismatch' | 'running' | 'replay' | 'resume' | 'exhausted';
 
 /** What the ledger decided on a charge. */
 export type Decision = {
@@ -64,7 +64,7 @@ export type SettlementRow = ChargeKey & {
   output_tokens: number | null;
   latency_ms: number;
   turn?: TurnRow;
-  /** Kept under the request's idempotency key; empty where there is none, and the next with the key resumes the charge. */
+  /** Kept under the request's idempotency key; empty where our side failed: the next with the key resumes the charge. */
   answer?: { status: number; body: string } | Record<string, never>;
   /** The attempt that resumed it. */
   attempt?: string;

@@ -202,6 +202,8 @@ export const idempotencyKeys = pgTable(
     createdAt: instant('created_at').notNull(),
     /** The attempt that runs it again under its charge, after it was broken off. */
     resumedBy: uuid('resumed_by'),
+    /** How often it was resumed: at most twice. */
+    resumes: smallint('resumes').notNull().default(0),
     /** The stored answer; null while it runs. */
     status: smallint('status'),
     body: text('body'),

@@ -10,6 +10,7 @@ import { settleCharges } from '../../src/store/ledger.ts';
 import { failure, newLedger, outcome, start, startLedger, until } from '../support/ledger.ts';
 
 const unavailable = { code: 'serviceUnavailable' };
+const whole = (body: string) => ({ answer: { status: 200, body } });
 const newRetry = () => ({ key: randomUUID(), fingerprint: 'f' });
 
 /** Sets out with a charge and an idempotency key; it must not be a replay. */
@@ -60,7 +61,7 @@ for (const answer of ['all of it', undefined]) {
     const admission = await admit(ledger, retried);
     await ledger.finalise(admission);
     proxy.refuse();
-    if (answer !== undefined) await t.rejects(ledger.complete(admission, { ...outcome, answer }));
+    if (answer !== undefined) await t.rejects(ledger.complete(admission, { ...outcome, ...whole(answer) }));
     await t.rejects(ledger.complete(admission, { ...outcome, failure }));
     proxy.accept();
     const again = await settled(t, ledger, retried);
@@ -70,7 +71,7 @@ for (const answer of ['all of it', undefined]) {
       t.match(await used(), [{ used: 1 }, { used: 7 }]);
     } else {
       t.match(again, { id: admission.id, day: admission.day, attempt: String, reading: null });
-      await ledger.complete(again, { ...outcome, answer: 'all of it' });
+      await ledger.complete(again, { ...outcome, ...whole('all of it') });
       t.match(await used(), [{ used: 1 }, { used: 14 }]);
     }
     t.same(await ledger.admit(retried), { answer: { status: 200, body: 'all of it' } });
@@ -92,7 +93,7 @@ t.test('it is not known whether a stream became final: 503, and a retry resumes 
   const again = await resumed(t, ledger, retried);
   t.match(again, { id: admission.id, attempt: String });
   await ledger.finalise(again);
-  await ledger.complete(again, { ...outcome, answer: 'all of it' });
+  await ledger.complete(again, { ...outcome, ...whole('all of it') });
   t.same(await ledger.admit(retried), { answer: { status: 200, body: 'all of it' } });
   t.same(await states(), ['final']);
   t.match(await used(), [{ used: 1 }, { used: 7 }]);
@@ -122,7 +123,7 @@ t.test('a refund that arrives once more does not take the key from the attempt t
   t.match(again, { id, attempt: String });
   await refund();
   await t.rejects(ledger.admit(retried), { code: 'idempotencyInProgress' });
-  await ledger.complete(again, { ...outcome, answer: 'all of it' });
+  await ledger.complete(again, { ...outcome, ...whole('all of it') });
   t.same(await ledger.admit(retried), { answer: { status: 200, body: 'all of it' } });
 });
 
@@ -157,8 +158,8 @@ async function twoAttempts(t: Test) {
     return rows.map(({ body }) => body);
   };
   const end = {
-    first: (answer: string) => slow.complete(first, { ...outcome, answer }),
-    second: (answer: string) => other.complete(second, { ...outcome, answer }),
+    first: (answer: string) => slow.complete(first, { ...outcome, ...whole(answer) }),
+    second: (answer: string) => other.complete(second, { ...outcome, ...whole(answer) }),
   };
   const fail = {
     first: () => slow.complete(first, { ...outcome, failure }),
@@ -196,3 +197,45 @@ t.test('an attempt that fails frees the key, and nobody else is told done', asyn
   t.same(await stored(), [null]);
   t.match(await resumed(t, other, retried), { attempt: String });
 });
+
+t.test('a charge is resumed twice at most; attempts that never ran do not count', async (t) => {
+  const { charge, database, direct, proxy, states } = await start(t);
+  const ledger = await startLedger(t, database);
+  const retried = { ...charge, retry: newRetry() };
+  const first = await admit(ledger, retried);
+  await ledger.finalise(first);
+  await ledger.complete(first, { ...outcome, failure });
+  proxy.cutAnswerTo('from "idempotency_keys"', 1);
+  await t.rejects(ledger.admit(retried), 'its look-up fails, so that it does not run');
+  for (const _attempt of [1, 2]) {
+    const attempt = await resumed(t, ledger, retried);
+    t.match(attempt, { id: first.id, attempt: String });
+    await ledger.complete(attempt, { ...outcome, failure });
+  }
+  for (const _again of [1, 2]) {
+    await t.rejects(ledger.admit(retried), {
+      code: 'internalError',
+      message: /stays charged/,
+      options: { charged: true, headers: { 'x-should-retry': 'false' } },
+    });
+  }
+  t.same(await states(), ['final']);
+  t.same((await audit(direct.db)).differences, []);
+});
+
+t.test(
+  'a settlement that may have arrived before the database was away: 503 does not say uncharged',
+  async (t) => {
+    const { charge, database, proxy, states } = await start(t);
+    const ledger = await startLedger(t, database);
+    const admission = await ledger.admit(charge);
+    proxy.cutAnswerTo('ledger_settle', 1);
+    const final = ledger.finalise(admission, outcome);
+    const told = t.rejects(final, { ...unavailable, message: /not known yet/ });
+    await until(t, 'the answer is cut', 3000, async () => proxy.cuts === 1);
+    proxy.refuse();
+    await told;
+    t.same(await states(), ['final'], 'it is charged');
+    proxy.accept();
+  },
+);

@@ -290,36 +290,33 @@ for (const kind of databaseKinds) {
       t.equal(await usedChat(), before + 1);
     });
 
-    await t.test('a stream that broke off runs again under the same charge', async (t) => {
-      for (const path of ['/chat', '/chat/completions']) {
-        await upstream.reset();
-        await upstream.configure({ chunks: 8, chunkIntervalMs: 30, fault: 'cut', faultAfter: 3 });
-        const before = (await client.get('/usage', { key })).body.used;
-        const headers = retryKey();
-        const body = path === '/chat' ? { message: 'Hello', stream: true } : { messages, stream: true };
-        const broken = await client.post(path, body, { key, headers });
-        t.equal(broken.status, 200);
-        t.match(broken.text, /stays charged/);
-        await upstream.configure({ fault: 'status', status: 500 });
-        t.equal(
-          (await client.post(path, body, { key, headers })).status,
-          502,
-          'fails again before its first byte',
-        );
-        await upstream.configure({ chunks: 8 });
-        const whole = await client.post(path, body, { key, headers });
-        t.equal(whole.status, 200);
-        t.notOk(isReplay(whole));
-        t.notMatch(whole.text, /error/);
-        const again = await client.post(path, body, { key, headers });
-        t.ok(isReplay(again));
-        t.equal(await calls(), 3);
-        const { used } = (await client.get('/usage', { key })).body;
-        t.equal(used.chat, before.chat + 1, 'charged once');
-        t.ok(used.tokens > before.tokens);
-        t.match(await lastCharge(service, owner.accountId), { state: 'final', status: 200 });
-      }
-    });
+    await t.test(
+      'a stream that the engine broke off is final: a retry gets what came, and the error',
+      async (t) => {
+        for (const path of ['/chat', '/chat/completions']) {
+          await upstream.reset();
+          await upstream.configure({ chunks: 8, chunkIntervalMs: 30, fault: 'cut', faultAfter: 3 });
+          const before = (await client.get('/usage', { key })).body.used;
+          const headers = retryKey();
+          const body = path === '/chat' ? { message: 'Hello', stream: true } : { messages, stream: true };
+          const broken = await client.post(path, body, { key, headers });
+          t.equal(broken.status, 200);
+          const error = broken.body.at(-1);
+          t.match(error.data, { error: { code: 'upstreamError', message: /stays charged/, charged: true } });
+          await upstream.configure({ chunks: 8 });
+          const again = await client.post(path, body, { key, headers });
+          t.ok(isReplay(again));
+          t.same(again.body.at(-1), error);
+          t.notMatch(again.text, /DONE|done/);
+          if (path === '/chat') t.equal(textOf(again.body), textOf(broken.body));
+          else t.equal(again.body[0].data.choices[0].delta.content.length, 12);
+          t.equal(await calls(), 1, 'the engine is not asked again');
+          const { used } = (await client.get('/usage', { key })).body;
+          t.equal(used.chat, before.chat + 1, 'charged once');
+          t.match(await lastCharge(service, owner.accountId), { state: 'final', status: 502 });
+        }
+      },
+    );
 
     await t.test('store false: this copy is the only thing kept', async (t) => {
       const headers = retryKey();

@@ -3,9 +3,9 @@
  * put right in place, and everything beyond is kept. Contract sections 7 and 8.
  */
 import { v7 as uuidv7 } from 'uuid';
-import { ApiError } from '../../errors.ts';
 import type { CompletionInput, CompletionResult } from '../types.ts';
 import { isObject, type JsonObject, plainText, textWithin, wholeNumber } from './json.ts';
+import { TooFew } from './known-limits.ts';
 import type { Broken } from './transport.ts';
 import { charactersOf, countedUsage, estimatedUsage } from './usage.ts';
 
@@ -50,13 +50,13 @@ function settleMessage(message: JsonObject): void {
  *
  * @param answer - its JSON; changed
  * @param broken - makes the error for an answer that is none
- * @throws ApiError `upstreamError`; `invalidRequest` where the model gives fewer choices than were asked, and charged
+ * @throws ApiError `upstreamError`; `invalidRequest` (`TooFew`) where the model gives fewer choices than were asked for
  */
 export function completionOf(answer: JsonObject, input: CompletionInput, broken: Broken): CompletionResult {
   const { choices } = answer;
   if (!Array.isArray(choices) || choices.length === 0) throw broken('The completion has no choices.');
   const wanted = input.n ?? 1;
-  if (choices.length < wanted) throw tooFewChoices(choices.length, wanted);
+  if (choices.length < wanted) throw new TooFew('choices', choices.length, wanted);
 
   let characters = 0;
   for (const [position, choice] of choices.entries()) {
@@ -72,12 +72,3 @@ export function completionOf(answer: JsonObject, input: CompletionInput, broken:
   answer.usage = countedUsage(answer.usage) ?? estimatedUsage(input, characters);
   return answer as CompletionResult;
 }
-
-/** Many servers ignore `n`. */
-export const tooFewChoices = (got: number, wanted: number): ApiError =>
-  new ApiError('invalidRequest', {
-    message: 'The model does not give as many choices as `n` asks for. Ask for them one at a time.',
-    param: 'n',
-    reason: 'unsupported_value',
-    cause: new Error(`The upstream gave ${got} of ${wanted} choices.`),
-  });

@@ -6,6 +6,7 @@ import { refusesField } from './errors.ts';
 import { readEvents } from './events.ts';
 import type { Exchange } from './exchange.ts';
 import { isObject, type JsonObject } from './json.ts';
+import { KnownLimits } from './known-limits.ts';
 import type { ModelMap } from './model-map.ts';
 import { createModelList } from './models.ts';
 import { createTransport, type UpstreamOptions } from './transport.ts';
@@ -26,6 +27,7 @@ const DONE = '[DONE]';
 export function createUpstreamChat(options: UpstreamChatOptions): ChatEngine {
   const transport = createTransport(options);
   const list = createModelList(transport, options.models);
+  const limits = new KnownLimits('choices');
   /** Some servers refuse the field that asks for the count of tokens; from then on it is estimated. */
   let takesStreamOptions = true;
 
@@ -75,6 +77,7 @@ export function createUpstreamChat(options: UpstreamChatOptions): ChatEngine {
       }
       yield reader.last(isDone);
     } catch (error) {
+      limits.note(input.model, error);
       throw transport.failure(error, signal);
     } finally {
       if (isDone) exchange.release();
@@ -85,11 +88,17 @@ export function createUpstreamChat(options: UpstreamChatOptions): ChatEngine {
   return {
     kind: 'upstream',
     models: list.models,
+    check: ({ model, n }) => limits.check(model, n ?? 1),
     async complete(input, signal) {
       const body = bodyOf(input);
       if (body.stream) body.stream = false;
       const answer = await transport.json({ method: 'POST', path: PATH, body, signal });
-      return completionOf(answer, input, transport.broken);
+      try {
+        return completionOf(answer, input, transport.broken);
+      } catch (error) {
+        limits.note(input.model, error);
+        throw error;
+      }
     },
     stream(input, signal) {
       return { [Symbol.asyncIterator]: () => abortable(signal, (gone) => chunks(input, gone)) };

@@ -1,13 +1,11 @@
 /** The chunks of a streamed completion, put right as `answers.ts` does for whole ones. Contract section 7. */
 import type { EventSourceMessage } from 'eventsource-parser';
 import type { CompletionChunk, CompletionInput } from '../types.ts';
-import { newHead, settleChoice, settleHead, tooFewChoices } from './answers.ts';
+import { newHead, settleChoice, settleHead } from './answers.ts';
 import { isObject, type JsonObject, parseJson, plainText } from './json.ts';
+import { TooFew } from './known-limits.ts';
 import type { Broken } from './transport.ts';
 import { charactersOf, countedUsage, estimatedUsage, type Usage } from './usage.ts';
-
-/** More than any client may ask for. */
-const MAX_CHOICES = 128;
 
 type ChoiceState = { isFinished: boolean; toolCalls: number };
 
@@ -33,7 +31,9 @@ export class ChunkReader {
    * The chunk of an event. The upstream's usage is kept for the end, wherever it came; other chunks say `usage: null`
    * where the client asked for usage, as OpenAI's do, and nothing otherwise.
    *
-   * @returns undefined for a chunk that held usage and nothing else
+   * Choices beyond those that were asked for, and charged, are dropped.
+   *
+   * @returns undefined for a chunk that held usage or such choices and nothing else
    * @throws ApiError `upstreamError` for an event that is no chunk, or tells of an error
    */
   chunk({ data, event }: EventSourceMessage): CompletionChunk | undefined {
@@ -42,7 +42,9 @@ export class ChunkReader {
     if (chunk.error || event === 'error') throw this.#broken('The upstream broke the stream off:', data);
     const choices = Array.isArray(chunk.choices) ? (chunk.choices as unknown[]) : [];
     settleHead(chunk, 'chat.completion.chunk', this.#input.model, this.#head);
-    chunk.choices = choices;
+    const wanted = this.#input.n ?? 1;
+    const kept = choices.filter((choice, position) => this.#settle(choice, position) < wanted);
+    chunk.choices = kept;
     this.#last = chunk;
 
     const usage = countedUsage(chunk.usage);
@@ -51,7 +53,8 @@ export class ChunkReader {
     if (this.#asksForUsage) chunk.usage = null;
     else if ('usage' in chunk) delete chunk.usage;
 
-    for (const [position, choice] of choices.entries()) this.#settle(choice, position);
+    if (kept.length === 0 && choices.length > 0) return undefined;
+    for (const choice of kept) this.#add(choice as JsonObject);
     return chunk as CompletionChunk;
   }
 
@@ -59,7 +62,8 @@ export class ChunkReader {
    * The last chunk: no choices, and the tokens of the whole.
    *
    * @param isDone - whether the upstream said `[DONE]`
-   * @throws ApiError `upstreamError` for a stream that was cut off, or gave fewer choices than were asked for
+   * @throws ApiError `upstreamError` for a stream that was cut off or gave nothing; `invalidRequest` (`TooFew`) for one that
+   *   gave fewer choices than were asked for
    */
   last(isDone: boolean): CompletionChunk {
     const { length } = this.#choices;
@@ -67,17 +71,22 @@ export class ChunkReader {
     const finished = this.#choices.filter((choice) => choice?.isFinished).length;
     if (!isDone && finished < Math.max(wanted, length))
       throw this.#broken(`The stream was cut off: ${finished} of ${wanted} choices were finished.`);
-    if (length < wanted) throw this.#broken(tooFewChoices(length, wanted).message);
+    if (length === 0) throw this.#broken('The stream has no choices.');
+    if (length < wanted) throw new TooFew('choices', length, wanted);
     const { created, id, model, object, system_fingerprint } = this.#last as CompletionChunk;
     const usage = this.#usage ?? estimatedUsage(this.#input, this.#characters);
     return { id, object, created, model, system_fingerprint, choices: [], usage };
   }
 
-  #settle(choice: unknown, position: number): void {
+  /** Puts a choice right, and says which it is. */
+  #settle(choice: unknown, position: number): number {
     if (!isObject(choice)) throw this.#broken('A choice of a chunk is no object.');
     settleChoice(choice, position);
+    return choice.index as number;
+  }
+
+  #add(choice: JsonObject): void {
     const index = choice.index as number;
-    if (index >= MAX_CHOICES) throw this.#broken(`A chunk is of choice ${index}.`);
     const delta: JsonObject = isObject(choice.delta) ? choice.delta : {};
     choice.delta = delta;
 

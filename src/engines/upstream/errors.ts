@@ -115,9 +115,11 @@ const fieldNamed = (message: string | undefined, sent: readonly string[]) =>
  * An answer of 2xx that is not what it should be.
  *
  * @param text - what it was, for the log to tell of, not to repeat: it may be meant for a client
+ * @param isProvokable - whether a client can ask for such an answer on purpose
  */
-export const brokenAnswer = (why: string, text: string | undefined): ApiError =>
+export const brokenAnswer = (why: string, text?: string, isProvokable = false): ApiError =>
   new ApiError('upstreamError', {
+    isProvokable,
     cause: new UpstreamProblem(text === undefined ? why : `${why} ${describeAnswer(text)}`),
   });
 
@@ -145,6 +147,8 @@ export function connectionError(error: unknown, apiKey: string | undefined): Api
   if (error instanceof ApiError) return error;
   const isTimeout = error instanceof SilenceError || timeouts.has((error as { code?: unknown } | null)?.code);
   return new ApiError(isTimeout ? 'upstreamTimeout' : 'upstreamError', {
+    // It has the request by then, and a client decides how long that takes to answer.
+    isProvokable: error instanceof SilenceError,
     cause: new UpstreamProblem(forLog(describe(error), apiKey)),
   });
 }

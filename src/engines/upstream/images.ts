@@ -1,6 +1,7 @@
 /** Images by any server with OpenAI's `POST /images/generations`. Contract sections 7 and 8. */
 import { refusesField } from './errors.ts';
 import { isObject, type JsonObject, textWithin } from './json.ts';
+import { KnownLimits, TooFew } from './known-limits.ts';
 import { type Broken, createTransport, type UpstreamOptions } from './transport.ts';
 
 export type UpstreamImagesOptions = UpstreamOptions & {
@@ -20,10 +21,13 @@ export type GeneratedImage = { b64_json: string; revised_prompt?: string };
 
 export type UpstreamImages = {
   kind: 'upstream';
+  /** @throws ApiError `invalidRequest` where the model is known to draw fewer images */
+  check(input: Pick<ImageInput, 'model' | 'n'>): void;
   /**
    * Draws `n` images, 1 where it is left out: all of them, or an error.
    *
-   * @throws ApiError `upstreamError`, `upstreamTimeout`, `overloaded`, `invalidRequest`, or `notFound` for the model
+   * @throws ApiError `upstreamError`, `upstreamTimeout`, `overloaded`, `invalidRequest` (`TooFew` where there are fewer images
+   *   than were asked for), or `notFound` for the model
    */
   generate(input: ImageInput, signal: AbortSignal): Promise<GeneratedImage[]>;
 };
@@ -55,6 +59,8 @@ export function createUpstreamImages(options: UpstreamImagesOptions): UpstreamIm
   const transport = createTransport(options);
   /** Models that were asked for base64 and refused the question, by the name they were asked under. */
   const refusesFormat = new Set<string>();
+  const limits = new KnownLimits('images');
+  const modelOf = ({ model }: Pick<ImageInput, 'model'>) => options.model ?? model;
 
   async function ask(body: JsonObject, signal: AbortSignal): Promise<JsonObject> {
     const model = typeof body.model === 'string' ? body.model : '';
@@ -73,16 +79,20 @@ export function createUpstreamImages(options: UpstreamImagesOptions): UpstreamIm
 
   return {
     kind: 'upstream',
+    check: (input) => limits.check(modelOf(input) ?? '', input.n ?? 1),
     async generate(input, signal) {
       // How the image is handed to our client is the route's business.
-      const { model: named, response_format: _format, ...fields } = input;
-      const model = options.model ?? named;
+      const { model: _named, response_format: _format, ...fields } = input;
+      const model = modelOf(input);
       const answer = await ask({ ...fields, ...(model !== undefined && { model }) }, signal);
       const rows = Array.isArray(answer.data) ? (answer.data as unknown[]) : [];
       const wanted = input.n ?? 1;
-      if (rows.length < wanted)
-        throw transport.broken(`The upstream answered ${rows.length} of ${wanted} images.`);
-      return rows.slice(0, wanted).map((row) => imageOf(row, transport.broken));
+      const images = rows.slice(0, wanted).map((row) => imageOf(row, transport.broken));
+      if (images.length === 0) throw transport.broken('The upstream answered no images.');
+      if (images.length === wanted) return images;
+      const short = new TooFew('images', images.length, wanted);
+      limits.note(model ?? '', short);
+      throw short;
     },
   };
 }

@@ -183,7 +183,8 @@ export function createTransport(options: UpstreamOptions): Transport {
       const text = await textWithin(exchange, maxAnswerBytes).catch((error) =>
         Promise.reject(failure(error, request.signal)),
       );
-      if (text === undefined) throw broken(`The upstream's answer is larger than ${maxAnswerBytes} bytes.`);
+      if (text === undefined)
+        throw brokenAnswer(`The upstream's answer is larger than ${maxAnswerBytes} bytes.`, undefined, true);
       const answer = parseJson(text);
       // Some servers list their models without an object around them.
       if (Array.isArray(answer)) return { data: answer };

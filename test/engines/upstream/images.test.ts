@@ -64,23 +64,30 @@ t.test('a URL is an upstreamError, and is not followed', async (t) => {
   t.equal((await upstream.calls()).calls, 1);
 });
 
-t.test('answers that are none are upstreamError; so are fewer images than were charged', async (t) => {
-  for (const images of [
-    {},
-    { data: {} },
-    { data: [] },
-    { data: ['x'] },
-    { data: [{ b64_json: '' }] },
-    { data: [{ b64_json: 7 }] },
-  ]) {
-    await upstream.configure({ images });
-    t.equal((await failure(draw())).code, 'upstreamError', JSON.stringify(images));
-  }
-  await upstream.configure({ images: { data: [{ b64_json: 'AA==' }] } });
-  t.equal((await failure(draw({ n: 2 }))).code, 'upstreamError');
-  await upstream.configure({ images: { data: [{ b64_json: 'AA==' }, { b64_json: 'BB==' }] } });
-  t.same(await draw({ n: 1 }), [{ b64_json: 'AA==' }], 'and more are not delivered');
-});
+t.test(
+  'answers that are none are upstreamError; fewer images than asked for are invalidRequest for n',
+  async (t) => {
+    for (const images of [
+      {},
+      { data: {} },
+      { data: [] },
+      { data: ['x'] },
+      { data: [{ b64_json: '' }] },
+      { data: [{ b64_json: 7 }] },
+    ]) {
+      await upstream.configure({ images });
+      t.equal((await failure(draw())).code, 'upstreamError', JSON.stringify(images));
+    }
+    await upstream.configure({ images: { data: [{ b64_json: 'AA==' }] } });
+    const images = engine('painter');
+    const error = await failure(draw({ n: 2 }, images));
+    t.match(error, { code: 'invalidRequest', options: { param: 'n', isProvokable: true } });
+    t.throws(() => images.check({ n: 2 }), { code: 'invalidRequest' }, 'and it is known from then on');
+    t.doesNotThrow(() => images.check({ n: 1 }));
+    await upstream.configure({ images: { data: [{ b64_json: 'AA==' }, { b64_json: 'BB==' }] } });
+    t.same(await draw({ n: 1 }), [{ b64_json: 'AA==' }], 'and more are not delivered');
+  },
+);
 
 t.test('a prompt that the model refuses is invalidRequest with its reason', async (t) => {
   await upstream.configure({ fault: 'status', status: 400, code: 'content_policy_violation' });

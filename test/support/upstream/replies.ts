@@ -10,6 +10,10 @@ export type ChatBody = Json & {
   tools?: Json[];
 };
 
+/** How many it gives. */
+export const choicesOf = ({ n }: { n?: unknown }, { choices }: Settings): number =>
+  choices > 0 ? choices : Number(n ?? 1);
+
 /** The pieces are the tokens of this model: each counts as one. A stream can have millions, so they are made as needed. */
 export type Reply = {
   pieces: Iterable<string>;
@@ -74,7 +78,7 @@ export function replyTo(body: ChatBody, settings: Settings): Reply {
     (sum, { content }) => sum + (textOf(content).match(/\S+/g)?.length ?? 0),
     0,
   );
-  const completion = (tool ? 5 : count) * (body.n ?? 1);
+  const completion = (tool ? 5 : count) * choicesOf(body, settings);
   const counted = settings.usage === 'zero' ? [0, 0] : [prompt, completion];
   const [promptTokens = 0, completionTokens = 0] = counted;
   return {
@@ -120,7 +124,7 @@ export function completionOf(body: ChatBody, settings: Settings): Json {
   };
   return {
     ...headOf(body, settings, 'chat.completion'),
-    choices: Array.from({ length: body.n ?? 1 }, (_, index) => ({
+    choices: Array.from({ length: choicesOf(body, settings) }, (_, index) => ({
       index,
       message,
       ...(!settings.bare && { logprobs: body.logprobs ? logprobsOf(pieces) : null }),

@@ -9,7 +9,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { answerFault, errorBody } from './faults.ts';
 import { type CallRecord, Records } from './records.ts';
-import { type ChatBody, completionOf } from './replies.ts';
+import { type ChatBody, choicesOf, completionOf } from './replies.ts';
 import { MODEL, type ServerSettings, type Settings, settingsOf, standard } from './settings.ts';
 import { stream } from './streams.ts';
 import { rest } from './wheel.ts';
@@ -41,9 +41,9 @@ const modelList = () => ({
   })),
 });
 
-const imageList = (body: Json) => ({
+const imageList = (body: Json, settings: Settings) => ({
   created: 1_763_596_800,
-  data: Array.from({ length: Number(body.n ?? 1) }, () => ({
+  data: Array.from({ length: choicesOf(body, settings) }, () => ({
     b64_json: PNG,
     revised_prompt: `A picture: ${body.prompt}`,
   })),
@@ -110,7 +110,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
 
   await rest(settings.firstChunkDelayMs);
   if (kind === 'chat') json(response, call, 200, server.completion ?? completionOf(body, settings));
-  else if (kind === 'images') json(response, call, 200, server.images ?? imageList(body));
+  else if (kind === 'images') json(response, call, 200, server.images ?? imageList(body, settings));
   else if (kind === 'models') json(response, call, 200, server.models ?? modelList());
   else if (kind === 'search' && url.searchParams.get('format') === 'json')
     json(response, call, 200, server.search ?? searchPage(url.searchParams.get('q') ?? ''));
@@ -148,6 +148,9 @@ const control = createServer(async (request, response) => {
   response.setHeader('content-type', 'application/json');
   response.end(JSON.stringify(records.calls()));
 });
+
+// Longer than any test pauses: a connection that ends as it is used again would fail a test.
+control.keepAliveTimeout = 120_000;
 
 // A test that dies takes the server along.
 process.on('disconnect', () => process.exit());

@@ -61,6 +61,8 @@ export type Settings = {
   chunks: number;
   /** Characters of each chunk, where `chunks` is set. */
   chunkSize: number;
+  /** How many choices or images it gives, whatever `n` asks for; 0 for as many as asked. */
+  choices: number;
   /** Cuts every event into pieces of so many bytes, each a write of its own; 0 for whole ones. */
   splitBytes: number;
   fault: Fault;
@@ -88,6 +90,7 @@ export const standard: Readonly<Settings> = Object.freeze({
   tokensPerSecond: 0,
   chunks: 0,
   chunkSize: 4,
+  choices: 0,
   splitBytes: 0,
   fault: 'none',
   faultAfter: 2,

@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import { reset } from '../reset.ts';
 import type { CallRecord, Records } from './records.ts';
-import { type ChatBody, headOf, logprobsOf, replyTo } from './replies.ts';
+import { type ChatBody, choicesOf, headOf, logprobsOf, replyTo } from './replies.ts';
 import { CANARY, type Settings } from './settings.ts';
 import { rest, wheel } from './wheel.ts';
 
@@ -18,7 +18,7 @@ function* honestEvents(body: ChatBody, settings: Settings): Generator<Event> {
   const asksUsage =
     (body.stream_options as Json | undefined)?.include_usage === true && settings.usage !== 'never';
   const tail = asksUsage && settings.usage !== 'with-finish' ? { usage: null } : {};
-  const indexes = Array.from({ length: body.n ?? 1 }, (_, index) => index);
+  const indexes = Array.from({ length: choicesOf(body, settings) }, (_, index) => index);
   const chunk = (index: number, delta: Json, finish: string | null, extra: Json = {}) =>
     JSON.stringify({
       ...head,

@@ -1,0 +1,77 @@
+/**
+ * Errors of requests that stay charged. The table's sentences say that nothing was charged, which is not so there.
+ * Contract sections 5, 7 and 10.
+ */
+
+import type { ErrorCode } from '../../schemas/errors.ts';
+import { ApiError, type ErrorOptions } from '../errors.ts';
+
+type Sentences = Partial<Record<ErrorCode, string>>;
+
+const whileAnswering: Sentences = {
+  invalidRequest: 'The model gave fewer choices than `n` asks for.',
+  upstreamTimeout: 'The model behind this service stopped answering.',
+  serviceUnavailable: 'The service had to stop.',
+  internalError: 'Something went wrong on our side.',
+};
+
+const beforeAnswering: Sentences = {
+  upstreamError: 'The model behind this service answered with an error.',
+  upstreamTimeout: 'The model behind this service did not answer in time.',
+  serviceUnavailable: 'The service cannot answer right now.',
+  overloaded: 'The service is busy right now.',
+  internalError: 'Something went wrong on our side.',
+};
+
+function charged({ code, options }: ApiError, message: string, headers: ErrorOptions['headers']): ApiError {
+  const { cause, param, reason } = options;
+  return new ApiError(code, {
+    message,
+    charged: true,
+    ...(headers && { headers }),
+    ...(param !== undefined && { param }),
+    ...(reason !== undefined && { reason }),
+    cause,
+  });
+}
+
+/** The end of an answer that had begun: what came stays charged. */
+export function brokenOff(problem: ApiError): ApiError {
+  const what = whileAnswering[problem.code] ?? 'The model behind this service broke off.';
+  const error = charged(problem, `${what} The answer is incomplete, and stays charged.`, undefined);
+  error.options.cause ??= problem;
+  return error;
+}
+
+/**
+ * The end of a request that failed for good before its answer began, and stays charged. OpenAI's clients must not make it
+ * again by themselves: that would be charged, too.
+ *
+ * @param isResumed - whether it was charged before
+ */
+export function staysCharged(problem: ApiError, isResumed: boolean): ApiError {
+  const why = isResumed
+    ? 'The request was charged before, and stays charged.'
+    : 'The request stays charged: this account was refunded too often within an hour for failures that requests can cause.';
+  return charged(
+    problem,
+    `${beforeAnswering[problem.code] ?? problem.message} ${why}`,
+    // A 400 is sent again by nobody.
+    problem.statusCode < 500 ? undefined : { 'x-should-retry': 'false' },
+  );
+}
+
+/** The failure of an attempt to answer a request again that was charged before, and may be made once more. */
+export const stillCharged = (problem: ApiError): ApiError =>
+  charged(
+    problem,
+    `${beforeAnswering[problem.code] ?? problem.message} The request was charged before, and stays charged. Send it again with the same \`Idempotency-Key\`.`,
+    problem.options.headers,
+  );
+
+/**
+ * Whether our side failed, rather than the engine or the client: then a retry with the same idempotency key runs the work
+ * again under its charge. Every other end of an answer that had begun is final.
+ */
+export const isOurFailure = ({ code }: ApiError): boolean =>
+  code === 'serviceUnavailable' || code === 'internalError';

@@ -1,0 +1,111 @@
+/**
+ * Which top-level fields of a chat completion reach the engine. Some upstreams ignore case, ask other models or answer
+ * several times for fields that Parley does not count, so that whatever is not listed here is dropped. Contract section 7.
+ */
+import { ApiError } from '../errors.ts';
+
+/** Fields that Parley reads or sets itself. */
+const own = ['model', 'messages', 'n', 'stream', 'stream_options'];
+
+/** OpenAI's. */
+const openai = [
+  ...['temperature', 'top_p', 'frequency_penalty', 'presence_penalty', 'logit_bias', 'seed', 'stop'],
+  ...['logprobs', 'top_logprobs', 'max_tokens', 'max_completion_tokens', 'prediction'],
+  ...['tools', 'tool_choice', 'parallel_tool_calls', 'functions', 'function_call'],
+  ...['response_format', 'modalities', 'audio', 'reasoning_effort', 'verbosity'],
+  ...['prompt_cache_key', 'prompt_cache_retention', 'safety_identifier', 'user'],
+];
+
+/** vLLM's, which other open servers share. */
+const vllm = [
+  ...['top_k', 'min_p', 'repetition_penalty', 'length_penalty', 'min_tokens', 'ignore_eos'],
+  ...['stop_token_ids', 'include_stop_str_in_output', 'bad_words', 'allowed_token_ids'],
+  ...['skip_special_tokens', 'spaces_between_special_tokens', 'truncate_prompt_tokens'],
+  ...['chat_template_kwargs', 'add_generation_prompt', 'continue_final_message', 'echo'],
+  ...['include_reasoning', 'thinking_token_budget', 'cache_salt', 'return_tokens_as_token_ids'],
+  ...['guided_json', 'guided_regex', 'guided_choice', 'guided_grammar', 'structured_outputs'],
+];
+
+/** Fields that choose another model, provider or price, or make several answers of one. Not even `CHAT_FIELDS` allows them. */
+const never = [
+  ...['models', 'provider', 'best_of', 'service_tier', 'fallbacks', 'route'],
+  ...['api_base', 'api_key', 'base_url'],
+];
+
+/** What fits into a header, and is worth it. */
+const NAME = /^[A-Za-z0-9_.-]{1,64}$/;
+const MOST_ADDED = 100;
+const HEADER_LENGTH = 500;
+
+/** One spelling for all that differ by case only, for upstreams that ignore it: `ſ` is an S to them, and the Kelvin sign a K. */
+const folded = (name: string) => name.normalize('NFKC').toUpperCase().toLowerCase();
+
+/**
+ * Reads `CHAT_FIELDS`.
+ *
+ * @param value - names, separated by commas
+ * @throws Error whose message says what is wrong, to stand after the variable's name
+ */
+export function parseChatFields(value: string | undefined): readonly string[] {
+  const names = (value ?? '')
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '');
+  if (names.length > MOST_ADDED) throw new Error(`takes at most ${MOST_ADDED} names.`);
+  const known = new Map([...own, ...openai, ...vllm].map((name) => [folded(name), name]));
+  for (const name of names) {
+    if (!NAME.test(name) || name === '__proto__')
+      throw new Error(`takes names of fields such as mirostat,grammar, not "${name}".`);
+    if (never.includes(folded(name)))
+      throw new Error(
+        `takes no field such as ${name}, by which clients would choose another model, provider or price.`,
+      );
+    const other = known.get(folded(name));
+    if (other !== undefined && other !== name)
+      throw new Error(`takes no field that differs from ${other} only in its case, such as ${name}.`);
+    known.set(folded(name), name);
+  }
+  return [...new Set(names)];
+}
+
+export class CompletionFields {
+  /** The listed names by their folded form. */
+  readonly #listed: ReadonlyMap<string, string>;
+
+  /** @param added - `CHAT_FIELDS` */
+  constructor(added: readonly string[]) {
+    this.#listed = new Map([...own, ...openai, ...vllm, ...added].map((name) => [folded(name), name]));
+  }
+
+  #isListed = (name: string) => this.#listed.get(folded(name)) === name;
+
+  /** @throws ApiError `invalidRequest` for a field that differs from a listed one by its case only */
+  check(body: object): void {
+    for (const name of Object.keys(body)) {
+      const listed = this.#listed.get(folded(name));
+      if (listed === undefined || listed === name) continue;
+      throw new ApiError('invalidRequest', {
+        message: `A field of the body differs from \`${listed}\` only in its case. Spell it \`${listed}\`.`,
+        param: listed,
+        reason: 'unknown_parameter',
+      });
+    }
+  }
+
+  /** The fields that reach the engine. */
+  passed<Body extends object>(body: Body): Body {
+    return Object.fromEntries(Object.entries(body).filter(([name]) => this.#isListed(name))) as Body;
+  }
+
+  /** The value of `X-Parley-Ignored-Fields`: the others, as far as they fit into a header; empty where there are none. */
+  ignored(body: object): string {
+    let value = '';
+    for (const name of Object.keys(body)) {
+      if (this.#isListed(name) || !NAME.test(name)) continue;
+      const longer = value === '' ? name : `${value}, ${name}`;
+      if (longer.length > HEADER_LENGTH) break;
+      value = longer;
+    }
+    return value;
+  }
+}

@@ -1,0 +1,117 @@
+/**
+ * URLs that a client names for the engine to fetch: images above all, and files, sounds, videos and servers of tools where
+ * upstreams take them. They must not lead into the operator's network. Decided without DNS. Contract section 7.
+ */
+import ipaddr from 'ipaddr.js';
+import { ApiError } from '../errors.ts';
+
+/** Members that hold a URL, whatever their case: `url`, `image_url`, `server_url`, `fileUri`. */
+const URL_MEMBER = /ur[li]s?$/i;
+/** Other texts that an upstream may take for a URL: a scheme that is fetched, or one followed by a slash. */
+const LOOKS_LIKE_URL = /^[\s\p{Cc}]*((https?|ftp|file|wss?|gopher|s3|gs):|[a-z][a-z0-9+.-]*:[\\/])/iu;
+/** What parsers read differently, so that they may find another host. */
+const AMBIGUOUS = /[\\\s\p{Cc}]/u;
+const LOCAL_NAME = /(^|\.)(local|localhost|localdomain|internal|intranet|lan|home\.arpa)$/;
+
+/** Members of messages and of their parts that hold text, or what the model said. They are not fetched. */
+const texts = new Set(['text', 'tool_calls', 'function_call', 'annotations', 'refusal', 'reasoning_content']);
+/** Definitions of tools, in which URLs name schemas. */
+const definitions = new Set(['function', 'custom']);
+
+/** Of the names in the path that an error tells. */
+const MOST_QUOTED = 100;
+/** Where a text is looked at for a scheme. */
+const BEGINNING = 1000;
+
+/**
+ * Reads `IMAGE_HOSTS`.
+ *
+ * @param value - names and addresses of hosts, separated by commas
+ * @throws Error whose message says what is wrong, to stand after the variable's name
+ */
+export function parseImageHosts(value: string | undefined): ReadonlySet<string> {
+  const entries = (value ?? '')
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '');
+  return new Set(
+    entries.map((entry) => {
+      const url = `https://${entry}/`;
+      const host = /^[^/\\@?#\s]+$/.test(entry) && URL.canParse(url) ? new URL(url) : undefined;
+      if (host === undefined || host.port !== '')
+        throw new Error(
+          `takes hosts such as images.internal,10.0.0.5, without scheme and port, not "${entry}".`,
+        );
+      return nameOf(host);
+    }),
+  );
+}
+
+/** As the URL parser normalises it: IPv4 in its four numbers, IPv6 in brackets, names in lower case and ASCII. */
+const nameOf = ({ hostname }: URL) => hostname.replace(/\.$/, '');
+
+function isPublic(host: string): boolean {
+  const address = host.replace(/^\[|\]$/g, '');
+  if (ipaddr.isValid(address)) return ipaddr.parse(address).range() === 'unicast';
+  return host.includes('.') && !LOCAL_NAME.test(host);
+}
+
+/** What is wrong with a URL; undefined where it may be fetched. */
+function faultOf(text: string, allowed: ReadonlySet<string>): string | undefined {
+  if (/^data:/i.test(text)) return undefined;
+  if (!/^https:\/\/[^/]/i.test(text) || AMBIGUOUS.test(text) || !URL.canParse(text))
+    return 'must be a `data:` or an `https` URL';
+  const url = new URL(text);
+  if (url.username !== '' || url.password !== '') return 'must be a URL without a user';
+  const host = nameOf(url);
+  return allowed.has(host) || isPublic(host)
+    ? undefined
+    : 'leads to a private address or a local name; send the file itself as a `data:` URL';
+}
+
+type Visit = { path: string; allowed: ReadonlySet<string>; isMember: boolean; skipped: ReadonlySet<string> };
+
+function visit(value: unknown, at: Visit): void {
+  const { allowed, isMember, path, skipped } = at;
+  if (typeof value === 'string') {
+    if (!isMember && !LOOKS_LIKE_URL.test(value.slice(0, BEGINNING))) return;
+    const fault = faultOf(value, allowed);
+    if (fault === undefined) return;
+    const param = path.slice(0, 5 * MOST_QUOTED);
+    throw new ApiError('invalidRequest', {
+      message: `In the body, \`${param}\` ${fault}.`,
+      param,
+      reason: 'unsupported_value',
+    });
+  }
+  if (typeof value !== 'object' || value === null) return;
+  for (const [name, member] of Object.entries(value)) {
+    if (!Array.isArray(value) && skipped.has(name.toLowerCase())) continue;
+    const isUrl = Array.isArray(value) ? isMember : URL_MEMBER.test(name);
+    visit(member, { ...at, path: `${path}.${name.slice(0, MOST_QUOTED)}`, isMember: isUrl });
+  }
+}
+
+type Body = { messages: readonly object[] } & Record<string, unknown>;
+
+/**
+ * Looks at every URL that a chat completion names outside of its texts and schemas.
+ *
+ * @param allowed - `IMAGE_HOSTS`
+ * @throws ApiError `invalidRequest` naming the first that is neither `data:` nor https to a public host
+ */
+export function checkNamedUrls(body: Body, allowed: ReadonlySet<string>): void {
+  for (const [index, message] of body.messages.entries()) {
+    for (const [name, value] of Object.entries(message)) {
+      // A plain text is read by the model and fetched by nobody.
+      if (typeof value === 'string' && !URL_MEMBER.test(name)) continue;
+      if (texts.has(name.toLowerCase())) continue;
+      const path = `messages.${index}.${name.slice(0, MOST_QUOTED)}`;
+      visit(value, { path, allowed, isMember: URL_MEMBER.test(name), skipped: texts });
+    }
+  }
+  const { content } = (body.prediction ?? {}) as { content?: unknown };
+  if (Array.isArray(content))
+    visit(content, { path: 'prediction.content', allowed, isMember: false, skipped: texts });
+  visit(body.tools, { path: 'tools', allowed, isMember: false, skipped: definitions });
+}

@@ -1,0 +1,55 @@
+/**
+ * Models that give fewer answers than `n` asks for, as seen in this process: until that is forgotten, such a request is
+ * refused before it is charged and asked. Contract section 7.
+ */
+import { ApiError } from '../../errors.ts';
+
+/** For so long a model is not asked for more than it gave. */
+const REMEMBERED_MS = 10 * 60_000;
+/** Clients can name any image model where the operator has not settled it. */
+const MOST_MODELS = 1000;
+
+/** An answer with some of what `n` asks for, and not all. */
+export class TooFew extends ApiError {
+  readonly got: number;
+
+  constructor(what: 'choices' | 'images', got: number, wanted: number) {
+    super('invalidRequest', {
+      message: `The model gives fewer ${what} than \`n\` asks for. Ask for them one at a time.`,
+      param: 'n',
+      reason: 'unsupported_value',
+      isProvokable: true,
+      cause: new Error(`The upstream gave ${got} of ${wanted} ${what}.`),
+    });
+    this.got = got;
+  }
+}
+
+export class KnownLimits {
+  readonly #what: 'choices' | 'images';
+  readonly #now: () => number;
+  readonly #most = new Map<string, { got: number; until: number }>();
+
+  /** @param now - the clock, in milliseconds */
+  constructor(what: 'choices' | 'images', now: () => number = () => performance.now()) {
+    this.#what = what;
+    this.#now = now;
+  }
+
+  /** Remembers an error, if it says how many answers a model gives. */
+  note(model: string, error: unknown): void {
+    if (!(error instanceof TooFew) || error.got === 0) return;
+    this.#most.delete(model);
+    this.#most.set(model, { got: error.got, until: this.#now() + REMEMBERED_MS });
+    const [oldest] = this.#most.keys();
+    if (this.#most.size > MOST_MODELS && oldest !== undefined) this.#most.delete(oldest);
+  }
+
+  /** @throws ApiError `invalidRequest` where the model is known to give fewer than `wanted` */
+  check(model: string, wanted: number): void {
+    const known = this.#most.get(model);
+    if (known === undefined) return;
+    if (known.until <= this.#now()) this.#most.delete(model);
+    else if (wanted > known.got) throw new TooFew(this.#what, known.got, wanted);
+  }
+}
