@@ -228,7 +228,11 @@ export class Ledger {
       const isRefunded = await this.refund(admission, { code: 'serviceUnavailable', statusCode: 503 });
       throw this.#writer.mayHaveSettled(row) && !isRefunded ? perhapsCharged(error) : error;
     }
-    if (!isFinal) throw new ApiError('serviceUnavailable', { headers: { 'retry-after': '1' } });
+    if (isFinal) return;
+    // Refunded by the sweep; under an idempotency key another attempt's answer may have been kept instead.
+    throw outcome?.answer === undefined
+      ? new ApiError('serviceUnavailable', { headers: { 'retry-after': '1' } })
+      : perhapsCharged(undefined);
   }
 
   /**

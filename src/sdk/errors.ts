@@ -37,6 +37,8 @@ export class ParleyError extends Error {
   readonly limit: Envelope['limit'];
   /** A finer code where the model refused the input. */
   readonly reason: string | null;
+  /** Whether the request stays charged although it failed. */
+  readonly isCharged: boolean;
   /** The page about this code. */
   readonly docs: string | null;
   /** Seconds after which another attempt makes sense; null where the service named none. */
@@ -51,6 +53,7 @@ export class ParleyError extends Error {
     this.details = envelope.details ?? [];
     this.limit = envelope.limit;
     this.reason = envelope.reason ?? null;
+    this.isCharged = envelope.charged === true;
     this.docs = envelope.docs ?? null;
     this.retryAfter = retryAfterOf(headers);
   }

@@ -33,6 +33,13 @@ export function unreachable(message = 'The service cannot be reached right now. 
 export const isOfForm = ({ code }: ParleyError): boolean =>
   code === 'invalidRequest' || code === 'invalidLogin';
 
+/**
+ * Whether it is the outcome of a request that stays charged: sent again with its idempotency key, it would get the same error.
+ * Where the service itself failed, the same key runs the work again, and a stream tells no status.
+ */
+export const isFinal = ({ code, isCharged, status }: ParleyError): boolean =>
+  isCharged && code !== 'serviceUnavailable' && (code !== 'internalError' || status >= 500);
+
 /** Whatever was thrown, as a problem. */
 export function toProblem(error: unknown): ParleyError {
   if (error instanceof ParleyError) return error;

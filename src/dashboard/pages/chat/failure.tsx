@@ -2,7 +2,7 @@
 import { Alert, Anchor, Button, Text } from '@mantine/core';
 import { type ReactNode, useEffect, useState } from 'react';
 import { Link } from 'wouter';
-import type { Problem } from '../../api/errors.ts';
+import { isFinal, type Problem } from '../../api/errors.ts';
 import { InfoIcon } from '../../ui/icons.tsx';
 import { countOf } from '../../ui/numbers.ts';
 import { ProblemAlert } from '../../ui/problem.tsx';
@@ -35,7 +35,9 @@ export function Failed({ isClosed, onRetry, problem }: Props) {
     <>
       <ProblemAlert error={problem} onRetry={onRetry} mt="sm" />
       <Text size="xs" c="dimmed" mt={4}>
-        Trying again never charges this question a second time.
+        {isFinal(problem)
+          ? 'Trying again asks a second time, which is charged again.'
+          : 'Trying again never charges this question a second time.'}
       </Text>
     </>
   );

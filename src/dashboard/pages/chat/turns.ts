@@ -5,14 +5,15 @@
 import { useSyncExternalStore } from 'react';
 import type { ChatEvent } from '../../../sdk/index.ts';
 import { parley } from '../../api/client.ts';
-import { inWords, type Problem, toProblem } from '../../api/errors.ts';
+import { inWords, isFinal, type Problem, toProblem } from '../../api/errors.ts';
 import { onForgotten } from '../../api/keepsakes.ts';
 import { noticeEnd, queryClient } from '../../api/queries.ts';
 import { usageChanged } from '../../api/usage.ts';
 
 export type Turn = {
-  /** Also its Idempotency-Key: however often it is sent, it is charged once. */
   id: string;
+  /** Its Idempotency-Key: however often it is sent, it is charged once. Another one where its outcome is final. */
+  key: string;
   /** Null until the service has named a new conversation. */
   conversationId: string | null;
   /** What is sent; the same again with each attempt. */
@@ -75,13 +76,21 @@ type Question = Pick<Turn, 'conversationId' | 'body' | 'afterId'>;
 /** @param onNamed - told the conversation of the turn as soon as it is known */
 export function ask(question: Question, onNamed: (conversationId: string) => void): void {
   const id = randomId();
-  set([...turns, { ...question, id, state: 'sending', text: '', isCut: false, problem: null }]);
+  set([...turns, { ...question, id, key: id, state: 'sending', text: '', isCut: false, problem: null }]);
   void run(id, onNamed);
 }
 
-/** Sends a turn once more: what was answered already is answered again, what was charged is not charged again. */
+/**
+ * Sends a turn once more: what was answered already is answered again, what was charged is not charged again. Where it failed for
+ * good, it is asked anew, and charged.
+ */
 export function askAgain(id: string, onNamed: (conversationId: string) => void): void {
-  change(id, { state: 'sending', problem: null });
+  const problem = turns.find((turn) => turn.id === id)?.problem;
+  change(id, {
+    state: 'sending',
+    problem: null,
+    ...(problem && isFinal(problem) && { key: randomId(), text: '' }),
+  });
   void run(id, onNamed);
 }
 
@@ -127,7 +136,7 @@ async function run(id: string, onNamed: (conversationId: string) => void): Promi
 async function* answer(turn: Turn, signal: AbortSignal): AsyncGenerator<ChatEvent, void, undefined> {
   for (;;) {
     try {
-      return yield* parley.streamChat(turn.body, { idempotencyKey: turn.id, signal });
+      return yield* parley.streamChat(turn.body, { idempotencyKey: turn.key, signal });
     } catch (error) {
       if (toProblem(error).code !== 'idempotencyInProgress') throw error;
       await pause(signal);
