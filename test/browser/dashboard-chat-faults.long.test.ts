@@ -139,6 +139,22 @@ t.test('a session that ends while an answer is on its way', { skip: noDashboard 
   t.same(complaints, [], 'nothing in the console');
 });
 
+t.test('an answer that the model broke off', { skip: noDashboard }, async (t) => {
+  const { button, chats, page, text } = await startDashboard(t, '/chat', { CHAT_URL: upstream.url });
+  const field = page.getByLabel('Your message');
+  await text('8 of 8 replies left today').waitFor();
+  await upstream.configure({ chunks: 20, chunkIntervalMs: 50, fault: 'cut', faultAfter: 3 });
+  await field.fill('Hello');
+  await field.press('Enter');
+  await text('Trying again asks a second time, which is charged again.').waitFor();
+  await upstream.configure({});
+  await button('Try again').click();
+  await page.getByRole('log').getByText('You said: Hello').waitFor();
+  t.equal(chats.length, 2);
+  t.not(chats[1], chats[0], 'asked anew: the old key has its outcome');
+  await text('6 of 8 replies left today').waitFor();
+});
+
 t.test('no network', { skip: noDashboard }, async (t) => {
   const { button, complaints, chats, context, expectRefusals, look, page, setBetween, text } =
     await startDashboard(t, '/chat', { CHAT_URL: upstream.url });
