@@ -1,6 +1,6 @@
 # Everything installs what it needs first (src/prepare.mjs); environment variables pass through. `make help` lists all.
 .DEFAULT_GOAL := help
-.PHONY: help start dev test test-long soak fuzz screenshots bench-stream bench-quota bench-redis check sdk openapi migrations
+.PHONY: help start dev test test-long soak fuzz screenshots bench-stream bench-quota bench-redis check advisories sbom sdk openapi migrations
 
 # dash where there is one (Debian's sh, macOS has it too): see `run`.
 SHELL := $(firstword $(wildcard /bin/dash /usr/bin/dash) /bin/sh)
@@ -72,6 +72,12 @@ check: ## Format, lint, types; openapi.json and migrations are up to date and so
 	$(prepare) test
 	$(prepare) lint
 	@node .tools/check.mjs
+
+advisories: ## Fail where a package that ships has a known advisory: npm audit over each lock file that ships.
+	@node .tools/advisories.mjs
+
+sbom: ## Write sbom/: what the server and the dashboard are made of, as CycloneDX documents.
+	@node .tools/sbom.mjs
 
 sdk: ## Write the SDK for TypeScript from openapi.json: an npm package in sdk/.
 	$(prepare) sdk

@@ -7,6 +7,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { advisories, notAsked } from './advisories.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const node = process.execPath;
@@ -100,9 +101,18 @@ const scores = [
   },
 ];
 
+/** Warned of, not judged: what the registry says changes without a change of ours. `make advisories` judges. */
+async function warnOfAdvisories() {
+  const found = await advisories();
+  if (found === undefined) console.log(`        advisories: ${notAsked}`);
+  else if (found.length === 0) console.log('        advisories: none known of what ships');
+  else console.log(`WARNING advisories (make advisories):\n${found.join('\n')}`);
+}
+
 let failed = 0;
 await sideBySide(first.map((step) => () => take(step)));
 await sideBySide([
+  warnOfAdvisories,
   ...second.map((step) => () => take(step)),
   ...scores.map(({ name, run: score }) => async () => {
     console.log(`        ${name}: ${await score().catch((error) => `none (${error.message})`)}`);
