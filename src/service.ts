@@ -7,7 +7,13 @@ import { runOperatorCommand } from './commands/operator.ts';
 import type { Config } from './config.ts';
 import { guides } from './domain/guides.ts';
 import { Housekeeping } from './domain/housekeeping.ts';
-import { type Database, type DatabaseLocation, openDatabase, STATEMENT_TIMEOUT_MS } from './store/client.ts';
+import {
+  type Database,
+  type DatabaseLocation,
+  isTransactionPooler,
+  openDatabase,
+  STATEMENT_TIMEOUT_MS,
+} from './store/client.ts';
 import { type DataDirLock, lockDataDir } from './store/data-dir-lock.ts';
 import { migrate } from './store/migrate.ts';
 import { loadPassages } from './store/passages.ts';
@@ -48,22 +54,22 @@ async function lockFolder(
 }
 
 /** A direct URL beside another one means that the other leads to a transaction pooler. */
-function configuredLocation({ databaseDirectUrl, databaseUrl, dataDir }: Config): DatabaseLocation {
+async function configuredLocation(config: Config): Promise<DatabaseLocation> {
+  const { databaseConnections, databaseDirectUrl, databaseUrl, dataDir } = config;
   if (databaseUrl === undefined) return { dataDir };
-  return { url: databaseUrl, isPooled: databaseDirectUrl !== databaseUrl, patienceMs: STATEMENT_TIMEOUT_MS };
+  const isPooled = databaseDirectUrl !== databaseUrl || (await isTransactionPooler(databaseUrl));
+  return { url: databaseUrl, connections: databaseConnections, isPooled, patienceMs: STATEMENT_TIMEOUT_MS };
 }
 
 /**
  * Starts the service.
  *
  * @param config - the configuration
- * @param location - where the database is, when not where the configuration says
+ * @param givenLocation - where the database is, when not where the configuration says
  * @throws DataDirError when the folder of the embedded database cannot be had; errors of the database or of listening
  */
-export async function startService(
-  config: Config,
-  location: DatabaseLocation = configuredLocation(config),
-): Promise<Service> {
+export async function startService(config: Config, givenLocation?: DatabaseLocation): Promise<Service> {
+  const location = givenLocation ?? (await configuredLocation(config));
   let database: Database | undefined;
   const lock = await lockFolder(config, location, () => database);
   try {

@@ -27,6 +27,8 @@ async function inThisProcess(config: Config, name: string, args: string[]): Prom
       `There is no database in DATA_DIR ${dataDir} yet. Start the service once, or set DATA_DIR or DATABASE_URL as for the service.`,
     );
   }
+  // What the embedded database writes meanwhile is for this user.
+  process.umask(0o077);
   const lock = await lockDataDir(dataDir, (asked, itsArgs) => runOperatorCommand(undefined, asked, itsArgs));
   try {
     const database = await openDatabase({ dataDir });

@@ -16,8 +16,6 @@ const BATCH_SIZE = 256;
 const BATCH_BYTES = 1024 * 1024;
 /** An item of more bytes is written in its account's lane: it takes as long as thousands of others. */
 const LARGE_BYTES = 256 * 1024;
-/** Lanes that write at the same time: the connections are few, and the common batches need one. */
-const LANES_AT_ONCE = 2;
 const QUEUE_SIZE = 20_000;
 
 const lockStates = new Set(['55P03', '40P01']);
@@ -38,11 +36,19 @@ export class AccountLanes<Item extends AccountItem, Result> {
   readonly #common: GroupCommit<Item, Result>;
   readonly #lanes = new Map<string, GroupCommit<Item, Result>>();
   readonly #waitingLanes: (() => void)[] = [];
-  #freeLanes = LANES_AT_ONCE;
+  #freeLanes: number;
 
-  /** @param sizeOf - bytes of an item, about */
-  constructor(write: WriteBatch<Item, Result>, sizeOf: (item: Item) => number = () => 0) {
+  /**
+   * @param lanesAtOnce - lanes that write at the same time: the connections are few, and the common batches need one
+   * @param sizeOf - bytes of an item, about
+   */
+  constructor(
+    write: WriteBatch<Item, Result>,
+    lanesAtOnce: number,
+    sizeOf: (item: Item) => number = () => 0,
+  ) {
     this.#write = write;
+    this.#freeLanes = lanesAtOnce;
     this.#sizeOf = sizeOf;
     this.#common = this.#groupCommit((items) => this.#writeCommon(items));
   }

@@ -57,9 +57,13 @@ export class LedgerWriter {
       standard: plans.standard.id,
       holder: this.process,
     };
-    this.#admissions = new AccountLanes((rows, lockTimeoutMs) => this.#admitBatch(rows, lockTimeoutMs));
+    this.#admissions = new AccountLanes(
+      (rows, lockTimeoutMs) => this.#admitBatch(rows, lockTimeoutMs),
+      database.lanes,
+    );
     this.#settlements = new AccountLanes(
       (rows, lockTimeoutMs) => this.#settleBatch(rows, lockTimeoutMs),
+      database.lanes,
       ({ answer, turn }) => (answer?.body?.length ?? 0) + (turn?.answer.length ?? 0),
     );
   }

@@ -4,9 +4,11 @@ import { type SQL, sql } from 'drizzle-orm';
 import type { PgDatabase, PgQueryResultHKT } from 'drizzle-orm/pg-core';
 import { drizzle as drizzlePglite } from 'drizzle-orm/pglite';
 import { drizzle as drizzlePostgres } from 'drizzle-orm/postgres-js';
-import { Connection } from './connection.ts';
+import { Connection, type ServerTimeouts } from './connection.ts';
+import { shareConnections } from './connection-shares.ts';
 import { drizzleClient } from './driver.ts';
 import { Pool } from './pool.ts';
+import { closeContents } from './private-folder.ts';
 import * as tables from './tables.ts';
 
 /** The database or a transaction on it: what every store function takes first. */
@@ -31,6 +33,8 @@ export type Database = {
   /** Server version, e.g. `15.18`. */
   version(): Promise<string>;
   close(): Promise<void>;
+  /** How many accounts that are in the way of others may write at the same time, of each kind of write to the ledger. */
+  lanes: number;
 };
 
 /** Where the database is: a Postgres URL, a folder for the embedded one, or an image of an embedded one (tests). */
@@ -38,11 +42,11 @@ export type DatabaseLocation = PostgresLocation | { dataDir: string } | { image:
 
 export type PostgresLocation = {
   url: string;
-  /** For everything but the ledger, which has its own. */
+  /** Most connections of the process, those that listen and migrate included. */
   connections?: number;
   /** Whether the URL leads to a transaction pooler. */
   isPooled?: boolean;
-  /** A statement without an answer for so long fails; default: never, for commands that read a lot. */
+  /** A statement without an answer for so long fails, and the server ends it; default: never, for commands that read a lot. */
   patienceMs?: number;
 };
 
@@ -63,9 +67,9 @@ export function sqlState(error: unknown): string | undefined {
 const refusedCodes = /^(CONNECT_TIMEOUT|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ENOENT|57P03|53300)$/;
 /** The connection ended under way: whether the statement took effect is not known. */
 const lostCodes =
-  /^(CONNECTION_CLOSED|CONNECTION_DESTROYED|CONNECTION_ENDED|ECONNRESET|EPIPE|ETIMEDOUT|08...|57P0[125])$/;
-/** The database answered, and did nothing: locked, out of something, read-only. */
-const busyCodes = /^(53...|55P03|40P01|40001|25006)$/;
+  /^(CONNECTION_CLOSED|CONNECTION_DESTROYED|CONNECTION_ENDED|ECONNRESET|EPIPE|ETIMEDOUT|08...|25P03|57P0[125])$/;
+/** The database answered, and did nothing: locked, out of something, read-only, out of time. */
+const busyCodes = /^(53...|55P03|40P01|40001|25006|57014)$/;
 
 /** Whether a statement failed before it reached the database. */
 export const wasNotSent = (error: unknown): boolean => refusedCodes.test(sqlState(error) ?? '');
@@ -77,16 +81,52 @@ export const mayHaveTakenEffect = (error: unknown): boolean => lostCodes.test(sq
 export const isUnavailable = (error: unknown): boolean =>
   wasNotSent(error) || mayHaveTakenEffect(error) || busyCodes.test(sqlState(error) ?? '');
 
+/** SQLSTATE of a server that takes no further connection. */
+export const NO_CONNECTION_LEFT = '53300';
+
+/** What an operator can do about that, in one line. */
+export const noConnectionLeft = (connections: number | undefined): string =>
+  `Postgres has no connection left for this process, which needs up to ${connections} (SQLSTATE ${NO_CONNECTION_LEFT}). Raise max_connections of the database, or the limit of its role, or set DATABASE_CONNECTIONS to less on each process.`;
+
 /** A database that hangs does not hold requests longer than this. */
 export const STATEMENT_TIMEOUT_MS = 5000;
-/** Admissions and settlements, each in common batches and in two lanes of single accounts. */
-const LEDGER_CONNECTIONS = 6;
 
-function openPostgres({ connections = 10, isPooled = false, patienceMs, url }: PostgresLocation): Database {
+/** The server gives a statement up before its client does: then it has ended, and its connection lives on. */
+const timeoutsFor = (patienceMs: number, isPooled: boolean): ServerTimeouts => ({
+  statementMs: Math.round(patienceMs * 0.9),
+  idleInTransactionMs: 2 * patienceMs,
+  isPooled,
+});
+
+/**
+ * Whether a server refuses to set timeouts for a connection, as transaction poolers do.
+ *
+ * @throws where it cannot be reached
+ */
+export async function isTransactionPooler(url: string): Promise<boolean> {
+  const connection = new Connection({ url, timeouts: timeoutsFor(STATEMENT_TIMEOUT_MS, false) });
+  try {
+    await connection.run('select 1');
+    return false;
+  } catch (error) {
+    if (error instanceof Error && error.message.includes('unsupported startup parameter')) return true;
+    throw error;
+  } finally {
+    await connection.end();
+  }
+}
+
+function openPostgres({ connections = 20, isPooled = false, patienceMs, url }: PostgresLocation): Database {
   const types = { parsers: {}, serializers: {} };
-  const client = new Pool(connections, { url, patienceMs, types });
-  const transactions = new Pool(Math.ceil(connections / 2), { url, patienceMs, types });
-  const ledger = new Pool(LEDGER_CONNECTIONS, { url, patienceMs: STATEMENT_TIMEOUT_MS });
+  const timeouts = patienceMs === undefined ? undefined : timeoutsFor(patienceMs, isPooled);
+  const shares = shareConnections(connections);
+  const client = new Pool(shares.statements, { url, patienceMs, timeouts, types });
+  const transactions = new Pool(shares.transactions, { url, patienceMs, timeouts, types });
+  const ledger = new Pool(shares.ledger, {
+    url,
+    patienceMs: STATEMENT_TIMEOUT_MS,
+    timeouts: timeoutsFor(STATEMENT_TIMEOUT_MS, isPooled),
+  });
   const db = drizzlePostgres(
     drizzleClient(
       types,
@@ -98,14 +138,15 @@ function openPostgres({ connections = 10, isPooled = false, patienceMs, url }: P
   return {
     db,
     kind: 'postgres',
+    lanes: shares.lanes,
     // A transaction pooler hands each transaction another connection, which knows no prepared statement.
     run: <Row>(text: string, parameters: unknown[]) =>
       ledger.use(
-        (connection) => connection.run(text, parameters, { isPrepared: !isPooled }) as Promise<Row[]>,
+        (connection) => connection.runAlone(text, parameters, { isPrepared: !isPooled }) as Promise<Row[]>,
       ),
     prepared: <Row>(text: string, parameters: unknown[]) =>
       client.use(
-        (connection) => connection.run(text, parameters, { isPrepared: !isPooled }) as Promise<Row[]>,
+        (connection) => connection.runAlone(text, parameters, { isPrepared: !isPooled }) as Promise<Row[]>,
       ),
     version: async () => {
       const [row] = await rowsOf<{ server_version: string }>(db, sql`show server_version`);
@@ -119,12 +160,13 @@ function openPostgres({ connections = 10, isPooled = false, patienceMs, url }: P
 
 /**
  * One connection for work that holds a lock of its session: once it is lost, so is the lock, and every statement fails.
+ * No statement is ended for taking long, whatever the database is set to: a migration may.
  *
  * @param url - without a transaction pooler in between
  */
 export function openSession(url: string): { db: Db; close(): Promise<void>; lose(): void } {
   const types = { parsers: {}, serializers: {} };
-  const connection = new Connection({ url, types });
+  const connection = new Connection({ url, types, setUp: 'set statement_timeout = 0' });
   const use = <T>(work: (connection: Connection) => Promise<T>) => work(connection);
   return {
     db: drizzlePostgres(drizzleClient(types, use, use), { schema: tables }) as unknown as Db,
@@ -137,11 +179,14 @@ async function openEmbedded(location: { dataDir: string } | { image: Blob }): Pr
   const client = await ('dataDir' in location
     ? PGlite.create(location.dataDir)
     : PGlite.create({ loadDataDir: location.image }));
+  // It unpacks its files for everybody to read and write, whatever the umask.
+  if ('dataDir' in location) await closeContents(location.dataDir);
   const run = async <Row>(text: string, parameters: unknown[]) =>
     (await client.query<Row>(text, parameters)).rows;
   return {
     db: drizzlePglite(client, { schema: tables }) as unknown as Db,
     kind: 'embedded',
+    lanes: 2,
     run,
     prepared: run,
     listen: (channel, onPayload) => client.listen(channel, onPayload),

@@ -25,10 +25,23 @@ export class DatabaseUnavailable extends Error {
   }
 }
 
+export type ServerTimeouts = {
+  /** A statement that takes longer is ended, and fails with SQLSTATE 57014. */
+  statementMs: number;
+  /** A transaction in which nothing happens for so long is ended, and its locks with it. */
+  idleInTransactionMs: number;
+  /** A transaction pooler takes them for each transaction only: a single statement becomes one. */
+  isPooled: boolean;
+};
+
 export type ConnectionOptions = {
   url: string;
   /** A statement without an answer for so long fails, and its connection is given up; default: never. */
   patienceMs?: number | undefined;
+  /** What the server itself allows a statement; default: what it is set to. */
+  timeouts?: ServerTimeouts | undefined;
+  /** Statements that prepare the connection for its work. */
+  setUp?: string;
   /** How values are read and written, over what the driver does. */
   types?: Pick<Sql['options'], 'parsers' | 'serializers'>;
   /** The first of the hosts in the URL to try. */
@@ -54,7 +67,9 @@ export class Connection {
   readonly #options: ConnectionOptions;
   readonly #onLost: (connection: Connection) => void;
   readonly #underWay = new Set<(error: unknown) => void>();
+  readonly #begin: string;
   #calls = 0;
+  #isSetUp = false;
   #socket: Socket | undefined;
   #loss: unknown;
 
@@ -62,12 +77,19 @@ export class Connection {
   constructor(options: ConnectionOptions, onLost: (connection: Connection) => void = () => {}) {
     this.#options = options;
     this.#onLost = onLost;
+    const { timeouts } = options;
+    const parameters = timeouts && {
+      statement_timeout: timeouts.statementMs,
+      idle_in_transaction_session_timeout: timeouts.idleInTransactionMs,
+    };
+    const settings = Object.entries(parameters ?? {}).map(([name, ms]) => `set local ${name} = ${ms}`);
+    this.#begin = timeouts?.isPooled ? ['begin', ...settings].join('; ') : 'begin';
     const driverOptions = {
       max: 1,
       onnotice: () => {},
       connect_timeout: CONNECT_SECONDS,
       max_lifetime: null,
-      connection: { application_name: 'parley' },
+      connection: { application_name: 'parley', ...(!timeouts?.isPooled && parameters) },
       // Asked on every new connection, and nobody catches it where the connection is lost then. Drizzle reads arrays itself.
       fetch_types: false,
       onclose: () => this.lose(),
@@ -83,6 +105,26 @@ export class Connection {
     return this.#loss !== undefined;
   }
 
+  /** Begins a transaction. */
+  begin = (): Promise<unknown[]> => this.run(this.#begin);
+
+  /**
+   * Runs a statement that is no part of a transaction. Behind a transaction pooler it becomes one, for its timeout: the
+   * three statements go out together, so that this takes no more round trips.
+   *
+   * @throws as `run`; once it resolves, what the statement did is committed
+   */
+  async runAlone(...statement: Parameters<Connection['run']>): Promise<unknown[]> {
+    if (!this.#options.timeouts?.isPooled) return this.run(...statement);
+    const [begun, result, committed] = await Promise.allSettled([
+      this.begin(),
+      this.run(...statement),
+      this.run('commit'),
+    ]);
+    for (const step of [begun, result, committed]) if (step.status === 'rejected') throw step.reason;
+    return result.status === 'fulfilled' ? result.value : [];
+  }
+
   /**
    * Runs a statement, after those that are under way.
    *
@@ -90,7 +132,12 @@ export class Connection {
    */
   run(text: string, parameters: unknown[] = [], options: StatementOptions = {}): Promise<unknown[]> {
     if (this.#loss !== undefined) return Promise.reject(this.#loss);
-    const { patienceMs } = this.#options;
+    const { patienceMs, setUp } = this.#options;
+    if (setUp !== undefined && !this.#isSetUp) {
+      this.#isSetUp = true;
+      // Sent before the statement. Where it fails the connection is lost, and the statement fails too.
+      this.run(setUp).catch((error) => this.lose(error));
+    }
     return new Promise((resolve, reject) => {
       const settle = (act: (value: never) => void) => (value: unknown) => {
         clearTimeout(timer);

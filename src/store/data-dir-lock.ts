@@ -12,6 +12,7 @@ import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { askJson, serveJson } from './local-socket.ts';
+import { closeFolder } from './private-folder.ts';
 
 /** A folder that cannot be had; its message is the one line the operator sees. */
 export class DataDirError extends Error {
@@ -105,8 +106,17 @@ async function outlast(folder: string, own: string): Promise<void> {
   }
 }
 
+/** @throws DataDirError where people who are not its owner can read what is in it, and this user cannot keep them out */
+async function keepOthersOut(folder: string): Promise<void> {
+  const mode = await closeFolder(folder);
+  if (mode === undefined) return;
+  throw new DataDirError(
+    `DATA_DIR ${folder} is open to every user of this machine (mode ${mode}), and this user may not change that. Run "chmod 700" on it as its owner, or set DATA_DIR to another folder.`,
+  );
+}
+
 /**
- * Takes the folder, making it where there is none.
+ * Takes the folder, making it where there is none. It is closed for other users.
  *
  * @param dataDir - the folder of the embedded database
  * @param handleCommand - for operators' commands; called from now on, also before the database is open
@@ -126,6 +136,7 @@ export async function lockDataDir(dataDir: string, handleCommand: CommandHandler
   let release: () => Promise<void>;
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
+    await keepOthersOut(folder);
     release = await serveJson(folder, own, handle);
   } catch (error) {
     throw unusable(folder, error);

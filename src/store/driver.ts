@@ -17,8 +17,8 @@ const unsafe = (run: Run) => (text: string, parameters: unknown[], options?: { p
   return Object.assign(rows, { values });
 };
 
-type Scope = { begin: string; commit: string; rollback: string };
-const transaction: Scope = { begin: 'begin', commit: 'commit', rollback: 'rollback' };
+type Scope = { begin?: string; commit: string; rollback: string };
+const transaction: Scope = { commit: 'commit', rollback: 'rollback' };
 const savepoint = (depth: number): Scope => ({
   begin: `savepoint s${depth}`,
   commit: `release savepoint s${depth}`,
@@ -41,7 +41,7 @@ async function transact<T>(connection: Connection, work: (tx: unknown) => Promis
   };
   const within = <Inner>(inner: (tx: unknown) => Promise<Inner>) => transact(connection, inner, depth + 1);
   try {
-    await run(scope.begin);
+    await (scope.begin === undefined ? connection.begin() : run(scope.begin));
     const result = await work({ unsafe: unsafe(run), savepoint: within });
     isOver = true;
     // Postgres would roll back on COMMIT, and call it well.
@@ -65,7 +65,7 @@ async function transact<T>(connection: Connection, work: (tx: unknown) => Promis
 export function drizzleClient(types: Types, use: Use, useForTransaction: Use): Sql {
   const client = {
     options: types,
-    unsafe: unsafe((...statement) => use((connection) => connection.run(...statement))),
+    unsafe: unsafe((...statement) => use((connection) => connection.runAlone(...statement))),
     begin: <T>(work: (tx: unknown) => Promise<T>) =>
       useForTransaction((connection) => transact(connection, work)),
   };

@@ -5,6 +5,7 @@ import { sql } from 'drizzle-orm';
 import t, { type Test } from 'tap';
 import {
   type Database,
+  isTransactionPooler,
   isUnavailable,
   mayHaveTakenEffect,
   openDatabase,
@@ -12,6 +13,7 @@ import {
   sqlState,
   wasNotSent,
 } from '../../src/store/client.ts';
+import { hasPgbouncer, startPgbouncer } from '../support/pgbouncer.ts';
 import { reset } from '../support/reset.ts';
 import { freshDatabase } from '../support/service.ts';
 import { startTcpProxy } from '../support/tcp-proxy.ts';
@@ -19,7 +21,7 @@ import { startTcpProxy } from '../support/tcp-proxy.ts';
 const PATIENCE_MS = 1000;
 
 /** A fresh database behind a proxy. */
-async function start(t: Test, connections = 4) {
+async function start(t: Test, connections = 12) {
   const { drop, env } = await freshDatabase('postgres');
   const url = new URL(String(env.DATABASE_URL));
   const proxy = await startTcpProxy(Number(url.port));
@@ -137,12 +139,92 @@ t.test('a server that never answers: every statement fails in bounded time, howe
   t.ok(performance.now() - closing < 1000, 'and it closes');
 });
 
-t.test('a statement that takes too long fails, and the next is served', async (t) => {
-  const { database } = await start(t, 1);
-  const { error, tookMs } = await failure(database.db.execute(sql`select pg_sleep(5)`));
+t.test(
+  'a statement that takes too long is ended by the server, and its connection serves the next',
+  async (t) => {
+    const { database } = await start(t, 1);
+    const backend = async () =>
+      (await rowsOf<{ pid: number }>(database.db, sql`select pg_backend_pid() as pid`))[0]?.pid;
+    const before = await backend();
+    const { error, tookMs } = await failure(database.db.execute(sql`select pg_sleep(5)`));
+    t.equal(sqlState(error), '57014', String(error));
+    t.ok(isUnavailable(error) && !mayHaveTakenEffect(error));
+    t.ok(tookMs > PATIENCE_MS * 0.8 && tookMs < PATIENCE_MS * 3);
+    t.equal(await backend(), before);
+  },
+);
+
+t.test('a statement whose answer does not arrive is given up, and the next is served', async (t) => {
+  const { database, proxy } = await start(t, 1);
+  await ask(database, 1);
+  proxy.blackHole(true);
+  const { error, tookMs } = await failure(ask(database, 2));
   t.ok(mayHaveTakenEffect(error), String(error));
   t.ok(tookMs > PATIENCE_MS * 0.9 && tookMs < PATIENCE_MS * 3);
-  t.equal(await ask(database, 1), 1);
+  proxy.blackHole(false);
+  t.equal(await ask(database, 3), 3);
+});
+
+t.test('a transaction in which nothing happens is ended, and its locks with it', async (t) => {
+  const { database } = await start(t);
+  const { db } = database;
+  await db.execute(sql`create table locked (n int)`);
+  const { error } = await failure(
+    db.transaction(async (tx) => {
+      await tx.execute(sql`lock table locked`);
+      await new Promise((resolve) => setTimeout(resolve, 2.5 * PATIENCE_MS));
+      t.same(await rowsOf(db, sql`select n from locked`), [], 'somebody else goes on');
+      await tx.execute(sql`select 1`);
+    }),
+  );
+  t.ok(isUnavailable(error), String(error));
+});
+
+t.test('behind a transaction pooler', { skip: !hasPgbouncer() && 'there is no pgbouncer' }, async (t) => {
+  const { drop, env } = await freshDatabase('postgres');
+  const url = await startPgbouncer(t, String(env.DATABASE_URL));
+  const database = await openDatabase({ url, isPooled: true, patienceMs: PATIENCE_MS });
+  t.teardown(async () => {
+    await database.close();
+    await drop();
+  });
+  const { db } = database;
+  await db.execute(sql`create table things (n int primary key)`);
+  const things = () => rowsOf<{ n: number }>(db, sql`select n from things order by n`);
+
+  await t.test('it is recognized', async (t) => {
+    t.equal(await isTransactionPooler(url), true);
+    t.equal(await isTransactionPooler(String(env.DATABASE_URL)), false);
+  });
+
+  await t.test(
+    'a statement that takes too long is ended by the server, alone or in a transaction',
+    async (t) => {
+      const alone = await failure(db.execute(sql`select pg_sleep(5)`));
+      t.equal(sqlState(alone.error), '57014', String(alone.error));
+      const within = await failure(db.transaction((tx) => tx.execute(sql`select pg_sleep(5)`)));
+      t.equal(sqlState(within.error), '57014', String(within.error));
+      t.equal(sqlState((await failure(database.prepared('select pg_sleep(5)', []))).error), '57014');
+      t.ok(Math.max(alone.tookMs, within.tookMs) < PATIENCE_MS * 3);
+    },
+  );
+
+  await t.test(
+    'what a single statement did is committed when it is answered, or undone where it failed',
+    async (t) => {
+      await Promise.all([1, 2, 3].map((n) => db.execute(sql`insert into things values (${n}::int)`)));
+      t.equal(sqlState((await failure(db.execute(sql`insert into things values (4), (1)`))).error), '23505');
+      t.same(await things(), [{ n: 1 }, { n: 2 }, { n: 3 }]);
+      t.same(await database.run('select $1::int as n', [7]), [{ n: 7 }]);
+    },
+  );
+
+  await t.test('nothing of it stays on the connections that others use after us', async (t) => {
+    const plain = await openDatabase({ url, isPooled: true });
+    t.teardown(() => plain.close());
+    for (let n = 0; n < 20; n += 1)
+      t.same(await rowsOf(plain.db, sql`show statement_timeout`), [{ statement_timeout: '0' }]);
+  });
 });
 
 t.test('transactions', async (t) => {
