@@ -44,6 +44,7 @@ import plans from './routes/plans.ts';
 import reference from './routes/reference.ts';
 import requestLog from './routes/request-log.ts';
 import search from './routes/search.ts';
+import securityContact from './routes/security-contact.ts';
 import service from './routes/service.ts';
 import listedSessions from './routes/sessions.ts';
 import subscription from './routes/subscription.ts';
@@ -136,6 +137,7 @@ export async function buildApp(resources: Resources): Promise<FastifyInstance> {
   app.register(docs);
   app.register(reference);
   app.register(health);
+  app.register(securityContact);
   app.register(api, { prefix: '/api/v1' });
 
   app.register(methodFallbacks);

@@ -4,7 +4,9 @@ import { resolve } from 'node:path';
 import { parseChatFields } from './domain/completion-fields.ts';
 import { parseImageHosts } from './domain/named-urls.ts';
 import { defaultPlans, loadPlans, type PlanCatalogue } from './domain/plans.ts';
+import { contactUri } from './domain/security-contact.ts';
 import { type ModelMap, parseModelMap } from './engines/upstream/model-map.ts';
+import { FEWEST_CONNECTIONS } from './store/connection-shares.ts';
 
 export type Config = Readonly<{
   port: number;
@@ -15,6 +17,8 @@ export type Config = Readonly<{
   publicUrlIsSet: boolean;
   databaseUrl: string | undefined;
   databaseDirectUrl: string | undefined;
+  /** Most connections of this process to Postgres. */
+  databaseConnections: number;
   dataDir: string;
   sessionSecret: string | undefined;
   /** Who answers; the built-in engine where undefined. */
@@ -31,12 +35,16 @@ export type Config = Readonly<{
   signups: 'open' | 'closed';
   billing: 'open' | 'managed';
   operatorContact: string | null;
-  /** As Fastify's `trustProxy` takes it. */
-  trustProxy: boolean | number | string[];
+  /** A URI, for `/.well-known/security.txt`. */
+  securityContact: string | undefined;
+  /** Addresses and networks of trusted proxies, or how many of them stand in front; 0 for none. */
+  trustProxy: number | readonly string[];
   redisUrl: string | undefined;
   /** Sign-ups and reports of leaked keys for an address, and failed sign-ins for an address and e-mail address. */
   authAttemptsPerMinute: number;
   drainSeconds: number;
+  /** For so long `/readyz` answers 503 before connections are refused. */
+  readyDelaySeconds: number;
   /** Days of `requests` and `refusals` that are kept, today included. */
   requestLogDays: number;
   logLevel: string;
@@ -142,9 +150,9 @@ function isAddressOrNetwork(text: string): boolean {
 }
 
 /** `off`, a hop count, or a list of addresses and networks. */
-function trustProxy(env: Env): boolean | number | string[] {
+function trustProxy(env: Env): Config['trustProxy'] {
   const value = text(env, 'TRUST_PROXY');
-  if (value === undefined || value === 'off') return false;
+  if (value === undefined || value === 'off') return 0;
   if (/^\d{1,2}$/.test(value)) return Number(value);
   const addresses = value.split(',').map((address) => address.trim());
   if (!addresses.every(isAddressOrNetwork)) {
@@ -154,6 +162,20 @@ function trustProxy(env: Env): boolean | number | string[] {
     );
   }
   return addresses;
+}
+
+/** `OPERATOR_CONTACT` may be any text: what is no contact by itself is none here. */
+function securityContact(env: Env): string | undefined {
+  const value = text(env, 'SECURITY_CONTACT');
+  if (value === undefined) return contactUri(text(env, 'OPERATOR_CONTACT') ?? '');
+  const uri = contactUri(value);
+  if (uri === undefined) {
+    throw new ConfigError(
+      'SECURITY_CONTACT',
+      `takes an e-mail address, a telephone number such as +1-201-555-0123, or an https URL, not "${value}".`,
+    );
+  }
+  return uri;
 }
 
 function plans(env: Env): PlanCatalogue {
@@ -245,6 +267,7 @@ export function loadConfig(env: Env = process.env): Config {
     publicUrlIsSet,
     databaseUrl,
     databaseDirectUrl: postgresUrl(env, 'DATABASE_DIRECT_URL') ?? databaseUrl,
+    databaseConnections: integer(env, 'DATABASE_CONNECTIONS', 20, FEWEST_CONNECTIONS, 1000),
     dataDir: resolve(text(env, 'DATA_DIR') ?? 'data'),
     sessionSecret: sessionSecret(env),
     chat: chatUpstream(env),
@@ -266,10 +289,12 @@ export function loadConfig(env: Env = process.env): Config {
       isLoopback(new URL(publicUrl).hostname) ? 'open' : 'managed',
     ),
     operatorContact: text(env, 'OPERATOR_CONTACT') ?? null,
+    securityContact: securityContact(env),
     trustProxy: trustProxy(env),
     redisUrl: redisUrl(env),
     authAttemptsPerMinute: integer(env, 'AUTH_ATTEMPTS_PER_MINUTE', 10, 1, 1_000_000),
     drainSeconds: integer(env, 'DRAIN_SECONDS', 30, 0, 3600),
+    readyDelaySeconds: integer(env, 'READY_DELAY_SECONDS', 5, 0, 300),
     // An admission of yesterday may still be settled or found again today.
     requestLogDays: integer(env, 'REQUEST_LOG_DAYS', 90, 3, 3650),
     logLevel: oneOf(env, 'LOG_LEVEL', ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], 'info'),

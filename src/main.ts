@@ -1,8 +1,8 @@
 /** The process: configuration, start, and an orderly end on SIGTERM and SIGINT. Contract sections 11 and 13. */
-import closeWithGrace from 'close-with-grace';
 import { type Config, ConfigError, loadConfig } from './config.ts';
+import { endInOrder } from './ending.ts';
 import { type Service, startService } from './service.ts';
-import { isUnavailable, sqlState } from './store/client.ts';
+import { isUnavailable, NO_CONNECTION_LEFT, noConnectionLeft, sqlState } from './store/client.ts';
 import { DataDirError } from './store/data-dir-lock.ts';
 
 /** One line that says what to do, for the failures that operators cause and can mend. */
@@ -21,6 +21,7 @@ function explain(error: unknown, config: Config | undefined): string {
   if (state === '28P01' || state === '28000')
     return 'The database refused the user or the password in DATABASE_URL.';
   if (state === '3D000') return 'The database that DATABASE_URL names does not exist. Create it first.';
+  if (state === NO_CONNECTION_LEFT) return noConnectionLeft(config?.databaseConnections);
   if (isUnavailable(error))
     return `The database at DATABASE_URL cannot be reached (${state}). Check that it runs and that the address is right.`;
   return `The service could not start: ${message}`;
@@ -47,21 +48,16 @@ async function banner({ database, port }: Service, config: Config): Promise<stri
   ].join('\n');
 }
 
+// What this process writes is for its own user alone, as the embedded database's files.
+process.umask(0o077);
+
 let config: Config | undefined;
 try {
   config = loadConfig();
   const service = await startService(config);
   // The log goes to standard output, line by line; this is for people.
   process.stderr.write(`${await banner(service, config)}\n`);
-  closeWithGrace(
-    { delay: (config.drainSeconds + 5) * 1000, logger: service.app.log },
-    async ({ err, signal }) => {
-      if (err) service.app.log.fatal({ err }, 'Ending after an error that nothing caught.');
-      else service.app.log.info(`Ending on ${signal}.`);
-      service.app.draining = true;
-      await service.stop();
-    },
-  );
+  endInOrder(service, config);
 } catch (error) {
   process.stderr.write(`${explain(error, config)}\n`);
   process.exit(1);

@@ -7,6 +7,7 @@ import type { Config } from './config.ts';
 import { holdsApiKey, withoutApiKeys } from './domain/api-key.ts';
 import { ApiError, errorEnvelope } from './errors.ts';
 import { serialiseError } from './logging.ts';
+import { trustedProxies } from './plugins/address.ts';
 import { answerClientError } from './plugins/client-errors.ts';
 import { bareSecurityHeaders } from './plugins/security-headers.ts';
 import { buildValidator } from './validation.ts';
@@ -45,7 +46,7 @@ export function serverOptions(config: Config): FastifyHttpOptions<Server> {
       // Answered in the one envelope, by `single-headers`.
       requireHostHeader: false,
     },
-    trustProxy: config.trustProxy as NonNullable<FastifyHttpOptions<Server>['trustProxy']>,
+    trustProxy: trustedProxies(config.trustProxy),
     genReqId: () => uuidv7(),
     requestIdHeader: false,
     return503OnClosing: false,

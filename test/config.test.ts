@@ -8,15 +8,17 @@ t.test('nothing is required: every default serves', async (t) => {
   const config = loadConfig({});
   t.match(config, {
     port: 3000,
+    databaseConnections: 20,
     host: '127.0.0.1',
     publicUrl: 'http://localhost:3000',
     publicUrlIsSet: false,
     signups: 'open',
     billing: 'open',
     operatorContact: null,
-    trustProxy: false,
+    trustProxy: 0,
     authAttemptsPerMinute: 10,
     drainSeconds: 30,
+    readyDelaySeconds: 5,
     requestLogDays: 90,
     logLevel: 'info',
   });
@@ -36,15 +38,18 @@ t.test('a wrong value is refused in one line that names the variable and what it
     PUBLIC_URL: 'https://chat.example.com/path',
     DATABASE_URL: 'mysql://x:secret@y/z',
     DATABASE_DIRECT_URL: 'nonsense',
+    DATABASE_CONNECTIONS: '9',
     SESSION_SECRET: 'short',
     SIGNUPS: 'maybe',
     BILLING: 'free',
     TRUST_PROXY: 'yes please',
     DRAIN_SECONDS: '-1',
+    READY_DELAY_SECONDS: 'soon',
     REDIS_URL: 'memcached://x:secret@y',
     AUTH_ATTEMPTS_PER_MINUTE: '0',
     REQUEST_LOG_DAYS: '2',
     LOG_LEVEL: 'loud',
+    SECURITY_CONTACT: 'ask Ada',
     PLANS_FILE: '/nowhere/plans.json',
     CHAT_URL: 'localhost:11434',
     CHAT_API_KEY: 'sk-1',
@@ -124,10 +129,38 @@ t.test('mistakes in the configuration of an upstream are named, its key is not r
 });
 
 t.test('TRUST_PROXY takes off, hops, or addresses', async (t) => {
-  t.equal(loadConfig({ TRUST_PROXY: 'off' }).trustProxy, false);
+  t.equal(loadConfig({ TRUST_PROXY: 'off' }).trustProxy, 0);
+  t.equal(loadConfig({ TRUST_PROXY: '0' }).trustProxy, 0);
   t.equal(loadConfig({ TRUST_PROXY: '2' }).trustProxy, 2);
   t.same(loadConfig({ TRUST_PROXY: 'loopback, 10.0.0.0/8' }).trustProxy, ['loopback', '10.0.0.0/8']);
 });
+
+t.test(
+  'SECURITY_CONTACT takes what can be a URI; OPERATOR_CONTACT stands in for it where it is one',
+  async (t) => {
+    const contactOf = (env: Record<string, string>) => loadConfig(env).securityContact;
+    t.equal(contactOf({}), undefined);
+    t.equal(contactOf({ OPERATOR_CONTACT: 'the desk on the second floor' }), undefined);
+    t.equal(contactOf({ OPERATOR_CONTACT: 'ops@example.com' }), 'mailto:ops@example.com');
+    for (const [value, uri] of [
+      ['security+parley@example.com', 'mailto:security%2Bparley@example.com'],
+      ['mailto:security@example.com', 'mailto:security@example.com'],
+      ['https://example.com/report', 'https://example.com/report'],
+      ['+1 (201) 555-0123', 'tel:+12015550123'],
+      ['tel:+1-201-555-0123', 'tel:+1-201-555-0123'],
+    ] as const)
+      t.equal(contactOf({ SECURITY_CONTACT: value, OPERATOR_CONTACT: 'ops@example.com' }), uri);
+    for (const value of [
+      'http://example.com/report',
+      'https://',
+      'javascript:alert(1)',
+      'a@b',
+      'mailto:',
+      'ops@example.com\nExpires: x',
+    ])
+      t.throws(() => contactOf({ SECURITY_CONTACT: value }), { message: /^SECURITY_CONTACT takes/ }, value);
+  },
+);
 
 t.test('the default plans are those of the contract, and yearly saves 17 %', async (t) => {
   t.same(

@@ -2,6 +2,7 @@
 import { isIPv6 } from 'node:net';
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyRequest } from 'fastify';
+import type { Config } from '../config.ts';
 
 /** Providers hand a customer at least so much of IPv6; counting single addresses would count nothing. */
 const IPV6_PREFIX = 64;
@@ -15,6 +16,17 @@ export function addressKey(address: string): string {
   const withoutZone = address.split('%', 1)[0] ?? address;
   const normal = rateLimit.normalizeIP(withoutZone, IPV6_PREFIX);
   return isIPv6(normal) ? `${normal}/${IPV6_PREFIX}` : normal;
+}
+
+/**
+ * Which proxies' `X-Forwarded-For` is believed, as Fastify takes it. Of a number of hops Fastify 5.12 makes "none": it
+ * wants a function, and calls it with 0 for the socket's own address, 1 for the last entry of the header, and so on.
+ *
+ * @param trusted - as in the configuration
+ */
+export function trustedProxies(trusted: Config['trustProxy']) {
+  if (typeof trusted !== 'number') return [...trusted];
+  return trusted > 0 && ((_address: string, hop: number) => hop < trusted);
 }
 
 /** A trusted proxy may send more than an address. */

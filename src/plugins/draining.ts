@@ -1,9 +1,12 @@
 /**
- * An orderly end: once the application closes, nothing is accepted, answers have `DRAIN_SECONDS` to become whole, and
- * then they are ended with an error. Contract section 11.
+ * An orderly end. First `/readyz` answers 503 and connections end with their answer, so that clients and balancers go
+ * elsewhere. Once the application closes nothing is accepted, answers have what is left of `DRAIN_SECONDS` to become
+ * whole, and then they are ended with an error. Contract section 11.
  */
+import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import fp from 'fastify-plugin';
+import { Drain } from '../domain/drain.ts';
 import { ApiError } from '../errors.ts';
 
 /** How often connections are looked for that have fallen idle while the server closes. */
@@ -11,9 +14,22 @@ const SWEEP_MS = 100;
 /** How long clients have, after the last words of an answer that was cut short, to take them. */
 const LAST_WORDS_MS = 2000;
 
+declare module 'fastify' {
+  interface FastifyInstance {
+    drain: Drain;
+  }
+}
+
 export default fp(
   async (app) => {
-    const { server } = app;
+    const { config, server } = app;
+    const drain = new Drain(config.drainSeconds * 1000, config.readyDelaySeconds * 1000);
+    app.decorate('drain', drain);
+    // A pool that kept its connections would go on sending here.
+    server.prependListener('request', (_request, response: ServerResponse) => {
+      if (drain.isUnderWay) response.shouldKeepAlive = false;
+    });
+
     /** Browsers and pools open connections in advance. Node counts those as busy, and would wait for them. */
     const unused = new Set<Socket>();
     server.on('connection', (socket: Socket) => {
@@ -35,7 +51,7 @@ export default fp(
 
     // Returns at once: Fastify then stops accepting, and waits for the connections to end.
     app.addHook('preClose', async () => {
-      timers.push(setInterval(sweep, SWEEP_MS), setTimeout(onDeadline, app.config.drainSeconds * 1000));
+      timers.push(setInterval(sweep, SWEEP_MS), setTimeout(onDeadline, drain.leftMs));
     });
     app.addHook('onClose', async () => {
       for (const timer of timers) clearTimeout(timer);

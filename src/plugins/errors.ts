@@ -5,7 +5,7 @@ import { withoutApiKeys } from '../domain/api-key.ts';
 import { rateHeaderNames } from '../domain/rate-headers.ts';
 import { ApiError, errorEnvelope } from '../errors.ts';
 import { sendDashboard, wantsNotFoundPage } from '../pages/dashboard.ts';
-import { isUnavailable } from '../store/client.ts';
+import { isUnavailable, NO_CONNECTION_LEFT, noConnectionLeft, sqlState } from '../store/client.ts';
 import { validationDetails } from '../validation.ts';
 
 /** What Fastify itself refuses, by its error code. */
@@ -47,13 +47,25 @@ export function toApiError(error: FastifyError | ApiError): ApiError {
   return new ApiError('internalError', { cause: error });
 }
 
+/** Requests fail by the hundred where Postgres is full: what to do about it is said once in this time. */
+const HINT_MS = 60_000;
+
 export default fp(
   async (app) => {
-    const { publicUrl } = app.config;
+    const { databaseConnections, publicUrl } = app.config;
+
+    let hintedAt = Number.NEGATIVE_INFINITY;
+    const hintAt = (cause: unknown) => {
+      if (sqlState(cause) !== NO_CONNECTION_LEFT || performance.now() - hintedAt < HINT_MS) return;
+      hintedAt = performance.now();
+      app.log.error(noConnectionLeft(databaseConnections));
+    };
 
     const answer = (error: ApiError, request: FastifyRequest, reply: FastifyReply) => {
-      if (error.statusCode >= 500)
+      if (error.statusCode >= 500) {
         request.log.error({ code: error.code, err: error.options.cause ?? error }, error.message);
+        hintAt(error.options.cause);
+      }
       // A 429 that does not pass by waiting: clients must not take it for a limit that does.
       if (error.code === 'apiKeyLimitReached') for (const name of rateHeaderNames) reply.removeHeader(name);
       // What was left out of a request that failed explains nothing.

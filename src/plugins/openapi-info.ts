@@ -15,7 +15,7 @@ export const info = {
     'A chat API with keys, scopes and one exact daily quota shared by web and API use. Send your key as `Authorization: Bearer <API_KEY>`.',
     'Every error has the same envelope; `error.code` says what happened. Each operation lists its codes by status, and new ones may be added. A known path with a method that it does not take answers 405 `methodNotAllowed` with `Allow`.',
     'Streams are server-sent events. Where a response is `text/event-stream`, the schema is that of one event: `event` its name, `data` what its `data` line holds, parsed where it is JSON. Lines that begin with a colon are comments.',
-    'Beside the headers that are listed with each response, every answer carries those that tell browsers to run nothing in it (`Content-Security-Policy`, `X-Content-Type-Options` and their kind).',
+    'Beside the headers that are listed with each response, every answer carries those that tell browsers to run nothing in it (`Content-Security-Policy`, `X-Content-Type-Options`, `Permissions-Policy` and their kind).',
   ].join('\n\n'),
   contact: { name: 'Parley contributors' },
   license: { name: 'MIT', identifier: 'MIT' },

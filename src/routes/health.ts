@@ -2,7 +2,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { sql } from 'drizzle-orm';
-import fp from 'fastify-plugin';
 import { ref } from '../../schemas/common.ts';
 import { Health } from '../../schemas/service.ts';
 import { ApiError } from '../errors.ts';
@@ -10,19 +9,10 @@ import { ApiError } from '../errors.ts';
 const DATABASE_TIMEOUT_MS = 1000;
 const RETRY_AFTER_SECONDS = '1';
 
-declare module 'fastify' {
-  interface FastifyInstance {
-    /** Set on SIGTERM: what is open is finished, new traffic should go elsewhere. */
-    draining: boolean;
-  }
-}
-
 const notReady = (cause: unknown) =>
   new ApiError('serviceUnavailable', { headers: { 'retry-after': RETRY_AFTER_SECONDS }, cause });
 
 const routes: FastifyPluginAsyncTypebox = async (app) => {
-  app.decorate('draining', false);
-
   async function askDatabase(): Promise<void> {
     const answered = new AbortController();
     const late = delay(DATABASE_TIMEOUT_MS, undefined, { signal: answered.signal, ref: false }).then(
@@ -72,7 +62,8 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       config: { errors: ['serviceUnavailable'] },
     },
     async () => {
-      if (app.draining) throw notReady('The process is stopping.');
+      app.drain.notePoll();
+      if (app.drain.isUnderWay) throw notReady('The process is stopping.');
       await databaseAnswers().catch((error) => {
         throw notReady(error);
       });
@@ -81,5 +72,4 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
   );
 };
 
-// Not encapsulated, so that whoever stops the application can set `draining` on it.
-export default fp(routes, { name: 'health', dependencies: ['settings', 'openapi'] });
+export default routes;

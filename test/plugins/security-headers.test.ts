@@ -52,6 +52,7 @@ t.test('every answer of the API is kept by no cache, may load nothing, and tells
     t.equal(headers.get('cache-control'), 'no-store', String(status));
     t.equal(headers.get('content-security-policy'), NOTHING_LOADS, String(status));
     t.equal(headers.get('x-content-type-options'), 'nosniff', String(status));
+    t.match(headers.get('permissions-policy'), /camera=\(\), .*microphone=\(\)/, String(status));
     t.ok(headers.get('x-request-id'), String(status));
     for (const name of ['x-powered-by', 'server', 'via', 'strict-transport-security'])
       t.equal(headers.get(name), null, `${status} ${name}`);
@@ -71,8 +72,10 @@ t.test('answers that are not of the API, too, and pages send one policy, their o
     t.equal(headers.get('cross-origin-resource-policy'), 'same-origin', path);
   }
   for (const path of ['//', '//docs/guides', '//docs/guides/keys', '//docs/errors/notFound']) {
-    const policy = (await client.get(path)).headers.get('content-security-policy') ?? '';
+    const { headers } = await client.get(path);
+    const policy = headers.get('content-security-policy') ?? '';
     t.match(policy, /style-src 'self'/, path);
+    t.match(headers.get('permissions-policy'), /camera=\(\), .*clipboard-write=\(self\)$/, path);
     t.notMatch(policy, /unsafe|,/, path);
   }
 });

@@ -1,0 +1,18 @@
+/** `/.well-known/security.txt`: where to report a weakness, where the operator has said so. Contract section 17. */
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { securityText } from '../domain/security-contact.ts';
+import { ApiError } from '../errors.ts';
+
+const routes: FastifyPluginAsyncTypebox = async (app) => {
+  const { publicUrl, securityContact } = app.config;
+
+  app.get('/.well-known/security.txt', { schema: { hide: true } }, async (_request, reply) => {
+    if (securityContact === undefined)
+      throw new ApiError('notFound', {
+        message: 'The operator of this service has named no contact for security reports.',
+      });
+    return reply.type('text/plain; charset=utf-8').send(securityText(securityContact, publicUrl));
+  });
+};
+
+export default routes;
