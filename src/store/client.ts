@@ -179,8 +179,8 @@ async function openEmbedded(location: { dataDir: string } | { image: Blob }): Pr
   const client = await ('dataDir' in location
     ? PGlite.create(location.dataDir)
     : PGlite.create({ loadDataDir: location.image }));
-  // It unpacks its files for everybody to read and write, whatever the umask.
-  if ('dataDir' in location) await closeContents(location.dataDir);
+  // It unpacks its files for everybody to read and write, whatever the umask. (`memory://` has none.)
+  if ('dataDir' in location && !location.dataDir.includes('://')) await closeContents(location.dataDir);
   const run = async <Row>(text: string, parameters: unknown[]) =>
     (await client.query<Row>(text, parameters)).rows;
   return {

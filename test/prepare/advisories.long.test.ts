@@ -78,7 +78,7 @@ t.test('make advisories: a registry that refuses, or is not there, is no answer,
     const { code, stderr } = await run(t, '.tools/advisories.mjs', url);
     t.equal(code, 2);
     t.match(stderr, /the registry could not be asked/);
-    t.ok(performance.now() - from < 30_000);
+    t.ok(performance.now() - from < 60_000);
   }
 });
 
@@ -86,7 +86,7 @@ t.test('make advisories: a registry that never answers is given up', async (t) =
   const from = performance.now();
   const { code } = await run(t, '.tools/advisories.mjs', await registry(t, () => {}));
   t.equal(code, 2);
-  t.ok(performance.now() - from < 30_000);
+  t.ok(performance.now() - from < 60_000);
 });
 
 t.test('make sbom: each package that ships, with version, license and purl; none of the tools', async (t) => {

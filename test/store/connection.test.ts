@@ -98,7 +98,7 @@ t.test(
     isOver = true;
     await Promise.all(workers);
     t.same(wrong.slice(0, 3), []);
-    t.ok(answered > 20 && failed > 0, `${answered} answered, ${failed} failed`);
+    t.ok(answered > 0 && failed > 0, `${answered} answered, ${failed} failed`);
     t.ok(slowest < 8 * PATIENCE_MS, `the slowest took ${Math.round(slowest)} ms`);
     t.equal(await ask(database, 7), 7, 'and it goes on');
   },
