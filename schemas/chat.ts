@@ -71,6 +71,21 @@ export const TokenUsage = Type.Object(
   { $id: 'TokenUsage', additionalProperties: false, description: 'Model tokens of one reply.' },
 );
 
+export const ChatHistory = Type.Object(
+  {
+    included: Count('Earlier messages of the conversation that the model was sent, whole ones only.', [4]),
+    omitted: Count(
+      'Older messages that it was not sent, because they did not fit. They stay in the conversation.',
+      [0],
+    ),
+  },
+  {
+    $id: 'ChatHistory',
+    additionalProperties: false,
+    description: 'How much of the conversation the model knew as it answered.',
+  },
+);
+
 export const ChatReply = Type.Object(
   {
     id: Uuid("The reply's id."),
@@ -83,6 +98,7 @@ export const ChatReply = Type.Object(
     }),
     finish_reason: ref(FinishReason),
     usage: ref(TokenUsage),
+    history: Type.Optional(ref(ChatHistory)),
     created_at: Timestamp('When the reply was made.'),
   },
   { $id: 'ChatReply', additionalProperties: false, description: 'The reply to a message.' },

@@ -31,6 +31,8 @@ export type Config = Readonly<{
   search: Readonly<{ url: string }> | undefined;
   upstreamTimeouts: Readonly<{ firstByteTimeoutMs: number; idleTimeoutMs: number }>;
   streamsPerAccount: number;
+  /** The most characters of earlier messages that a continued conversation sends to the model. */
+  chatHistoryCharacters: number;
   plans: PlanCatalogue;
   signups: 'open' | 'closed';
   billing: 'open' | 'managed';
@@ -279,6 +281,7 @@ export function loadConfig(env: Env = process.env): Config {
       firstByteTimeoutMs: integer(env, 'UPSTREAM_FIRST_BYTE_SECONDS', 120, 1, 3600) * 1000,
       idleTimeoutMs: integer(env, 'UPSTREAM_IDLE_SECONDS', 60, 1, 3600) * 1000,
     },
+    chatHistoryCharacters: integer(env, 'CHAT_HISTORY_CHARACTERS', 48_000, 0, 10_000_000),
     streamsPerAccount: integer(env, 'STREAMS_PER_ACCOUNT', 20, 1, 100_000),
     plans: plans(env),
     signups: oneOf(env, 'SIGNUPS', ['open', 'closed'], 'open'),

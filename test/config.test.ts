@@ -58,6 +58,7 @@ t.test('a wrong value is refused in one line that names the variable and what it
     IMAGES_API_KEY: 'sk-1',
     IMAGES_MODEL: 'painter',
     SEARCH_URL: 'http://me:secret@search.example.com',
+    CHAT_HISTORY_CHARACTERS: '-1',
     STREAMS_PER_ACCOUNT: '0',
     CHAT_FIELDS: 'a b',
     IMAGE_HOSTS: 'https://images.example.com/',

@@ -1,4 +1,4 @@
--- Revision 5. Raise it with every change: a database keeps the highest that it has seen (src/store/functions.ts).
+-- Revision 6. Raise it with every change: a database keeps the highest that it has seen (src/store/functions.ts).
 --
 -- The ledger's protocol in batches: admission, settlement and the sweep. Contract sections 5 and 10, argued in
 -- docs/decisions/0010-the-ledgers-protocol.md.
@@ -332,6 +332,8 @@ BEGIN
 END $$;
 --> statement-breakpoint
 -- Stores the turns of settlements that moved. A conversation or account that was deleted meanwhile is not brought back.
+--
+-- Messages get their places under the row lock of their conversation: a clock would not do, since replicas' clocks differ.
 CREATE OR REPLACE FUNCTION ledger_store_turns(settlements jsonb, moved uuid[], now_at timestamptz) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM FROM conversations c
@@ -341,8 +343,10 @@ BEGIN
   FOR UPDATE OF c;
 
   WITH t AS MATERIALIZED (
-    SELECT s.account_id, t.*
-    FROM jsonb_to_recordset(settlements) AS s (account_id uuid, id uuid, turn jsonb)
+    SELECT s.account_id, t.*, 2 * row_number() OVER (PARTITION BY s.account_id, t.conversation_id ORDER BY s.ordinality) AS place
+    FROM ROWS FROM (
+      jsonb_to_recordset(settlements) AS (account_id uuid, id uuid, turn jsonb)
+    ) WITH ORDINALITY AS s (account_id, id, turn, ordinality)
     CROSS JOIN LATERAL jsonb_to_record(s.turn) AS t
       (conversation_id uuid, key_id uuid, is_new boolean, title text, question_id uuid, question text, answer_id uuid, answer text, model text)
     WHERE s.turn IS NOT NULL AND s.id = ANY (moved)
@@ -357,12 +361,23 @@ BEGIN
     WHERE NOT t.is_new AND c.account_id = t.account_id AND c.id = t.conversation_id
     RETURNING c.account_id, c.id
   ), kept AS (
-    SELECT * FROM made UNION SELECT * FROM continued
+    SELECT k.account_id, k.id, CASE last.position
+      -- Stored before there were places: counted once, so that places have no gap.
+      WHEN 0 THEN (SELECT count(*) FROM messages m WHERE m.account_id = k.account_id AND m.conversation_id = k.id)
+      ELSE coalesce(last.position, 0)
+    END AS before
+    FROM (SELECT * FROM made UNION SELECT * FROM continued) k
+    LEFT JOIN LATERAL (
+      SELECT m.position FROM messages m WHERE m.account_id = k.account_id AND m.conversation_id = k.id
+      ORDER BY m.position DESC, m.id DESC LIMIT 1
+    ) last ON true
   )
-  INSERT INTO messages (account_id, conversation_id, id, role, content, model, created_at)
-  SELECT t.account_id, t.conversation_id, m.id, m.role, m.content, m.model, now_at
+  INSERT INTO messages (account_id, conversation_id, id, position, role, content, model, created_at)
+  SELECT t.account_id, t.conversation_id, m.id, k.before + t.place - m.from_end, m.role, m.content, m.model, now_at
   FROM t JOIN kept k ON k.account_id = t.account_id AND k.id = t.conversation_id
-  CROSS JOIN LATERAL (VALUES (t.question_id, 'user', t.question, NULL), (t.answer_id, 'assistant', t.answer, t.model)) AS m (id, role, content, model);
+  CROSS JOIN LATERAL (
+    VALUES (t.question_id, 1, 'user', t.question, NULL), (t.answer_id, 0, 'assistant', t.answer, t.model)
+  ) AS m (id, from_end, role, content, model);
 END $$;
 --> statement-breakpoint
 -- Renews the lease of a living process, or gives it a new one.

@@ -17,6 +17,7 @@ const reply = {
   reply: answer,
   finish_reason: 'stop',
   usage: { input_tokens: 6, output_tokens: 11 },
+  history: { included: 0, omitted: 0 },
   created_at: at('13:45:12.345'),
 } as const;
 

@@ -4,13 +4,16 @@ import { v7 as uuidv7 } from 'uuid';
 import { type ChatReply, type ChatRequest, finishReasons } from '../../schemas/chat.ts';
 import type { ChatEngine, CompletionInput } from '../engines/types.ts';
 import type { Owner, Turn } from '../store/conversations.ts';
-import { type HistoryMessage, titleOf } from './conversation.ts';
+import type { History } from '../store/history.ts';
+import { titleOf } from './conversation.ts';
 import { type Script, Tally } from './stream-script.ts';
 
 export type ChatTurn = {
   owner: Owner;
   input: CompletionInput;
   message: string;
+  /** How many earlier messages the model is sent, and how many not. */
+  history: { included: number; omitted: number };
   /** Null where nothing is to be kept. */
   conversationId: string | null;
   isNew: boolean;
@@ -20,13 +23,13 @@ export type ChatTurn = {
  * Sets a turn up.
  *
  * @param model - the one that answers
- * @param history - of the continued conversation, oldest first
+ * @param history - of the continued conversation
  */
 export function chatTurn(
   owner: Owner,
   body: Static<typeof ChatRequest>,
   model: string,
-  history: readonly HistoryMessage[],
+  history: History,
 ): ChatTurn {
   const {
     conversation_id: continued,
@@ -38,13 +41,14 @@ export function chatTurn(
   return {
     owner,
     message,
+    history: { included: history.included, omitted: history.omitted },
     conversationId: body.store === false ? null : (continued ?? uuidv7()),
     isNew: continued === undefined,
     input: {
       model,
       messages: [
         ...(instructions ? [{ role: 'system' as const, content: instructions }] : []),
-        ...history,
+        ...history.messages,
         { role: 'user', content: message },
       ],
       ...(temperature !== undefined && { temperature }),
@@ -71,6 +75,7 @@ export function replyTo(turn: ChatTurn, answered: Answered): Static<typeof ChatR
     reply: answered.text,
     finish_reason: finishReasons.find((known) => known === answered.finishReason) ?? 'stop',
     usage: { input_tokens: answered.inputTokens, output_tokens: answered.outputTokens },
+    history: turn.history,
     created_at: new Date().toISOString(),
   };
 }

@@ -1,31 +1,39 @@
 /** What a continued conversation sends to the model, and how a conversation is called. Contract section 7. */
+import type { History } from '../store/history.ts';
 
-/** Most characters of history that are sent along. */
-export const HISTORY_CHARACTERS = 48_000;
-/** Most messages of history that are sent along. */
-export const HISTORY_MESSAGES = 100;
 const TITLE_CHARACTERS = 80;
 
-export type HistoryMessage = { role: 'user' | 'assistant'; content: string };
+/** Fewer than language models need for English, so that a text in another language fits as well. */
+const CHARACTERS_PER_TOKEN = 3;
 
 /**
- * The newest messages that fit the budget, oldest first. Whole messages only, and the first is the user's.
+ * How many characters of history may be sent.
  *
- * @param newestFirst - at most `HISTORY_MESSAGES`
+ * @param configured - `CHAT_HISTORY_CHARACTERS`
+ * @param contextTokens - the model's context window, where it is known
+ * @param sent - characters that are sent in any case: the question and the instructions
+ * @param outputTokens - the most tokens that the reply may have; a quarter of the window where nobody said
  */
-export function historyWithin(
-  newestFirst: readonly HistoryMessage[],
-  budget: number = HISTORY_CHARACTERS,
-): HistoryMessage[] {
-  let characters = 0;
-  const kept: HistoryMessage[] = [];
-  for (const { content, role } of newestFirst) {
-    characters += content.length;
-    if (characters > budget) break;
-    kept.unshift({ role, content });
-  }
-  const firstQuestion = kept.findIndex((message) => message.role === 'user');
-  return firstQuestion < 0 ? [] : kept.slice(firstQuestion);
+export function historyBudget(
+  configured: number,
+  contextTokens: number | undefined,
+  sent: number,
+  outputTokens: number | undefined,
+): number {
+  if (contextTokens === undefined) return configured;
+  const left = contextTokens - (outputTokens ?? Math.ceil(contextTokens / 4));
+  return Math.max(0, Math.min(configured, left * CHARACTERS_PER_TOKEN - sent));
+}
+
+/** The history of a new conversation. */
+export const noHistory: History = { messages: [], included: 0, omitted: 0 };
+
+/** The first message of a history is the user's: models expect it. */
+export function fromFirstQuestion({ messages, omitted }: History): History {
+  const first = messages.findIndex(({ role }) => role === 'user');
+  const left = first < 0 ? messages.length : first;
+  const kept = messages.slice(left);
+  return { messages: kept, included: kept.length, omitted: omitted + left };
 }
 
 /** The beginning of the first message, on one line. */

@@ -14,8 +14,9 @@ const checks: Record<Part, (text: string) => boolean> = {
   day: (text) => isInstant(`${text}T00:00:00.000Z`),
 };
 
-/** Packs the position of the last row of a page. */
-const encodeCursor = (parts: readonly string[]): string => Buffer.from(parts.join('|')).toString('base64url');
+/** Packs a position: of the last row of a page, or of how far it looked. */
+export const encodeCursor = (parts: readonly string[]): string =>
+  Buffer.from(parts.join('|')).toString('base64url');
 
 /**
  * Unpacks a cursor.

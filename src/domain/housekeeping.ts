@@ -5,7 +5,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Config } from '../config.ts';
 import type { Database, Db } from '../store/client.ts';
+import { deleteEndedKeys } from '../store/ended-keys.ts';
 import { deleteOldEvents } from '../store/events.ts';
+import { buildIndexes } from '../store/indexes.ts';
 import { deleteOldIdempotencyKeys } from '../store/ledger.ts';
 import { dropOldPartitions, makePartitions } from '../store/partitions.ts';
 import { purgeDeletedAccounts } from '../store/purge.ts';
@@ -65,10 +67,12 @@ export class Housekeeping {
     const { signal } = this.#stopped;
     await makePartitions(db);
     await dropOldPartitions(db, this.#database.kind, requestLogDays);
+    await buildIndexes(db, this.#database.kind, signal);
     await deleteOldRefusals(db, requestLogDays, signal);
     await deleteOldIdempotencyKeys(db, signal);
     await deleteEndedSessions(db, signal);
     await deleteOldEvents(db, signal);
+    await deleteEndedKeys(db, signal);
   }
 
   #everyMinute(): void {

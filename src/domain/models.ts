@@ -17,13 +17,13 @@ export async function findModel(engine: ChatEngine, id: string): Promise<Model> 
 }
 
 /**
- * The id of the model that a request named, or of the default one.
+ * The model that a request named, or the default one.
  *
  * @throws ApiError `notFound` with `param: "model"` when there is no such model
  */
-export async function settleModel(engine: ChatEngine, named: string | undefined): Promise<string> {
-  if (named !== undefined) return (await findModel(engine, named)).id;
+export async function settleModel(engine: ChatEngine, named: string | undefined): Promise<Model> {
+  if (named !== undefined) return findModel(engine, named);
   const [standard] = await engine.models();
   if (standard === undefined) throw new ApiError('upstreamError', { cause: 'The engine offers no model.' });
-  return standard.id;
+  return standard;
 }

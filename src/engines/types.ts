@@ -9,7 +9,10 @@ import type { GeneratedImage as GeneratedImageSchema, ImageRequest } from '../..
 import type { Model as ModelSchema } from '../../schemas/models.ts';
 import type { SearchResult as SearchResultSchema } from '../../schemas/search.ts';
 
-export type Model = Static<typeof ModelSchema>;
+export type Model = Static<typeof ModelSchema> & {
+  /** Its context window, where the upstream's list says so. Shown to nobody. */
+  contextTokens?: number;
+};
 export type SearchResult = Static<typeof SearchResultSchema>;
 export type GeneratedImage = Static<typeof GeneratedImageSchema>;
 /** What a client asked for, in OpenAI's fields; those that are null are left out. */

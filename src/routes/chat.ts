@@ -4,25 +4,26 @@ import { ChatReply, ChatRequest } from '../../schemas/chat.ts';
 import { ChatStreamEvent } from '../../schemas/chat-events.ts';
 import { ref } from '../../schemas/common.ts';
 import { chatScript, chatTurn, replyTo, storedTurn } from '../domain/chat-turn.ts';
-import { HISTORY_MESSAGES, type HistoryMessage, historyWithin } from '../domain/conversation.ts';
+import { fromFirstQuestion, historyBudget, noHistory } from '../domain/conversation.ts';
 import { settleModel } from '../domain/models.ts';
 import { ApiError } from '../errors.ts';
 import { meteredStream } from '../plugins/metered-stream.ts';
 import { metered } from '../plugins/quota.ts';
-import { findConversation, listMessages, type Owner } from '../store/conversations.ts';
+import { findConversation, type Owner } from '../store/conversations.ts';
+import { type History, readHistory } from '../store/history.ts';
 
 const BODY_LIMIT = 2 * 1024 * 1024;
 
 const routes: FastifyPluginAsyncTypebox = async (app) => {
   /** What goes to the model of the conversation that is continued. */
-  async function historyOf(owner: Owner, conversationId: string): Promise<HistoryMessage[]> {
+  async function historyOf(owner: Owner, conversationId: string, budget: number): Promise<History> {
     if ((await findConversation(app.db, owner, conversationId)) === undefined) {
       throw new ApiError('notFound', {
         message: 'You have no conversation with this id.',
         param: 'conversation_id',
       });
     }
-    return historyWithin(await listMessages(app.db, owner.accountId, conversationId, HISTORY_MESSAGES));
+    return fromFirstQuestion(await readHistory(app.db, owner.accountId, conversationId, budget));
   }
 
   app.post(
@@ -33,7 +34,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'chat',
         summary: 'Send a message and get the reply',
         description:
-          "Answers a message. Without `conversation_id` a new conversation is begun; with it, the conversation's recent history goes to the model too. With `stream` the reply comes as it is made.",
+          "Answers a message. Without `conversation_id` a new conversation is begun; with it, the conversation's recent history goes to the model too, as much of it as fits; `history` says how much. With `stream` the reply comes as it is made.",
         tags: ['Chat'],
         body: ref(ChatRequest),
         response: {
@@ -52,8 +53,17 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     async (request, reply) => {
       const { body, caller } = request;
       const { chat } = app.engines;
-      const model = await settleModel(chat, body.model);
-      const history = body.conversation_id === undefined ? [] : await historyOf(caller, body.conversation_id);
+      const { contextTokens, id: model } = await settleModel(chat, body.model);
+      const budget = historyBudget(
+        app.config.chatHistoryCharacters,
+        contextTokens,
+        body.message.length + (body.instructions?.length ?? 0),
+        body.max_output_tokens,
+      );
+      const history =
+        body.conversation_id === undefined
+          ? noHistory
+          : await historyOf(caller, body.conversation_id, budget);
       const { accountId, keyId } = caller;
       const turn = chatTurn({ accountId, keyId }, body, model, history);
 

@@ -50,7 +50,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       const { chat } = app.engines;
       const body = fields.passed(request.body);
       checkNamedUrls(body, app.config.imageHosts);
-      const input = { ...body, model: await settleModel(chat, body.model) };
+      const input = { ...body, model: (await settleModel(chat, body.model)).id };
       chat.check?.(input);
       const units = input.n ?? 1;
 

@@ -3,12 +3,19 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { Static } from '@sinclair/typebox';
 import { ref } from '../../schemas/common.ts';
 import { RequestLog, RequestLogQuery } from '../../schemas/request-log.ts';
-import { decodeCursor, pageOf } from '../domain/cursor.ts';
+import { decodeCursor, encodeCursor, pageOf } from '../domain/cursor.ts';
 import { ApiError } from '../errors.ts';
-import { type LogFilter, readRequestLog } from '../store/request-log.ts';
+import {
+  type LogFilter,
+  type LoggedRequestRow,
+  type LogPosition,
+  readRequestLog,
+} from '../store/request-log.ts';
 
 const EARLIEST_MS = 0;
 const LATEST_MS = Date.UTC(9999, 11, 31);
+/** So often a page looks further where few rows fit its filter. */
+const LOOKS_AT_MOST = 10;
 
 /**
  * RFC 3339 holds times that Postgres does not; the log has none of them.
@@ -52,7 +59,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'listRequests',
         summary: 'Read the request log',
         description:
-          "The account's metered requests, and those that were refused (403, 429, 5xx), newest first. Requests that were refused have one row for each minute, key and code, with their number; these rows appear within a second or two and are kept on a best-effort basis, while charges are exact.",
+          "The account's metered requests, and those that were refused (403, 429, 5xx), newest first. Requests that were refused have one row for each minute, key and code, with their number; these rows appear within a second or two and are kept on a best-effort basis, while charges are exact. Where few rows fit the filters, a page may have fewer rows than `limit`, or none, and a `next_cursor` that leads on: the end is where it is null.",
         tags: ['Usage'],
         querystring: RequestLogQuery,
         response: { 200: ref(RequestLog) },
@@ -61,11 +68,28 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     async (request) => {
       const { cursor, limit = 50 } = request.query;
       const [day, at, id] = cursor === undefined ? [] : decodeCursor(cursor, ['day', 'instant', 'uuid']);
-      const after = day !== undefined && at !== undefined && id !== undefined ? { day, at, id } : undefined;
-      const { accountId } = request.caller;
-      const rows = await readRequestLog(app.db, accountId, limit + 1, filterFrom(request.query), after);
-      const { nextCursor, page } = pageOf(rows, limit, (row) => [row.day, row.at, row.id]);
-      return { data: page.map(({ day: _, ...row }) => row), next_cursor: nextCursor };
+      let after = day !== undefined && at !== undefined && id !== undefined ? { day, at, id } : undefined;
+      const filter = filterFrom(request.query);
+      const found: LoggedRequestRow[] = [];
+      let end: LogPosition | null = null;
+      for (let looks = 0; looks < LOOKS_AT_MOST && found.length <= limit; looks += 1) {
+        const seen = await readRequestLog(
+          app.db,
+          request.caller.accountId,
+          limit + 1 - found.length,
+          filter,
+          after,
+        );
+        found.push(...seen.rows);
+        end = seen.end;
+        if (end === null) break;
+        after = end;
+      }
+      const { nextCursor, page } = pageOf(found, limit, (row) => [row.day, row.at, row.id]);
+      return {
+        data: page.map(({ day: _, ...row }) => row),
+        next_cursor: nextCursor ?? (end && encodeCursor([end.day, end.at, end.id])),
+      };
     },
   );
 };

@@ -49,7 +49,7 @@ export interface Operations {
 
   /**
    * Send a message and get the reply.
-   * Answers a message. Without `conversation_id` a new conversation is begun; with it, the conversation's recent history goes to the model too. With `stream` the reply comes as it is made.
+   * Answers a message. Without `conversation_id` a new conversation is begun; with it, the conversation's recent history goes to the model too, as much of it as fits; `history` says how much. With `stream` the reply comes as it is made.
    *
    * Needs the scope `chat` when called with a key.
    *
@@ -199,7 +199,7 @@ export interface Operations {
 
   /**
    * Read the request log.
-   * The account's metered requests, and those that were refused (403, 429, 5xx), newest first. Requests that were refused have one row for each minute, key and code, with their number; these rows appear within a second or two and are kept on a best-effort basis, while charges are exact.
+   * The account's metered requests, and those that were refused (403, 429, 5xx), newest first. Requests that were refused have one row for each minute, key and code, with their number; these rows appear within a second or two and are kept on a best-effort basis, while charges are exact. Where few rows fit the filters, a page may have fewer rows than `limit`, or none, and a `next_cursor` that leads on: the end is where it is null.
    */
   listRequests: Method<'listRequests'>;
 

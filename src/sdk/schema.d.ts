@@ -123,7 +123,7 @@ export interface paths {
         put?: never;
         /**
          * Send a message and get the reply
-         * @description Answers a message. Without `conversation_id` a new conversation is begun; with it, the conversation's recent history goes to the model too. With `stream` the reply comes as it is made.
+         * @description Answers a message. Without `conversation_id` a new conversation is begun; with it, the conversation's recent history goes to the model too, as much of it as fits; `history` says how much. With `stream` the reply comes as it is made.
          *
          *     Needs the scope `chat` when called with a key.
          *
@@ -415,7 +415,7 @@ export interface paths {
         };
         /**
          * Read the request log
-         * @description The account's metered requests, and those that were refused (403, 429, 5xx), newest first. Requests that were refused have one row for each minute, key and code, with their number; these rows appear within a second or two and are kept on a best-effort basis, while charges are exact.
+         * @description The account's metered requests, and those that were refused (403, 429, 5xx), newest first. Requests that were refused have one row for each minute, key and code, with their number; these rows appear within a second or two and are kept on a best-effort basis, while charges are exact. Where few rows fit the filters, a page may have fewer rows than `limit`, or none, and a `next_cursor` that leads on: the end is where it is null.
          */
         get: operations["listRequests"];
         put?: never;
@@ -831,6 +831,21 @@ export interface components {
              */
             new_password: string;
         };
+        /** @description How much of the conversation the model knew as it answered. */
+        ChatHistory: {
+            /**
+             * Format: int64
+             * @description Earlier messages of the conversation that the model was sent, whole ones only.
+             * @example 4
+             */
+            included: number;
+            /**
+             * Format: int64
+             * @description Older messages that it was not sent, because they did not fit. They stay in the conversation.
+             * @example 0
+             */
+            omitted: number;
+        };
         /** @description The reply to a message. */
         ChatReply: {
             /**
@@ -857,6 +872,7 @@ export interface components {
             reply: string;
             finish_reason: components["schemas"]["FinishReason"];
             usage: components["schemas"]["TokenUsage"];
+            history?: components["schemas"]["ChatHistory"];
             /**
              * Format: date-time
              * @description When the reply was made.

@@ -1,5 +1,5 @@
 /** Conversations and their messages. A key sees what it created; the web sees all of the account's. Contract section 1. */
-import { and, desc, eq, lt, or, type SQL } from 'drizzle-orm';
+import { and, desc, eq, type SQL, sql } from 'drizzle-orm';
 import type { Db } from './client.ts';
 import { conversations, messages } from './tables.ts';
 
@@ -43,17 +43,15 @@ export function listConversations(
   limit: number,
   after?: { at: Date; id: string },
 ): Promise<Conversation[]> {
+  const { id, updatedAt } = conversations;
+  // Compared as a row, which an index can begin with.
   const position =
-    after &&
-    or(
-      lt(conversations.updatedAt, after.at),
-      and(eq(conversations.updatedAt, after.at), lt(conversations.id, after.id)),
-    );
+    after && sql`(${updatedAt}, ${id}) < (${after.at.toISOString()}::timestamptz, ${after.id}::uuid)`;
   return db
     .select()
     .from(conversations)
     .where(and(visibleTo(owner), position))
-    .orderBy(desc(conversations.updatedAt), desc(conversations.id))
+    .orderBy(desc(updatedAt), desc(id))
     .limit(limit);
 }
 
@@ -69,18 +67,14 @@ export function listMessages(
   limit: number,
   before?: string,
 ): Promise<Message[]> {
-  return db
-    .select()
+  const { id, position } = messages;
+  const isOf = and(eq(messages.accountId, accountId), eq(messages.conversationId, conversationId));
+  const known = db
+    .select({ position, id })
     .from(messages)
-    .where(
-      and(
-        eq(messages.accountId, accountId),
-        eq(messages.conversationId, conversationId),
-        before === undefined ? undefined : lt(messages.id, before),
-      ),
-    )
-    .orderBy(desc(messages.id))
-    .limit(limit);
+    .where(and(isOf, eq(id, before ?? '')));
+  const isOlder = before === undefined ? undefined : sql`(${position}, ${id}) < (${known})`;
+  return db.select().from(messages).where(and(isOf, isOlder)).orderBy(desc(position), desc(id)).limit(limit);
 }
 
 /** Deletes a conversation and its messages. Returns whether the owner had it. */

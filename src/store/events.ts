@@ -2,7 +2,7 @@
 import { and, desc, eq, type SQL, sql } from 'drizzle-orm';
 import { v7 as uuidv7 } from 'uuid';
 import type { AccountEventType } from '../../schemas/events.ts';
-import { deleteAll } from './batches.ts';
+import { deleteUpTo } from './batches.ts';
 import type { Db } from './client.ts';
 import { accountEvents } from './tables.ts';
 
@@ -60,4 +60,4 @@ export function listEvents(
 
 /** Forgets the events that are too old. */
 export const deleteOldEvents = (db: Db, signal?: AbortSignal): Promise<void> =>
-  deleteAll(db, accountEvents, sql`at <= now() - make_interval(days => ${EVENT_DAYS}::int)`, signal);
+  deleteUpTo(db, accountEvents.at, sql`now() - make_interval(days => ${EVENT_DAYS}::int)`, signal);

@@ -4,7 +4,7 @@
  */
 import { and, eq, sql } from 'drizzle-orm';
 import type { Meter } from '../../schemas/plans.ts';
-import { deleteAll } from './batches.ts';
+import { deleteUpTo } from './batches.ts';
 import type { Database, Db } from './client.ts';
 import { idempotencyKeys } from './tables.ts';
 
@@ -211,4 +211,4 @@ export async function findIdempotentRequest(
 
 /** Deletes idempotency keys that nobody may repeat any more. */
 export const deleteOldIdempotencyKeys = (db: Db, signal?: AbortSignal): Promise<void> =>
-  deleteAll(db, idempotencyKeys, sql`created_at <= ledger_now() - interval '24 hours'`, signal);
+  deleteUpTo(db, idempotencyKeys.createdAt, sql`ledger_now() - interval '24 hours'`, signal);

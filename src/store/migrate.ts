@@ -1,4 +1,4 @@
-/** Migrations, functions and partitions, applied at start under a lock. Contract section 11. */
+/** Migrations, functions, indexes and partitions, applied at start under a lock. Contract section 11. */
 import { fileURLToPath } from 'node:url';
 import { sql } from 'drizzle-orm';
 import { migrate as migratePglite } from 'drizzle-orm/pglite/migrator';
@@ -6,6 +6,7 @@ import { migrate as migratePostgres } from 'drizzle-orm/postgres-js/migrator';
 import { projectRoot } from '../project.ts';
 import { type Database, openSession } from './client.ts';
 import { installFunctions } from './functions.ts';
+import { buildSmallIndexes } from './indexes.ts';
 import { makePartitions } from './partitions.ts';
 
 const migrationsFolder = fileURLToPath(new URL('drizzle', projectRoot));
@@ -23,6 +24,7 @@ export async function migrate(database: Database, directUrl?: string): Promise<v
   if (database.kind === 'embedded') {
     await migratePglite(database.db as never, { migrationsFolder });
     await installFunctions(database.db);
+    await buildSmallIndexes(database.db, 'embedded');
     await makePartitions(database.db);
     return;
   }
@@ -32,6 +34,7 @@ export async function migrate(database: Database, directUrl?: string): Promise<v
     await db.execute(sql`select pg_advisory_lock(${sql.raw(String(MIGRATION_LOCK))})`);
     await migratePostgres(db as never, { migrationsFolder });
     await installFunctions(db);
+    await buildSmallIndexes(db, 'postgres');
     await makePartitions(db);
   } finally {
     // Ends the session, and the lock with it.

@@ -1,6 +1,6 @@
 /** Refusals of known accounts, counted per minute, key and code. Contract section 5. */
 import { sql } from 'drizzle-orm';
-import { deleteAll } from './batches.ts';
+import { deleteUpTo } from './batches.ts';
 import type { Db } from './client.ts';
 import { refusals } from './tables.ts';
 import { WEB_KEY } from './usage-history.ts';
@@ -37,9 +37,9 @@ export async function addRefusals(db: Db, counts: readonly RefusalCount[]): Prom
 
 /** Deletes refusals of days that are too old, today being one of the days kept. */
 export const deleteOldRefusals = (db: Db, daysKept: number, signal?: AbortSignal): Promise<void> =>
-  deleteAll(
+  deleteUpTo(
     db,
-    refusals,
-    sql`minute < (ledger_day(ledger_now()) - ${daysKept - 1}::int)::timestamp at time zone 'UTC'`,
+    refusals.minute,
+    sql`(ledger_day(ledger_now()) - ${daysKept - 1}::int)::timestamp at time zone 'UTC' - interval '1 minute'`,
     signal,
   );

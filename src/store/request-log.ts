@@ -1,15 +1,16 @@
 /**
  * The request log: charges and refusals of an account, merged by time. Contract sections 1 and 5.
  *
- * The order is day, time, id. Charges of an account are found by their primary key (account, day, id), and the day leads
- * the order, so that a page reads the account's charges of the days it shows and of no other.
+ * The order is day, time, id, by the database's clock, and indexes hold it: of all charges, of one key's, of those that
+ * failed. What else is filtered by is looked for in a window of rows, so that no page reads a day to find nothing: a
+ * page may hold fewer rows than were asked for, and says how far it looked.
  */
 import { type SQL, sql } from 'drizzle-orm';
 import type { requestStates } from '../../schemas/request-log.ts';
 import { type Db, rowsOf } from './client.ts';
 import { WEB_KEY } from './usage-history.ts';
 
-/** A place in the log: the row that a page ended with. */
+/** A place in the log. */
 export type LogPosition = { day: string; at: string; id: string };
 
 export type LogFilter = {
@@ -43,31 +44,93 @@ export type LoggedRequestRow = LogPosition & {
   count: number;
 };
 
+export type LogPage = {
+  /** Newest first, at most as many as were asked for. */
+  rows: LoggedRequestRow[];
+  /** Everything down to here was looked at; null where it was everything there is. */
+  end: LogPosition | null;
+};
+
+/** Rows that one statement looks at, charges and refusals each, where not every row fits the filter. */
+export const WINDOW_ROWS = 400;
+
 const all = (conditions: (SQL | undefined)[]): SQL =>
   sql.join(
     conditions.filter((condition) => condition !== undefined),
     sql` and `,
   );
 
+const DAY_MS = 86_400_000;
 const utcDay = (time: number) => new Date(time).toISOString().slice(0, 10);
 
 /** Times are stored rounded to the millisecond: one at midnight may belong to the day that ended there. */
 const firstDay = (from: Date) => utcDay(from.getTime() - 1);
 
-function chargesWhere(accountId: string, filter: LogFilter, after: LogPosition | undefined): SQL {
+/**
+ * Where a page begins: behind the row that another ended with, or at the end of the period. Of its first day some, and
+ * all before: as one comparison of rows, the planner would take it for almost nothing.
+ */
+function parts({ to }: LogFilter, after: LogPosition | undefined): SQL[] {
+  const end = to && { day: utcDay(to.getTime()), at: to.toISOString() };
+  if (after !== undefined && !(end && end.at < after.at))
+    return [
+      sql`day = ${after.day}::date and (admitted_at, id) < (${after.at}::timestamptz, ${after.id}::uuid)`,
+      sql`day < ${after.day}::date`,
+    ];
+  if (end === undefined) return [];
+  return [sql`day = ${end.day}::date`, sql`day < ${end.day}::date`];
+}
+
+/** The days on which a request may have been admitted whose id, a UUIDv7, a replica made by its own clock. */
+function daysOf(id: string): string[] {
+  const madeAt = Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16);
+  const isPossible = id.charAt(14) === '7' && madeAt > DAY_MS && madeAt < Date.UTC(9999, 0);
+  return isPossible ? [-1, 0, 1].map((days) => utcDay(madeAt + days * DAY_MS)) : [];
+}
+
+type Source = {
+  /** What an index finds. */
+  where: SQL;
+  /** What is looked for among that. */
+  among: SQL | undefined;
+};
+
+function chargesOf(accountId: string, filter: LogFilter): Source {
   const { endpoint, from, id, keyId, statuses, to } = filter;
-  return all([
-    sql`account_id = ${accountId}::uuid`,
-    id === undefined ? undefined : sql`id = ${id}::uuid`,
-    from && sql`day >= ${firstDay(from)}::date and admitted_at >= ${from.toISOString()}::timestamptz`,
-    to && sql`day <= ${utcDay(to.getTime())}::date and admitted_at < ${to.toISOString()}::timestamptz`,
-    after &&
-      sql`day <= ${after.day}::date
-          and (day, admitted_at, id) < (${after.day}::date, ${after.at}::timestamptz, ${after.id}::uuid)`,
-    keyId === undefined ? undefined : sql`key_id is not distinct from ${keyId}::uuid`,
-    endpoint === undefined ? undefined : sql`endpoint = ${endpoint}`,
-    statuses && sql`status between ${statuses.first}::int and ${statuses.last}::int`,
-  ]);
+  const areFailed = statuses !== undefined && statuses.first >= 400;
+  const isOfKey =
+    keyId === undefined
+      ? undefined
+      : sql`coalesce(key_id, '00000000-0000-0000-0000-000000000000'::uuid) = ${keyId ?? WEB_KEY}::uuid`;
+  // Three equal days, not a period: the primary key is looked up in each.
+  const days = id === undefined ? [] : daysOf(id);
+  const isAsked =
+    days.length === 0
+      ? sql`false`
+      : sql`id = ${id}::uuid and day in (${sql.join(
+          days.map((day) => sql`${day}::date`),
+          sql`, `,
+        )})`;
+  return {
+    where: all([
+      sql`account_id = ${accountId}::uuid`,
+      id === undefined ? undefined : isAsked,
+      areFailed ? sql`status >= 400` : isOfKey,
+      from &&
+        sql`(day, admitted_at) >= (${firstDay(from)}::date, ${from.toISOString()}::timestamptz) and day >= ${firstDay(from)}::date
+            and admitted_at >= ${from.toISOString()}::timestamptz`,
+      to && sql`admitted_at < ${to.toISOString()}::timestamptz`,
+    ]),
+    among:
+      endpoint === undefined && statuses === undefined
+        ? undefined
+        : all([
+            sql`true`,
+            areFailed ? isOfKey : undefined,
+            endpoint === undefined ? undefined : sql`endpoint = ${endpoint}`,
+            statuses && sql`status between ${statuses.first}::int and ${statuses.last}::int`,
+          ]),
+  };
 }
 
 /** A row of refusals has no id of its own; this one, a UUIDv7 of its minute, stays the same as it counts on. */
@@ -76,46 +139,92 @@ const refusalId = sql`(
           || '7' || substr(hash, 1, 3) || '8' || substr(hash, 4, 15))::uuid
   from md5(concat_ws('|', account_id, key_id, code)) as hash)`;
 
-function refusalsWhere(accountId: string, filter: LogFilter, after: LogPosition | undefined): SQL {
+function refusalsOf(accountId: string, filter: LogFilter, after: LogPosition | undefined): Source {
   const { endpoint, from, id, keyId, statuses, to } = filter;
-  return all([
-    sql`account_id = ${accountId}::uuid`,
-    from && sql`minute >= ${from.toISOString()}::timestamptz`,
-    to && sql`minute < ${to.toISOString()}::timestamptz`,
-    after &&
-      sql`minute <= ${after.at}::timestamptz and (ledger_day(minute), minute, ${refusalId})
+  return {
+    where: all([
+      sql`account_id = ${accountId}::uuid`,
+      from && sql`minute >= ${from.toISOString()}::timestamptz`,
+      to && sql`minute < ${to.toISOString()}::timestamptz`,
+      after &&
+        sql`minute <= ${after.at}::timestamptz and (ledger_day(minute), minute, ${refusalId})
           < (${after.day}::date, ${after.at}::timestamptz, ${after.id}::uuid)`,
-    keyId === undefined ? undefined : sql`key_id = ${keyId ?? WEB_KEY}::uuid`,
-    endpoint === undefined && id === undefined ? undefined : sql`false`,
-    statuses && sql`status between ${statuses.first}::int and ${statuses.last}::int`,
-  ]);
+      endpoint === undefined && id === undefined ? undefined : sql`false`,
+    ]),
+    among:
+      keyId === undefined && statuses === undefined
+        ? undefined
+        : all([
+            sql`true`,
+            keyId === undefined ? undefined : sql`key_id = ${keyId ?? WEB_KEY}::uuid`,
+            statuses && sql`status between ${statuses.first}::int and ${statuses.last}::int`,
+          ]),
+  };
+}
+
+const inOrder = sql`order by requests.day desc, requests.admitted_at desc, requests.id desc`;
+
+/** At most so many charges, the newest first, read from the day on which the page begins and then from those before. */
+function seenCharges(where: SQL, [ofDay, before]: SQL[], rows: number): SQL {
+  if (ofDay === undefined || before === undefined)
+    return sql`seen_charges as materialized (select * from requests where ${where} ${inOrder} limit ${rows}::int)`;
+  return sql`charges_of_day as materialized (
+    select * from requests where ${where} and ${ofDay} ${inOrder} limit ${rows}::int
+  ), seen_charges as materialized (
+    select * from charges_of_day
+    union all
+    (select * from requests where ${where} and ${before} ${inOrder}
+     limit ${rows}::int - (select count(*) from charges_of_day))
+  )`;
 }
 
 /** The statement of a page; apart, so that its plan can be looked at. */
-export const requestLogStatement = (
+export function requestLogStatement(
   accountId: string,
   limit: number,
   filter: LogFilter,
   after?: LogPosition,
-): SQL => sql`
-  with charges as (
+): SQL {
+  const charges = chargesOf(accountId, filter);
+  const refusals = refusalsOf(accountId, filter, after);
+  const rowsOfWindow = ({ among }: Source) => (among === undefined ? limit : Math.max(limit, WINDOW_ROWS));
+  // Rows are ordered and counted before the filter that no index knows.
+  return sql`
+  with ${seenCharges(charges.where, parts(filter, after), rowsOfWindow(charges))}, seen_refusals as materialized (
+    select *, ${refusalId} as id from refusals where ${refusals.where}
+    order by minute desc, id desc limit ${rowsOfWindow(refusals)}::int
+  ), ends as (
+    (select day, admitted_at as at, id from seen_charges
+     where (select count(*) from seen_charges) = ${rowsOfWindow(charges)}::int
+     order by day, admitted_at, id limit 1)
+    union all
+    (select ledger_day(minute), minute, id from seen_refusals
+     where (select count(*) from seen_refusals) = ${rowsOfWindow(refusals)}::int
+     order by minute, id limit 1)
+  ), page as (
     select day, admitted_at as at, id, 'request' as kind, key_id, endpoint, meter, units, state, status, code, model,
            input_tokens, output_tokens, latency_ms, 1 as count
-    from requests where ${chargesWhere(accountId, filter, after)}
-    order by requests.day desc, requests.admitted_at desc, requests.id desc limit ${limit}::int
-  ), refused as (
-    select ledger_day(minute) as day, minute as at, ${refusalId} as id, 'refusals' as kind,
-           nullif(key_id, ${WEB_KEY}::uuid) as key_id, null::text as endpoint, null::text as meter, 0 as units,
-           'refused' as state, status, code, null::text as model, null::int as input_tokens, null::int as output_tokens,
-           null::int as latency_ms, count
-    from refusals where ${refusalsWhere(accountId, filter, after)}
-    order by minute desc, 3 desc limit ${limit}::int
-  ), page as (
-    select * from charges union all select * from refused order by day desc, at desc, id desc limit ${limit}::int
+    from seen_charges where ${charges.among ?? sql`true`}
+    union all
+    select ledger_day(minute), minute, id, 'refusals', nullif(key_id, ${WEB_KEY}::uuid), null, null, 0,
+           'refused', status, code, null, null, null, null, count
+    from seen_refusals where ${refusals.among ?? sql`true`}
+  ), shown as (
+    -- Below the end of either window the other's rows may have newer ones missing between them.
+    select page.* from page where not exists (
+      select from ends where (page.day, page.at, page.id) < (ends.day, ends.at, ends.id))
+    order by page.day desc, page.at desc, page.id desc limit ${limit}::int
+  ), "end" as (
+    select day, at, id, 'end' as kind from ends order by day desc, at desc, id desc limit 1
+  ), told as (
+    select * from shown
+    union all
+    select *, null, null, null, null, null, null, null, null, null, null, null, null from "end"
   )
   select day::text, to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as at, id, kind, key_id, endpoint,
          meter, units, state, status, code, model, input_tokens, output_tokens, latency_ms, count
-  from page order by page.day desc, page.at desc, page.id desc`;
+  from told order by kind = 'end', told.day desc, told.at desc, told.id desc`;
+}
 
 /**
  * A page of the log, newest first. Rows that arrive are newer than every page that was read, and a row never changes
@@ -123,11 +232,18 @@ export const requestLogStatement = (
  *
  * @param after - where the previous page ended
  */
-export const readRequestLog = (
+export async function readRequestLog(
   db: Db,
   accountId: string,
   limit: number,
   filter: LogFilter,
   after?: LogPosition,
-): Promise<LoggedRequestRow[]> =>
-  rowsOf<LoggedRequestRow>(db, requestLogStatement(accountId, limit, filter, after));
+): Promise<LogPage> {
+  type Told = Omit<LoggedRequestRow, 'kind'> & { kind: LoggedRequestRow['kind'] | 'end' };
+  const told = await rowsOf<Told>(db, requestLogStatement(accountId, limit, filter, after));
+  const end = told.find(({ kind }) => kind === 'end');
+  return {
+    rows: told.filter((row): row is LoggedRequestRow => row.kind !== 'end'),
+    end: end === undefined ? null : { day: end.day, at: end.at, id: end.id },
+  };
+}

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { and, desc, eq, gt, inArray, isNull, lte, type SQL, sql } from 'drizzle-orm';
 import { v7 as uuidv7 } from 'uuid';
 import type { ProvenAccount } from './accounts.ts';
-import { deleteAll } from './batches.ts';
+import { deleteUpTo } from './batches.ts';
 import { type Db, rowsOf } from './client.ts';
 import { type EventSource, recordEvent } from './events.ts';
 import { accounts, sessions } from './tables.ts';
@@ -157,5 +157,7 @@ export function endListedSession(
 }
 
 /** Forgets the sessions that have ended. */
-export const deleteEndedSessions = (db: Db, signal?: AbortSignal): Promise<void> =>
-  deleteAll(db, sessions, sql`not (${lives()})`, signal);
+export async function deleteEndedSessions(db: Db, signal?: AbortSignal): Promise<void> {
+  await deleteUpTo(db, sessions.createdAt, before(ABSOLUTE_DAYS), signal);
+  await deleteUpTo(db, sessions.lastSeenAt, before(IDLE_DAYS), signal);
+}

@@ -3,7 +3,8 @@
  * that it can be distributed by account; none has a foreign key to `accounts`, whose row a hot account's
  * charges would otherwise all lock (docs/decisions/0006-no-foreign-keys.md).
  *
- * `requests` is partitioned by day and the ledger's functions are SQL: both are hand-written in `drizzle/`.
+ * `requests` is partitioned by day and the ledger's functions are SQL: both are hand-written in `drizzle/`. Indexes are left
+ * out of migrations, which would lock their table while they are built: `store/indexes.ts` builds those that are missing.
  */
 import { sql } from 'drizzle-orm';
 import {
@@ -58,6 +59,8 @@ export const sessions = pgTable(
   (table) => [
     primaryKey({ columns: [table.accountId, table.id] }),
     uniqueIndex('sessions_digest').on(table.digest),
+    index('sessions_by_age').on(table.createdAt),
+    index('sessions_by_use').on(table.lastSeenAt),
   ],
 );
 
@@ -78,7 +81,7 @@ export const apiKeys = pgTable(
   },
   (table) => [
     primaryKey({ columns: [table.accountId, table.id] }),
-    // Those that count: revoked ones stay as long as the account.
+    // Those that count: revoked ones stay for a year.
     index('api_keys_unrevoked').on(table.accountId).where(sql`revoked_at is null`),
     // A preflight carries no credential: it is answered from this index.
     // Without `fastupdate`: the list of what is still to be entered would be read at every look-up, keys change rarely.
@@ -86,6 +89,9 @@ export const apiKeys = pgTable(
       .using('gin', table.allowedOrigins)
       .where(sql`revoked_at is null`)
       .with({ fastupdate: false }),
+    // When it was revoked or expired: for the usage history of an account, and for removing what ended long ago.
+    index('api_keys_ended').on(table.accountId, sql`(least(revoked_at, expires_at))`),
+    index('api_keys_by_end').on(sql`(least(revoked_at, expires_at))`),
   ],
 );
 
@@ -100,7 +106,10 @@ export const keySecrets = pgTable(
     digest: bytea('digest').notNull(),
     endsAt: instant('ends_at'),
   },
-  (table) => [index('key_secrets_key').on(table.accountId, table.keyId)],
+  (table) => [
+    index('key_secrets_key').on(table.accountId, table.keyId),
+    index('key_secrets_by_end').on(table.endsAt).where(sql`ends_at is not null`),
+  ],
 );
 
 /** One row per account, UTC day and meter: what is charged and not refunded. The meter `tokens` has no ceiling. */
@@ -144,6 +153,20 @@ export const requests = pgTable(
   (table) => [
     primaryKey({ columns: [table.accountId, table.day, table.id] }),
     index('requests_open').on(table.process).where(sql`state = 'admitted'`),
+    // The request log's order. An id holds its replica's clock, so it cannot stand for it. Columns that never change.
+    index('requests_log').on(table.accountId, table.day, table.admittedAt, table.id),
+    // Not the column: an index is not known to be in order behind `key_id is null`.
+    index('requests_log_of_key').on(
+      table.accountId,
+      sql`(coalesce(key_id, '00000000-0000-0000-0000-000000000000'::uuid))`,
+      table.day,
+      table.admittedAt,
+      table.id,
+    ),
+    // Few, so that this is cheap.
+    index('requests_log_failed')
+      .on(table.accountId, table.day, table.admittedAt, table.id)
+      .where(sql`status >= 400`),
   ],
 );
 
@@ -165,7 +188,10 @@ export const refusals = pgTable(
     status: smallint('status').notNull(),
     count: integer('count').notNull(),
   },
-  (table) => [primaryKey({ columns: [table.accountId, table.minute, table.keyId, table.code] })],
+  (table) => [
+    primaryKey({ columns: [table.accountId, table.minute, table.keyId, table.code] }),
+    index('refusals_by_age').on(table.minute),
+  ],
 );
 
 /** What each key used in a day: final charges and tokens. Stays when old days of `requests` are dropped. */
@@ -211,6 +237,7 @@ export const idempotencyKeys = pgTable(
   (table) => [
     primaryKey({ columns: [table.accountId, table.owner, table.key] }),
     index('idempotency_keys_request').on(table.accountId, table.requestId),
+    index('idempotency_keys_by_age').on(table.createdAt),
     index('idempotency_keys_resumed').on(table.accountId, table.resumedBy).where(sql`resumed_by is not null`),
   ],
 );
@@ -239,6 +266,7 @@ export const accountEvents = pgTable(
       table.at.desc().nullsFirst(),
       table.id.desc().nullsFirst(),
     ),
+    index('account_events_by_age').on(table.at),
   ],
 );
 
@@ -260,6 +288,9 @@ export const conversations = pgTable(
       table.updatedAt.desc().nullsFirst(),
       table.id.desc().nullsFirst(),
     ),
+    index('conversations_of_key')
+      .on(table.accountId, table.keyId, table.updatedAt.desc().nullsFirst(), table.id.desc().nullsFirst())
+      .where(sql`key_id is not null`),
   ],
 );
 
@@ -269,12 +300,20 @@ export const messages = pgTable(
     accountId: accountId(),
     conversationId: uuid('conversation_id').notNull(),
     id: uuid('id').notNull(),
+    /**
+     * Its place in the conversation, from 1 without gaps, given under the conversation's row lock: replicas' clocks, which
+     * the id holds, differ. Messages that were stored before there were places have 0, in the order of their ids.
+     */
+    position: integer('position').notNull().default(0),
     role: text('role').$type<'user' | 'assistant'>().notNull(),
     content: text('content').notNull(),
     model: text('model'),
     createdAt: instant('created_at').notNull(),
   },
-  (table) => [primaryKey({ columns: [table.accountId, table.conversationId, table.id] })],
+  (table) => [
+    primaryKey({ columns: [table.accountId, table.conversationId, table.id] }),
+    index('messages_in_order').on(table.accountId, table.conversationId, table.position, table.id),
+  ],
 );
 
 /** Small values that the installation makes once, such as the session secret. */

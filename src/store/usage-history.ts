@@ -63,16 +63,26 @@ export type KeyLabelRow = { id: string; name: string; public_id: string; active:
 /** At most so many keys are named: an account may make and revoke any number of them. */
 const KEY_LABELS = 1000;
 
-/** The keys that could be used in the last days, revoked and expired ones too; active ones first, then the newest. */
+/**
+ * The keys that could be used in the last days, revoked and expired ones too; active ones first, then the newest. Of more
+ * than are named, those that ended last.
+ */
 export const listKeyLabels = (db: Db, accountId: string, days: number): Promise<KeyLabelRow[]> =>
   rowsOf<KeyLabelRow>(
     db,
     sql`
-      with clock as materialized (select ledger_now() as now_at)
+      with clock as materialized (select ledger_now() as now_at), candidates as (
+        (select id, name, public_id, revoked_at, expires_at, created_at from api_keys
+         where account_id = ${accountId}::uuid and least(revoked_at, expires_at) is null
+         limit ${KEY_LABELS}::int)
+        union all
+        (select id, name, public_id, revoked_at, expires_at, created_at from api_keys
+         where account_id = ${accountId}::uuid
+           and least(revoked_at, expires_at) >= (select now_at - make_interval(days => ${days}::int) from clock)
+         order by least(revoked_at, expires_at) desc limit ${KEY_LABELS}::int)
+      )
       select k.id, k.name, k.public_id, k.revoked_at is null and coalesce(k.expires_at > clock.now_at, true) as active
-      from api_keys k, clock
-      where k.account_id = ${accountId}::uuid
-        and coalesce(least(k.revoked_at, k.expires_at), clock.now_at) >= clock.now_at - make_interval(days => ${days}::int)
+      from candidates k, clock
       order by active desc, k.created_at desc, k.id desc
       limit ${KEY_LABELS}::int`,
   );

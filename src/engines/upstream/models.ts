@@ -15,6 +15,14 @@ const MAX_LENGTH = 200;
 
 const named = (id: string): Model => ({ id, object: 'model', created: 0, owned_by: 'upstream' });
 
+/** What vLLM, OpenRouter and Groq call a model's context window. */
+const windowFields = ['max_model_len', 'context_length', 'context_window'] as const;
+
+function contextOf(row: Record<string, unknown>): Pick<Model, 'contextTokens'> {
+  const [tokens] = windowFields.map((field) => wholeNumber(row[field]) ?? 0).filter((count) => count > 0);
+  return tokens === undefined ? {} : { contextTokens: tokens };
+}
+
 function readModels(answer: Record<string, unknown>): Model[] {
   const rows = Array.isArray(answer.data) ? (answer.data as unknown[]) : [];
   const models = new Map<string, Model>();
@@ -25,6 +33,7 @@ function readModels(answer: Record<string, unknown>): Model[] {
       ...named(id),
       created: wholeNumber(row.created) ?? 0,
       owned_by: textWithin(row.owned_by, MAX_LENGTH) ?? 'upstream',
+      ...contextOf(row),
     });
   }
   return [...models.values()];

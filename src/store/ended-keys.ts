@@ -1,0 +1,37 @@
+/** Removes keys that ended long ago, and secrets that were replaced long ago. Contract section 3. */
+import { sql } from 'drizzle-orm';
+import { BATCH_ROWS, deleteUpTo } from './batches.ts';
+import { type Db, rowsOf } from './client.ts';
+import { keySecrets } from './tables.ts';
+
+/**
+ * A key is kept for so long after it was revoked or has expired, as are the events that name it. The usage history goes
+ * back less far; what a key used stays under its id.
+ */
+export const ENDED_KEY_DAYS = 365;
+
+const longAgo = sql`ledger_now() - make_interval(days => ${ENDED_KEY_DAYS}::int)`;
+
+/** Removes some keys with all their secrets. Rows that somebody holds are left for another time. Returns how many. */
+async function deleteKeys(db: Db): Promise<number> {
+  const [deleted] = await rowsOf<{ count: number }>(
+    db,
+    sql`
+      with picked as materialized (
+        select account_id, id from api_keys where least(revoked_at, expires_at) <= (select ${longAgo})
+        order by least(revoked_at, expires_at) limit ${BATCH_ROWS}::int for update skip locked
+      ), secrets as (
+        delete from key_secrets s using picked p where s.account_id = p.account_id and s.key_id = p.id
+      ), deleted as (
+        delete from api_keys k using picked p where k.account_id = p.account_id and k.id = p.id returning 1
+      )
+      select count(*)::int as count from deleted`,
+  );
+  return deleted?.count ?? 0;
+}
+
+/** Removes all of these, batch after batch; a secret that is gone answers like one that never was. */
+export async function deleteEndedKeys(db: Db, signal?: AbortSignal): Promise<void> {
+  while (!signal?.aborted && (await deleteKeys(db)) === BATCH_ROWS);
+  await deleteUpTo(db, keySecrets.endsAt, longAgo, signal);
+}

@@ -1,0 +1,115 @@
+/**
+ * Builds the indexes that `tables.ts` declares and the database lacks. A migration would lock each table against writes
+ * while its index is built, which takes minutes where a table is large; here writers go on. Until an index is there,
+ * statements that want it are slower, and nothing else. Contract section 11; argued in docs/decisions/0018-indexes-and-places.md.
+ *
+ * Of a partitioned table the migration makes the index of the parent alone (`ON ONLY`); new partitions have theirs from
+ * the beginning, older ones get theirs here.
+ */
+import { is, type SQL, sql } from 'drizzle-orm';
+import { getTableConfig, type Index, IndexedColumn, PgTable } from 'drizzle-orm/pg-core';
+import { type Database, type Db, rowsOf } from './client.ts';
+import * as tables from './tables.ts';
+
+/** A table up to this size is indexed in well under a second. */
+const SMALL_BYTES = 8 * 1024 * 1024;
+
+type Declared = { name: string; table: string; definition: SQL };
+
+function columnOf(column: Partial<SQL | IndexedColumn>): SQL {
+  if (!is(column, IndexedColumn)) return column as SQL;
+  const { order, nulls } = column.indexConfig;
+  return sql`${sql.identifier(column.name ?? '')} ${sql.raw(order ?? 'asc')} ${sql.raw(nulls === undefined ? '' : `nulls ${nulls}`)}`;
+}
+
+function declaredOf(table: PgTable, { config }: Index): Declared {
+  if (config.name === undefined) throw new Error('An index has no name.');
+  const columns = sql.join(config.columns.map(columnOf), sql`, `);
+  const definition = sql`using ${sql.raw(config.method ?? 'btree')} (${columns})`;
+  return {
+    name: config.name,
+    table: getTableConfig(table).name,
+    definition: config.where === undefined ? definition : sql`${definition} where ${config.where}`,
+  };
+}
+
+/** Unique ones are part of what a table means: migrations make them. */
+const declared: readonly Declared[] = (Object.values(tables) as unknown[])
+  .filter((table): table is PgTable => is(table, PgTable))
+  .flatMap((table) =>
+    getTableConfig(table)
+      .indexes.filter(({ config }) => !config.unique && config.with === undefined)
+      .map((index) => declaredOf(table, index)),
+  );
+
+export type MissingIndex = {
+  name: string;
+  /** The table, or a partition of it. */
+  target: string;
+  /** What the index of the target is called. */
+  built: string;
+  is_partition: boolean;
+  bytes: string;
+  /** Left invalid by a process that died while it built it. */
+  is_broken: boolean;
+};
+
+/** What is declared and not there, the youngest partitions first. */
+export const missingIndexes = (db: Db): Promise<MissingIndex[]> =>
+  rowsOf<MissingIndex>(
+    db,
+    sql`
+      with wanted as (
+        select w.name, w.of, t.oid, t.relkind, t.relnamespace
+        from jsonb_to_recordset(${JSON.stringify(declared.map(({ name, table }) => ({ name, of: table })))}::text::jsonb)
+               as w (name text, of text)
+        join pg_class t on t.oid = to_regclass(w.of)
+      ), targets as (
+        select name, oid as target, name as built, false as is_partition, relnamespace from wanted where relkind = 'r'
+        union all
+        select w.name, p.inhrelid, c.relname || substr(w.name, length(w.of) + 1), true, w.relnamespace
+        from wanted w
+        join pg_inherits p on p.inhparent = w.oid and not p.inhdetachpending
+        join pg_class c on c.oid = p.inhrelid
+      )
+      select g.name, c.relname as target, g.built, g.is_partition, pg_relation_size(g.target)::text as bytes,
+             coalesce(not i.indisvalid, false) as is_broken
+      from targets g
+      join pg_class c on c.oid = g.target
+      left join pg_class b on b.relname = g.built and b.relnamespace = g.relnamespace
+      left join pg_index i on i.indexrelid = b.oid
+      where case when g.is_partition then not exists (
+              select from pg_inherits child join pg_index x on x.indexrelid = child.inhrelid
+              where child.inhparent = to_regclass(g.name) and x.indrelid = g.target)
+            else i.indisvalid is not true end
+      order by c.relname desc, g.name`,
+  );
+
+async function build(db: Db, { built, is_broken, is_partition, name, target }: MissingIndex, how: SQL) {
+  const definition = declared.find((index) => index.name === name)?.definition;
+  const index = sql.identifier(built);
+  if (is_broken) await db.execute(sql`drop index ${how} if exists ${index}`);
+  await db.execute(
+    sql`create index ${how} if not exists ${index} on ${sql.identifier(target)} ${definition}`,
+  );
+  if (is_partition) await db.execute(sql`alter index ${sql.identifier(name)} attach partition ${index}`);
+}
+
+/** At start, under the migration lock: builds what takes no time. In the embedded database nobody else writes. */
+export async function buildSmallIndexes(db: Db, kind: Database['kind']): Promise<void> {
+  for (const missing of await missingIndexes(db)) {
+    if (kind === 'embedded' || Number(missing.bytes) <= SMALL_BYTES) await build(db, missing, sql``);
+  }
+}
+
+/**
+ * Builds the others beside the writers, one after the other.
+ *
+ * @param db - on Postgres a connection on which no transaction is open
+ */
+export async function buildIndexes(db: Db, kind: Database['kind'], signal?: AbortSignal): Promise<void> {
+  for (const missing of await missingIndexes(db)) {
+    if (signal?.aborted) return;
+    await build(db, missing, kind === 'embedded' ? sql`` : sql`concurrently`);
+  }
+}
