@@ -1,5 +1,6 @@
 /** Requests that may be made again without being charged again. Contract section 10. */
 import { createHash } from 'node:crypto';
+import stringify from 'safe-stable-stringify';
 import { ApiError } from '../errors.ts';
 import { WEB_KEY } from '../store/usage-history.ts';
 
@@ -9,6 +10,8 @@ export type Retry = {
   key: string;
   /** Of the endpoint and the body. */
   fingerprint: string;
+  /** The same as earlier versions stored it, for the 24 hours after an update; computed only where needed. */
+  earlierFingerprint?: () => string;
 };
 
 /** What was answered: JSON, or with status 200 for a stream its events. */
@@ -21,9 +24,29 @@ export type StoredAnswer = { status: number; body: string };
  */
 export const ownerOf = (keyId: string | null): string => keyId ?? WEB_KEY;
 
-/** SHA-256 of an endpoint and a body, in hexadecimal. */
+const digestOf = (endpoint: string, json: string): string =>
+  createHash('sha256').update(endpoint).update('\n').update(json).digest('hex');
+
+/**
+ * SHA-256 of an endpoint and a body, in hexadecimal. Members count in the order of their names, at every depth, so that
+ * the same JSON has one fingerprint however it is spelled. Takes time in proportion to the body.
+ *
+ * @param endpoint - method and path
+ * @param body - parsed JSON
+ */
 export const fingerprintOf = (endpoint: string, body: unknown): string =>
-  createHash('sha256').update(endpoint).update('\n').update(JSON.stringify(body)).digest('hex');
+  digestOf(endpoint, stringify(body) ?? '');
+
+/**
+ * What tells a repeated request from another one.
+ *
+ * @param key - the value of `Idempotency-Key`
+ */
+export const retryOf = (key: string, endpoint: string, body: unknown): Retry => ({
+  key,
+  fingerprint: fingerprintOf(endpoint, body),
+  earlierFingerprint: () => digestOf(endpoint, JSON.stringify(body)),
+});
 
 /** The refusal of a request whose idempotency key was used for another one. */
 export const idempotencyMismatch = (): ApiError =>

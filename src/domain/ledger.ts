@@ -189,7 +189,9 @@ export class Ledger {
   async findReplay(charge: Pick<Charge, 'accountId' | 'keyId'>, retry: Retry): Promise<Replay | undefined> {
     const earlier = await this.#earlier(charge, retry);
     if (earlier === undefined) return undefined;
-    if (earlier.fingerprint !== retry.fingerprint) throw idempotencyMismatch();
+    const { fingerprint } = earlier;
+    if (fingerprint !== retry.fingerprint && fingerprint !== retry.earlierFingerprint?.())
+      throw idempotencyMismatch();
     return earlier.answer === null ? undefined : { answer: earlier.answer };
   }
 

@@ -22,6 +22,7 @@ const MOST_HEADERS = 50;
 /** What a page may read of an answer beside its body: a wildcard would name none of those with a key. */
 export const exposedHeaders = [
   'retry-after',
+  'x-should-retry',
   ...rateHeaderNames,
   'x-request-id',
   'idempotency-replayed',

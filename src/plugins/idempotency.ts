@@ -5,7 +5,7 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import { fingerprintOf, type Retry } from '../domain/idempotency.ts';
+import { type Retry, retryOf } from '../domain/idempotency.ts';
 import type { Replay } from '../domain/ledger.ts';
 
 declare module 'fastify' {
@@ -61,7 +61,7 @@ export default fp(
       const { caller, headers: sent, method, routeOptions } = request;
       const key = sent['idempotency-key'];
       if (typeof key !== 'string' || routeOptions.config.meter === undefined) return;
-      request.retry = { key, fingerprint: fingerprintOf(`${method} ${routeOptions.url}`, request.body) };
+      request.retry = retryOf(key, `${method} ${routeOptions.url}`, request.body);
       const replay = await app.ledger.findReplay(caller, request.retry);
       if (replay !== undefined) return replayTo(request, reply, replay);
     });

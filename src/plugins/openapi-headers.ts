@@ -56,7 +56,7 @@ export const headers = {
   ),
   'Access-Control-Expose-Headers': text(
     'The headers that this page may read.',
-    'retry-after, ratelimit-limit, ratelimit-remaining, ratelimit-reset, ratelimit-policy, ratelimit, x-request-id, idempotency-replayed, x-parley-ignored-fields, www-authenticate',
+    'retry-after, x-should-retry, ratelimit-limit, ratelimit-remaining, ratelimit-reset, ratelimit-policy, ratelimit, x-request-id, idempotency-replayed, x-parley-ignored-fields, www-authenticate',
   ),
   Vary: text('Answers differ by the origin that calls.', 'Origin'),
   'Set-Cookie': text(

@@ -1,6 +1,7 @@
 // Idempotent retries: contract section 10, reliability tests 39 and 40 (crashes are in test/long/retries.test.ts).
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { sql } from 'drizzle-orm';
 import t from 'tap';
 import { shiftClock } from '../support/clock.ts';
 import { openStream, type ServerEvent } from '../support/event-reader.ts';
@@ -62,6 +63,48 @@ for (const kind of databaseKinds) {
         t.same((await client.get('/usage', { key })).body.used, used);
       }
       t.equal(await calls(), 2);
+    });
+
+    await t.test('the same JSON in another member order is the same request, at every depth', async (t) => {
+      const content = [{ type: 'text', text: 'Hello' }];
+      const bodies = [
+        { messages: [{ role: 'user', content }], temperature: 0.5, metadata: { a: '1', b: '2' } },
+        {
+          metadata: { b: '2', a: '1' },
+          temperature: 0.5,
+          messages: [{ content: [{ text: 'Hello', type: 'text' }], role: 'user' }],
+        },
+      ];
+      const headers = retryKey();
+      const [first, again] = [
+        await client.post('/chat/completions', bodies[0], { key, headers }),
+        await client.post('/chat/completions', bodies[1], { key, headers }),
+      ];
+      t.equal(first.status, 200);
+      t.equal(again.status, 200);
+      t.ok(isReplay(again));
+      t.equal(again.text, first.text);
+      // The order of a list is part of what is asked.
+      const reversed = { ...bodies[0], messages: [...messages, { role: 'user', content }] };
+      t.match(await client.post('/chat/completions', reversed, { key, headers }), { status: 422 });
+    });
+
+    await t.test('a key that an earlier version stored answers a retry, until it is forgotten', async (t) => {
+      const headers = retryKey();
+      const body = { message: 'Hello', instructions: 'Be brief.', stream: false, store: true };
+      const first = await client.post('/chat', body, { key, headers });
+      t.equal(first.status, 200);
+      const stored = createHash('sha256')
+        .update(`POST /api/v1/chat\n${JSON.stringify(body)}`)
+        .digest('hex');
+      await database.db.execute(
+        sql`UPDATE idempotency_keys SET fingerprint = ${stored} WHERE key = ${headers['idempotency-key']}`,
+      );
+      const again = await client.post('/chat', body, { key, headers });
+      t.equal(again.status, 200);
+      t.ok(isReplay(again));
+      const other = { ...body, message: 'Good-bye' };
+      t.match(await client.post('/chat', other, { key, headers }), { status: 422 });
     });
 
     await t.test('39: of 50 at once with one key and body one runs, and is charged', async (t) => {

@@ -29,6 +29,7 @@ export async function pageKey(client: Client): Promise<{ owner: Owner; id: strin
 /** What a page of an allowed origin must be able to read, beside the body. */
 export const exposedNames = [
   'retry-after',
+  'x-should-retry',
   'ratelimit',
   'ratelimit-limit',
   'ratelimit-policy',
