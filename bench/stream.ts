@@ -71,7 +71,13 @@ const database = await startPostgres({ durable: true });
 const plans = withoutCeilings();
 const upstream = await startUpstream();
 const client = await startLoadClient();
-const env = { ...plans.env, DATABASE_URL: database.url(), CHAT_URL: upstream.url };
+const env = {
+  ...plans.env,
+  DATABASE_URL: database.url(),
+  CHAT_URL: upstream.url,
+  // Loads of more streams than the default takes are loads of the service, not of its limit.
+  UPSTREAM_CONNECTIONS: String(Math.max(1000, 2 * streams)),
+};
 
 let parley = await startServiceProcess(env);
 say(`Making accounts for ${streams} streams …`);

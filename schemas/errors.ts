@@ -135,6 +135,12 @@ export const errorTable = {
     message:
       'This account has as many streams open as it may. Read one to its end or close it, then try again. Nothing was charged.',
   },
+  tooManyCalls: {
+    status: 429,
+    type: 'rate_limit_error',
+    message:
+      'This account has as many calls under way as it may. Wait for one to end, then try again. Nothing was charged.',
+  },
   rateLimitExceeded: {
     status: 429,
     type: 'rate_limit_error',

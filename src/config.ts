@@ -5,6 +5,7 @@ import { parseChatFields } from './domain/completion-fields.ts';
 import { parseImageHosts } from './domain/named-urls.ts';
 import { defaultPlans, loadPlans, type PlanCatalogue } from './domain/plans.ts';
 import { contactUri } from './domain/security-contact.ts';
+import { type AnswerLimits, answerLimits } from './engines/answer-limits.ts';
 import { type ModelMap, parseModelMap } from './engines/upstream/model-map.ts';
 import { FEWEST_CONNECTIONS } from './store/connection-shares.ts';
 
@@ -29,7 +30,13 @@ export type Config = Readonly<{
   imageHosts: ReadonlySet<string>;
   images: Readonly<{ url: string; apiKey: string | undefined; model: string | undefined }> | undefined;
   search: Readonly<{ url: string }> | undefined;
-  upstreamTimeouts: Readonly<{ firstByteTimeoutMs: number; idleTimeoutMs: number }>;
+  /** Of each upstream. */
+  upstreamLimits: Readonly<{ firstByteTimeoutMs: number; idleTimeoutMs: number; connections: number }>;
+  answerLimits: AnswerLimits;
+  /** A client that reads nothing of what it was sent for this long is disconnected. */
+  unreadMs: number;
+  /** Metered calls at once, streams and plain ones together. */
+  callsPerAccount: number;
   streamsPerAccount: number;
   /** The most characters of earlier messages that a continued conversation sends to the model. */
   chatHistoryCharacters: number;
@@ -51,6 +58,9 @@ export type Config = Readonly<{
   requestLogDays: number;
   logLevel: string;
 }>;
+
+/** Fixed by contract section 7, as `answerLimits` are: no variable changes it, and only tests make it smaller. */
+const UNREAD_MS = 60_000;
 
 /** A variable with a value that is not taken; its message is the one line the operator sees. */
 export class ConfigError extends Error {
@@ -277,11 +287,15 @@ export function loadConfig(env: Env = process.env): Config {
     imageHosts: parsed(env, 'IMAGE_HOSTS', parseImageHosts),
     images: imagesUpstream(env),
     search: searchUpstream(env),
-    upstreamTimeouts: {
+    upstreamLimits: {
       firstByteTimeoutMs: integer(env, 'UPSTREAM_FIRST_BYTE_SECONDS', 120, 1, 3600) * 1000,
       idleTimeoutMs: integer(env, 'UPSTREAM_IDLE_SECONDS', 60, 1, 3600) * 1000,
+      connections: integer(env, 'UPSTREAM_CONNECTIONS', 1000, 1, 100_000),
     },
     chatHistoryCharacters: integer(env, 'CHAT_HISTORY_CHARACTERS', 48_000, 0, 10_000_000),
+    answerLimits,
+    unreadMs: UNREAD_MS,
+    callsPerAccount: integer(env, 'CALLS_PER_ACCOUNT', 100, 1, 100_000),
     streamsPerAccount: integer(env, 'STREAMS_PER_ACCOUNT', 20, 1, 100_000),
     plans: plans(env),
     signups: oneOf(env, 'SIGNUPS', ['open', 'closed'], 'open'),

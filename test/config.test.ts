@@ -62,8 +62,10 @@ t.test('a wrong value is refused in one line that names the variable and what it
     STREAMS_PER_ACCOUNT: '0',
     CHAT_FIELDS: 'a b',
     IMAGE_HOSTS: 'https://images.example.com/',
+    CALLS_PER_ACCOUNT: '0',
     UPSTREAM_FIRST_BYTE_SECONDS: '0',
     UPSTREAM_IDLE_SECONDS: 'long',
+    UPSTREAM_CONNECTIONS: '0',
   };
   for (const [name, value] of Object.entries(wrong)) {
     t.throws(
@@ -87,9 +89,14 @@ t.test('a wrong value is refused in one line that names the variable and what it
 });
 
 t.test('each of chat, images and search has an upstream or none', async (t) => {
-  t.match(loadConfig({}), { chat: undefined, images: undefined, search: undefined, streamsPerAccount: 20 });
-  t.same(loadConfig({}).upstreamTimeouts, { firstByteTimeoutMs: 120_000, idleTimeoutMs: 60_000 });
-  const { chat, images, search, upstreamTimeouts } = loadConfig({
+  t.match(loadConfig({}), { chat: undefined, images: undefined, search: undefined });
+  t.match(loadConfig({}), { callsPerAccount: 100, streamsPerAccount: 20 });
+  t.same(loadConfig({}).upstreamLimits, {
+    firstByteTimeoutMs: 120_000,
+    idleTimeoutMs: 60_000,
+    connections: 1000,
+  });
+  const { chat, images, search, upstreamLimits } = loadConfig({
     CHAT_URL: 'http://localhost:11434/v1',
     CHAT_MODEL: 'fast=llama3.2:1b, good=llama3.1:70b',
     IMAGES_URL: 'https://images.example.com/v1?version=2',
@@ -110,7 +117,7 @@ t.test('each of chat, images and search has an upstream or none', async (t) => {
   });
   t.same(images, { url: 'https://images.example.com/v1?version=2', apiKey: 'sk-1', model: undefined });
   t.same(search, { url: 'http://localhost:8888/search' });
-  t.equal(upstreamTimeouts.firstByteTimeoutMs, 5000);
+  t.equal(upstreamLimits.firstByteTimeoutMs, 5000);
 });
 
 t.test('mistakes in the configuration of an upstream are named, its key is not repeated', async (t) => {

@@ -26,7 +26,7 @@ export async function startServiceProcess(
   const log = fs.openSync(path.join(folder, 'log'), 'a');
   const child = spawn(process.execPath, [...nodeOptions, 'dist/src/main.js'], {
     cwd: root,
-    env: { PATH: process.env.PATH, PORT: '0', DATA_DIR: folder, ...env },
+    env: { PATH: process.env.PATH, PORT: '0', DATA_DIR: folder, CALLS_PER_ACCOUNT: '100000', ...env },
     stdio: ['ignore', log, 'pipe'],
   });
   fs.closeSync(log);

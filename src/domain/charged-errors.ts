@@ -4,6 +4,7 @@
  */
 
 import type { ErrorCode } from '../../schemas/errors.ts';
+import { AnswerLimitError } from '../engines/answer-limits.ts';
 import { ApiError, type ErrorOptions } from '../errors.ts';
 
 type Sentences = Partial<Record<ErrorCode, string>>;
@@ -37,7 +38,8 @@ function charged({ code, options }: ApiError, message: string, headers: ErrorOpt
 
 /** The end of an answer that had begun: what came stays charged. */
 export function brokenOff(problem: ApiError): ApiError {
-  const what = whileAnswering[problem.code] ?? 'The model behind this service broke off.';
+  const limit = problem instanceof AnswerLimitError ? problem.limit : undefined;
+  const what = limit ?? whileAnswering[problem.code] ?? 'The model behind this service broke off.';
   const error = charged(problem, `${what} The answer is incomplete, and stays charged.`, undefined);
   error.options.cause ??= problem;
   return error;

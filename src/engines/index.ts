@@ -3,6 +3,7 @@ import type { Static } from '@sinclair/typebox';
 import type { EngineInfo } from '../../schemas/service.ts';
 import type { Config } from '../config.ts';
 import type { Db } from '../store/client.ts';
+import { answerLimits, limitedChat } from './answer-limits.ts';
 import { builtinChat } from './builtin/chat.ts';
 import { builtinImages } from './builtin/images.ts';
 import { builtinSearch } from './builtin/search.ts';
@@ -20,14 +21,15 @@ import { createUpstreamSearch } from './upstream/search.ts';
  */
 export function createEngines(
   config: Pick<Config, 'publicUrl'> &
-    Partial<Pick<Config, 'chat' | 'images' | 'search' | 'upstreamTimeouts'>>,
+    Partial<Pick<Config, 'chat' | 'images' | 'search' | 'upstreamLimits' | 'answerLimits'>>,
   db: Db,
 ): Engines {
-  const { chat, images, publicUrl, search, upstreamTimeouts: timeouts } = config;
+  const { chat, images, publicUrl, search, upstreamLimits: limits } = config;
+  const engine = chat ? createUpstreamChat({ ...chat, ...limits }) : builtinChat(db, publicUrl);
   return {
-    chat: chat ? createUpstreamChat({ ...chat, ...timeouts }) : builtinChat(db, publicUrl),
-    images: images ? createUpstreamImages({ ...images, ...timeouts }) : builtinImages(),
-    search: search ? createUpstreamSearch({ ...search, ...timeouts }) : builtinSearch(db, publicUrl),
+    chat: limitedChat(engine, config.answerLimits ?? answerLimits),
+    images: images ? createUpstreamImages({ ...images, ...limits }) : builtinImages(),
+    search: search ? createUpstreamSearch({ ...search, ...limits }) : builtinSearch(db, publicUrl),
   };
 }
 

@@ -1,12 +1,11 @@
 /**
- * Server-sent events: places for each account's streams, and one writer for all. Contract section 7.
+ * Server-sent events: one writer for all streams. Contract section 7.
  *
  * There may be a thousand of them at twenty events a second, so that an event costs one write and a stream no timer
  * of its own.
  */
 import type { FastifyReply } from 'fastify';
 import fp from 'fastify-plugin';
-import { ApiError } from '../errors.ts';
 import type { Work } from './work.ts';
 
 declare module 'fastify' {
@@ -21,57 +20,19 @@ const KEEP_ALIVE_MS = 15_000;
 const BEAT_MS = 1000;
 const COMMENT = ': keep-alive\n\n';
 
-/** A place among an account's open streams. */
-export type Place = {
-  /** Frees it; the second time does nothing. */
-  release(): void;
-};
-
 /** The streams of one process. */
 export class EventStreams {
-  readonly #perAccount: number;
   readonly #keepAliveBeats: number;
+  readonly #mostBeats: number;
   readonly #beatMs: number;
-  readonly #taken = new Map<string, number>();
   readonly #open = new Set<EventStream>();
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param perAccount - `STREAMS_PER_ACCOUNT` */
-  constructor(perAccount: number, keepAliveMs = KEEP_ALIVE_MS, beatMs = BEAT_MS) {
-    this.#perAccount = perAccount;
+  /** @param mostMs - after so long a stream is cut off, however slowly its client reads what is left of it */
+  constructor(mostMs: number, keepAliveMs = KEEP_ALIVE_MS, beatMs = BEAT_MS) {
+    this.#mostBeats = Math.ceil(mostMs / beatMs);
     this.#beatMs = beatMs;
     this.#keepAliveBeats = Math.ceil(keepAliveMs / beatMs);
-  }
-
-  /**
-   * Takes a place; give it back whatever happens.
-   *
-   * @throws ApiError `tooManyStreams` when the account has no place left
-   */
-  take(accountId: string): Place {
-    const taken = this.#taken.get(accountId) ?? 0;
-    if (taken >= this.#perAccount) {
-      throw new ApiError('tooManyStreams', {
-        message: `This account has ${taken} streams open, and no more are allowed at once. Read one to its end or close it, then try again. Nothing was charged.`,
-        headers: { 'retry-after': '1' },
-      });
-    }
-    this.#taken.set(accountId, taken + 1);
-    let isHeld = true;
-    return {
-      release: () => {
-        if (!isHeld) return;
-        isHeld = false;
-        const left = (this.#taken.get(accountId) ?? 1) - 1;
-        if (left > 0) this.#taken.set(accountId, left);
-        else this.#taken.delete(accountId);
-      },
-    };
-  }
-
-  /** How many places are taken, over all accounts. */
-  get taken(): number {
-    return [...this.#taken.values()].reduce((sum, places) => sum + places, 0);
   }
 
   /**
@@ -87,7 +48,7 @@ export class EventStreams {
   }
 
   #beat(): void {
-    for (const stream of this.#open) stream.beat(this.#keepAliveBeats);
+    for (const stream of this.#open) stream.beat(this.#keepAliveBeats, this.#mostBeats);
     if (this.#open.size > 0) return;
     clearInterval(this.#timer);
     this.#timer = undefined;
@@ -99,6 +60,7 @@ export class EventStream {
   readonly #raw: FastifyReply['raw'];
   readonly #signal: AbortSignal;
   #silentBeats = 0;
+  #beats = 0;
 
   constructor(reply: FastifyReply, { signal }: Work) {
     this.#raw = reply.raw;
@@ -131,8 +93,10 @@ export class EventStream {
     if (!this.#raw.destroyed) this.#raw.end(text);
   }
 
-  /** A moment has passed; a comment is written when so many have passed in silence. */
-  beat(keepAliveBeats: number): void {
+  /** A moment has passed; a comment is written when so many have passed in silence, and after the most it ends. */
+  beat(keepAliveBeats: number, mostBeats: number): void {
+    this.#beats += 1;
+    if (this.#beats > mostBeats) return void this.#raw.destroy();
     this.#silentBeats += 1;
     if (this.#silentBeats < keepAliveBeats) return;
     this.#silentBeats = 0;
@@ -159,7 +123,8 @@ export class EventStream {
 
 export default fp(
   async (app) => {
-    app.decorate('streams', new EventStreams(app.config.streamsPerAccount));
+    const { answerLimits, unreadMs } = app.config;
+    app.decorate('streams', new EventStreams(answerLimits.milliseconds + unreadMs));
   },
   { name: 'event-streams', dependencies: ['work'] },
 );

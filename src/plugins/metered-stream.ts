@@ -3,13 +3,14 @@
  * charge is final, and only then the first byte leaves. Contract sections 5 and 7.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Slot } from '../domain/calls.ts';
 import { brokenOff, isOurFailure } from '../domain/charged-errors.ts';
 import type { Admission } from '../domain/ledger.ts';
 import type { Script } from '../domain/stream-script.ts';
 import type { CompletionChunk } from '../engines/types.ts';
 import { errorEnvelope } from '../errors.ts';
 import { toApiError } from './errors.ts';
-import type { EventStream, Place } from './event-stream.ts';
+import type { EventStream } from './event-stream.ts';
 import { admit, clientLeft, giveBack, nothingKnown } from './quota.ts';
 import type { Work } from './work.ts';
 
@@ -46,7 +47,7 @@ type Begun = {
   held: readonly CompletionChunk[];
   chunks: AsyncIterator<CompletionChunk, void>;
   work: Work;
-  place: Place;
+  slot: Slot;
 };
 
 /** Writes what is held and all that follows, as fast as the client reads. */
@@ -85,13 +86,13 @@ function openStream(request: FastifyRequest, reply: FastifyReply, begun: Begun):
 /** From the engine's first output on: the charge is final, whatever happens. */
 async function answer(request: FastifyRequest, begun: Begun, stream: EventStream): Promise<void> {
   const { config, ledger } = request.server;
-  const { admission, place, script, work } = begun;
+  const { admission, script, slot, work } = begun;
   try {
     await pump(begun, stream);
     // Before the last event: who has the whole answer can continue it, and can open the next stream.
     const answer = admission.retry && { answer: { status: 200, body: script.replay() } };
     await ledger.complete(admission, { ...script.outcome(true), ...answer });
-    place.release();
+    slot.release();
     stream.end(script.end());
   } catch (error) {
     const problem = brokenOff(toApiError(error as Error & { code: string }));
@@ -106,7 +107,7 @@ async function answer(request: FastifyRequest, begun: Begun, stream: EventStream
     await ledger
       .complete(admission, { ...script.outcome(work.isAbandoned), failure, ...answer })
       .catch((err: unknown) => request.log.error({ err }, 'What became of a stream could not be recorded.'));
-    place.release();
+    slot.release();
     stream.end(script.error(envelope));
   }
 }
@@ -118,7 +119,7 @@ async function answer(request: FastifyRequest, begun: Begun, stream: EventStream
  * @param units - how many; all or nothing
  * @param begin - makes the script for an admitted charge
  * @returns the reply, which is written to already
- * @throws ApiError `tooManyStreams` or `quotaExceeded` before the engine is asked; what it throws before its first
+ * @throws ApiError `tooManyStreams`, `tooManyCalls` or `quotaExceeded` before the engine is asked; what it throws before its first
  *   output, which refunds the charge
  */
 export async function meteredStream(
@@ -127,8 +128,8 @@ export async function meteredStream(
   units: number,
   begin: (admission: Admission) => Script,
 ): Promise<FastifyReply> {
-  const { ledger, streams, work: underWay } = request.server;
-  const place = streams.take(request.caller.accountId);
+  const { calls, ledger, work: underWay } = request.server;
+  const slot = await calls.take(request.caller.accountId, true);
   const work = underWay.begin(reply, request.retry !== null);
   let chunks: AsyncIterator<CompletionChunk, void> | undefined;
   try {
@@ -141,7 +142,7 @@ export async function meteredStream(
       chunks = script.chunks(work.signal)[Symbol.asyncIterator]();
       const held = await firstOutput(chunks);
       await ledger.finalise(admission);
-      begun = { admission, script, held, chunks, work, place };
+      begun = { admission, script, held, chunks, work, slot };
     } catch (error) {
       if (!work.isAbandoned) throw await giveBack(request, reply, admission, error);
       await ledger.finalise(admission, { ...(script?.outcome(false) ?? nothingKnown), failure: clientLeft });
@@ -152,7 +153,7 @@ export async function meteredStream(
   } finally {
     // Ends the engine's work, also where its answer was not read to the end.
     await chunks?.return?.();
-    place.release();
+    slot.release();
     work.end();
   }
 }

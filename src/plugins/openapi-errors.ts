@@ -35,6 +35,7 @@ const accessErrors: Record<Access, readonly ErrorCode[]> = {
 
 const meterErrors: readonly ErrorCode[] = [
   'quotaExceeded',
+  'tooManyCalls',
   'idempotencyInProgress',
   'idempotencyMismatch',
   'upstreamError',

@@ -122,6 +122,7 @@ const pauses: readonly ErrorCode[] = [
   'idempotencyInProgress',
   'quotaExceeded',
   'tooManyStreams',
+  'tooManyCalls',
   'rateLimitExceeded',
   'serviceUnavailable',
   'overloaded',

@@ -114,7 +114,7 @@ export async function giveBack(
  * @param work - its value is returned once the charge is final; what it throws ends in `giveBack`, unless it was given up
  *   because the client left
  * @returns the work's value, or the reply, to which nothing is to be sent, where the client left or it was sent already
- * @throws ApiError `quotaExceeded` before the work; whatever the work throws
+ * @throws ApiError `tooManyCalls` or `quotaExceeded` before the work; whatever the work throws
  */
 export async function metered<T>(
   request: FastifyRequest,
@@ -122,7 +122,8 @@ export async function metered<T>(
   units: number,
   work: (admission: Admission, signal: AbortSignal) => Promise<{ value: T; outcome: Outcome }>,
 ): Promise<T | FastifyReply> {
-  const { ledger, work: underWay } = request.server;
+  const { calls, ledger, work: underWay } = request.server;
+  const slot = await calls.take(request.caller.accountId, false);
   const task = underWay.begin(reply, request.retry !== null);
   try {
     const admission = await admit(request, reply, task, units);
@@ -146,6 +147,7 @@ export async function metered<T>(
     if (task.isClientGone) return reply.hijack();
     return body === undefined ? value : reply.type('application/json; charset=utf-8').send(body);
   } finally {
+    slot.release();
     task.end();
   }
 }

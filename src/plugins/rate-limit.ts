@@ -13,6 +13,7 @@ import { MemoryWindows, type WindowCount, type Windows } from '../store/memory-w
 import { RedisWindows } from '../store/redis-windows.ts';
 import { addressKey } from './address.ts';
 import type {} from './caller.ts';
+import type {} from './redis.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
@@ -81,14 +82,8 @@ function storeOn(windows: Windows) {
   };
 }
 
-function openWindows(app: FastifyInstance): Windows {
-  const { redisUrl } = app.config;
-  if (redisUrl === undefined) return new MemoryWindows();
-  const windows = new RedisWindows(redisUrl, app.log);
-  app.addHook('onReady', () => windows.start());
-  app.addHook('onClose', async () => windows.stop());
-  return windows;
-}
+const openWindows = ({ redis }: FastifyInstance): Windows =>
+  redis === null ? new MemoryWindows() : new RedisWindows(redis);
 
 /** Keys of one length that show nobody's address to whoever reads Redis. */
 const digestOf = (text: string) => createHash('sha256').update(text).digest('base64url').slice(0, 22);
@@ -211,5 +206,5 @@ export default fp(
       },
     } satisfies Limits);
   },
-  { name: 'rate-limit', dependencies: ['settings'] },
+  { name: 'rate-limit', dependencies: ['settings', 'redis'] },
 );

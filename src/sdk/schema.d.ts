@@ -1516,7 +1516,7 @@ export interface components {
          * @example invalidRequest
          * @enum {string}
          */
-        ErrorCode: "invalidRequest" | "apiKeyInQuery" | "missingCredentials" | "invalidApiKey" | "apiKeyRevoked" | "apiKeyExpired" | "sessionRequired" | "invalidLogin" | "insufficientScope" | "originNotAllowed" | "bearerNotAccepted" | "crossSiteRequest" | "signupsClosed" | "planNotSelfServe" | "notFound" | "methodNotAllowed" | "emailTaken" | "idempotencyInProgress" | "payloadTooLarge" | "unsupportedMediaType" | "idempotencyMismatch" | "apiKeyLimitReached" | "quotaExceeded" | "tooManyStreams" | "rateLimitExceeded" | "internalError" | "upstreamError" | "serviceUnavailable" | "overloaded" | "upstreamTimeout";
+        ErrorCode: "invalidRequest" | "apiKeyInQuery" | "missingCredentials" | "invalidApiKey" | "apiKeyRevoked" | "apiKeyExpired" | "sessionRequired" | "invalidLogin" | "insufficientScope" | "originNotAllowed" | "bearerNotAccepted" | "crossSiteRequest" | "signupsClosed" | "planNotSelfServe" | "notFound" | "methodNotAllowed" | "emailTaken" | "idempotencyInProgress" | "payloadTooLarge" | "unsupportedMediaType" | "idempotencyMismatch" | "apiKeyLimitReached" | "quotaExceeded" | "tooManyStreams" | "tooManyCalls" | "rateLimitExceeded" | "internalError" | "upstreamError" | "serviceUnavailable" | "overloaded" | "upstreamTimeout";
         /** @description One thing that validation found. */
         ErrorDetail: {
             /**
@@ -2037,7 +2037,7 @@ export interface components {
             /** @description In the order in which to show them; new accounts start on the first. */
             data: components["schemas"]["Plan"][];
         };
-        /** @description Status 429: `quotaExceeded`, `rateLimitExceeded`. */
+        /** @description Status 429: `quotaExceeded`, `tooManyCalls`, `rateLimitExceeded`. */
         QuotaError: {
             /** @description What went wrong. */
             error: components["schemas"]["ErrorBody"] & {
@@ -2046,7 +2046,7 @@ export interface components {
                  * @example quotaExceeded
                  * @enum {string}
                  */
-                code: "quotaExceeded" | "rateLimitExceeded";
+                code: "quotaExceeded" | "tooManyCalls" | "rateLimitExceeded";
             };
         };
         /** @description Status 429: `rateLimitExceeded`. */
@@ -2296,7 +2296,7 @@ export interface components {
          * @enum {string}
          */
         SignUps: "open" | "closed";
-        /** @description Status 429: `quotaExceeded`, `tooManyStreams`, `rateLimitExceeded`. */
+        /** @description Status 429: `quotaExceeded`, `tooManyStreams`, `tooManyCalls`, `rateLimitExceeded`. */
         StreamQuotaError: {
             /** @description What went wrong. */
             error: components["schemas"]["ErrorBody"] & {
@@ -2305,7 +2305,7 @@ export interface components {
                  * @example quotaExceeded
                  * @enum {string}
                  */
-                code: "quotaExceeded" | "tooManyStreams" | "rateLimitExceeded";
+                code: "quotaExceeded" | "tooManyStreams" | "tooManyCalls" | "rateLimitExceeded";
             };
         };
         /** @description The account's plan and how it is billed. */
@@ -2671,6 +2671,7 @@ export interface components {
         /**
          * @description - `quotaExceeded`: Today's quota is spent. It resets at 00:00 UTC.
          *     - `rateLimitExceeded`: Too many requests. Nothing was charged; wait as long as `Retry-After` says.
+         *     - `tooManyCalls`: This account has as many calls under way as it may. Wait for one to end, then try again. Nothing was charged.
          */
         CallerQuotaForImages: {
             headers: {
@@ -2695,6 +2696,7 @@ export interface components {
         /**
          * @description - `quotaExceeded`: Today's quota is spent. It resets at 00:00 UTC.
          *     - `rateLimitExceeded`: Too many requests. Nothing was charged; wait as long as `Retry-After` says.
+         *     - `tooManyCalls`: This account has as many calls under way as it may. Wait for one to end, then try again. Nothing was charged.
          */
         CallerQuotaForSearch: {
             headers: {
@@ -2778,6 +2780,7 @@ export interface components {
         /**
          * @description - `quotaExceeded`: Today's quota is spent. It resets at 00:00 UTC.
          *     - `rateLimitExceeded`: Too many requests. Nothing was charged; wait as long as `Retry-After` says.
+         *     - `tooManyCalls`: This account has as many calls under way as it may. Wait for one to end, then try again. Nothing was charged.
          *     - `tooManyStreams`: This account has as many streams open as it may. Read one to its end or close it, then try again. Nothing was charged.
          */
         CallerStreamQuotaForChat: {
@@ -3441,7 +3444,7 @@ export interface components {
         "Access-Control-Allow-Origin": string;
         /**
          * @description The headers that this page may read.
-         * @example retry-after, ratelimit-limit, ratelimit-remaining, ratelimit-reset, ratelimit-policy, ratelimit, x-request-id, idempotency-replayed, x-parley-ignored-fields, www-authenticate
+         * @example retry-after, x-should-retry, ratelimit-limit, ratelimit-remaining, ratelimit-reset, ratelimit-policy, ratelimit, x-request-id, idempotency-replayed, x-parley-ignored-fields, www-authenticate
          */
         "Access-Control-Expose-Headers": string;
         /**

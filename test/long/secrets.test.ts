@@ -36,6 +36,7 @@ async function run(t: Test, kind: DatabaseKind): Promise<void> {
     UPSTREAM_FIRST_BYTE_SECONDS: '1',
     UPSTREAM_IDLE_SECONDS: '1',
     STREAMS_PER_ACCOUNT: '3',
+    CALLS_PER_ACCOUNT: '55',
     BILLING: 'managed',
     LOG_LEVEL: 'trace',
   };

@@ -115,7 +115,7 @@ onEachDatabase(t, env, async (t, service) => {
       const completion = await client.post('/chat/completions', { messages, stream: true }, { key });
       t.match(completion.body.at(-1), { data: { error: { code: 'upstreamTimeout' } } });
       t.notOk(tellsTooMuch(chat) || tellsTooMuch(completion));
-      t.equal(service.app.streams.taken, 0);
+      t.equal(service.app.calls.taken, 0);
       await eventually('the upstream is let go', async () => (await upstream.calls()).open === 0);
     },
   );
@@ -162,7 +162,7 @@ onEachDatabase(t, env, async (t, service) => {
         const after = await used();
         t.equal(after.chat, before.chat + 1);
         t.equal(after.tokens - before.tokens, (row.input_tokens ?? 0) + (row.output_tokens ?? 0));
-        t.equal(service.app.streams.taken, 0);
+        t.equal(service.app.calls.taken, 0);
       },
     );
 
@@ -190,7 +190,7 @@ onEachDatabase(t, env, async (t, service) => {
           );
           await lastChargeBecomes(service, owner.accountId, { state: 'final', status: 499, code: null });
           t.equal((await used()).chat, before.chat + 1);
-          t.equal(service.app.streams.taken, 0);
+          t.equal(service.app.calls.taken, 0);
         },
       );
     }

@@ -138,6 +138,7 @@ export async function startCluster(t: Test, options: ClusterOptions): Promise<Cl
     DATABASE_URL: databaseUrl,
     SESSION_SECRET: 'a secret of the tests, long enough',
     AUTH_ATTEMPTS_PER_MINUTE: '10000',
+    CALLS_PER_ACCOUNT: '100000',
     LOG_LEVEL: 'warn',
     ...env,
   };

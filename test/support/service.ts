@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Test } from 'tap';
-import { loadConfig } from '../../src/config.ts';
+import { type Config, loadConfig } from '../../src/config.ts';
 import { defaultPlans } from '../../src/domain/plans.ts';
 import { type Service, startService } from '../../src/service.ts';
 import { openDatabase } from '../../src/store/client.ts';
@@ -47,18 +47,27 @@ function defaultPlansFile(): string {
   return file;
 }
 
+/** Limits that no variable sets, made small. */
+export type FixedLimits = Partial<Pick<Config, 'answerLimits' | 'unreadMs'>>;
+
 /** Starts the service in this process. It is stopped, and its database dropped, when the test ends. */
-export async function startTestService(t: Test, kind: DatabaseKind, env: Env = {}): Promise<TestService> {
+export async function startTestService(
+  t: Test,
+  kind: DatabaseKind,
+  env: Env = {},
+  limits: FixedLimits = {},
+): Promise<TestService> {
   const database = await freshDatabase(kind);
   const settings = {
     PORT: '0',
     LOG_LEVEL: 'silent',
     AUTH_ATTEMPTS_PER_MINUTE: String(MANY),
+    CALLS_PER_ACCOUNT: '100000',
     PLANS_FILE: defaultPlansFile(),
     ...database.env,
     ...env,
   };
-  const service = await startService(loadConfig(settings));
+  const service = await startService({ ...loadConfig(settings), ...limits });
   t.teardown(async () => {
     await service.stop();
     await database.drop();
@@ -77,9 +86,10 @@ export function onEachDatabase(
   t: Test,
   env: Env,
   run: (t: Test, service: TestService) => Promise<void>,
+  limits: FixedLimits = {},
 ): void {
   for (const kind of databaseKinds) {
-    t.test(kind, async (t) => run(t, await startTestService(t, kind, env)));
+    t.test(kind, async (t) => run(t, await startTestService(t, kind, env, limits)));
   }
 }
 

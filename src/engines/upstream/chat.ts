@@ -18,6 +18,10 @@ export type UpstreamChatOptions = UpstreamOptions & {
 
 const PATH = '/chat/completions';
 const DONE = '[DONE]';
+/** What a stream may send without output, in characters. */
+const MAX_IDLE_LENGTH = 32 * 1024 * 1024;
+/** What an event without output counts beside its characters: reading it costs time. */
+const EVENT_LENGTH = 100;
 
 /**
  * Makes the engine; nothing is asked of the upstream yet.
@@ -64,6 +68,7 @@ export function createUpstreamChat(options: UpstreamChatOptions): ChatEngine {
     const exchange = await openStream(input, signal);
     const reader = new ChunkReader(input, transport.broken);
     let isDone = false;
+    let idle = 0;
     try {
       for await (const events of readEvents(exchange)) {
         for (const event of events) {
@@ -71,6 +76,9 @@ export function createUpstreamChat(options: UpstreamChatOptions): ChatEngine {
           isDone = event.data === DONE;
           if (isDone) break;
           const chunk = reader.chunk(event);
+          idle = reader.hasGrown ? 0 : idle + event.data.length + EVENT_LENGTH;
+          if (idle > MAX_IDLE_LENGTH)
+            throw transport.broken(`The stream sent ${idle} characters of no output.`);
           if (chunk !== undefined) yield chunk;
         }
         if (isDone) break;

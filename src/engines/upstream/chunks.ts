@@ -7,6 +7,9 @@ import { TooFew } from './known-limits.ts';
 import type { Broken } from './transport.ts';
 import { charactersOf, countedUsage, estimatedUsage, type Usage } from './usage.ts';
 
+/** Members of a delta that are no output by being there. */
+const standing = new Set(['role', 'content', 'refusal', 'reasoning_content', 'reasoning', 'tool_calls']);
+
 type ChoiceState = { isFinished: boolean; toolCalls: number };
 
 /** Reads one stream: each event in, each chunk out, and at the end what the whole came to. */
@@ -16,6 +19,8 @@ export class ChunkReader {
   readonly #asksForUsage: boolean;
   readonly #head = newHead();
   readonly #choices: ChoiceState[] = [];
+  /** Whether the last chunk held output. */
+  hasGrown = false;
   #characters = 0;
   #usage: Usage | undefined;
   #last: JsonObject = {};
@@ -46,6 +51,8 @@ export class ChunkReader {
     const kept = choices.filter((choice, position) => this.#settle(choice, position) < wanted);
     chunk.choices = kept;
     this.#last = chunk;
+
+    this.hasGrown = false;
 
     const usage = countedUsage(chunk.usage);
     if (usage !== undefined) this.#usage = usage;
@@ -102,8 +109,10 @@ export class ChunkReader {
     if (delta.content !== undefined && typeof delta.content !== 'string')
       delta.content = plainText(delta.content);
     if (Array.isArray(delta.tool_calls)) numberToolCalls(delta.tool_calls, state);
+    const characters = charactersOf(delta);
+    this.hasGrown ||= characters > 0 || Object.keys(delta).some((name) => !standing.has(name));
     if (choice.finish_reason !== null) state.isFinished = true;
-    this.#characters += charactersOf(delta);
+    this.#characters += characters;
   }
 }
 

@@ -42,6 +42,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   readonly #timeouts: ExchangeTimeouts;
   readonly #signal: AbortSignal;
   readonly #onAbort = () => this.abort(this.#signal.reason);
+  readonly #onSettled: () => void;
   #resolveHead!: (head: AnswerHead) => void;
   #rejectHead!: (error: unknown) => void;
   #controller: Dispatcher.DispatchController | undefined;
@@ -53,9 +54,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #isDiscarding = false;
   #outcome: { error?: unknown } | undefined;
 
-  constructor(timeouts: ExchangeTimeouts, signal: AbortSignal) {
+  /** @param onSettled - called once, when the upstream has nothing more to do for it */
+  constructor(timeouts: ExchangeTimeouts, signal: AbortSignal, onSettled: () => void = () => {}) {
     this.#timeouts = timeouts;
     this.#signal = signal;
+    this.#onSettled = onSettled;
     this.head = new Promise((resolve, reject) => {
       this.#resolveHead = resolve;
       this.#rejectHead = reject;
@@ -172,6 +175,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#outcome = outcome;
     clearTimeout(this.#timer);
     this.#signal.removeEventListener('abort', this.#onAbort);
+    this.#onSettled();
     const waiting = this.#waiting;
     this.#waiting = undefined;
     if ('error' in outcome) {

@@ -2,7 +2,7 @@
 import { refusesField } from './errors.ts';
 import { isObject, type JsonObject, textWithin } from './json.ts';
 import { KnownLimits, TooFew } from './known-limits.ts';
-import { type Broken, createTransport, type UpstreamOptions } from './transport.ts';
+import { type Broken, createTransport, MIB, type UpstreamOptions } from './transport.ts';
 
 export type UpstreamImagesOptions = UpstreamOptions & {
   /** `IMAGES_MODEL`; without it the client's, or else the upstream's own default. */
@@ -34,6 +34,8 @@ export type UpstreamImages = {
 
 const PATH = '/images/generations';
 const MAX_PROMPT_LENGTH = 100_000;
+/** Four pictures of 12 MiB, as base64. */
+const ANSWER_BYTES = 64 * MIB;
 
 /** These always answer with the image itself, and refuse to be asked for it. */
 const alwaysBase64 = /\bgpt-image|\bchatgpt-image/i;
@@ -64,7 +66,7 @@ export function createUpstreamImages(options: UpstreamImagesOptions): UpstreamIm
 
   async function ask(body: JsonObject, signal: AbortSignal): Promise<JsonObject> {
     const model = typeof body.model === 'string' ? body.model : '';
-    const request = { method: 'POST', path: PATH, signal } as const;
+    const request = { method: 'POST', path: PATH, signal, maxBytes: ANSWER_BYTES } as const;
     if (alwaysBase64.test(model) || refusesFormat.has(model)) return transport.json({ ...request, body });
     try {
       return await transport.json({ ...request, body: { ...body, response_format: 'b64_json' } });

@@ -4,7 +4,7 @@ import type { Model } from '../types.ts';
 import { UpstreamProblem } from './errors.ts';
 import { isObject, textWithin, wholeNumber } from './json.ts';
 import type { ModelMap } from './model-map.ts';
-import type { Transport } from './transport.ts';
+import { MIB, type Transport } from './transport.ts';
 
 const FRESH_MS = 60_000;
 /** How soon a list that could not be had is asked for again: a server that starts is found soon, one that hangs is not crowded. */
@@ -12,6 +12,8 @@ const RETRY_MS = 5000;
 const FETCH_MS = 5000;
 const MAX_MODELS = 10_000;
 const MAX_LENGTH = 200;
+/** Some servers describe each of hundreds of models in kilobytes. */
+const ANSWER_BYTES = 8 * MIB;
 
 const named = (id: string): Model => ({ id, object: 'model', created: 0, owned_by: 'upstream' });
 
@@ -75,7 +77,15 @@ export function createModelList(
   async function fetchList(): Promise<void> {
     const signal = AbortSignal.timeout(FETCH_MS);
     try {
-      const models = readModels(await transport.json({ method: 'GET', path: '/models', signal }));
+      const models = readModels(
+        await transport.json({
+          method: 'GET',
+          path: '/models',
+          signal,
+          maxBytes: ANSWER_BYTES,
+          isUncounted: true,
+        }),
+      );
       if (models.length === 0) throw new UpstreamProblem('The list is empty.');
       listed = models;
       dueAt = now() + FRESH_MS;

@@ -1,7 +1,7 @@
 /** Search by any SearXNG-compatible JSON endpoint. Contract section 8. */
 import type { SearchEngine, SearchResult } from '../types.ts';
 import { isObject, type JsonObject } from './json.ts';
-import { createTransport, type UpstreamOptions } from './transport.ts';
+import { createTransport, MIB, type UpstreamOptions } from './transport.ts';
 
 export type UpstreamSearchOptions = Omit<UpstreamOptions, 'apiKey'>;
 
@@ -9,6 +9,8 @@ export type UpstreamSearchOptions = Omit<UpstreamOptions, 'apiKey'>;
 const MAX_TITLE_LENGTH = 1000;
 const MAX_URL_LENGTH = 4000;
 const MAX_SNIPPET_LENGTH = 4000;
+/** A page of results is a few hundred KiB at most. */
+const ANSWER_BYTES = 4 * MIB;
 const MAX_SCORE = 1_000_000_000;
 
 const entities: Readonly<Record<string, string>> = {
@@ -100,7 +102,12 @@ export function createUpstreamSearch(options: UpstreamSearchOptions): SearchEngi
     kind: 'upstream',
     async search(query, limit, signal) {
       const parameters = new URLSearchParams({ q: literally(query), format: 'json' });
-      const answer = await transport.json({ method: 'GET', path: `${path}?${parameters}`, signal });
+      const answer = await transport.json({
+        method: 'GET',
+        path: `${path}?${parameters}`,
+        signal,
+        maxBytes: ANSWER_BYTES,
+      });
       if (!Array.isArray(answer.results)) throw transport.broken('The answer of the search has no results.');
       return readResults(answer, limit);
     },

@@ -4,6 +4,8 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { Pool } from 'undici';
+import { Bodies } from './bodies.ts';
+import { Connections } from './connections.ts';
 import { brokenAnswer, connectionError, refusalError } from './errors.ts';
 import { type AnswerHead, Exchange } from './exchange.ts';
 import { isObject, type JsonObject, parseJson } from './json.ts';
@@ -19,11 +21,22 @@ export type UpstreamOptions = {
   firstByteTimeoutMs?: number;
   /** Between one byte of the answer and the next. */
   idleTimeoutMs?: number;
-  /** Largest answer that is not a stream. */
+  /** Largest answer that is not a stream; by default what each request says. */
   maxAnswerBytes?: number;
+  /** Requests to the upstream at the same time; as many again wait for a connection. */
+  connections?: number;
 };
 
-export type Request = { method: 'GET' | 'POST'; path: string; body?: JsonObject; signal: AbortSignal };
+export type Request = {
+  method: 'GET' | 'POST';
+  path: string;
+  body?: JsonObject;
+  signal: AbortSignal;
+  /** Largest answer that is not a stream. */
+  maxBytes?: number;
+  /** Goes out even if every connection is taken; for requests that are never made twice at once. */
+  isUncounted?: boolean;
+};
 
 /** Makes the error for an answer that is none; `text` is what it was, which the log only describes. */
 export type Broken = (why: string, text?: string) => Error;
@@ -43,7 +56,10 @@ export type Transport = {
   broken: Broken;
 };
 
-const MIB = 1024 * 1024;
+export const MIB = 1024 * 1024;
+/** Largest whole answer where a request does not say otherwise: a chat of the most characters, escaped. */
+const ANSWER_BYTES = 16 * MIB;
+const CONNECTIONS = 1000;
 /** How much of a refusal is read to find out what it is about. */
 const REFUSAL_BYTES = 64 * 1024;
 const REFUSAL_MS = 5000;
@@ -62,25 +78,10 @@ const connectionLosses: ReadonlySet<unknown> = new Set([
 const codeOf = (error: unknown): unknown => (error as { code?: unknown } | null)?.code;
 const isType = ({ headers }: AnswerHead, type: RegExp): boolean => type.test(headers['content-type'] ?? '');
 
-/** The body up to a size; undefined where it is larger. */
-async function textWithin(exchange: Exchange, bytes: number): Promise<string | undefined> {
-  const pieces: Buffer[] = [];
-  let length = 0;
-  for (let next = await exchange.read(); next !== null; next = await exchange.read()) {
-    for (const piece of next) length += piece.length;
-    if (length > bytes) {
-      exchange.abort(new Error('The answer is too large.'));
-      return undefined;
-    }
-    pieces.push(...next);
-  }
-  return Buffer.concat(pieces, length).toString('utf8');
-}
-
 /** What a refusal says; its status alone decides where its body is too large, too slow or cut off. */
-async function refusalText(exchange: Exchange): Promise<string> {
+async function refusalText(exchange: Exchange, bodies: Bodies): Promise<string> {
   const timer = setTimeout(() => exchange.abort(new Error('The refusal is too slow.')), REFUSAL_MS);
-  const text = await textWithin(exchange, REFUSAL_BYTES).catch(() => undefined);
+  const text = await bodies.textWithin(exchange, REFUSAL_BYTES).catch(() => undefined);
   clearTimeout(timer);
   return text ?? '';
 }
@@ -95,14 +96,19 @@ export function createTransport(options: UpstreamOptions): Transport {
     connectTimeoutMs = 5000,
     firstByteTimeoutMs = 120_000,
     idleTimeoutMs = 60_000,
-    maxAnswerBytes = 64 * MIB,
+    maxAnswerBytes,
+    connections: most = CONNECTIONS,
   } = options;
   const apiKey = options.apiKey || undefined;
   const base = new URL(options.url);
   const root = base.pathname.replace(/\/+$/, '');
   // undici's own timers are off: an exchange has its own. A stale connection that closed before a request was
   // written to it is replaced by undici, which lets the event loop turn once to see that before it writes.
+  const connections = new Connections(most);
+  const bodies = new Bodies();
   const pool = new Pool(base.origin, {
+    // One for what is not counted.
+    connections: most + 1,
     pipelining: 1,
     headersTimeout: 0,
     bodyTimeout: 0,
@@ -115,7 +121,7 @@ export function createTransport(options: UpstreamOptions): Transport {
 
   /** Sends it; once more where the first try found no connection. */
   async function dispatch(
-    { body, method, path, signal }: Request,
+    { body, isUncounted, method, path, signal }: Request,
     accept: string,
   ): Promise<[AnswerHead, Exchange]> {
     const [pathname, query] = path.split('?', 2);
@@ -123,7 +129,11 @@ export function createTransport(options: UpstreamOptions): Transport {
     const payload = body === undefined ? undefined : JSON.stringify(body);
     for (let attempt = 1; ; attempt += 1) {
       signal.throwIfAborted();
-      const exchange = new Exchange({ firstByteMs: firstByteTimeoutMs, idleMs: idleTimeoutMs }, signal);
+      const startedAt = performance.now();
+      const release = isUncounted ? undefined : await connections.take(signal, firstByteTimeoutMs);
+      // Waiting for a connection is part of waiting for the first byte.
+      const firstByteMs = Math.max(firstByteTimeoutMs - (performance.now() - startedAt), 1);
+      const exchange = new Exchange({ firstByteMs, idleMs: idleTimeoutMs }, signal, release);
       pool.dispatch(
         {
           origin: base.origin,
@@ -157,7 +167,7 @@ export function createTransport(options: UpstreamOptions): Transport {
     const [head, exchange] = await dispatch(request, accept);
     const { headers, status } = head;
     if (status >= 200 && status < 300) return [head, exchange];
-    const text = await refusalText(exchange);
+    const text = await refusalText(exchange, bodies);
     request.signal.throwIfAborted();
     const { body = {}, path } = request;
     const asked = textOf([...new URLSearchParams(path.split('?')[1]).values(), body]);
@@ -180,11 +190,12 @@ export function createTransport(options: UpstreamOptions): Transport {
     async json(request) {
       const [head, exchange] = await ask(request, 'application/json');
       if (!isType(head, /^application\/([\w.-]+\+)?json\b/i)) refuseType(head, exchange, 'JSON');
-      const text = await textWithin(exchange, maxAnswerBytes).catch((error) =>
-        Promise.reject(failure(error, request.signal)),
-      );
+      const most = maxAnswerBytes ?? request.maxBytes ?? ANSWER_BYTES;
+      const text = await bodies
+        .textWithin(exchange, most)
+        .catch((error) => Promise.reject(failure(error, request.signal)));
       if (text === undefined)
-        throw brokenAnswer(`The upstream's answer is larger than ${maxAnswerBytes} bytes.`, undefined, true);
+        throw brokenAnswer(`The upstream's answer is larger than ${most} bytes.`, undefined, true);
       const answer = parseJson(text);
       // Some servers list their models without an object around them.
       if (Array.isArray(answer)) return { data: answer };

@@ -17,11 +17,17 @@ export const errorBody = (request: IncomingMessage, settings: Partial<Settings>)
     },
   });
 
+const EMPTY_CHUNK = `data: ${JSON.stringify({ choices: [{ index: 0, delta: {}, finish_reason: null }] })}\n\n`;
+const COMMENTS = ': x\n\n'.repeat(10_000);
+const EMPTY_CHUNKS = EMPTY_CHUNK.repeat(1000);
+const MEMBERS = '{},'.repeat(20_000);
+
 /** Writes for as long as the client reads. */
-function pour(response: ServerResponse, call: CallRecord, records: Records): void {
+function pour(response: ServerResponse, call: CallRecord, records: Records, block = BLOCK): void {
   while (!response.destroyed) {
-    records.wrote(call, BLOCK.length);
-    if (!response.write(BLOCK)) return void response.once('drain', () => pour(response, call, records));
+    records.wrote(call, block.length);
+    if (!response.write(block))
+      return void response.once('drain', () => pour(response, call, records, block));
   }
 }
 
@@ -69,6 +75,18 @@ export function answerFault(
       response.writeHead(200, isStream ? { 'content-type': 'text/event-stream' } : json);
       response.write(isStream ? 'data: "' : '"');
       pour(response, call, records);
+      return true;
+    case 'headers':
+      response.writeHead(200, { ...json, 'x-long': 'x'.repeat(1024 * 1024) }).end('{}');
+      return true;
+    case 'comments':
+    case 'empty-chunks':
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      pour(response, call, records, settings.fault === 'comments' ? COMMENTS : EMPTY_CHUNKS);
+      return true;
+    case 'members':
+      response.writeHead(200, json).write('{"data":[');
+      pour(response, call, records, MEMBERS);
       return true;
     case 'invalid-utf8': {
       if (isStream) return false;

@@ -26,6 +26,14 @@ export const faults = [
   'error-body',
   /** One string that does not end. */
   'giant',
+  /** Headers of 1 MiB. */
+  'headers',
+  /** A stream of comments that does not end. */
+  'comments',
+  /** A stream of chunks without output that does not end. */
+  'empty-chunks',
+  /** An object of a thousand million small members. */
+  'members',
   /** The answer, or a chunk, holds bytes that are no UTF-8. */
   'invalid-utf8',
   // Only streams, after `faultAfter` chunks:

@@ -1,0 +1,104 @@
+/** How many calls an account has under way, with a ceiling for all and one for the streams among them. Contract section 7. */
+import { v7 as uuidv7 } from 'uuid';
+import { ApiError } from '../errors.ts';
+
+export type CallCeilings = {
+  /** `CALLS_PER_ACCOUNT`: streams and plain calls together. */
+  calls: number;
+  /** `STREAMS_PER_ACCOUNT`: streams among them. */
+  streams: number;
+};
+
+/** The ceiling that holds no further call. */
+export type FullLimit = keyof CallCeilings;
+
+/** The same count over all processes. */
+export type SharedCalls = {
+  /**
+   * Counts a call, which `release` ends.
+   *
+   * @returns the ceiling that does not hold it; undefined where it counts, or where nobody can tell
+   */
+  take(
+    accountId: string,
+    id: string,
+    isStream: boolean,
+    ceilings: CallCeilings,
+  ): Promise<FullLimit | undefined>;
+  release(accountId: string, id: string): void;
+};
+
+/** A slot among an account's calls. */
+export type Slot = {
+  /** Frees it; the second time does nothing. */
+  release(): void;
+};
+
+function refusal(limit: FullLimit, ceiling: number): ApiError {
+  const headers = { 'retry-after': '1' };
+  if (limit === 'streams')
+    return new ApiError('tooManyStreams', {
+      message: `This account has ${ceiling} streams open, the most it may have at once. Read one to its end or close it, then try again. Nothing was charged.`,
+      headers,
+    });
+  return new ApiError('tooManyCalls', {
+    message: `This account has ${ceiling} calls under way, the most it may have at once. Wait for one to end, then try again. Nothing was charged.`,
+    headers,
+  });
+}
+
+/** The calls of this process, and through `shared` of all. */
+export class Calls {
+  readonly #ceilings: CallCeilings;
+  readonly #shared: SharedCalls | undefined;
+  readonly #taken = new Map<string, CallCeilings>();
+
+  constructor(ceilings: CallCeilings, shared?: SharedCalls) {
+    this.#ceilings = ceilings;
+    this.#shared = shared;
+  }
+
+  /**
+   * Takes a slot; release it whatever happens, once the work ends.
+   *
+   * @throws ApiError `tooManyStreams` or `tooManyCalls` where the account has no slot left
+   */
+  async take(accountId: string, isStream: boolean): Promise<Slot> {
+    const full = this.#takeOwn(accountId, isStream);
+    if (full !== undefined) throw refusal(full, this.#ceilings[full]);
+    const id = uuidv7();
+    const fullElsewhere = await this.#shared?.take(accountId, id, isStream, this.#ceilings);
+    if (fullElsewhere !== undefined) {
+      this.#releaseOwn(accountId, isStream);
+      throw refusal(fullElsewhere, this.#ceilings[fullElsewhere]);
+    }
+    let isHeld = true;
+    return {
+      release: () => {
+        if (!isHeld) return;
+        isHeld = false;
+        this.#releaseOwn(accountId, isStream);
+        this.#shared?.release(accountId, id);
+      },
+    };
+  }
+
+  /** How many slots are taken in this process, over all accounts. */
+  get taken(): number {
+    return [...this.#taken.values()].reduce((sum, { calls }) => sum + calls, 0);
+  }
+
+  #takeOwn(accountId: string, isStream: boolean): FullLimit | undefined {
+    const { calls, streams } = this.#taken.get(accountId) ?? { calls: 0, streams: 0 };
+    if (isStream && streams >= this.#ceilings.streams) return 'streams';
+    if (calls >= this.#ceilings.calls) return 'calls';
+    this.#taken.set(accountId, { calls: calls + 1, streams: streams + (isStream ? 1 : 0) });
+    return undefined;
+  }
+
+  #releaseOwn(accountId: string, isStream: boolean): void {
+    const { calls, streams } = this.#taken.get(accountId) ?? { calls: 1, streams: 1 };
+    if (calls > 1) this.#taken.set(accountId, { calls: calls - 1, streams: streams - (isStream ? 1 : 0) });
+    else this.#taken.delete(accountId);
+  }
+}

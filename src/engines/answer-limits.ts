@@ -1,0 +1,127 @@
+/**
+ * How long an answer may become, in characters and in time, whichever engine makes it and whether or not anybody still
+ * reads it. Past a limit the engine is aborted. Contract section 7.
+ */
+import { ApiError } from '../errors.ts';
+import { AnswerSize } from './answer-size.ts';
+import type { ChatEngine, CompletionChunk, CompletionInput } from './types.ts';
+
+export type AnswerLimits = {
+  /** Over all choices. */
+  characters: number;
+  /** From the moment at which the engine is asked. */
+  milliseconds: number;
+};
+
+export const answerLimits: AnswerLimits = Object.freeze({ characters: 2_000_000, milliseconds: 30 * 60_000 });
+
+/** An answer that passed a limit. */
+export class AnswerLimitError extends ApiError {
+  /** Which limit, as a sentence. */
+  readonly limit: string;
+
+  constructor(code: 'upstreamError' | 'upstreamTimeout', limit: string) {
+    super(code, {
+      message: `${limit} Nothing was charged. Ask for a shorter answer.`,
+      // A request can ask for more than a service gives.
+      isProvokable: true,
+      cause: new Error(limit),
+    });
+    this.limit = limit;
+  }
+}
+
+const tooLong = (most: number) =>
+  new AnswerLimitError(
+    'upstreamError',
+    `The answer passed the limit of ${most.toLocaleString('en-US')} characters.`,
+  );
+const tooLarge = () =>
+  new AnswerLimitError(
+    'upstreamError',
+    "The parts of the answer beside its text passed the service's limit.",
+  );
+
+function tooSlow(milliseconds: number): AnswerLimitError {
+  const minutes = milliseconds / 60_000;
+  const limit = minutes >= 1 ? `${minutes} minutes` : `${milliseconds / 1000} seconds`;
+  return new AnswerLimitError('upstreamTimeout', `The answer passed the limit of ${limit}.`);
+}
+
+/** A signal that is aborted with another one, by hand, or when the time is up. */
+function deadlineOf(signal: AbortSignal, milliseconds: number) {
+  // Not AbortSignal.any: on Node 20 it holds on to every signal that was made of a long-lived one.
+  const controller = new AbortController();
+  const onAbort = () => controller.abort(signal.reason);
+  const timer = setTimeout(() => controller.abort(tooSlow(milliseconds)), milliseconds).unref();
+  if (signal.aborted) onAbort();
+  else signal.addEventListener('abort', onAbort, { once: true });
+  return {
+    signal: controller.signal,
+    abort: (reason: unknown) => controller.abort(reason),
+    end: () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', onAbort);
+    },
+  };
+}
+
+function sizeWithin({ characters }: AnswerLimits): AnswerSize {
+  return new AnswerSize(characters, { tooLong: () => tooLong(characters), tooLarge });
+}
+
+function limitedChunks(
+  engine: ChatEngine,
+  input: CompletionInput,
+  signal: AbortSignal,
+  limits: AnswerLimits,
+): AsyncIterator<CompletionChunk, void> {
+  const deadline = deadlineOf(signal, limits.milliseconds);
+  const chunks = engine.stream(input, deadline.signal)[Symbol.asyncIterator]();
+  const size = sizeWithin(limits);
+  return {
+    async next() {
+      try {
+        const result = await chunks.next();
+        if (result.done) deadline.end();
+        else for (const { delta, logprobs } of result.value.choices) size.add(delta, logprobs);
+        return result;
+      } catch (error) {
+        deadline.end();
+        deadline.abort(error);
+        throw error;
+      }
+    },
+    async return() {
+      deadline.end();
+      await chunks.return?.();
+      return { done: true, value: undefined };
+    },
+  };
+}
+
+/**
+ * The same engine, whose answers end at the limits: a whole one is refused, a stream throws.
+ *
+ * @throws AnswerLimitError from `complete` and while a stream is read
+ */
+export function limitedChat(engine: ChatEngine, limits: AnswerLimits): ChatEngine {
+  return {
+    kind: engine.kind,
+    models: () => engine.models(),
+    async complete(input, signal) {
+      const deadline = deadlineOf(signal, limits.milliseconds);
+      try {
+        const completion = await engine.complete(input, deadline.signal);
+        const size = sizeWithin(limits);
+        for (const { logprobs, message } of completion.choices) size.add(message, logprobs);
+        return completion;
+      } finally {
+        deadline.end();
+      }
+    },
+    stream: (input, signal) => ({
+      [Symbol.asyncIterator]: () => limitedChunks(engine, input, signal, limits),
+    }),
+  };
+}

@@ -1,0 +1,51 @@
+/** How large an answer has become: the characters of its text, and everything that models send beside it. */
+import { charactersOf } from './upstream/usage.ts';
+
+/** What other parts of an answer may come to, for each character that its text may have. */
+const OTHERS_PER_CHARACTER = 8;
+/** About what a value takes in memory, in characters. */
+const VALUE_CHARACTERS = 8;
+
+/** Members of a message that `charactersOf` counts, or that do not grow. */
+const counted = new Set(['role', 'content', 'refusal', 'reasoning_content', 'reasoning', 'tool_calls']);
+
+/** About what a value takes in memory, in characters. Does not recurse: an upstream may nest as deeply as it likes. */
+function weightOf(value: unknown): number {
+  let weight = 0;
+  const open = [value];
+  while (open.length > 0) {
+    const next = open.pop();
+    if (next === null || next === undefined) continue;
+    weight += VALUE_CHARACTERS;
+    if (typeof next === 'string') weight += next.length;
+    else if (typeof next === 'object') for (const member of Object.values(next)) open.push(member);
+  }
+  return weight;
+}
+
+export class AnswerSize {
+  readonly #mostCharacters: number;
+  readonly #errors: { tooLong: () => Error; tooLarge: () => Error };
+  #characters = 0;
+  #others = 0;
+
+  /** @param errors - made for an answer whose text, or the rest of it, passes its limit */
+  constructor(mostCharacters: number, errors: { tooLong: () => Error; tooLarge: () => Error }) {
+    this.#mostCharacters = mostCharacters;
+    this.#errors = errors;
+  }
+
+  /**
+   * Adds a message, or a piece of one.
+   *
+   * @throws what `errors` make
+   */
+  add(message: Readonly<Record<string, unknown>>, logprobs: unknown): void {
+    this.#characters += charactersOf(message);
+    if (this.#characters > this.#mostCharacters) throw this.#errors.tooLong();
+    this.#others += weightOf(logprobs);
+    if (Array.isArray(message.tool_calls)) this.#others += VALUE_CHARACTERS * message.tool_calls.length;
+    for (const name in message) if (!counted.has(name)) this.#others += weightOf(message[name]);
+    if (this.#others > this.#mostCharacters * OTHERS_PER_CHARACTER) throw this.#errors.tooLarge();
+  }
+}

@@ -1,0 +1,20 @@
+/** The slots of metered calls: how many an account may have under way, streams among them. Contract section 7. */
+import fp from 'fastify-plugin';
+import { Calls } from '../domain/calls.ts';
+import { RedisCalls } from '../store/redis-calls.ts';
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    calls: Calls;
+  }
+}
+
+export default fp(
+  async (app) => {
+    const { callsPerAccount: calls, streamsPerAccount: streams } = app.config;
+    const shared = app.redis === null ? undefined : new RedisCalls(app.redis);
+    app.decorate('calls', new Calls({ calls, streams }, shared));
+    app.addHook('onClose', async () => shared?.stop());
+  },
+  { name: 'calls', dependencies: ['settings', 'redis'] },
+);

@@ -1,0 +1,138 @@
+/**
+ * The connection to Redis that shared limits go through. Where Redis is lost, refuses or hangs, callers get no answer
+ * and count by themselves until Redis is back; requests wait for it once, and not for long. Contract section 5.
+ */
+import type { FastifyBaseLogger } from 'fastify';
+import { Redis } from 'ioredis';
+
+/** How long a request waits for Redis, at most. */
+const ANSWER_MS = 100;
+/** Pause before Redis is tried again; requests do not wait for that. */
+const RETRY_MS = 1000;
+/** A connection that answers nothing for so long is replaced. */
+const SILENCE_MS = 5000;
+/** How long a start waits for Redis, so that the first requests are counted there. */
+const CONNECT_MS = 1000;
+const PROBE_KEY = 'parley:limit:probe';
+
+type Argument = string | number;
+type Command<T> = (...args: Argument[]) => Promise<T>;
+
+const delay = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms).unref());
+
+/** Rejects where no answer came in time. What has arrived while this process was busy is looked at first. */
+async function inTime<T>(answer: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    const giveUp = () => reject(new Error(`Redis did not answer within ${ANSWER_MS} ms.`));
+    timer = setTimeout(() => setImmediate(() => setImmediate(giveUp)), ANSWER_MS);
+  });
+  try {
+    return await Promise.race([answer, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+export class RedisLink {
+  readonly #redis: Redis;
+  readonly #log: FastifyBaseLogger;
+  readonly #onRegain: (() => void)[] = [];
+  #isUsable = false;
+  #isClosed = false;
+  #probe: NodeJS.Timeout | undefined;
+
+  /** Does not connect yet. */
+  constructor(url: string, log: FastifyBaseLogger) {
+    this.#log = log;
+    const redis = new Redis(url, {
+      lazyConnect: true,
+      enableOfflineQueue: false,
+      autoResendUnfulfilledCommands: false,
+      maxRetriesPerRequest: 0,
+      connectTimeout: CONNECT_MS,
+      socketTimeout: SILENCE_MS,
+      retryStrategy: (attempt) => Math.min(attempt * 100, RETRY_MS),
+    });
+    redis.on('ready', () => this.#regain());
+    redis.on('close', () => this.#lose(new Error('The connection to Redis was closed.')));
+    // Says why there is no connection; without a listener it would end the process.
+    redis.on('error', (error) => this.#log.debug({ err: error }, 'Redis'));
+    this.#redis = redis;
+  }
+
+  /** Connects, and goes on trying; returns once connected, or soon. */
+  async start(): Promise<void> {
+    const connected = this.#redis.connect().catch((error: Error) => {
+      this.#warn(error);
+    });
+    await Promise.race([connected, delay(CONNECT_MS)]);
+  }
+
+  stop(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#probe);
+    this.#redis.disconnect();
+  }
+
+  /**
+   * Makes a command of a script.
+   *
+   * @param name - unlike any other command's
+   * @param keys - how many of its arguments are keys
+   * @param lua - what it does, at once
+   * @returns runs it; resolves to its answer, or to undefined where Redis gives none
+   */
+  script<T>(name: string, keys: number, lua: string): Command<T | undefined> {
+    this.#redis.defineCommand(name, { numberOfKeys: keys, lua });
+    const run = (this.#redis as unknown as Record<string, Command<T>>)[name];
+    if (run === undefined) throw new Error(`Redis has no command ${name}.`);
+    return async (...args) => {
+      if (!this.#isUsable) return undefined;
+      try {
+        return await inTime(run.apply(this.#redis, args));
+      } catch (error) {
+        this.#lose(error as Error);
+        return undefined;
+      }
+    };
+  }
+
+  /** Calls back each time that Redis answers again, the first time included. */
+  onRegain(callback: () => void): void {
+    this.#onRegain.push(callback);
+  }
+
+  #warn(error: Error): void {
+    this.#log.warn(
+      { err: error },
+      'Redis does not answer: until it does, each process counts its limits by itself.',
+    );
+  }
+
+  #lose(error: Error): void {
+    if (!this.#isUsable || this.#isClosed) return;
+    this.#isUsable = false;
+    this.#warn(error);
+    this.#probeLater();
+  }
+
+  #regain(): void {
+    if (this.#isUsable || this.#isClosed) return;
+    clearTimeout(this.#probe);
+    this.#isUsable = true;
+    this.#log.info('Redis answers: the limits are shared.');
+    for (const callback of this.#onRegain) callback();
+  }
+
+  /** Tries what requests need, not a mere ping: a read-only or full Redis answers pings. */
+  #probeLater(): void {
+    clearTimeout(this.#probe);
+    this.#probe = setTimeout(() => {
+      inTime(this.#redis.set(PROBE_KEY, '1', 'PX', RETRY_MS)).then(
+        () => this.#regain(),
+        () => this.#isClosed || this.#probeLater(),
+      );
+    }, RETRY_MS).unref();
+  }
+}

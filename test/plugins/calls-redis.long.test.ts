@@ -1,0 +1,98 @@
+import t from 'tap';
+import { openStream } from '../support/event-reader.ts';
+import { hasRedis, startRedis } from '../support/redis.ts';
+import { startCluster } from '../support/replicas.ts';
+import { plansFile } from '../support/service.ts';
+import { startUpstream } from '../support/upstream/client.ts';
+import { eventually } from '../support/upstream/engine.ts';
+
+const skip = !hasRedis() && 'No redis-server on this machine (Debian: apt-get install redis-server).';
+const body = { message: 'Hi', stream: true };
+
+t.test('with Redis the slots are counted over all replicas', { skip }, async (t) => {
+  const upstream = await startUpstream({ chunks: 100_000, chunkIntervalMs: 50 });
+  t.teardown(() => upstream.stop());
+  const redis = await startRedis(t);
+  const { client, replicas } = await startCluster(t, {
+    count: 2,
+    env: {
+      ...plansFile(t, {}),
+      CHAT_URL: upstream.url,
+      REDIS_URL: redis.url,
+      CALLS_PER_ACCOUNT: '4',
+      STREAMS_PER_ACCOUNT: '3',
+    },
+  });
+  const [first, second] = replicas;
+  if (first === undefined || second === undefined) throw new Error('There are two.');
+  const { key } = await client.createKey(await client.signUp());
+  const open = (replica: typeof first) => openStream(replica.client, '/chat', body, { key });
+  const refusal = async (replica: typeof first) =>
+    (await replica.client.post('/chat', body, { key })).body?.error?.code;
+
+  await t.test('streams of one replica count on the other', async (t) => {
+    const streams = [await open(first), await open(first), await open(second)];
+    t.same(
+      streams.map(({ response }) => response.status),
+      [200, 200, 200],
+    );
+    t.equal(await refusal(first), 'tooManyStreams');
+    t.equal(await refusal(second), 'tooManyStreams');
+    streams[0]?.leave();
+    await eventually('a slot is free', async () => (await upstream.calls()).open === 2, 10_000);
+    streams.push(await open(second));
+    t.equal(streams.at(-1)?.response.status, 200);
+    for (const { leave } of streams.slice(1)) leave();
+    await eventually('all have ended', async () => (await upstream.calls()).open === 0, 10_000);
+  });
+
+  await t.test('the slots of a replica that was killed come back within its lease', async (t) => {
+    await Promise.all([open(first), open(first), open(first)]);
+    t.equal(await refusal(second), 'tooManyStreams');
+    await first.kill('SIGKILL');
+    t.equal(await refusal(second), 'tooManyStreams', 'nobody knows yet');
+    await eventually(
+      'the slots are free',
+      async () => {
+        const { leave, response } = await open(second);
+        leave();
+        await new Promise((resolve) => setTimeout(resolve, 250));
+        return response.status === 200;
+      },
+      40_000,
+    );
+    await first.start();
+  });
+
+  await t.test('a stream that outlives its lease keeps its slot', async (t) => {
+    await eventually('nothing is open', async () => (await upstream.calls()).open === 0, 10_000);
+    const streams = [await open(second), await open(second), await open(second)];
+    t.same(
+      streams.map(({ response }) => response.status),
+      [200, 200, 200],
+    );
+    await new Promise((resolve) => setTimeout(resolve, 33_000));
+    t.equal(await refusal(first), 'tooManyStreams');
+    await redis.flush();
+    const isTold = async () => (await redis.keys()).some((name) => name.startsWith('parley:streams:'));
+    await eventually('a Redis that forgot is told again', isTold, 15_000);
+    t.equal(await refusal(first), 'tooManyStreams');
+    for (const { leave } of streams) leave();
+    await eventually('all have ended', async () => (await upstream.calls()).open === 0, 10_000);
+  });
+
+  await t.test('without Redis each replica counts by itself', async (t) => {
+    await redis.kill();
+    const streams = [];
+    for (const replica of [first, second]) {
+      const mine = [await open(replica), await open(replica), await open(replica)];
+      t.same(
+        mine.map(({ response }) => response.status),
+        [200, 200, 200],
+      );
+      t.equal(await refusal(replica), 'tooManyStreams');
+      streams.push(...mine);
+    }
+    for (const { leave } of streams) leave();
+  });
+});

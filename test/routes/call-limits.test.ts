@@ -1,0 +1,109 @@
+// Calls of an account at the same time, streams and plain ones together: contract section 7.
+import { randomUUID } from 'node:crypto';
+import t from 'tap';
+import { openStream } from '../support/event-reader.ts';
+import { onEachDatabase } from '../support/service.ts';
+import { startUpstream } from '../support/upstream/client.ts';
+import { eventually } from '../support/upstream/engine.ts';
+
+const upstream = await startUpstream();
+t.teardown(() => upstream.stop());
+t.beforeEach(() => upstream.reset());
+
+const env = {
+  CHAT_URL: upstream.url,
+  IMAGES_URL: upstream.url,
+  SEARCH_URL: upstream.searchUrl,
+  CALLS_PER_ACCOUNT: '2',
+};
+
+onEachDatabase(t, env, async (t, service) => {
+  const { app, client } = service;
+  const owner = await client.signUp();
+  const { key } = await client.createKey(owner);
+  const second = await client.createKey(owner);
+  const messages = [{ role: 'user', content: 'Hi' }];
+  const usage = async () => (await client.get('/usage', { key })).body.used;
+  const waiting = async (calls: number) => (await upstream.calls()).open === calls;
+
+  await t.test('429 tooManyCalls on every metered route, over all keys and the web, uncharged', async (t) => {
+    await upstream.configure({ chunks: 1000, chunkIntervalMs: 50 });
+    const stream = await openStream(client, '/chat', { message: 'Hi', stream: true }, { key });
+    await upstream.configure({ fault: 'hang' });
+    const leaving = new AbortController();
+    const plain = fetch(`${client.origin}/api/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${second.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ messages }),
+      signal: leaving.signal,
+    }).catch(() => undefined);
+    await eventually('both are under way', () => waiting(2));
+    const before = await usage();
+    for (const [path, body] of [
+      ['/chat', { message: 'Hi' }],
+      ['/chat', { message: 'Hi', stream: true }],
+      ['/chat/completions', { messages }],
+      ['/chat/completions', { messages, stream: true }],
+      ['/images/generations', { prompt: 'A fox' }],
+      ['/search', { query: 'fox' }],
+    ] as const) {
+      for (const credentials of [{ key }, { key: second.key }, { cookie: owner.cookie }]) {
+        const answer = await client.post(path, body, credentials);
+        t.match(answer, { status: 429, body: { error: { code: 'tooManyCalls', type: 'rate_limit_error' } } });
+        t.equal(answer.headers.get('retry-after'), '1');
+      }
+    }
+    t.same(await usage(), before);
+    t.ok(await waiting(2), 'no engine is asked');
+    const stranger = await client.createKey(await client.signUp());
+    await upstream.configure({});
+    t.equal(
+      (await client.post('/chat', { message: 'Hi' }, stranger)).status,
+      200,
+      'another account has its own',
+    );
+    stream.leave();
+    leaving.abort();
+    await plain;
+    await eventually('the slots are free', async () => app.calls.taken === 0);
+    t.equal((await client.post('/chat', { message: 'Hi' }, { key })).status, 200);
+  });
+
+  await t.test('a slot is free after an answer, an error and a refusal', async (t) => {
+    for (const [settings, body, status] of [
+      [{}, { message: 'Hi' }, 200],
+      [{ fault: 'status', status: 500 }, { message: 'Hi' }, 502],
+      [{}, { message: 'Hi', model: 'nope' }, 404],
+    ] as const) {
+      await upstream.configure(settings);
+      for (let time = 0; time < 3; time += 1)
+        t.equal((await client.post('/chat', body, { key })).status, status);
+      t.equal(app.calls.taken, 0);
+    }
+  });
+
+  await t.test(
+    'under an Idempotency-Key a client that left holds its slot until the work ends',
+    async (t) => {
+      for (const stream of [true, false]) {
+        await upstream.configure({ chunks: 3, headersDelayMs: 700 });
+        const leaving = new AbortController();
+        const headers = { 'idempotency-key': randomUUID() };
+        const left = fetch(`${client.origin}/api/v1/chat`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
+          body: JSON.stringify({ message: 'Hi', stream }),
+          signal: leaving.signal,
+        }).catch(() => undefined);
+        await eventually('it is under way', () => waiting(1));
+        leaving.abort();
+        await left;
+        t.equal(app.calls.taken, 1, 'it holds its slot');
+        await eventually('its slot is free', async () => app.calls.taken === 0);
+        t.ok(await waiting(0));
+        const again = await client.post('/chat', { message: 'Hi', stream }, { key, headers });
+        t.equal(again.headers.get('idempotency-replayed'), 'true');
+      }
+    },
+  );
+});
