@@ -13,7 +13,7 @@ const email = Type.String({
 const newPassword = Type.String({
   minLength: 8,
   maxLength: 256,
-  description: '8 to 256 characters.',
+  description: '8 to 256 characters. Common passwords and those made of the e-mail address are refused.',
   examples: ['correct horse battery'],
 });
 /** A password to compare: any length up to the longest that could have been set. */

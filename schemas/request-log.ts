@@ -3,6 +3,9 @@ import { Type } from '@sinclair/typebox';
 import { Count, Cursor, limitTo, NextCursor, nullable, ref, stringEnum, Timestamp, Uuid } from './common.ts';
 import { Meter } from './plans.ts';
 
+/** The endpoint of charges that an account of the same e-mail address made earlier that day. */
+export const CARRIED_OVER = 'carriedOver';
+
 export const requestStates = ['admitted', 'final', 'refunded', 'refused'] as const;
 
 export const RequestState = stringEnum(requestStates, {
@@ -27,7 +30,8 @@ export const LoggedRequest = Type.Object(
     at: Timestamp('When it was admitted; of refusals the beginning of their minute.'),
     key_id: nullable(Uuid(''), { description: 'The key; null for the web.' }),
     endpoint: nullable(Type.String({ maxLength: 200 }), {
-      description: 'Method and path; null for refusals.',
+      description:
+        'Method and path; null for refusals. `carriedOver`: units that a deleted account with this e-mail address used earlier that day.',
       examples: ['POST /api/v1/chat'],
     }),
     meter: nullable(ref(Meter), {
@@ -37,7 +41,7 @@ export const LoggedRequest = Type.Object(
     units: Count('How many units were charged; 0 for refusals.', [1]),
     state: ref(RequestState),
     status: nullable(Type.Integer({ minimum: 100, maximum: 599, format: 'int32' }), {
-      description: 'The HTTP status; null while it is under way.',
+      description: 'The HTTP status; null while it is under way, and where `endpoint` is `carriedOver`.',
       examples: [200],
     }),
     code: nullable(Type.String({ maxLength: 100 }), {
@@ -88,7 +92,7 @@ export const RequestLogQuery = Type.Object(
         minLength: 1,
         maxLength: 200,
         description:
-          'Requests to one endpoint, method and path. Refusals are counted without their endpoint and left out.',
+          'Requests to one endpoint, method and path, or `carriedOver`. Refusals are counted without their endpoint and left out.',
         examples: ['POST /api/v1/chat'],
       }),
     ),

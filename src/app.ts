@@ -57,7 +57,12 @@ import { serverOptions } from './server-options.ts';
 import type { Database } from './store/client.ts';
 
 /** What the routes are built on; made once per process. */
-export type Resources = { config: Config; database: Database; sessionSecret: string };
+export type Resources = {
+  config: Config;
+  database: Database;
+  /** Sign cookies: the first signs, all verify. */
+  sessionSecrets: readonly [string, ...string[]];
+};
 
 /** Anybody. */
 const publicRoutes: FastifyPluginAsync = async (scope) => {

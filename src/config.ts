@@ -21,7 +21,8 @@ export type Config = Readonly<{
   /** Most connections of this process to Postgres. */
   databaseConnections: number;
   dataDir: string;
-  sessionSecret: string | undefined;
+  /** The first signs, all verify; undefined where the database keeps one. */
+  sessionSecrets: readonly [string, ...string[]] | undefined;
   /** Who answers; the built-in engine where undefined. */
   chat: Readonly<{ url: string; apiKey: string | undefined; models: ModelMap }> | undefined;
   /** Fields of chat completions that reach the engine besides those that Parley knows. */
@@ -51,6 +52,8 @@ export type Config = Readonly<{
   redisUrl: string | undefined;
   /** Sign-ups and reports of leaked keys for an address, and failed sign-ins for an address and e-mail address. */
   authAttemptsPerMinute: number;
+  /** New accounts for an address; loopback is limited only where the operator gave the number. */
+  signupsPerAddressPerDay: Readonly<{ count: number; limitsLoopback: boolean }>;
   drainSeconds: number;
   /** For so long `/readyz` answers 503 before connections are refused. */
   readyDelaySeconds: number;
@@ -99,11 +102,15 @@ function oneOf<const T extends readonly string[]>(
   return value;
 }
 
-const isLoopback = (hostname: string) =>
-  hostname === 'localhost' ||
-  hostname.endsWith('.localhost') ||
-  hostname === '[::1]' ||
-  /^127(\.\d+){3}$/.test(hostname);
+/** As URLs spell a host: in lower case, IPv6 in brackets and shortened. Other names may lead anywhere. */
+const loopbackNames =
+  /^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\]|\[::ffff:7f[0-9a-f]{2}:[0-9a-f]{1,4}\])$/;
+
+/** Whether only this machine reaches a host. */
+function isLoopback(host: string): boolean {
+  const url = `http://${isIP(host) === 6 ? `[${host}]` : host}`;
+  return URL.canParse(url) && loopbackNames.test(new URL(url).hostname);
+}
 
 /** The origin of an `http(s)` URL that has nothing but an origin. */
 function publicOrigin(env: Env, port: number): { publicUrl: string; publicUrlIsSet: boolean } {
@@ -144,11 +151,19 @@ function redisUrl(env: Env): string | undefined {
   return value;
 }
 
-function sessionSecret(env: Env): string | undefined {
+const SECRET_LENGTH = 32;
+
+/** Never repeats the value. A comma is part of a secret unless it separates secrets that are long enough. */
+function sessionSecrets(env: Env): Config['sessionSecrets'] {
   const value = text(env, 'SESSION_SECRET');
-  if (value !== undefined && value.length < 32)
-    throw new ConfigError('SESSION_SECRET', 'takes at least 32 characters.');
-  return value;
+  if (value === undefined) return undefined;
+  if (value.length < SECRET_LENGTH)
+    throw new ConfigError(
+      'SESSION_SECRET',
+      'takes a secret of at least 32 characters, or several, separated by commas.',
+    );
+  const [first = value, ...others] = value.split(',').map((secret) => secret.trim());
+  return [first, ...others].every(({ length }) => length >= SECRET_LENGTH) ? [first, ...others] : [value];
 }
 
 const networkNames = new Set(['loopback', 'linklocal', 'uniquelocal']);
@@ -272,16 +287,18 @@ export function loadConfig(env: Env = process.env): Config {
   const port = integer(env, 'PORT', 3000, 0, 65_535);
   const { publicUrl, publicUrlIsSet } = publicOrigin(env, port);
   const databaseUrl = postgresUrl(env, 'DATABASE_URL');
+  const host = text(env, 'HOST') ?? '127.0.0.1';
+  const isLocal = isLoopback(host) && isLoopback(new URL(publicUrl).hostname);
   return Object.freeze({
     port,
-    host: text(env, 'HOST') ?? '127.0.0.1',
+    host,
     publicUrl,
     publicUrlIsSet,
     databaseUrl,
     databaseDirectUrl: postgresUrl(env, 'DATABASE_DIRECT_URL') ?? databaseUrl,
     databaseConnections: integer(env, 'DATABASE_CONNECTIONS', 20, FEWEST_CONNECTIONS, 1000),
     dataDir: resolve(text(env, 'DATA_DIR') ?? 'data'),
-    sessionSecret: sessionSecret(env),
+    sessionSecrets: sessionSecrets(env),
     chat: chatUpstream(env),
     chatFields: parsed(env, 'CHAT_FIELDS', parseChatFields),
     imageHosts: parsed(env, 'IMAGE_HOSTS', parseImageHosts),
@@ -299,17 +316,16 @@ export function loadConfig(env: Env = process.env): Config {
     streamsPerAccount: integer(env, 'STREAMS_PER_ACCOUNT', 20, 1, 100_000),
     plans: plans(env),
     signups: oneOf(env, 'SIGNUPS', ['open', 'closed'], 'open'),
-    billing: oneOf(
-      env,
-      'BILLING',
-      ['open', 'managed'],
-      isLoopback(new URL(publicUrl).hostname) ? 'open' : 'managed',
-    ),
+    billing: oneOf(env, 'BILLING', ['open', 'managed'], isLocal ? 'open' : 'managed'),
     operatorContact: text(env, 'OPERATOR_CONTACT') ?? null,
     securityContact: securityContact(env),
     trustProxy: trustProxy(env),
     redisUrl: redisUrl(env),
     authAttemptsPerMinute: integer(env, 'AUTH_ATTEMPTS_PER_MINUTE', 10, 1, 1_000_000),
+    signupsPerAddressPerDay: {
+      count: integer(env, 'SIGNUPS_PER_ADDRESS_PER_DAY', 20, 1, 1_000_000),
+      limitsLoopback: text(env, 'SIGNUPS_PER_ADDRESS_PER_DAY') !== undefined,
+    },
     drainSeconds: integer(env, 'DRAIN_SECONDS', 30, 0, 3600),
     readyDelaySeconds: integer(env, 'READY_DELAY_SECONDS', 5, 0, 300),
     // An admission of yesterday may still be settled or found again today.

@@ -75,10 +75,10 @@ export async function startService(config: Config, givenLocation?: DatabaseLocat
   try {
     const opened = await open(config, location);
     database = opened;
-    const sessionSecret =
-      config.sessionSecret ??
-      (await settingOnce(opened.db, 'session_secret', () => randomBytes(32).toString('base64url')));
-    const app = await buildApp({ config, database: opened, sessionSecret });
+    const sessionSecrets = config.sessionSecrets ?? [
+      await settingOnce(opened.db, 'session_secret', () => randomBytes(32).toString('base64url')),
+    ];
+    const app = await buildApp({ config, database: opened, sessionSecrets });
     await app.ledger.start();
     await app.keyring.start();
     await app.listen({

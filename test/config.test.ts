@@ -26,10 +26,52 @@ t.test('nothing is required: every default serves', async (t) => {
   t.equal(config.redisUrl, undefined);
 });
 
-t.test('BILLING is managed unless PUBLIC_URL is on loopback', async (t) => {
+t.test('71: BILLING is managed unless HOST and PUBLIC_URL are on loopback', async (t) => {
+  const billing = (HOST: string, env: Record<string, string> = {}) => loadConfig({ HOST, ...env }).billing;
+  for (const host of [
+    '0.0.0.0',
+    '::',
+    '192.168.1.5',
+    '2001:db8::1',
+    'chat.example.com',
+    'localhost.example.com',
+    '127.example.com',
+  ])
+    t.equal(billing(host), 'managed', host);
+  for (const host of [
+    '127.0.0.1',
+    '127.1.2.3',
+    '::1',
+    '0:0:0:0:0:0:0:1',
+    '::ffff:127.0.0.1',
+    'localhost',
+    'LOCALHOST',
+  ])
+    t.equal(billing(host), 'open', host);
+  t.equal(billing('0.0.0.0', { PUBLIC_URL: 'http://localhost:3000' }), 'managed');
+  t.equal(billing('127.0.0.1', { PUBLIC_URL: 'https://chat.example.com' }), 'managed');
+  t.equal(billing('0.0.0.0', { BILLING: 'open' }), 'open');
   t.equal(loadConfig({ PUBLIC_URL: 'https://chat.example.com' }).billing, 'managed');
   t.equal(loadConfig({ PUBLIC_URL: 'http://127.0.0.1:3000' }).billing, 'open');
   t.equal(loadConfig({ PUBLIC_URL: 'https://chat.example.com', BILLING: 'open' }).billing, 'open');
+});
+
+t.test('SESSION_SECRET takes several secrets, separated by commas, if each has 32 characters', async (t) => {
+  const [one, other] = ['a'.repeat(32), 'b'.repeat(40)];
+  const secrets = (SESSION_SECRET: string) => loadConfig({ SESSION_SECRET }).sessionSecrets;
+  t.strictSame(secrets(one), [one]);
+  t.strictSame(secrets(`${one},${other}`), [one, other]);
+  t.strictSame(secrets(` ${one} , ${other} `), [one, other]);
+  t.strictSame(secrets(`${one},short`), [`${one},short`], 'else a comma is part of one secret');
+  t.equal(loadConfig({}).sessionSecrets, undefined);
+});
+
+t.test('SIGNUPS_PER_ADDRESS_PER_DAY is 20, and holds for loopback where it is set', async (t) => {
+  t.strictSame(loadConfig({}).signupsPerAddressPerDay, { count: 20, limitsLoopback: false });
+  t.strictSame(loadConfig({ SIGNUPS_PER_ADDRESS_PER_DAY: '3' }).signupsPerAddressPerDay, {
+    count: 3,
+    limitsLoopback: true,
+  });
 });
 
 t.test('a wrong value is refused in one line that names the variable and what it takes', async (t) => {
@@ -47,6 +89,7 @@ t.test('a wrong value is refused in one line that names the variable and what it
     READY_DELAY_SECONDS: 'soon',
     REDIS_URL: 'memcached://x:secret@y',
     AUTH_ATTEMPTS_PER_MINUTE: '0',
+    SIGNUPS_PER_ADDRESS_PER_DAY: '0',
     REQUEST_LOG_DAYS: '2',
     LOG_LEVEL: 'loud',
     SECURITY_CONTACT: 'ask Ada',

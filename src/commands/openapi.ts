@@ -8,7 +8,7 @@ import { openDatabase } from '../store/client.ts';
 // The document must not depend on the environment of whoever writes it. Postgres is connected to by the first query.
 const config = loadConfig({ LOG_LEVEL: 'silent', DATABASE_URL: 'postgres://nobody@localhost/nothing' });
 const database = await openDatabase({ url: String(config.databaseUrl) });
-const app = await buildApp({ config, database, sessionSecret: 'not used to sign anything'.repeat(2) });
+const app = await buildApp({ config, database, sessionSecrets: ['not used to sign anything'.repeat(2)] });
 await app.ready();
 await writeFile(new URL('openapi.json', projectRoot), `${JSON.stringify(app.swagger(), null, 2)}\n`);
 await app.close();

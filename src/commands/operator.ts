@@ -5,6 +5,7 @@
 import { randomInt } from 'node:crypto';
 import { billingPeriods } from '../../schemas/plans.ts';
 import type { Config } from '../config.ts';
+import { assertAcceptable } from '../domain/password-rules.ts';
 import { hashPassword } from '../domain/passwords.ts';
 import { findByEmail, setPlan, updatePassword } from '../store/accounts.ts';
 import { audit } from '../store/audit.ts';
@@ -45,6 +46,7 @@ const resetPassword: Command = {
   run: async ({ db }, [email = '']) => {
     const account = await accountOf(db, email);
     const password = newPassword();
+    await assertAcceptable(password, account.email, 'password');
     const updated = await updatePassword(db, account, await hashPassword(password), null);
     if (updated === undefined)
       throw new CommandError(
@@ -52,7 +54,7 @@ const resetPassword: Command = {
       );
     return [
       `New password of ${updated.email}: ${password}`,
-      'It is shown only here. Every session of the account has ended; its keys go on working.',
+      'It is shown only here. Every session of the account has ended, and the limits of failed sign-ins begin anew; its keys go on working.',
     ];
   },
 };

@@ -4,6 +4,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Config } from '../config.ts';
+import { deleteKeptUsage } from '../store/carried-usage.ts';
 import type { Database, Db } from '../store/client.ts';
 import { deleteEndedKeys } from '../store/ended-keys.ts';
 import { deleteOldEvents } from '../store/events.ts';
@@ -71,6 +72,7 @@ export class Housekeeping {
     await deleteOldRefusals(db, requestLogDays, signal);
     await deleteOldIdempotencyKeys(db, signal);
     await deleteEndedSessions(db, signal);
+    await deleteKeptUsage(db, signal);
     await deleteOldEvents(db, signal);
     await deleteEndedKeys(db, signal);
   }

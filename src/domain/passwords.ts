@@ -10,30 +10,51 @@ export const argon2Parameters = { algorithm: 2, memoryCost: 19_456, timeCost: 2,
 
 /** Of libuv's four threads by default; the others stay free for files and name look-ups. */
 const RUNNING_AT_ONCE = 2;
-/** At 15 to 60 ms each, two at a time, the last in the queue waits for a quarter of a second to a second. */
-const WAITING_AT_MOST = 32;
+/** At 15 to 60 ms each, two at a time, the last in the queue waits for half a second to two seconds. */
+const WAITING_AT_MOST = 64;
+
+const overloaded = () => new ApiError('overloaded', { headers: { 'retry-after': '1' } });
 
 /** Runs a few tasks at once and lets some wait, in order; the rest are refused at once. */
 export class BoundedQueue {
   readonly #waitingAtMost: number;
   readonly #waiting: (() => void)[] = [];
+  /** Of each owner that has any, how many run or wait. */
+  readonly #places = new Map<string, number>();
+  readonly #placesOfOwner: number;
   #free: number;
 
   constructor(runningAtOnce: number, waitingAtMost: number) {
     this.#free = runningAtOnce;
     this.#waitingAtMost = waitingAtMost;
+    this.#placesOfOwner = Math.floor((runningAtOnce + waitingAtMost) / 2);
   }
 
   /**
    * Runs a task when its turn comes.
    *
+   * @param owner - whoever may take half of all places at most; null for nobody
    * @throws ApiError `overloaded`, at once, when too many wait already; whatever the task throws
    */
-  async run<T>(task: () => Promise<T>): Promise<T> {
+  async run<T>(task: () => Promise<T>, owner: string | null = null): Promise<T> {
+    if (owner === null) return this.#run(task);
+    const places = this.#places.get(owner) ?? 0;
+    if (places >= this.#placesOfOwner) throw overloaded();
+    this.#places.set(owner, places + 1);
+    try {
+      return await this.#run(task);
+    } finally {
+      const left = (this.#places.get(owner) ?? 1) - 1;
+      if (left > 0) this.#places.set(owner, left);
+      else this.#places.delete(owner);
+    }
+  }
+
+  async #run<T>(task: () => Promise<T>): Promise<T> {
     if (this.#free > 0) this.#free--;
     else if (this.#waiting.length < this.#waitingAtMost)
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    else throw new ApiError('overloaded', { headers: { 'retry-after': '1' } });
+    else throw overloaded();
     try {
       return await task();
     } finally {
@@ -57,19 +78,25 @@ export const unknownAccountHash =
 /**
  * Hashes a new password.
  *
+ * @param owner - the address that asks, which gets half of the queue at most; null for the operator
  * @returns a PHC string: parameters, salt and hash
  * @throws ApiError `overloaded`
  */
-export const hashPassword = (password: string): Promise<string> =>
-  queue.run(() => hash(normalised(password), argon2Parameters));
+export const hashPassword = (password: string, owner: string | null = null): Promise<string> =>
+  queue.run(() => hash(normalised(password), argon2Parameters), owner);
 
 /**
  * Whether a password is the one that was hashed.
  *
  * @param stored - what `hashPassword` returned; null for an account that does not exist, which takes as long
+ * @param owner - the address that asks, which gets half of the queue at most; null for nobody's
  * @throws ApiError `overloaded`
  */
-export async function verifyPassword(stored: string | null, password: string): Promise<boolean> {
-  const isRight = await queue.run(() => verify(stored ?? unknownAccountHash, normalised(password)));
+export async function verifyPassword(
+  stored: string | null,
+  password: string,
+  owner: string | null = null,
+): Promise<boolean> {
+  const isRight = await queue.run(() => verify(stored ?? unknownAccountHash, normalised(password)), owner);
   return stored !== null && isRight;
 }

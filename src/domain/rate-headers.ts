@@ -6,7 +6,7 @@ import { ApiError } from '../errors.ts';
 
 /** A limit as one request found it, that request included. */
 export type LimitReading = {
-  /** A meter, or `requests`. */
+  /** A meter, `requests`, or another limit: docs/guides/rate-limits.md lists them. */
   name: string;
   /** How much the window allows. */
   ceiling: number;
@@ -61,8 +61,9 @@ export const refusalHeaders = (limit: LimitReading): Record<string, string> => (
   'retry-after': String(limit.resetSeconds),
 });
 
-const inWords = (seconds: number) =>
-  seconds === 60 ? 'minute' : seconds === 3600 ? 'hour' : `${seconds} seconds`;
+const windowNames: Readonly<Record<number, string>> = { 60: 'minute', 3600: 'hour', 86400: 'day' };
+
+const inWords = (seconds: number) => windowNames[seconds] ?? `${seconds} seconds`;
 
 /**
  * The refusal of a request that its window does not hold.

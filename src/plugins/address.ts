@@ -1,5 +1,5 @@
 /** Where a request comes from: for its account to read, and for the limits that count by address. Contract sections 1 and 5. */
-import { isIPv6 } from 'node:net';
+import { BlockList, isIPv6 } from 'node:net';
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyRequest } from 'fastify';
 import type { Config } from '../config.ts';
@@ -28,6 +28,14 @@ export function trustedProxies(trusted: Config['trustProxy']) {
   if (typeof trusted !== 'number') return [...trusted];
   return trusted > 0 && ((_address: string, hop: number) => hop < trusted);
 }
+
+const loopback = new BlockList();
+loopback.addSubnet('127.0.0.0', 8);
+loopback.addAddress('::1', 'ipv6');
+
+/** Whether an address is this machine's own, also where it is mapped into IPv6. */
+export const isLoopback = (address: string): boolean =>
+  loopback.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
 
 /** A trusted proxy may send more than an address. */
 const ADDRESS_LENGTH = 64;

@@ -2,27 +2,40 @@
  * Checks passwords as the limits allow, and tells the account's audit trail of those that were wrong. Contract sections
  * 1, 5 and 9.
  */
+import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
+import { isKnownDevice, type MarkedAccount } from '../domain/device-cookie.ts';
+import { commonPasswords } from '../domain/password-rules.ts';
 import { verifyPassword } from '../domain/passwords.ts';
 import type { ProvenAccount } from '../store/accounts.ts';
 import { recordEvent } from '../store/events.ts';
-import { sourceOf } from './address.ts';
+import { addressKey, sourceOf } from './address.ts';
 import type {} from './rate-limit.ts';
+import { deviceOf, ownSession } from './sessions.ts';
+
+/** An account that somebody says is theirs. */
+type Claimed = ProvenAccount & MarkedAccount & { signInsResetAt: Date | null };
 
 declare module 'fastify' {
   interface FastifyInstance {
     /**
-     * Whether the password is the account's. Takes as long where there is no account.
+     * Whether the password of a sign-in is the account's. Takes as long where there is no account.
      *
      * @param account - undefined where there is none with the e-mail address
      * @throws ApiError `rateLimitExceeded`, `overloaded`
      */
-    checkPassword(
+    checkSignIn(
       request: FastifyRequest,
       email: string,
-      account: ProvenAccount | undefined,
+      account: Claimed | undefined,
       password: string,
     ): Promise<boolean>;
+    /**
+     * Whether the password is that of the account that is signed in.
+     *
+     * @throws ApiError `rateLimitExceeded`, `overloaded`
+     */
+    checkCurrentPassword(request: FastifyRequest, account: ProvenAccount, password: string): Promise<boolean>;
   }
   interface FastifyRequest {
     /** The account whose password it did not know. */
@@ -32,16 +45,34 @@ declare module 'fastify' {
 
 export default fp(
   async (app) => {
-    const { db, limits } = app;
+    const { db, limits, sessionSecrets } = app;
     app.decorateRequest('failedAccountId', null);
+    // Read before the first request: it takes a while.
+    app.addHook('onReady', async () => {
+      await commonPasswords();
+    });
 
-    app.decorate('checkPassword', async (request, email, account, password) => {
-      const isRight = await limits.checkPassword(request, email, () =>
-        verifyPassword(account?.passwordHash ?? null, password),
-      );
+    const verified = async (
+      request: FastifyRequest,
+      account: ProvenAccount | undefined,
+      password: string,
+    ) => {
+      const isRight = await verifyPassword(account?.passwordHash ?? null, password, addressKey(request.ip));
       if (!isRight && account !== undefined) request.failedAccountId = account.id;
       return isRight;
+    };
+
+    app.decorate('checkSignIn', (request, email, account, password) => {
+      const device = deviceOf(request);
+      const isKnown = device !== undefined && isKnownDevice(device, account, sessionSecrets);
+      const knownDevice = isKnown ? device.nonce : null;
+      const attempt = { email, knownDevice, resetAt: account?.signInsResetAt ?? null };
+      return limits.limitSignIn(request, attempt, () => verified(request, account, password));
     });
+
+    app.decorate('checkCurrentPassword', (request, account, password) =>
+      limits.limitSession(ownSession(request).id, () => verified(request, account, password)),
+    );
 
     // Behind the answer, whose time must not tell whether there is such an account. Once a minute, so that whoever
     // attacks an account does not fill its trail.
@@ -54,5 +85,5 @@ export default fp(
       );
     });
   },
-  { name: 'passwords', dependencies: ['settings', 'rate-limit'] },
+  { name: 'passwords', dependencies: ['settings', 'sessions', 'rate-limit'] },
 );

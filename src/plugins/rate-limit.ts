@@ -2,7 +2,6 @@
  * The limits per minute, and the headers that tell of them: by account once a credential is known, by address before
  * that. In memory, or with `REDIS_URL` shared by all replicas. Contract section 5.
  */
-import { createHash } from 'node:crypto';
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
@@ -14,6 +13,7 @@ import { RedisWindows } from '../store/redis-windows.ts';
 import { addressKey } from './address.ts';
 import type {} from './caller.ts';
 import type {} from './redis.ts';
+import { type SignInLimits, signInLimits } from './sign-in-limits.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
@@ -23,10 +23,8 @@ const SESSION_REQUESTS = 300;
 const UNKNOWN_KEYS = 60;
 /** Failures that a client can cause on purpose, for which an account is refunded within an hour. */
 const REFUNDS_PER_HOUR = 20;
-/** Failed sign-ins an hour for one e-mail address, from wherever they come. */
-const FAILURES_PER_HOUR = 100;
 
-export type Limits = {
+export type Limits = SignInLimits & {
   /**
    * Counts a request against its account's requests per minute and sets the headers that tell of it.
    *
@@ -43,17 +41,8 @@ export type Limits = {
   countSignUp(request: FastifyRequest): Promise<void>;
   /** @throws ApiError `rateLimitExceeded` where an address reports leaked keys too often */
   countLeakReport(request: FastifyRequest): Promise<void>;
-  /**
-   * Checks a password unless too many checks for the e-mail address failed. A check is counted before it is made and
-   * taken back unless it fails, so that checks at the same time do not pass the limit together.
-   *
-   * @throws ApiError `rateLimitExceeded`; what the check throws
-   */
-  checkPassword(request: FastifyRequest, email: string, check: () => Promise<boolean>): Promise<boolean>;
   /** Counts a failure that a client can cause on purpose; returns whether it is still refunded. Contract section 7. */
   grantRefund(request: FastifyRequest): Promise<boolean>;
-  /** Counts a failed sign-in of a known account; returns whether it is the first of its minute. */
-  countFailure(accountId: string): Promise<boolean>;
 };
 
 declare module 'fastify' {
@@ -85,9 +74,6 @@ function storeOn(windows: Windows) {
 const openWindows = ({ redis }: FastifyInstance): Windows =>
   redis === null ? new MemoryWindows() : new RedisWindows(redis);
 
-/** Keys of one length that show nobody's address to whoever reads Redis. */
-const digestOf = (text: string) => createHash('sha256').update(text).digest('base64url').slice(0, 22);
-
 /** Every metered call counts towards the plan's requests, and so does whatever a key does. */
 const isOfPlan = ({ caller, routeOptions }: FastifyRequest) =>
   caller.keyId !== null || routeOptions.config.meter !== undefined;
@@ -103,14 +89,14 @@ export default fp(
     type KeyOf = (request: FastifyRequest) => string;
 
     /** Counts or reads one window of a request. */
-    const limiter = (max: Ceiling, timeWindow: number, keyGenerator: KeyOf) => {
+    const limiter = (name: string, max: Ceiling, timeWindow: number, keyGenerator: KeyOf) => {
       const measure = app.createRateLimit({ max, timeWindow, keyGenerator });
       return async (request: FastifyRequest, increment = true) => {
         const measured = await measure(request, { increment });
         if (measured.isAllowed) throw new Error('No limit has a list of those it allows.');
         const { isExceeded, remaining, ttl } = measured;
         const reading: LimitReading = {
-          name: 'requests',
+          name,
           ceiling: measured.max,
           remaining,
           windowSeconds: timeWindow / 1000,
@@ -122,8 +108,8 @@ export default fp(
     };
 
     /** A limit that a request passes or is refused by. */
-    const gate = (what: string, ...[max, windowMs, keyOf]: Parameters<typeof limiter>) => {
-      const measure = limiter(max, windowMs, keyOf);
+    const gate = (what: string, ...limit: Parameters<typeof limiter>) => {
+      const measure = limiter(...limit);
       return async (request: FastifyRequest) => {
         const { isExceeded, reading } = await measure(request);
         if (isExceeded) throw rateLimitExceeded(reading, what);
@@ -131,39 +117,41 @@ export default fp(
     };
 
     const ofPlan = limiter(
+      'requests',
       ({ caller }) => plans.of(caller).requests_per_minute,
       MINUTE_MS,
       ({ caller }) => `plan:${caller.accountId}`,
     );
-    const ofSession = limiter(SESSION_REQUESTS, MINUTE_MS, ({ caller }) => `session:${caller.accountId}`);
+    const ofSession = limiter(
+      'requests',
+      SESSION_REQUESTS,
+      MINUTE_MS,
+      ({ caller }) => `session:${caller.accountId}`,
+    );
     const ofAccount = (request: FastifyRequest, increment: boolean) =>
       (isOfPlan(request) ? ofPlan : ofSession)(request, increment);
 
     const unknownKeys = gate(
       'unknown API keys',
+      'unknown_key',
       UNKNOWN_KEYS,
       MINUTE_MS,
       ({ ip }) => `unknown-key:${addressKey(ip)}`,
     );
     const signUps = gate(
       'sign-ups',
+      'sign_up',
       authAttemptsPerMinute,
       MINUTE_MS,
       ({ ip }) => `sign-up:${addressKey(ip)}`,
     );
     const leakReports = gate(
       'reports of leaked keys',
+      'leak_report',
       authAttemptsPerMinute,
       MINUTE_MS,
       ({ ip }) => `leak-report:${addressKey(ip)}`,
     );
-
-    /** The digest of the e-mail address whose password a request is checked against. */
-    const emails = new WeakMap<FastifyRequest, string>();
-    const failureKey: KeyOf = (request) => `sign-in:${emails.get(request)}:${addressKey(request.ip)}`;
-    const hourlyKey: KeyOf = (request) => `sign-in-hour:${emails.get(request)}`;
-    const failures = gate('failed sign-ins', authAttemptsPerMinute, MINUTE_MS, failureKey);
-    const hourlyFailures = gate('failed sign-ins', FAILURES_PER_HOUR, HOUR_MS, hourlyKey);
 
     app.decorate('limits', {
       countRequest: async (request, reply) => {
@@ -183,27 +171,11 @@ export default fp(
       countUnknownKey: unknownKeys,
       countSignUp: signUps,
       countLeakReport: leakReports,
-      checkPassword: async (request, email, check) => {
-        emails.set(request, digestOf(email.toLowerCase()));
-        await failures(request);
-        await hourlyFailures(request);
-        let isRight = true;
-        try {
-          isRight = await check();
-          return isRight;
-        } finally {
-          if (isRight)
-            await Promise.all([failureKey, hourlyKey].map((key) => windows.takeBack(key(request))));
-        }
-      },
       grantRefund: async ({ caller }) => {
         const { current } = await windows.take(`refund:${caller.accountId}`, HOUR_MS);
         return current <= REFUNDS_PER_HOUR;
       },
-      countFailure: async (accountId) => {
-        const { current } = await windows.take(`failure:${accountId}`, MINUTE_MS);
-        return current === 1;
-      },
+      ...signInLimits(windows, app.config),
     } satisfies Limits);
   },
   { name: 'rate-limit', dependencies: ['settings', 'redis'] },

@@ -10,6 +10,7 @@ import fastifySession from '@fastify/session';
 import type { FastifyReply, FastifyRequest, Session } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Config } from '../config.ts';
+import { type Device, type MarkedAccount, markDevice, parseDevice } from '../domain/device-cookie.ts';
 import { ApiError } from '../errors.ts';
 import type { ProvenAccount } from '../store/accounts.ts';
 import type { Db } from '../store/client.ts';
@@ -27,6 +28,10 @@ import { sourceOf } from './address.ts';
 declare module 'fastify' {
   /** Without an account where nobody is signed in. */
   interface Session extends Partial<FoundSession> {}
+  interface FastifyRequest {
+    /** The device cookie that its answer sets. */
+    deviceCookie: string | null;
+  }
 }
 
 const DAY_MS = 86_400_000;
@@ -36,6 +41,12 @@ const isHttps = (config: Config) => config.publicUrl.startsWith('https:');
 /** With the prefix, browsers take the cookie only over https, from this very host and for all of its paths. */
 export const sessionCookieName = (config: Config): string =>
   isHttps(config) ? '__Host-parley_session' : 'parley_session';
+
+/** The longest that browsers keep a cookie. */
+const DEVICE_DAYS = 400;
+
+const deviceCookieName = (config: Config): string =>
+  isHttps(config) ? '__Host-parley_device' : 'parley_device';
 
 /** The same when the cookie is set and when it is cleared, or browsers ignore the latter. */
 const cookieAttributes = (config: Config) =>
@@ -57,7 +68,7 @@ function sessionStore(db: Db) {
 }
 
 /**
- * Begins a new session with a new id, whatever session the request came with is over.
+ * Begins a new session with a new id, whatever session the request came with is over. The device is known from then on.
  *
  * @param account - whose password was just proved
  * @param event - null where the audit trail tells of this by another event
@@ -65,17 +76,23 @@ function sessionStore(db: Db) {
  */
 export async function beginSession(
   request: FastifyRequest,
-  account: ProvenAccount,
+  account: ProvenAccount & MarkedAccount,
   event: 'signedIn' | null,
 ): Promise<void> {
+  const { db, sessionSecrets } = request.server;
   await request.session.regenerate();
   const { sessionId } = request.session;
-  const isCreated = await createSession(request.server.db, account, sessionId, sourceOf(request), event);
+  const isCreated = await createSession(db, account, sessionId, sourceOf(request), event);
   if (!isCreated) throw new ApiError('invalidLogin');
   // Has the plugin send the cookie. What is modified and not saved, it saves by itself, but then sends no Secure
   // cookie unless it sees https, and behind a proxy it does not.
   await request.session.save();
+  request.deviceCookie = markDevice(deviceOf(request), account, sessionSecrets);
 }
+
+/** The device that a request says it comes from; whether an account knows it is not known yet. */
+export const deviceOf = (request: FastifyRequest): Device | undefined =>
+  parseDevice(request.cookies[deviceCookieName(request.server.config)]);
 
 /** The session of a request that the session guard has admitted. */
 export function ownSession(request: FastifyRequest): SessionKey {
@@ -102,28 +119,35 @@ export function clearSessionCookie(reply: FastifyReply): void {
  * @returns null where there is no cookie, where it is not ours, and where its session has ended
  */
 export async function restoreSession(request: FastifyRequest): Promise<FoundSession | null> {
-  const { config, db, sessionSecret } = request.server;
+  const { config, db, sessionSecrets } = request.server;
   // `parse` is ready once the dashboard's scope has registered `@fastify/cookie`, as every application does.
   const signed = fastifyCookie.parse(request.headers.cookie ?? '')[sessionCookieName(config)];
   if (!signed) return null;
-  const { valid, value } = fastifyCookie.unsign(signed, sessionSecret);
+  const { valid, value } = fastifyCookie.signerFactory([...sessionSecrets]).unsign(signed);
   const found = valid ? await findSession(db, value) : undefined;
   return found ?? null;
 }
 
 export default fp(
   async (app) => {
-    const { config, db, sessionSecret } = app;
+    const { config, db, sessionSecrets } = app;
     const cookieName = sessionCookieName(config);
 
     await app.register(fastifyCookie);
     await app.register(fastifySession, {
-      secret: sessionSecret,
+      secret: [...sessionSecrets],
       cookieName,
       cookie: { ...cookieAttributes(config), maxAge: ABSOLUTE_DAYS * DAY_MS },
       store: sessionStore(db),
       saveUninitialized: false,
       rolling: false,
+    });
+    app.decorateRequest('deviceCookie', null);
+    // Behind the session's, which some take for the only one.
+    app.addHook('onSend', async ({ deviceCookie }, reply) => {
+      if (deviceCookie === null) return;
+      const attributes = { ...cookieAttributes(config), maxAge: DEVICE_DAYS * 86_400 };
+      reply.setCookie(deviceCookieName(config), deviceCookie, attributes);
     });
     // The plugin clears a cookie whose session is gone, and that answer may overtake a sign-in in another tab and
     // take the new cookie with it. What has been read is forgotten, so that only `signOut` clears.

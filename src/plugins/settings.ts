@@ -14,18 +14,19 @@ declare module 'fastify' {
     engines: Engines;
     keyring: Keyring;
     ledger: Ledger;
-    sessionSecret: string;
+    /** The first signs, all verify. */
+    sessionSecrets: readonly [string, ...string[]];
   }
 }
 
 export default fp<Resources & { engines: Engines; keyring: Keyring; ledger: Ledger }>(
-  async (app, { config, database, engines, keyring, ledger, sessionSecret }) => {
+  async (app, { config, database, engines, keyring, ledger, sessionSecrets }) => {
     app.decorate('config', config);
     app.decorate('db', database.db);
     app.decorate('engines', engines);
     app.decorate('keyring', keyring);
     app.decorate('ledger', ledger);
-    app.decorate('sessionSecret', sessionSecret);
+    app.decorate('sessionSecrets', sessionSecrets);
     app.addHook('onRequest', async (request, reply) => {
       // Pages and assets that may be kept say so themselves.
       reply.headers({ 'x-request-id': request.id, 'cache-control': 'no-store' });

@@ -8,10 +8,11 @@ import {
   UpdateAccount,
 } from '../../schemas/accounts.ts';
 import { NoContent, ref } from '../../schemas/common.ts';
+import { assertAcceptable, assertDifferent } from '../domain/password-rules.ts';
 import { hashPassword } from '../domain/passwords.ts';
 import type { PlanCatalogue } from '../domain/plans.ts';
 import { ApiError } from '../errors.ts';
-import { sourceOf } from '../plugins/address.ts';
+import { addressKey, sourceOf } from '../plugins/address.ts';
 import { beginSession, clearSessionCookie } from '../plugins/sessions.ts';
 import { type Account, deleteAccount, findAccount, updateEmail, updatePassword } from '../store/accounts.ts';
 
@@ -39,11 +40,13 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
   };
 
   /** @throws ApiError `invalidLogin`, `rateLimitExceeded` */
-  const provenAccount = async (request: FastifyRequest, password: string): Promise<Account> => {
-    const account = await currentAccount(request);
-    if (!(await app.checkPassword(request, account.email, account, password))) throw wrongPassword();
+  const prove = async (request: FastifyRequest, account: Account, password: string): Promise<Account> => {
+    if (!(await app.checkCurrentPassword(request, account, password))) throw wrongPassword();
     return account;
   };
+
+  const provenAccount = async (request: FastifyRequest, password: string): Promise<Account> =>
+    prove(request, await currentAccount(request), password);
 
   app.get(
     '/account',
@@ -66,7 +69,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'updateAccount',
         summary: 'Change the e-mail address',
         description:
-          'Sign in with the new address from now on. Sessions and keys stay as they are. Needs the current password.',
+          'Sign in with the new address from now on. Sessions and keys stay as they are. Needs the current password. At most 5 attempts an hour.',
         tags: ['Account'],
         body: ref(UpdateAccount),
         response: { 200: ref(AccountSchema) },
@@ -76,6 +79,8 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     async (request) => {
       const { current_password: password, email } = request.body;
       const account = await provenAccount(request, password);
+      // Whether an address is taken is told to nobody in bulk.
+      await app.limits.countEmailChange(account.id);
       const updated = await updateEmail(db, account, email, sourceOf(request));
       if (updated === undefined) throw wrongPassword();
       return toAccount(updated, plans);
@@ -120,8 +125,12 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     },
     async (request, reply) => {
       const { current_password: current, new_password: next } = request.body;
-      const account = await provenAccount(request, current);
-      const updated = await updatePassword(db, account, await hashPassword(next), sourceOf(request));
+      const account = await currentAccount(request);
+      assertDifferent(current, next, 'new_password');
+      await assertAcceptable(next, account.email, 'new_password');
+      await prove(request, account, current);
+      const passwordHash = await hashPassword(next, addressKey(request.ip));
+      const updated = await updatePassword(db, account, passwordHash, sourceOf(request));
       if (updated === undefined) throw wrongPassword();
       await beginSession(request, updated, null);
       return reply.code(204).send(null);

@@ -2,9 +2,10 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Account, LogIn, SignUp } from '../../schemas/accounts.ts';
 import { NoContent, ref } from '../../schemas/common.ts';
+import { assertAcceptable } from '../domain/password-rules.ts';
 import { hashPassword } from '../domain/passwords.ts';
 import { ApiError } from '../errors.ts';
-import { sourceOf } from '../plugins/address.ts';
+import { addressKey, sourceOf } from '../plugins/address.ts';
 import { assertSameSite } from '../plugins/csrf.ts';
 import sessionGuard from '../plugins/session-guard.ts';
 import { beginSession, signOut } from '../plugins/sessions.ts';
@@ -24,7 +25,7 @@ const beginnings: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'signUp',
         summary: 'Sign up',
         description:
-          'Creates an account on the first plan and signs it in: the answer sets the session cookie.',
+          'Creates an account on the first plan and signs it in: the answer sets the session cookie. What an account with this e-mail address used earlier that day still counts.',
         tags: ['Authentication'],
         body: ref(SignUp),
         response: { 201: ref(Account) },
@@ -40,13 +41,19 @@ const beginnings: FastifyPluginAsyncTypebox = async (app) => {
           message: `Sign-ups are closed on this service. For an account ask ${whom}.`,
         });
       },
-      preHandler: (request) => app.limits.countSignUp(request),
+      preHandler: async (request) => {
+        const { email, password } = request.body;
+        await assertAcceptable(password, email, 'password');
+        await app.limits.countSignUp(request);
+      },
     },
     async (request, reply) => {
       const { email, password } = request.body;
-      const passwordHash = await hashPassword(password);
-      const plan = plans.standard.id;
-      const account = await createAccount(app.db, { email, passwordHash, plan }, sourceOf(request));
+      const account = await app.limits.limitNewAccount(request, async () => {
+        const passwordHash = await hashPassword(password, addressKey(request.ip));
+        const plan = plans.standard.id;
+        return createAccount(app.db, { email, passwordHash, plan }, sourceOf(request));
+      });
       await beginSession(request, account, null);
       return reply.code(201).send(toAccount(account, plans));
     },
@@ -72,7 +79,7 @@ const beginnings: FastifyPluginAsyncTypebox = async (app) => {
     async (request) => {
       const { email, password } = request.body;
       const found = await findByEmail(app.db, email);
-      const isRight = await app.checkPassword(request, email, found, password);
+      const isRight = await app.checkSignIn(request, email, found, password);
       if (found === undefined || !isRight) throw new ApiError('invalidLogin');
       await beginSession(request, found, 'signedIn');
       return toAccount(found, plans);

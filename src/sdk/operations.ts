@@ -251,13 +251,13 @@ export interface Operations {
 
   /**
    * Sign up.
-   * Creates an account on the first plan and signs it in: the answer sets the session cookie.
+   * Creates an account on the first plan and signs it in: the answer sets the session cookie. What an account with this e-mail address used earlier that day still counts.
    */
   signUp: Method<'signUp'>;
 
   /**
    * Change the e-mail address.
-   * Sign in with the new address from now on. Sessions and keys stay as they are. Needs the current password.
+   * Sign in with the new address from now on. Sessions and keys stay as they are. Needs the current password. At most 5 attempts an hour.
    */
   updateAccount: Method<'updateAccount'>;
 

@@ -27,7 +27,7 @@ export interface paths {
         head?: never;
         /**
          * Change the e-mail address
-         * @description Sign in with the new address from now on. Sessions and keys stay as they are. Needs the current password.
+         * @description Sign in with the new address from now on. Sessions and keys stay as they are. Needs the current password. At most 5 attempts an hour.
          */
         patch: operations["updateAccount"];
         trace?: never;
@@ -103,7 +103,7 @@ export interface paths {
         put?: never;
         /**
          * Sign up
-         * @description Creates an account on the first plan and signs it in: the answer sets the session cookie.
+         * @description Creates an account on the first plan and signs it in: the answer sets the session cookie. What an account with this e-mail address used earlier that day still counts.
          */
         post: operations["signUp"];
         delete?: never;
@@ -826,7 +826,7 @@ export interface components {
              */
             current_password: string;
             /**
-             * @description 8 to 256 characters.
+             * @description 8 to 256 characters. Common passwords and those made of the e-mail address are refused.
              * @example correct horse battery
              */
             new_password: string;
@@ -1810,7 +1810,7 @@ export interface components {
              */
             key_id: string | null;
             /**
-             * @description Method and path; null for refusals.
+             * @description Method and path; null for refusals. `carriedOver`: units that a deleted account with this e-mail address used earlier that day.
              * @example POST /api/v1/chat
              */
             endpoint: string | null;
@@ -1828,7 +1828,7 @@ export interface components {
             state: components["schemas"]["RequestState"];
             /**
              * Format: int32
-             * @description The HTTP status; null while it is under way.
+             * @description The HTTP status; null while it is under way, and where `endpoint` is `carriedOver`.
              * @example 200
              */
             status: number | null;
@@ -2273,7 +2273,7 @@ export interface components {
              */
             email: string;
             /**
-             * @description 8 to 256 characters.
+             * @description 8 to 256 characters. Common passwords and those made of the e-mail address are refused.
              * @example correct horse battery
              */
             password: string;
@@ -4509,7 +4509,7 @@ export interface operations {
                  */
                 key_id?: string;
                 /**
-                 * @description Requests to one endpoint, method and path. Refusals are counted without their endpoint and left out.
+                 * @description Requests to one endpoint, method and path, or `carriedOver`. Refusals are counted without their endpoint and left out.
                  * @example POST /api/v1/chat
                  */
                 endpoint?: string;

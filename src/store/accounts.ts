@@ -6,6 +6,7 @@ import { and, eq, isNull, type SQL, sql } from 'drizzle-orm';
 import { v7 as uuidv7 } from 'uuid';
 import type { BillingPeriod } from '../../schemas/plans.ts';
 import { ApiError } from '../errors.ts';
+import { emailDigests, enterKeptUsage, keepFinalUsage, keepUsage } from './carried-usage.ts';
 import { type Db, sqlState } from './client.ts';
 import { type EventSource, recordEvent } from './events.ts';
 import { accounts, apiKeys, sessions } from './tables.ts';
@@ -35,15 +36,17 @@ async function orEmailTaken<T>(statement: Promise<T>): Promise<T> {
 }
 
 /**
- * Creates an account, billed monthly.
+ * Creates an account, billed monthly. What was used today under its e-mail address counts as used.
  *
  * @throws ApiError `emailTaken`
  */
-export function createAccount(
+export async function createAccount(
   db: Db,
   account: Pick<Account, 'email' | 'passwordHash' | 'plan'>,
   from: EventSource,
 ): Promise<Account> {
+  const emailKey = emailKeyOf(account.email);
+  const digestOf = await emailDigests(db);
   return db.transaction(async (tx) => {
     const [created] = await orEmailTaken(
       tx
@@ -51,7 +54,7 @@ export function createAccount(
         .values({
           ...account,
           id: uuidv7(),
-          emailKey: emailKeyOf(account.email),
+          emailKey,
           billingPeriod: 'monthly',
           planChangedAt: sql`now()`,
           createdAt: sql`now()`,
@@ -59,6 +62,7 @@ export function createAccount(
         .returning(),
     );
     if (created === undefined) throw new Error('An insert returned no row.');
+    await enterKeptUsage(tx, { accountId: created.id, emailDigest: digestOf(emailKey) });
     await recordEvent(tx, { accountId: created.id, type: 'accountCreated', from });
     return created;
   });
@@ -80,32 +84,40 @@ export async function findByEmail(db: Db, email: string): Promise<Account | unde
 }
 
 /**
- * Gives the account another e-mail address.
+ * Gives the account another e-mail address. What it used today stays with the old one, too.
  *
  * @returns undefined when the password was changed or the account deleted since
  * @throws ApiError `emailTaken`
  */
-export function updateEmail(
+export async function updateEmail(
   db: Db,
   account: ProvenAccount,
   email: string,
   from: EventSource,
 ): Promise<Account | undefined> {
+  const emailKey = emailKeyOf(email);
+  const digestOf = await emailDigests(db);
   return db.transaction(async (tx) => {
+    const [before] = await tx
+      .select({ emailKey: accounts.emailKey })
+      .from(accounts)
+      .where(proven(account))
+      .for('no key update');
+    if (before === undefined) return undefined;
     const [updated] = await orEmailTaken(
-      tx
-        .update(accounts)
-        .set({ email, emailKey: emailKeyOf(email) })
-        .where(proven(account))
-        .returning(),
+      tx.update(accounts).set({ email, emailKey }).where(proven(account)).returning(),
     );
-    if (updated) await recordEvent(tx, { accountId: updated.id, type: 'emailChanged', from, detail: email });
+    if (updated === undefined) return undefined;
+    if (before.emailKey !== emailKey)
+      await keepUsage(tx, { accountId: updated.id, emailDigest: digestOf(before.emailKey) });
+    await recordEvent(tx, { accountId: updated.id, type: 'emailChanged', from, detail: email });
     return updated;
   });
 }
 
 /**
- * Replaces the password and ends every session of the account. A sign-in with the old password that is under way
+ * Replaces the password, ends every session of the account and lifts the limits of failed sign-ins. Where the owner changes
+ * it, devices that signed in before are known no longer; after the operator's reset the owner's still is. A sign-in with the old password that is under way
  * creates no session any more: `createSession` names the hash, too.
  *
  * @param from - null where the operator resets it
@@ -118,7 +130,13 @@ export function updatePassword(
   from: EventSource,
 ): Promise<Account | undefined> {
   return db.transaction(async (tx) => {
-    const [updated] = await tx.update(accounts).set({ passwordHash }).where(proven(account)).returning();
+    const signInsResetAt = sql`now()`;
+    const devices = from === null ? {} : { devicesResetAt: sql`now()` };
+    const [updated] = await tx
+      .update(accounts)
+      .set({ passwordHash, signInsResetAt, ...devices })
+      .where(proven(account))
+      .returning();
     if (updated === undefined) return undefined;
     await tx.delete(sessions).where(eq(sessions.accountId, updated.id));
     const type = from === null ? 'passwordReset' : 'passwordChanged';
@@ -156,23 +174,26 @@ export function setPlan(
 
 /**
  * Deletes an account as far as anybody can tell: its sessions and keys end, its e-mail address is free again. The
- * account's row is written first; whoever makes a key locks it, so that none is made behind the revocation.
+ * account's row is written first; whoever makes a key locks it, so that none is made behind the revocation. What it used
+ * today is kept until midnight.
  *
  * @returns whether it was deleted: not when the password was changed or the account deleted since
  */
-export function deleteAccount(db: Db, account: ProvenAccount): Promise<boolean> {
+export async function deleteAccount(db: Db, account: ProvenAccount): Promise<boolean> {
+  const digestOf = await emailDigests(db);
   return db.transaction(async (tx) => {
-    const deleted = await tx
+    const [deleted] = await tx
       .update(accounts)
       .set({ deletedAt: sql`now()` })
       .where(proven(account))
-      .returning({ id: accounts.id });
-    if (deleted.length === 0) return false;
+      .returning({ emailKey: accounts.emailKey });
+    if (deleted === undefined) return false;
     await tx.delete(sessions).where(eq(sessions.accountId, account.id));
     await tx
       .update(apiKeys)
       .set({ revokedAt: sql`now()` })
       .where(and(eq(apiKeys.accountId, account.id), isNull(apiKeys.revokedAt)));
+    await keepFinalUsage(tx, { accountId: account.id, emailDigest: digestOf(deleted.emailKey) });
     return true;
   });
 }

@@ -35,6 +35,10 @@ export const accounts = pgTable(
     billingPeriod: text('billing_period').$type<'monthly' | 'yearly'>().notNull(),
     planChangedAt: instant('plan_changed_at').notNull(),
     createdAt: instant('created_at').notNull(),
+    /** When the limits of failed sign-ins began anew: the password was changed or reset. Null: never. */
+    signInsResetAt: instant('sign_ins_reset_at'),
+    /** Devices that signed in before are no known devices any more. Null: they all are. */
+    devicesResetAt: instant('devices_reset_at'),
     /** Set in one short transaction; the account's rows go later, in batches. */
     deletedAt: instant('deleted_at'),
   },
@@ -191,6 +195,27 @@ export const refusals = pgTable(
   (table) => [
     primaryKey({ columns: [table.accountId, table.minute, table.keyId, table.code] }),
     index('refusals_by_age').on(table.minute),
+  ],
+);
+
+/**
+ * What was used under e-mail addresses that were given up today, by deleting the account or changing its address: whoever
+ * signs up with one finds it used. The account is named so that giving up one address twice counts once; the row is not
+ * the account's and outlives it until midnight.
+ */
+export const carriedUsage = pgTable(
+  'carried_usage',
+  {
+    /** HMAC-SHA-256 of the address in lower case. */
+    emailDigest: bytea('email_digest').notNull(),
+    day: date('day').notNull(),
+    meter: text('meter').notNull(),
+    formerAccount: uuid('former_account').notNull(),
+    used: bigint('used', { mode: 'number' }).notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.emailDigest, table.day, table.meter, table.formerAccount] }),
+    index('carried_usage_day').on(table.day),
   ],
 );
 

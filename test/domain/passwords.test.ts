@@ -104,3 +104,20 @@ t.test('a task that fails gives its place back', async (t) => {
   );
   t.equal(await queue.run(async () => 'next'), 'next');
 });
+
+t.test('a queue gives one owner half of its places, and the other half to others', async (t) => {
+  const queue = new BoundedQueue(2, 4);
+  const tasks = Array.from({ length: 6 }, task);
+  const mine = tasks.slice(0, 3).map(({ run }) => queue.run(run, 'one'));
+  const tooMany = queue.run(async () => 'never', 'one');
+  await t.rejects(tooMany, new ApiError('overloaded', { headers: { 'retry-after': '1' } }));
+  const theirs = tasks.slice(3).map(({ run }) => queue.run(run, 'other'));
+  await t.rejects(
+    queue.run(async () => 'never', 'third'),
+    { code: 'overloaded' },
+    'all places are taken',
+  );
+  for (const { end } of tasks) end();
+  await Promise.all([...mine, ...theirs]);
+  t.equal(await queue.run(async () => 'again', 'one'), 'again');
+});

@@ -23,18 +23,18 @@ async function signUpFrom(client: Client, address: string): Promise<Owner> {
 }
 
 /** A refusal tells which limit, and when to come back, in the body and in every header. */
-function isRefusal(t: Test, answer: Answer, ceiling: number, window = 60): void {
+function isRefusal(t: Test, answer: Answer, ceiling: number, window = 60, name = 'requests'): void {
   t.match(answer, { status: 429, body: { error: { code: 'rateLimitExceeded', type: 'rate_limit_error' } } });
-  t.match(answer.body.error.limit, { name: 'requests', ceiling });
+  t.match(answer.body.error.limit, { name, ceiling });
   const fields = limitFields(answer);
   t.match(fields, {
     three: { limit: ceiling, remaining: 0 },
-    policies: { requests: { q: ceiling, w: window } },
-    limits: { requests: { r: 0 } },
+    policies: { [name]: { q: ceiling, w: window } },
+    limits: { [name]: { r: 0 } },
   });
   const retryAfter = Number(answer.headers.get('retry-after'));
   t.ok(retryAfter > 0 && retryAfter <= window, `Retry-After: ${retryAfter}`);
-  t.ok(retryAfter >= (fields?.limits.requests?.t ?? Number.NaN), 'not earlier than the reset');
+  t.ok(retryAfter >= (fields?.limits[name]?.t ?? Number.NaN), 'not earlier than the reset');
   const seconds = (Date.parse(answer.body.error.limit.resetsAt) - Date.now()) / 1000;
   t.ok(Math.abs(seconds - retryAfter) < 5, 'resetsAt says the same');
   t.equal(answer.headers.get('x-should-retry'), null);
@@ -124,7 +124,7 @@ onEachDatabase(t, small, async (t, { client }) => {
     t.equal(count(malformed, 'invalidApiKey'), 70, 'a typo costs no query and is not counted');
     const answers = await times(70, (n) => unknown(`2001:db8:1:2::${n + 1}`));
     t.equal(count(answers, 'invalidApiKey'), 60);
-    isRefusal(t, await unknown('2001:db8:1:2:ffff::1'), 60);
+    isRefusal(t, await unknown('2001:db8:1:2:ffff::1'), 60, 60, 'unknown_key');
     t.equal(codeOf(await unknown('2001:db8:1:3::1')), 'invalidApiKey', 'another network');
     t.equal((await client.get('/models', { key, ...from('2001:db8:1:2::1') })).status, 200);
     const [first] = answers.filter((answer) => codeOf(answer) === 'invalidApiKey');
@@ -136,7 +136,7 @@ onEachDatabase(t, small, async (t, { client }) => {
       client.post('/auth/signup', { email: email(), password }, { headers: { 'x-forwarded-for': address } });
     const answers = await times(5, () => signUp('192.0.2.6'));
     t.equal(count(answers, 201), 3);
-    isRefusal(t, await signUp('192.0.2.6'), 3);
+    isRefusal(t, await signUp('192.0.2.6'), 3, 60, 'sign_up');
     t.equal((await signUp('192.0.2.7')).status, 201);
   });
 
@@ -154,7 +154,7 @@ onEachDatabase(t, small, async (t, { client }) => {
       logIn('192.0.2.9', 'wrong password', n % 2 ? owner.email : owner.email.toUpperCase()),
     );
     t.equal(count(failed, 'invalidLogin'), 3, 'at once, in whatever case');
-    isRefusal(t, await logIn('192.0.2.9', password), 3);
+    isRefusal(t, await logIn('192.0.2.9', password), 3, 60, 'sign_in');
     t.equal((await logIn('192.0.2.10', password)).status, 200, 'the owner elsewhere is not kept out');
     const nobody = email();
     const unknown = await times(4, () => logIn('192.0.2.9', 'wrong password', nobody));
@@ -162,7 +162,7 @@ onEachDatabase(t, small, async (t, { client }) => {
     t.equal(count(unknown, 'rateLimitExceeded'), 1);
   });
 
-  await t.test('a wrong current password counts as a failed sign-in', async (t) => {
+  await t.test('a wrong current password counts for its session, whatever it was for', async (t) => {
     const owner = await signUpFrom(client, '192.0.2.11');
     const options = { cookie: owner.cookie, headers: { 'x-forwarded-for': '192.0.2.11' } };
     const wrong = { current_password: 'wrong password' };
@@ -172,9 +172,10 @@ onEachDatabase(t, small, async (t, { client }) => {
       await client.request('DELETE', '/account', { body: wrong, ...options }),
     ];
     t.equal(count(answers, 'invalidLogin'), 3);
-    isRefusal(t, await client.patch('/account', { current_password: password, email: email() }, options), 3);
+    const right = { current_password: password, email: email() };
+    isRefusal(t, await client.patch('/account', right, options), 3, 60, 'current_password');
     const logIn = await client.post('/auth/login', { email: owner.email, password }, options);
-    t.equal(codeOf(logIn), 'rateLimitExceeded', 'the same window');
+    t.equal(logIn.status, 200, 'signing in has limits of its own');
   });
 });
 
@@ -190,7 +191,7 @@ t.test('100 failed sign-ins an hour for an e-mail address, from wherever they co
   const answers: Answer[] = [];
   for (let n = 0; n < 21; n += 1) answers.push(...(await times(5, () => logIn('wrong password'))));
   t.equal(count(answers, 'invalidLogin'), 100);
-  isRefusal(t, await logIn(password), 100, 3600);
+  isRefusal(t, await logIn(password), 100, 3600, 'sign_in');
 });
 
 t.test('a forged X-Forwarded-For is ignored unless the proxy is trusted', async (t) => {

@@ -1,8 +1,10 @@
 import { fastifyCookie } from '@fastify/cookie';
 import { sql } from 'drizzle-orm';
 import t from 'tap';
+import { parseDevice } from '../../src/domain/device-cookie.ts';
 import { rowsOf } from '../../src/store/client.ts';
 import { cookieOf, manyAttempts, startReplica } from '../support/dashboard.ts';
+import { cookiesOf } from '../support/http.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { startTestService } from '../support/service.ts';
 
@@ -62,6 +64,50 @@ t.test(
 );
 
 t.test(
+  'the device cookie is HttpOnly, SameSite=Strict, of this host alone, for 400 days; __Host- and Secure on https',
+  async (t) => {
+    const attributesOfDevice = (answer: { headers: Headers }, name: string) => {
+      const cookie = answer.headers.getSetCookie().find((one) => one.startsWith(`${name}=`)) ?? '';
+      return cookie.split('; ').slice(1).sort();
+    };
+    const answer = await client.post('/auth/login', { email, password });
+    t.match(answer.headers.getSetCookie()[0], /^parley_session=/, 'the session comes first');
+    const attributes = ['HttpOnly', `Max-Age=${400 * 86_400}`, 'Path=/', 'SameSite=Strict'];
+    t.strictSame(attributesOfDevice(answer, 'parley_device'), attributes);
+    const overHttps = await startReplica(t, service, { PUBLIC_URL: 'https://chat.example.com' });
+    const secure = await overHttps.client.post('/auth/login', { email, password });
+    t.strictSame(attributesOfDevice(secure, '__Host-parley_device'), [...attributes, 'Secure']);
+    const failed = await client.post('/auth/login', { email, password: 'wrong password' });
+    t.strictSame(failed.headers.getSetCookie(), [], 'not for whoever fails');
+  },
+);
+
+t.test('SESSION_SECRET as a list: the first signs, all verify, for sessions and known devices', async (t) => {
+  const [old, fresh] = [
+    'the old secret, 32 characters long,'.replaceAll(',', '.'),
+    'the new secret. 32 characters long.',
+  ];
+  const before = await startReplica(t, service, { SESSION_SECRET: old });
+  const both = await startReplica(t, service, { SESSION_SECRET: `${fresh},${old}` });
+  const after = await startReplica(t, service, { SESSION_SECRET: fresh });
+  const answer = await before.client.post('/auth/login', { email, password });
+  const cookie = cookiesOf(answer, 'parley_session');
+  for (const path of ['/account', '/usage']) {
+    t.equal((await both.client.get(path, { cookie })).status, 200, path);
+    t.equal((await after.client.get(path, { cookie })).status, 401, path);
+  }
+  const renewed = await both.client.post('/auth/login', { email, password }, { cookie: cookiesOf(answer) });
+  t.equal((await after.client.get('/account', { cookie: cookiesOf(renewed, 'parley_session') })).status, 200);
+  const device = parseDevice(cookiesOf(renewed, 'parley_device').split('=')[1]);
+  t.equal(
+    device?.nonce,
+    parseDevice(cookiesOf(answer, 'parley_device').split('=')[1])?.nonce,
+    'the device is the same',
+  );
+  t.equal(device?.marks.length, 1, 'and its mark is renewed');
+});
+
+t.test(
   'a cookie that is tampered with, foreign, empty or malformed is none, on session and caller endpoints',
   async (t) => {
     const { cookie, email } = await client.signUp();
@@ -82,7 +128,7 @@ t.test(
       '__proto__',
       'x'.repeat(4000),
     ];
-    const unknown = fastifyCookie.sign('a-session-that-never-was', app.sessionSecret);
+    const unknown = fastifyCookie.sign('a-session-that-never-was', app.sessionSecrets[0]);
     for (const value of [...values, unknown]) {
       const bad = `parley_session=${value}`;
       const onSession = await client.get('/account', { cookie: bad });

@@ -85,6 +85,42 @@ t.test(
 );
 
 t.test(
+  '73: e-mail changes to taken addresses: 409 emailTaken as at sign-up, 5 an hour for an account, on any session',
+  async (t) => {
+    const [one, other, bystander] = [await client.signUp(), await client.signUp(), await client.signUp()];
+    const again = cookieOf(await client.post('/auth/login', { email: one.email, password: one.password }));
+    const change = (cookie: string, email: string, current_password = one.password) =>
+      client.patch('/account', { email, current_password }, { cookie });
+    t.match(
+      await change(one.cookie, 'x@example.com', 'wrong password'),
+      wrongPassword,
+      'tells nothing, and does not count',
+    );
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, (_, n) =>
+        change(n % 2 ? one.cookie : again, n % 2 ? other.email : bystander.email),
+      ),
+    );
+    t.strictSame(answers.map(({ status }) => status).sort(), [409, 409, 409, 409, 409, 429, 429, 429]);
+    const refused = answers.find(({ status }) => status === 429);
+    t.match(refused, {
+      body: {
+        error: {
+          code: 'rateLimitExceeded',
+          limit: { name: 'email_change', ceiling: 5 },
+          message: /^The limit of 5 changes of the e-mail address per hour is reached/,
+        },
+      },
+    });
+    t.equal(
+      (await change(other.cookie, `new-${other.email}`)).status,
+      200,
+      'another account has its own limit',
+    );
+  },
+);
+
+t.test(
   'PATCH, DELETE /account and POST /account/password 401 invalidLogin: a wrong current password changes nothing',
   async (t) => {
     const { cookie, email, password } = await client.signUp();
@@ -143,6 +179,27 @@ t.test(
     }
     t.equal((await client.post('/auth/login', { email, password })).status, 401);
     t.equal((await client.post('/auth/login', { email, password: next })).status, 200);
+  },
+);
+
+t.test(
+  'POST /account/password 400 invalidRequest: the current password, and those that sign-up refuses',
+  async (t) => {
+    const { cookie, email, password } = await client.signUp(
+      'grace.hopper@navy.example',
+      'na\u00efve caf\u00e9 horse',
+    );
+    const change = (new_password: string) =>
+      client.post('/account/password', { current_password: password, new_password }, { cookie });
+    const refused = (message: RegExp) => ({
+      status: 400,
+      body: { error: { param: 'new_password', message } },
+    });
+    t.match(await change(password), refused(/^The new password is the current one\./));
+    t.match(await change('nai\u0308ve cafe\u0301 horse'), refused(/^The new password is the current one\./));
+    t.match(await change('password'), refused(/most common/));
+    t.match(await change('grace.hopper1906'), refused(/e-mail address/));
+    t.equal((await client.post('/auth/login', { email, password })).status, 200);
   },
 );
 

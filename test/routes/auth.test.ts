@@ -67,6 +67,51 @@ t.test(
   },
 );
 
+t.test(
+  'POST /auth/signup 400 invalidRequest: a password that would be guessed first, and what to do',
+  async (t) => {
+    const refused = async (password: string, message: RegExp, email = 'ada.lovelace@initech.example') => {
+      const answer = await client.post('/auth/signup', { email, password });
+      t.match(
+        answer,
+        { status: 400, body: { error: { code: 'invalidRequest', param: 'password', message } } },
+        password,
+      );
+      t.match(answer.body.error.details, [{ path: '/password', message }]);
+    };
+    for (const common of [
+      'password',
+      'PassWord',
+      'password1',
+      'iloveyou',
+      '1234567890',
+      'trustno1',
+      ' password ',
+    ])
+      await refused(common, /^This password is among the most common ones\. Choose another one/);
+    for (const blank of ['        ', '\t\n      ', '\u3000'.repeat(8), '\u200b'.repeat(8)])
+      await refused(blank, /^This password is blank\./);
+    for (const one of ['00000000', 'zzzzzzzzzzzz']) await refused(one, /^This password repeats/);
+    const own = [
+      'ada.lovelace@initech.example',
+      'adalovelace',
+      'Ada.Lovelace1815',
+      'lovelace!2026',
+      'initech12101990',
+      'lovelaceada1',
+      'ADA-initech-x',
+    ];
+    for (const password of own) await refused(password, /^This password is made of the e-mail address\./);
+    for (const password of ['initech correct horse', 'lovelace 4711 staple', '83926504'])
+      t.equal(
+        (await client.post('/auth/signup', { email: `ok-${crypto.randomUUID()}@initech.example`, password }))
+          .status,
+        201,
+        password,
+      );
+  },
+);
+
 t.test('POST /auth/login 200: the address in any case', async (t) => {
   const answer = await client.post('/auth/login', { email: 'aDA@EXAMPLE.com', password });
   t.match(answer, { status: 200, body: { email: 'Ada@example.com' } });

@@ -22,9 +22,9 @@ export async function startReplica(
   };
 }
 
-/** The `name=value` of the one cookie that an answer sets. */
+/** The `name=value` of the one cookie that an answer sets, beside the one that marks the device. */
 export function cookieOf(answer: { headers: Headers }): string {
-  const [cookie, ...more] = answer.headers.getSetCookie();
+  const [cookie, ...more] = answer.headers.getSetCookie().filter((one) => !/^[^=]*_device=/.test(one));
   if (cookie === undefined || more.length > 0)
     throw new Error(`Expected one Set-Cookie, got ${more.length === 0 ? 0 : more.length + 1}.`);
   return cookie.split(';')[0] ?? '';

@@ -14,6 +14,14 @@ export type RequestOptions = {
   cookie?: string;
 };
 
+/** The `name=value` of the cookies that an answer sets, as a browser sends them back; of those with a name only, where it is given. */
+export const cookiesOf = ({ headers }: { headers: Headers }, name = ''): string =>
+  headers
+    .getSetCookie()
+    .map((cookie) => cookie.split(';')[0] ?? '')
+    .filter((cookie) => cookie.startsWith(name === '' ? '' : `${name}=`))
+    .join('; ');
+
 /** A service that hangs is a failure of the test, not of the run. */
 const PATIENCE_MS = 60_000;
 

@@ -3,7 +3,7 @@ import { NativeSelect, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { type Filters, isRequestId, isTurnedAround } from './filters.ts';
 import { type KeyLabel, keyChoices } from './keys.ts';
-import { endpoints, statuses } from './requests.ts';
+import { endpointFilters, statuses } from './requests.ts';
 import classes from './usage.module.css';
 
 type Props = {
@@ -45,7 +45,7 @@ export const LogFilters = ({ filters, keys, onChange }: Props) => (
     />
     <NativeSelect
       label="Endpoint"
-      data={[{ value: '', label: 'Any endpoint' }, ...endpoints]}
+      data={endpointFilters}
       value={filters.endpoint}
       onChange={(event) => onChange({ endpoint: event.currentTarget.value })}
     />

@@ -2,7 +2,7 @@
 import { Badge, Button, Group, Paper, Stack, Table, Text } from '@mantine/core';
 import type { KeyLabel } from './keys.ts';
 import { keyName } from './keys.ts';
-import { chargeOf, outcomeOf, type Row, tookOf, utcTime, whatOf } from './requests.ts';
+import { chargeOf, isCall, outcomeOf, type Row, tookOf, utcTime, whatOf } from './requests.ts';
 import classes from './usage.module.css';
 
 type Props = { rows: readonly Row[]; keys: readonly KeyLabel[]; onShow: (row: Row) => void };
@@ -48,7 +48,7 @@ export function RequestTable({ keys, onShow, rows }: Props) {
           {rows.map((row) => (
             <Table.Tr key={row.id}>
               <Table.Td className={classes.time ?? ''}>{utcTime(row)}</Table.Td>
-              <Table.Td className={row.endpoint === null ? '' : (classes.code ?? '')}>{whatOf(row)}</Table.Td>
+              <Table.Td className={isCall(row) ? (classes.code ?? '') : ''}>{whatOf(row)}</Table.Td>
               <Table.Td className={classes.who ?? ''}>{keyName(row.key_id, keys)}</Table.Td>
               <Table.Td>
                 <Outcome row={row} />
@@ -72,7 +72,7 @@ export function RequestCards({ keys, onShow, rows }: Props) {
       {rows.map((row) => (
         <Paper key={row.id} component="li" withBorder p="sm" bg="var(--parley-panel)">
           <Group justify="space-between" gap="xs" wrap="nowrap" align="flex-start">
-            <Text size="sm" fw={600} className={row.endpoint === null ? '' : (classes.code ?? '')}>
+            <Text size="sm" fw={600} className={isCall(row) ? (classes.code ?? '') : ''}>
               {whatOf(row)}
             </Text>
             <Text size="sm" c="dimmed" className={classes.time ?? ''}>

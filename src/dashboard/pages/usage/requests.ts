@@ -6,11 +6,20 @@ import { type KeyLabel, keyName } from './keys.ts';
 
 export type Row = Schemas['LoggedRequest'];
 
-export const endpoints = [
+const endpoints = [
   'POST /api/v1/chat',
   'POST /api/v1/chat/completions',
   'POST /api/v1/images/generations',
   'POST /api/v1/search',
+];
+
+/** Of charges that a deleted account with the same address made that day. */
+const CARRIED_OVER = 'carriedOver';
+
+export const endpointFilters = [
+  { value: '', label: 'Any endpoint' },
+  ...endpoints.map((endpoint) => ({ value: endpoint, label: endpoint })),
+  { value: CARRIED_OVER, label: 'Carried over from a deleted account' },
 ];
 
 export const statuses = [
@@ -38,8 +47,12 @@ export const utcTime = ({ at, kind }: Pick<Row, 'at' | 'kind'>): string => {
   return kind === 'refusals' ? text.slice(0, -3) : text;
 };
 
-/** "Chat", or "12 requests refused". */
+/** Whether `whatOf` is a method and path. */
+export const isCall = ({ endpoint }: Row): boolean => endpoint !== null && endpoint !== CARRIED_OVER;
+
+/** "POST /api/v1/chat", or "12 requests refused". */
 export function whatOf({ count, endpoint, kind }: Row): string {
+  if (endpoint === CARRIED_OVER) return 'Carried over from a deleted account';
   if (kind === 'refusals') return `${countOf(count, { one: 'request', many: 'requests' })} refused`;
   return endpoint ?? '';
 }

@@ -1,0 +1,68 @@
+/** Which passwords are refused because they would be guessed first. Contract section 9, NIST SP 800-63B. */
+import { ApiError } from '../errors.ts';
+
+let list: Promise<ReadonlySet<string>> | undefined;
+
+/** The most common passwords that are long enough to be chosen, in lower case; read once. */
+export function commonPasswords(): Promise<ReadonlySet<string>> {
+  list ??= import('@zxcvbn-ts/language-common').then(({ dictionary }) => {
+    const all = dictionary['passwords-common'] as readonly string[];
+    return new Set(all.filter(({ length }) => length >= 8));
+  });
+  return list;
+}
+
+/** Parts of an address that are shorter are in too many words. */
+const PART_LENGTH = 3;
+
+/** The parts of an e-mail address, the longest first: `ada.lovelace@example.com` has ada, lovelace, example and com. */
+const partsOf = (email: string): string[] =>
+  email
+    .toLowerCase()
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter(({ length }) => length >= PART_LENGTH)
+    .sort((one, other) => other.length - one.length);
+
+/**
+ * Whether a password is little more than parts of the e-mail address: what remains without them has fewer than four
+ * letters or digits, or no letter and fewer than eight digits, such as a year or a date.
+ */
+function isMadeOf(password: string, email: string): boolean {
+  let rest = password;
+  for (const part of partsOf(email)) rest = rest.replaceAll(part, '');
+  if (rest === password) return false;
+  const remaining = rest.replace(/[^\p{L}\p{N}]/gu, '');
+  return remaining.length < 4 || (remaining.length <= 8 && !/\p{L}/u.test(remaining));
+}
+
+/**
+ * Refuses a new password that would be guessed first.
+ *
+ * @param password - long enough, as the schemas have it
+ * @param email - of the account
+ * @param param - the field that it came in
+ * @throws ApiError `invalidRequest`, which says why and what to do
+ */
+export async function assertAcceptable(password: string, email: string, param: string): Promise<void> {
+  const why = await faultOf(password.normalize('NFKC').toLowerCase(), email);
+  if (why === undefined) return;
+  const message = `${why} Choose another one, for example four random words.`;
+  throw new ApiError('invalidRequest', { message, param, details: [{ path: `/${param}`, message }] });
+}
+
+async function faultOf(password: string, email: string): Promise<string | undefined> {
+  if (!/[\p{L}\p{N}\p{P}\p{S}]/u.test(password)) return 'This password is blank.';
+  if (/^(.)\1*$/su.test(password)) return 'This password repeats a single character.';
+  const common = await commonPasswords();
+  if (common.has(password) || common.has(password.trim()))
+    return 'This password is among the most common ones.';
+  if (isMadeOf(password, email)) return 'This password is made of the e-mail address.';
+  return undefined;
+}
+
+/** @throws ApiError `invalidRequest` where a change would change nothing */
+export function assertDifferent(current: string, next: string, param: string): void {
+  if (current.normalize('NFKC') !== next.normalize('NFKC')) return;
+  const message = 'The new password is the current one. Choose another one.';
+  throw new ApiError('invalidRequest', { message, param, details: [{ path: `/${param}`, message }] });
+}

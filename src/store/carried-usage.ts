@@ -1,0 +1,90 @@
+/**
+ * What was used today under an e-mail address that was given up, by deleting its account or by changing its address. It is
+ * kept until midnight and entered where somebody signs up with the address, so that a new account is no new quota. Contract
+ * section 5, argued in docs/decisions/0020-sign-in-and-sign-up.md.
+ */
+import { createHmac, randomBytes } from 'node:crypto';
+import { sql } from 'drizzle-orm';
+import { v7 as uuidv7 } from 'uuid';
+import { meters } from '../../schemas/plans.ts';
+import { CARRIED_OVER } from '../../schemas/request-log.ts';
+import { deleteAll } from './batches.ts';
+import { type Db, rowsOf } from './client.ts';
+import { settingOnce } from './settings.ts';
+import { carriedUsage } from './tables.ts';
+
+/** An account and the digest of an e-mail address of its. */
+type Holder = { accountId: string; emailDigest: Uint8Array };
+
+const meterList = sql`array[${sql.join(
+  meters.map((meter) => sql`${meter}`),
+  sql`, `,
+)}]::text[]`;
+
+/**
+ * Digests of e-mail addresses, under a key that the database keeps: `SESSION_SECRET` may change on any day.
+ *
+ * @returns a function of an address in lower case; call it outside of a transaction
+ */
+export async function emailDigests(db: Db): Promise<(emailKey: string) => Uint8Array> {
+  const key = await settingOnce(db, 'email_digest_key', () => randomBytes(32).toString('base64url'));
+  return (emailKey) => createHmac('sha256', key).update(emailKey).digest();
+}
+
+/** Keeps what the account has used so far today; it may go on using. */
+export async function keepUsage(tx: Db, { accountId, emailDigest }: Holder): Promise<void> {
+  await tx.execute(sql`
+    insert into carried_usage (email_digest, day, meter, former_account, used)
+    select ${emailDigest}::bytea, day, meter, account_id, used from usage_counters
+    where account_id = ${accountId}::uuid and day >= ledger_day(ledger_now()) and meter = any(${meterList}) and used > 0
+    on conflict (email_digest, day, meter, former_account) do update set used = excluded.used`);
+}
+
+/**
+ * Keeps what an account has used whose row this transaction has marked as deleted. Charges in flight count as used,
+ * whatever becomes of them. Under the locks of the counters none is admitted that this does not see: an admission that
+ * waits for them finds the account deleted. Tomorrow's are locked, too, for midnight may pass meanwhile.
+ */
+export async function keepFinalUsage(tx: Db, holder: Holder): Promise<void> {
+  const { accountId } = holder;
+  const [clock] = await rowsOf<{ today: string }>(tx, sql`select ledger_day(ledger_now())::text as today`);
+  const today = sql`${clock?.today}::date`;
+  // An admission may be about to make a counter: this waits for it.
+  await tx.execute(sql`
+    insert into usage_counters (account_id, day, meter, used)
+    select ${accountId}::uuid, ${today} + n, meter, 0 from unnest(${meterList}) as meter cross join generate_series(0, 1) as n
+    order by 3, 2
+    on conflict do nothing`);
+  await tx.execute(sql`
+    select from usage_counters
+    where account_id = ${accountId}::uuid and day in (${today}, ${today} + 1) and meter = any(${meterList})
+    order by meter, day
+    for update`);
+  await keepUsage(tx, holder);
+}
+
+/** Enters what was kept today for an e-mail address into a new account: a final charge per meter, and the counters. */
+export async function enterKeptUsage(tx: Db, { accountId, emailDigest }: Holder): Promise<void> {
+  const ids = meters.map((meter) => sql`(${meter}::text, ${uuidv7()}::uuid)`);
+  await tx.execute(sql`
+    with clock as materialized (
+      select now_at, ledger_day(now_at) as today from ledger_now() as now_at
+    ), kept as (
+      delete from carried_usage using clock
+      where email_digest = ${emailDigest}::bytea and day = clock.today
+      returning meter, used
+    ), summed as (
+      select meter, least(sum(used), 2147483647)::int as units from kept group by meter
+    ), charged as (
+      insert into requests (account_id, day, id, endpoint, meter, units, state, process, admitted_at, settled_at)
+      select ${accountId}::uuid, today, ids.id, ${CARRIED_OVER}, meter, units, 'final',
+             '00000000-0000-0000-0000-000000000000'::uuid, now_at, now_at
+      from summed join (values ${sql.join(ids, sql`, `)}) as ids (meter, id) using (meter) cross join clock
+    )
+    insert into usage_counters (account_id, day, meter, used)
+    select ${accountId}::uuid, today, meter, units from summed cross join clock`);
+}
+
+/** Forgets what was kept on days that are over. */
+export const deleteKeptUsage = (db: Db, signal?: AbortSignal): Promise<void> =>
+  deleteAll(db, carriedUsage, sql`day < ledger_day(ledger_now())`, signal);

@@ -1,0 +1,230 @@
+// Reliability tests 66 and 67: failed sign-ins keep out whoever guesses, and nobody else.
+import t, { type Test } from 'tap';
+import { runOperatorCommand } from '../../src/commands/operator.ts';
+import { startReplica } from '../support/dashboard.ts';
+import { type Answer, type Client, cookiesOf } from '../support/http.ts';
+import { hasRedis, startRedis } from '../support/redis.ts';
+import { onEachDatabase, startTestService, type TestService } from '../support/service.ts';
+
+const password = 'correct horse battery';
+const next = 'a better staple';
+const email = () => `user-${crypto.randomUUID()}@example.com`;
+const codeOf = ({ body, status }: Answer) => (status < 400 ? status : body.error.code);
+const count = (answers: Answer[], code: string | number) =>
+  answers.filter((answer) => codeOf(answer) === code).length;
+const env = { TRUST_PROXY: 'loopback', AUTH_ATTEMPTS_PER_MINUTE: '10' };
+
+/** Whatever comes from one address, with the cookies of one browser. */
+const browserAt = (client: Client, address: string, cookie = '') => ({
+  signUp: (body: object) => client.post('/auth/signup', body, { headers: { 'x-forwarded-for': address } }),
+  signIn: (body: object) =>
+    client.post('/auth/login', body, { cookie, headers: { 'x-forwarded-for': address } }),
+  changePassword: (body: object) =>
+    client.post('/account/password', body, { cookie, headers: { 'x-forwarded-for': address } }),
+});
+
+let addresses = 0;
+const newAddress = () => {
+  addresses += 1;
+  return `198.51.${Math.floor(addresses / 250)}.${(addresses % 250) + 1}`;
+};
+
+/** So many wrong passwords for an e-mail address, five from each address. */
+async function guess(client: Client, who: string, times: number): Promise<Answer[]> {
+  const answers: Answer[] = [];
+  for (let n = 0; n < times; n += 5) {
+    const { signIn } = browserAt(client, newAddress());
+    const wrong = { email: who, password: 'wrong password' };
+    answers.push(...(await Promise.all(Array.from({ length: 5 }, () => signIn(wrong)))));
+  }
+  return answers;
+}
+
+function isLocked(t: Test, answer: Answer, ceiling: number, seconds: number, what: string) {
+  t.match(answer, { status: 429, body: { error: { code: 'rateLimitExceeded' } } }, what);
+  t.match(answer.body.error.limit, { name: 'sign_in', ceiling }, what);
+  t.match(answer.headers.get('ratelimit-policy'), `"sign_in";q=${ceiling};w=${seconds}`);
+}
+
+async function keepsTheOwnerIn(t: Test, service: TestService, clients: [Client, Client]) {
+  const { app, database } = service;
+  const [client, other] = clients;
+  const owner = { email: email(), password };
+  const device = cookiesOf(await browserAt(client, '192.0.2.1').signUp(owner));
+  t.match(device, /parley_device=/);
+  const deviceOnly = device.split('; ').find((one) => one.startsWith('parley_device=')) ?? '';
+
+  const guesses = await guess(client, owner.email, 110);
+  t.equal(count(guesses, 'invalidLogin'), 100);
+  isLocked(
+    t,
+    await browserAt(client, newAddress()).signIn(owner),
+    100,
+    3600,
+    'elsewhere the owner is locked out, too',
+  );
+
+  const atHome = browserAt(client, '192.0.2.1', deviceOnly);
+  t.equal((await atHome.signIn(owner)).status, 200, 'from the known device the owner signs in');
+  const roaming = browserAt(client, newAddress(), deviceOnly);
+  t.equal((await roaming.signIn(owner)).status, 200, 'the device counts, not its address');
+  const changed = await browserAt(client, '192.0.2.1', device).changePassword({
+    current_password: password,
+    new_password: next,
+  });
+  t.equal(changed.status, 204, 'and changes the password within the session');
+  const renewed = { ...owner, password: next };
+  t.equal((await browserAt(other, newAddress()).signIn(renewed)).status, 200, 'which lifts the lock');
+
+  await guess(client, owner.email, 100);
+  isLocked(t, await browserAt(client, newAddress()).signIn(renewed), 100, 3600, 'locked anew');
+  isLocked(
+    t,
+    await browserAt(client, newAddress(), deviceOnly).signIn(renewed),
+    100,
+    3600,
+    'a device from before the change is a stranger',
+  );
+  const lines = await runOperatorCommand({ db: database.db, config: app.config }, 'reset-password', [
+    owner.email,
+  ]);
+  const [fresh] = /[2-9a-z]{5}(?:-[2-9a-z]{5}){3}/.exec(lines.join('\n')) ?? [];
+  for (const one of clients)
+    t.equal(
+      (await browserAt(one, newAddress()).signIn({ ...owner, password: fresh })).status,
+      200,
+      'a reset lifts the lock',
+    );
+}
+
+onEachDatabase(t, env, async (t, service) => {
+  await t.test(
+    '66: 100 wrong passwords from elsewhere: the known device signs in, the session changes the password, a reset lifts the lock',
+    async (t) => keepsTheOwnerIn(t, service, [service.client, service.client]),
+  );
+});
+
+t.test(
+  '66: a reset lifts the lock on every replica, with windows in Redis',
+  { skip: !hasRedis() && 'No redis-server on this machine.' },
+  async (t) => {
+    const redis = await startRedis(t);
+    const service = await startTestService(t, 'postgres', { ...env, REDIS_URL: redis.url });
+    const replica = await startReplica(t, service);
+    await keepsTheOwnerIn(t, service, [service.client, replica.client]);
+  },
+);
+
+t.test(
+  '66: a known device has its own limit; a cookie of another account or of nobody is none',
+  async (t) => {
+    const { client } = await startTestService(t, 'embedded', env);
+    const owner = { email: email(), password };
+    const device = cookiesOf(await browserAt(client, '192.0.2.1').signUp(owner), 'parley_device');
+    const stranger = cookiesOf(
+      await browserAt(client, '192.0.2.2').signUp({ email: email(), password }),
+      'parley_device',
+    );
+    t.notMatch(device, owner.email.split('@')[0], 'no e-mail address in it');
+    const wrong = { email: owner.email, password: 'wrong password' };
+    const guesses = await Promise.all(
+      Array.from({ length: 12 }, () => browserAt(client, newAddress(), device).signIn(wrong)),
+    );
+    t.equal(count(guesses, 'invalidLogin'), 10, 'whatever the addresses');
+    isLocked(
+      t,
+      await browserAt(client, newAddress(), device).signIn(owner),
+      10,
+      60,
+      'the device waits a minute',
+    );
+    t.equal((await browserAt(client, newAddress()).signIn(owner)).status, 200, 'and nobody else');
+
+    await guess(client, owner.email, 90);
+    t.equal(
+      count(await guess(client, owner.email, 10), 'invalidLogin'),
+      10,
+      'what a device failed is not counted for strangers',
+    );
+    const forged = `${device.slice(0, -3)}abc`;
+    for (const cookie of [stranger, forged, 'parley_device=x', `${stranger}.${device.split('.').at(-1)}`])
+      isLocked(t, await browserAt(client, newAddress(), cookie).signIn(owner), 100, 3600, cookie);
+  },
+);
+
+t.test('66: a wrong current password counts for its session only', async (t) => {
+  const { client } = await startTestService(t, 'embedded', env);
+  const owner = { email: email(), password };
+  const first = cookiesOf(await browserAt(client, '192.0.2.1').signUp(owner));
+  const second = cookiesOf(await browserAt(client, '192.0.2.1').signIn(owner));
+  const wrong = { current_password: 'wrong password', new_password: next };
+  const answers = await Promise.all(
+    Array.from({ length: 12 }, () => browserAt(client, '192.0.2.1', first).changePassword(wrong)),
+  );
+  t.equal(count(answers, 'invalidLogin'), 10);
+  const change = { current_password: password, new_password: next };
+  t.match(await browserAt(client, '192.0.2.1', first).changePassword(change), { status: 429 });
+  t.equal(
+    (await browserAt(client, '192.0.2.1').signIn(owner)).status,
+    200,
+    'a sign-in from the same address',
+  );
+  t.equal(
+    (await browserAt(client, '192.0.2.1', second).changePassword(change)).status,
+    204,
+    'another session',
+  );
+});
+
+t.test('67: one address, 40 e-mail addresses, one password each: limited by /64 for an hour', async (t) => {
+  const { client } = await startTestService(t, 'embedded', { ...env, AUTH_ATTEMPTS_PER_MINUTE: '2' });
+  const owner = { email: email(), password };
+  const device = cookiesOf(await browserAt(client, '2001:db8:1:2::1').signUp(owner), 'parley_device');
+  const answers: Answer[] = [];
+  for (let n = 0; n < 40; n += 1)
+    answers.push(await browserAt(client, `2001:db8:1:2::${n + 1}`).signIn({ email: email(), password }));
+  t.equal(count(answers, 'invalidLogin'), 20);
+  t.equal(count(answers, 'rateLimitExceeded'), 20);
+  isLocked(
+    t,
+    await browserAt(client, '2001:db8:1:2:ffff::1').signIn(owner),
+    20,
+    3600,
+    'ten times the limit per minute',
+  );
+  t.equal((await browserAt(client, '2001:db8:1:3::1').signIn(owner)).status, 200, 'another network');
+  t.equal(
+    (await browserAt(client, '2001:db8:1:2::1', device).signIn(owner)).status,
+    200,
+    'a known device behind the same network',
+  );
+});
+
+t.test(
+  '67: 80 connections of wrong sign-ins from one address: honest ones from another succeed',
+  async (t) => {
+    const { client } = await startTestService(t, 'embedded', { ...env, AUTH_ATTEMPTS_PER_MINUTE: '1000000' });
+    const owners = Array.from({ length: 5 }, () => ({ email: email(), password }));
+    for (const owner of owners) await browserAt(client, '192.0.2.1').signUp(owner);
+    let isOver = false;
+    const shed: Answer[] = [];
+    const flood = Array.from({ length: 80 }, async (_, n) => {
+      while (!isOver) {
+        const answer = await browserAt(client, '192.0.2.66').signIn({
+          email: `flood-${n}@example.com`,
+          password,
+        });
+        if (answer.status === 503) shed.push(answer);
+      }
+    });
+    const honest: Answer[] = [];
+    for (let n = 0; n < 20; n += 1)
+      honest.push(
+        ...(await Promise.all(owners.map((owner) => browserAt(client, '192.0.2.7').signIn(owner)))),
+      );
+    isOver = true;
+    await Promise.all(flood);
+    t.equal(count(honest, 200), 100);
+    t.ok(shed.length > 0, `${shed.length} of the flood were shed`);
+  },
+);
