@@ -50,6 +50,6 @@ t.test(
       `${value.slice(0, -1)}%`,
       `${value}${value.slice(22).repeat(5)}`,
     ])
-      t.equal(parseDevice(bad), undefined, bad);
+      t.equal(parseDevice(bad), undefined, String(bad));
   },
 );
