@@ -4,9 +4,12 @@ import { ApiError } from '../errors.ts';
 
 type Part = 'instant' | 'uuid' | 'day';
 
-const isInstant = (text: string) =>
+/** `Date` takes 30 February for 2 March, which Postgres does not: a time that exists reads back as it was written. */
+function isInstant(text: string): boolean {
+  const time = Date.parse(text);
   // Postgres has no year 0.
-  /^(?!0000)\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(text) && !Number.isNaN(Date.parse(text));
+  return !Number.isNaN(time) && new Date(time).toISOString() === text && !text.startsWith('0000');
+}
 
 const checks: Record<Part, (text: string) => boolean> = {
   instant: isInstant,
@@ -29,9 +32,14 @@ export function decodeCursor<const T extends readonly Part[]>(
   shape: T,
 ): { [K in keyof T]: string } {
   const parts = Buffer.from(cursor, 'base64url').toString('utf8').split('|');
-  if (parts.length !== shape.length || !shape.every((part, index) => checks[part](parts[index] ?? ''))) {
+  if (
+    // Bytes that no list encodes this way are not read.
+    encodeCursor(parts) !== cursor ||
+    parts.length !== shape.length ||
+    !shape.every((part, index) => checks[part](parts[index] ?? ''))
+  ) {
     throw new ApiError('invalidRequest', {
-      message: '`cursor` is not one that this list returned.',
+      message: '`cursor` is not one that this list returned. Send its `next_cursor`, or start without one.',
       param: 'cursor',
     });
   }

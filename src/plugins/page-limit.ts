@@ -1,0 +1,22 @@
+/**
+ * Limits what anybody may ask without a credential, by address: every route of the scope but files that browsers keep.
+ * Contract section 5.
+ */
+import fp from 'fastify-plugin';
+import type {} from './rate-limit.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** A file that pages load: browsers keep it, and it is not counted. */
+    isAsset?: true;
+  }
+}
+
+export default fp(
+  async (app) => {
+    app.addHook('onRequest', async (request) => {
+      if (!request.routeOptions.config.isAsset) await app.limits.countPage(request);
+    });
+  },
+  { name: 'page-limit', dependencies: ['rate-limit'] },
+);
