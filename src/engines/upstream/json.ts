@@ -6,8 +6,37 @@ export type JsonObject = Record<string, unknown>;
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** What a text says as JSON, or undefined where it is none. */
+/** Deepest nesting that is read: what parses may still overflow the stack of whatever walks through it later. */
+const MAX_NESTING = 100;
+
+/** Whether brackets outside strings nest deeper than that. Looks at no character of a string. */
+function nestsTooDeep(text: string): boolean {
+  if (text.length <= MAX_NESTING) return false;
+  let depth = 0;
+  for (let index = 0; index < text.length; index += 1) {
+    const character = text.charCodeAt(index);
+    if (character === 0x22) index = endOfString(text, index);
+    else if (character === 0x5b || character === 0x7b) {
+      depth += 1;
+      if (depth > MAX_NESTING) return true;
+    } else if (character === 0x5d || character === 0x7d) depth -= 1;
+  }
+  return false;
+}
+
+/** Where the quote is that ends a string; the end of the text where there is none. */
+function endOfString(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
+    let escapes = 0;
+    while (text.charCodeAt(end - 1 - escapes) === 0x5c) escapes += 1;
+    if (escapes % 2 === 0) return end;
+  }
+  return text.length;
+}
+
+/** What a text says as JSON, or undefined where it is none, or nests without reason. */
 export function parseJson(text: string): unknown {
+  if (nestsTooDeep(text)) return undefined;
   try {
     return JSON.parse(text);
   } catch {

@@ -1,0 +1,79 @@
+// Reliability test 61: JSON of an upstream that nests without end is its error, and breaks nothing here.
+import t from 'tap';
+import { startTestService } from '../../support/service.ts';
+import { startUpstream } from '../../support/upstream/client.ts';
+
+const nested = (depth: number): unknown => {
+  let value: unknown = 'x';
+  for (let level = 0; level < depth; level += 1) value = level % 2 ? [value] : { a: value };
+  return value;
+};
+const nestedText = (depth: number) => `${'{"a":['.repeat(depth / 2)}${']}'.repeat(depth / 2)}`;
+
+t.test('61 nesting in answers, chunks, lists, results and refusals of an upstream → 502', async (t) => {
+  const upstream = await startUpstream({});
+  t.teardown(() => upstream.stop());
+  const { client } = await startTestService(t, 'embedded', {
+    CHAT_URL: upstream.url,
+    IMAGES_URL: upstream.url,
+    SEARCH_URL: upstream.searchUrl,
+  });
+  const { cookie } = await client.signUp();
+  const messages = [{ role: 'user', content: 'Hello' }];
+  const failed = { status: 502, body: { error: { code: 'upstreamError' } } };
+  const message = (extra: unknown) => ({
+    choices: [{ index: 0, message: { role: 'assistant', content: 'Hi', extra }, finish_reason: 'stop' }],
+  });
+
+  // What the control endpoint can carry to the test upstream: its own JSON overflows beyond.
+  for (const depth of [200, 2500]) {
+    await t.test(`whole answers, ${depth} levels`, async (t) => {
+      await upstream.configure({
+        completion: message(nested(depth)),
+        images: { data: [{ b64_json: nested(depth) }] },
+        search: { results: nested(depth) },
+      });
+      const retry = { 'idempotency-key': `deep-${depth}` };
+      t.match(await client.post('/chat', { message: 'Hello' }, { cookie }), failed);
+      t.match(await client.post('/chat/completions', { messages }, { cookie }), failed);
+      t.match(await client.post('/chat/completions', { messages }, { cookie, headers: retry }), failed);
+      t.match(await client.post('/images/generations', { prompt: 'x' }, { cookie }), failed);
+      t.match(await client.post('/search', { query: 'x' }, { cookie }), failed);
+    });
+  }
+
+  for (const depth of [200, 5000, 50_000]) {
+    await t.test(`chunks of a stream, ${depth} levels`, async (t) => {
+      await upstream.configure({
+        events: [`{"choices":[{"index":0,"delta":${nestedText(depth)}}]}`, '[DONE]'],
+      });
+      t.match(await client.post('/chat/completions', { messages, stream: true }, { cookie }), failed);
+      t.match(await client.post('/chat', { message: 'Hello', stream: true }, { cookie }), failed);
+    });
+    await t.test(`an error in a stream, ${depth} levels`, async (t) => {
+      await upstream.configure({ events: [`{"error":${nestedText(depth)}}`] });
+      t.match(await client.post('/chat/completions', { messages, stream: true }, { cookie }), failed);
+    });
+  }
+
+  await t.test('what nests as tools do is passed on', async (t) => {
+    await upstream.configure({ completion: message(nested(60)) });
+    const answer = await client.post('/chat/completions', { messages }, { cookie });
+    t.equal(answer.status, 200);
+    t.same(answer.body.choices[0].message.extra, nested(60));
+  });
+
+  await t.test('brackets within strings do not nest', async (t) => {
+    const content = '[{"\\'.repeat(500);
+    await upstream.configure({
+      completion: { choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }] },
+    });
+    const answer = await client.post('/chat/completions', { messages }, { cookie });
+    t.equal(answer.body.choices[0].message.content, content);
+  });
+
+  await t.test('nothing of what failed was charged', async (t) => {
+    const { body } = await client.get('/usage', { cookie });
+    t.match(body.used, { chat: 2, images: 0, search: 0 });
+  });
+});
