@@ -1,5 +1,6 @@
 /** What a run of reliability test 47 asks: inputs of every operation, those that fit and those that do not. */
 import fc, { type Arbitrary } from 'fast-check';
+import { encodedValues, forgedCursors } from './encodings.ts';
 import { type Json, type OpenApi, resolved } from './response-checker.ts';
 import { damaged, type Hints, valid } from './schema-arbitrary.ts';
 
@@ -16,7 +17,11 @@ export type Input = {
   call: Call;
   credential: Credential;
   id: string | undefined;
+  /** Set where the path's parameter is to be sent byte for byte, in place of `id`. */
+  rawId: string | undefined;
   query: [string, string][];
+  /** Sent behind the query, byte for byte. */
+  rawQuery: string | undefined;
   headers: Record<string, string>;
   body: unknown;
   raw: string | undefined;
@@ -32,6 +37,10 @@ export const endings = new Set(['changePassword', 'deleteAccount', 'endSession',
 export const own = {
   conversation: '<conversation>',
   cursor: '<cursor>',
+  /** One that another list answered with, to another account too. */
+  foreignCursor: '<foreign cursor>',
+  /** Followed by a place and the character to put there. */
+  mutatedCursor: '<mutated cursor>',
   email: '<email>',
   key: '<key>',
   session: '<session>',
@@ -75,9 +84,57 @@ export const callsOf = (document: OpenApi): Call[] =>
     })),
   );
 
+/** Any text that can be encoded, NUL included. */
 const garbage = fc
-  .string({ unit: 'grapheme', minLength: 1, maxLength: 80 })
+  .oneof(
+    { weight: 3, arbitrary: fc.string({ unit: 'grapheme', minLength: 1, maxLength: 80 }) },
+    {
+      weight: 1,
+      arbitrary: fc.constantFrom('\u0000', 'a\u0000b', '%00', '%5c', '..\\', '../', '%', '\u202e'),
+    },
+  )
   .filter((text) => text.isWellFormed() && !/^\.{1,2}$/.test(text));
+
+const byte = fc.integer({ min: 0, max: 255 }).map((one) => `%${one.toString(16).padStart(2, '0')}`);
+/** Bytes and encodings as nobody should write them, and those that attackers do. */
+const encodedText = fc.oneof(
+  { weight: 3, arbitrary: fc.constantFrom(...encodedValues) },
+  { weight: 1, arbitrary: fc.array(byte, { minLength: 1, maxLength: 8 }).map((all) => all.join('')) },
+  { weight: 1, arbitrary: garbage.map((text) => encodeURIComponent(encodeURIComponent(text))) },
+);
+
+const part = fc.oneof(
+  fc.uuid(),
+  fc
+    .date({ noInvalidDate: false })
+    .map((date) => (Number.isNaN(date.getTime()) ? 'NaN' : date.toISOString())),
+  fc
+    .tuple(
+      fc.integer({ min: 0, max: 9999 }),
+      fc.integer({ min: 0, max: 14 }),
+      fc.integer({ min: 0, max: 32 }),
+    )
+    .map((all) => all.map((one, index) => String(one).padStart(index === 0 ? 4 : 2, '0')).join('-')),
+  fc.string({ unit: 'binary', maxLength: 30 }),
+);
+/** The service's own (here and from other lists), forged, with one character changed, and made of parts at will. */
+const cursors = fc.oneof(
+  { weight: 4, arbitrary: fc.constantFrom<string>(own.cursor, own.foreignCursor) },
+  {
+    weight: 2,
+    arbitrary: fc
+      .tuple(fc.nat({ max: 200 }), fc.constantFrom('A', 'z', '0', '_'))
+      .map(([at, one]) => `${own.mutatedCursor}${at}${one}`),
+  },
+  { weight: 2, arbitrary: fc.constantFrom(...forgedCursors) },
+  {
+    weight: 2,
+    arbitrary: fc
+      .array(part, { minLength: 1, maxLength: 4 })
+      .map((parts) => Buffer.from(parts.join('|')).toString('base64url')),
+  },
+  { weight: 1, arbitrary: garbage },
+);
 
 const bodyOf = (document: OpenApi, { operation }: Call): Arbitrary<unknown> => {
   const schema = operation.requestBody?.content['application/json'].schema;
@@ -93,7 +150,9 @@ export const plainInputsOf = (document: OpenApi, call: Call): Arbitrary<Input> =
     call,
     credential: 'session',
     id: ownIdOf(call),
+    rawId: undefined,
     query: [],
+    rawQuery: undefined,
     headers: {},
     body,
     raw: undefined,
@@ -117,10 +176,7 @@ export function inputsOf(document: OpenApi, call: Call): Arbitrary<Input> {
     Object.fromEntries(
       all
         .filter((one) => one.in === 'query')
-        .map(({ name, schema }) => [
-          name,
-          name === 'cursor' ? fc.constant<string>(own.cursor) : values(schema),
-        ]),
+        .map(({ name, schema }) => [name, name === 'cursor' ? cursors : values(schema)]),
     ),
     { requiredKeys: [], noNullPrototype: true },
   );
@@ -178,6 +234,27 @@ export function inputsOf(document: OpenApi, call: Call): Arbitrary<Input> {
     call: fc.constant(call),
     credential,
     id,
+    rawId:
+      ownId === undefined
+        ? fc.constant(undefined)
+        : fc.oneof({ weight: 7, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: encodedText }),
+    rawQuery: fc.oneof(
+      { weight: 9, arbitrary: fc.constant(undefined) },
+      {
+        weight: 1,
+        arbitrary: fc
+          .tuple(
+            fc.constantFrom(
+              'x',
+              '%00',
+              '%c0%80',
+              ...all.filter((one) => one.in === 'query').map((one) => one.name),
+            ),
+            encodedText,
+          )
+          .map(([name, value]) => `${name}=${value}`),
+      },
+    ),
     query: fc
       .tuple(known, further)
       .map(([one, more]) => [...(Object.entries(one) as [string, string][]), ...more]),

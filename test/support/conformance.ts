@@ -53,7 +53,7 @@ export class Conformance {
     this.document = document;
     this.problemWith = schemaChecker(document);
     for (const { operation } of callsOf(document)) this.report.set(operation.operationId, new Map());
-    this.#workers = Array.from({ length: concurrency }, () => new Worker(this));
+    this.#workers = Array.from({ length: concurrency }, (_, index) => new Worker(this, index));
   }
 
   /** Everything that may be asked, as many at a time as there are who ask. */
@@ -113,10 +113,16 @@ class Worker {
   readonly #run: Conformance;
   /** The cursor that a list last answered with. */
   readonly #cursors = new Map<string, string>();
+  /** Cursors that any list answered with, to any account of this worker. */
+  readonly #seen: string[] = [];
+  /** This worker's own addresses. */
+  readonly #network: number;
+  #asked = 0;
   #account: Account | undefined;
 
-  constructor(run: Conformance) {
+  constructor(run: Conformance, network: number) {
     this.#run = run;
+    this.#network = network;
   }
 
   async #prepared(): Promise<Account> {
@@ -148,16 +154,15 @@ class Worker {
         : JSON.parse(JSON.stringify(value), (_name, inner) =>
             typeof inner === 'string' && Object.hasOwn(account.ids, inner) ? account.ids[inner] : inner,
           );
-    const cursor = this.#cursors.get(operationId);
     const query = input.query.flatMap(([name, value]): [string, string][] => {
-      if (value !== own.cursor) return [[name, value]];
+      const cursor = this.#cursorOf(operationId, value);
       return cursor === undefined ? [] : [[name, cursor]];
     });
     const body = filled(input.body);
     const id = input.id === undefined ? '' : encodeURIComponent(String(filled(input.id)));
-    const path =
-      call.template.replace('{id}', id) + (query.length > 0 ? `?${new URLSearchParams(query)}` : '');
-    const options: RequestOptions = { headers };
+    const sent = [String(new URLSearchParams(query)), input.rawQuery ?? ''].filter(Boolean).join('&');
+    const path = call.template.replace('{id}', () => input.rawId ?? id) + (sent && `?${sent}`);
+    const options: RequestOptions = { headers: { ...headers, 'x-forwarded-for': this.#nextAddress() } };
     if (credential === 'key') options.key = account.key;
     if (credential === 'session') options.cookie = account.cookie;
     if (credential === 'invalid') options.key = 'parley_nonsense';
@@ -176,17 +181,37 @@ class Worker {
     } else if (answer.body?.error?.code === 'apiKeyLimitReached') this.#account = undefined;
   }
 
+  /** What a query's value stands for; undefined for a cursor that no list has answered with yet. */
+  #cursorOf(operationId: string, value: string): string | undefined {
+    if (value === own.cursor) return this.#cursors.get(operationId);
+    if (value === own.foreignCursor) return this.#seen.at(-1);
+    if (!value.startsWith(own.mutatedCursor)) return value;
+    const [cursor] = this.#seen;
+    if (cursor === undefined) return undefined;
+    const at = Number.parseInt(value.slice(own.mutatedCursor.length), 10) % cursor.length;
+    return cursor.slice(0, at) + value.at(-1) + cursor.slice(at + 1);
+  }
+
+  /** Everybody is somewhere else now and then: an address has 300 pages a minute. */
+  #nextAddress(): string {
+    this.#asked += 1;
+    return `10.${this.#network}.${(this.#asked >> 15) & 255}.${(this.#asked >> 7) & 255}`;
+  }
+
   /** Keeps up with what a success has changed. */
   async #follow(operationId: string, account: Account, body: Body): Promise<void> {
     if (endings.has(operationId)) this.#account = undefined;
     if (operationId === 'rotateKey' && body.id === account.ids[own.key]) account.key = body.key;
     if (operationId === 'updateAccount') account.ids[own.email] = body.email;
     if (operationId === 'deleteConversation') await this.#converse(account);
-    if (body?.next_cursor) this.#cursors.set(operationId, body.next_cursor);
+    if (!body?.next_cursor) return;
+    this.#cursors.set(operationId, body.next_cursor);
+    this.#seen.unshift(body.next_cursor);
+    this.#seen.splice(50);
   }
 
   /** What is not documented must not be taken. */
-  #assertFits({ call, headers, query, raw }: Input, body: unknown): void {
+  #assertFits({ call, headers, query, raw, rawQuery }: Input, body: unknown): void {
     const { document, problemWith } = this.#run;
     const { operation, template } = call;
     const where = operation.operationId;
@@ -199,7 +224,9 @@ class Worker {
     }
     if (!template.startsWith('/api/v1')) return;
     const all = (operation.parameters ?? []).map((one) => resolved<Parameter>(document, one));
-    for (const [name, value] of query) {
+    // Of two that have one name, either may have been taken.
+    const named = rawQuery?.split('=', 1)[0];
+    for (const [name, value] of query.filter(([name]) => name !== named)) {
       const parameter = all.find((one) => one.in === 'query' && one.name === name);
       assert.ok(parameter, `${where} took the parameter ${name}`);
       const isNumber = parameter.schema.type === 'integer';

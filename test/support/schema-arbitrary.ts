@@ -24,7 +24,7 @@ const MOST = 4;
 /** Values that mean something to the service, by the name of their field. */
 export type Hints = Record<string, Arbitrary<unknown>>;
 
-/** Any text that JSON and Postgres can hold: no NUL, no lone surrogate. */
+/** Any text that JSON and Postgres can hold: no NUL, no lone surrogate. Those are in `oddity`. */
 const text = (minLength: number, maxLength: number) =>
   fc
     .oneof(
@@ -123,7 +123,12 @@ const oddity = fc.oneof(
     [],
     {},
     '\u0000',
+    'a\u0000b',
     '\ud800',
+    'x\udc00',
+    '%00',
+    '%2500',
+    '\u202e',
     'x'.repeat(5000),
   ),
   fc.jsonValue({ maxDepth: 3 }),
