@@ -20,6 +20,7 @@ export const errorSets = {
   PasswordUnauthorizedError: ['sessionRequired', 'invalidLogin'],
   LogInUnauthorizedError: ['invalidLogin'],
   CallerForbiddenError: ['insufficientScope', 'originNotAllowed'],
+  CallerListForbiddenError: ['insufficientScope', 'originNotAllowed', 'listingNotAllowed'],
   CallerWriteForbiddenError: ['insufficientScope', 'originNotAllowed', 'crossSiteRequest'],
   SessionForbiddenError: ['bearerNotAccepted'],
   SessionWriteForbiddenError: ['bearerNotAccepted', 'crossSiteRequest'],

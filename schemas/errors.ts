@@ -70,6 +70,12 @@ export const errorTable = {
     message:
       'This origin is not among the allowed origins of the API key. Add it in the dashboard under "Your API".',
   },
+  listingNotAllowed: {
+    status: 403,
+    type: 'permission_error',
+    message:
+      'A key with allowed origins is public, so it cannot list conversations. Read one by its id, or list them with a key without allowed origins, or in the dashboard.',
+  },
   bearerNotAccepted: {
     status: 403,
     type: 'permission_error',

@@ -26,6 +26,7 @@ export const accountEventTypes = [
   'keyRotated',
   'keyRevoked',
   'keyReportedLeaked',
+  'publicKeyReported',
   'originsChanged',
   'planChanged',
 ] as const;

@@ -33,3 +33,12 @@ export function assertScope({ scopes }: IdentifiedKey, scope: Scope | undefined)
   if (scope === undefined || scopes.includes(scope)) return;
   throw insufficientScope(scopes, scope);
 }
+
+/**
+ * A key with allowed origins is public: every visitor of its pages can copy it, so that it may list nothing.
+ *
+ * @throws ApiError `listingNotAllowed`
+ */
+export function assertMayList({ allowedOrigins }: IdentifiedKey): void {
+  if (allowedOrigins.length > 0) throw new ApiError('listingNotAllowed');
+}

@@ -1,30 +1,17 @@
 /**
  * Guards a scope for callers: a Bearer key with the route's scope, or the dashboard session. A Bearer credential
- * decides alone; an invalid one never falls back to the cookie. Contract sections 1 and 3.
+ * decides alone; an invalid one never falls back to the cookie. Other schemes are passed over. Contract sections 1 and 3.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import { assertActive, assertScope, invalidApiKey } from '../domain/verify-key.ts';
+import { assertActive, assertMayList, assertScope, invalidApiKey } from '../domain/verify-key.ts';
 import { ApiError } from '../errors.ts';
 import { admitSession } from './admit-session.ts';
+import { bearerCredential } from './authorization.ts';
 import type {} from './caller.ts';
 import { admitOrigin } from './cors.ts';
 import { judgeLateBodies } from './late-body.ts';
 import { restoreSession } from './sessions.ts';
-
-/** The credential of an `Authorization` header, or undefined where there is none. */
-function bearerCredential(request: FastifyRequest): string | undefined {
-  const { authorization } = request.headers;
-  if (authorization === undefined) return undefined;
-  const [, credential] = /^Bearer +(\S+)$/i.exec(authorization) ?? [];
-  if (credential === undefined) {
-    throw new ApiError('invalidApiKey', {
-      message: 'The `Authorization` header is not of the form `Bearer <API_KEY>`.',
-      headers: { 'www-authenticate': 'Bearer error="invalid_token"' },
-    });
-  }
-  return credential;
-}
 
 const missingCredentials = () =>
   new ApiError('missingCredentials', { headers: { 'www-authenticate': 'Bearer' } });
@@ -60,7 +47,9 @@ export default fp(
         throw error;
       }
       await app.limits.countRequest(request, reply);
-      assertScope(stored, request.routeOptions.config.scope);
+      const { isListing, scope } = request.routeOptions.config;
+      assertScope(stored, scope);
+      if (isListing) assertMayList(stored);
       app.keyring.noteUse(stored);
     };
 

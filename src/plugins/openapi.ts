@@ -19,6 +19,8 @@ declare module 'fastify' {
     access?: 'caller' | 'session' | 'public';
     /** The scope that a key needs. */
     scope?: Scope;
+    /** Whether it tells what others created with the same key: not to keys that are public. */
+    isListing?: true;
     /** The meter that a call is charged on. */
     meter?: Meter;
     /** What the route itself can raise; its guards' errors are added. */

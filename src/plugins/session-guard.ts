@@ -5,6 +5,7 @@
 import fp from 'fastify-plugin';
 import { ApiError } from '../errors.ts';
 import { admitSession } from './admit-session.ts';
+import { hasBearer } from './authorization.ts';
 import type {} from './caller.ts';
 import { judgeLateBodies } from './late-body.ts';
 import { restoreSession } from './sessions.ts';
@@ -17,8 +18,7 @@ export default fp(
     });
 
     app.addHook('onRequest', async (request, reply) => {
-      // Other schemes are for proxies in front of the service.
-      if (/^Bearer\b/i.test(request.headers.authorization ?? '')) throw new ApiError('bearerNotAccepted');
+      if (hasBearer(request)) throw new ApiError('bearerNotAccepted');
       const { accountId, plan } = request.session;
       if (accountId === undefined || plan === undefined) throw new ApiError('sessionRequired');
       request.caller = { accountId, keyId: null, plan };

@@ -1,6 +1,5 @@
 /** Stored conversations. A key sees its own, the web sees all of the account's. Contract sections 1 and 7. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import type { FastifyRequest } from 'fastify';
 import { NoContent, ref } from '../../schemas/common.ts';
 import {
   Conversation,
@@ -10,9 +9,7 @@ import {
   ConversationQuery,
 } from '../../schemas/conversations.ts';
 import { decodeCursor, pageOf } from '../domain/cursor.ts';
-import { isOwnOrigin } from '../domain/own-origin.ts';
 import { ApiError } from '../errors.ts';
-import { ownAddress } from '../plugins/csrf.ts';
 import * as store from '../store/conversations.ts';
 
 const noSuchConversation = () =>
@@ -34,12 +31,6 @@ const toMessage = (row: store.Message) => ({
   created_at: row.createdAt.toISOString(),
 });
 
-/** Whether a key is used by a page that is not the service's own. */
-function isForeignPage(request: FastifyRequest): boolean {
-  const { origin } = request.headers;
-  return request.caller.keyId !== null && origin !== undefined && !isOwnOrigin(origin, ownAddress(request));
-}
-
 const routes: FastifyPluginAsyncTypebox = async (app) => {
   app.get(
     '/conversations',
@@ -48,16 +39,14 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'listConversations',
         summary: 'List conversations',
         description:
-          'Most recently updated first. A key lists those that it created, and none for a page of another origin; the dashboard lists all of the account.',
+          'Most recently updated first. A key lists those that it created; one with allowed origins, which is public, lists none (403 `listingNotAllowed`) and reads a conversation by its id. The dashboard lists all of the account.',
         tags: ['Conversations'],
         querystring: ConversationListQuery,
         response: { 200: ref(ConversationList) },
       },
-      config: { scope: 'chat' },
+      config: { scope: 'chat', isListing: true, errors: ['listingNotAllowed'] },
     },
     async (request) => {
-      // A browser key is public: a page may go on with conversations that it knows, and find out about no others.
-      if (isForeignPage(request)) return { data: [], next_cursor: null };
       const { cursor, limit = 20 } = request.query;
       const [at, id] = cursor === undefined ? [] : decodeCursor(cursor, ['instant', 'uuid']);
       const after = at !== undefined && id !== undefined ? { at: new Date(at), id } : undefined;

@@ -1,5 +1,5 @@
 /** The account's audit trail. Contract section 1. */
-import { and, desc, eq, type SQL, sql } from 'drizzle-orm';
+import { and, desc, eq, gt, type SQL, sql } from 'drizzle-orm';
 import { v7 as uuidv7 } from 'uuid';
 import type { AccountEventType } from '../../schemas/events.ts';
 import { deleteUpTo } from './batches.ts';
@@ -34,6 +34,30 @@ export async function recordEvent(
     select id, ${uuidv7()}::uuid, now(), ${type}::text, ${from?.address ?? null}::text, ${from?.userAgent ?? null}::text,
            ${keyId ?? null}::uuid, ${detail ?? null}::text
     from accounts where id = ${accountId}::uuid and deleted_at is null`);
+}
+
+/** Whether an event of a key was recorded within the last hours. */
+export async function wasRecorded(
+  db: Db,
+  accountId: string,
+  type: AccountEventType,
+  keyId: string,
+  hours: number,
+): Promise<boolean> {
+  const { at, id } = accountEvents;
+  const rows = await db
+    .select({ id })
+    .from(accountEvents)
+    .where(
+      and(
+        eq(accountEvents.accountId, accountId),
+        eq(accountEvents.type, type),
+        eq(accountEvents.keyId, keyId),
+        gt(at, sql`now() - make_interval(hours => ${hours}::int)`),
+      ),
+    )
+    .limit(1);
+  return rows.length > 0;
 }
 
 /**

@@ -1,20 +1,24 @@
 /** Ends keys by the raw keys that were found of them. Contract sections 1 and 3. */
 import { and, asc, eq, gt, inArray, isNull, or, sql } from 'drizzle-orm';
 import type { Db } from './client.ts';
-import { recordEvent } from './events.ts';
+import { recordEvent, wasRecorded } from './events.ts';
 import { isActive } from './keys.ts';
 import { apiKeys, keySecrets } from './tables.ts';
 
 type FoundSecret = { publicId: string; digest: Buffer };
 
+/** Anyone can report a public key as often as they like; its owner is told once in this many hours. */
+const TOLD_EVERY_HOURS = 24;
+
 /** What is ended is told to the key's owner; who found it is not. */
 const NOBODY = null;
 
 /**
- * Revokes the keys whose current secret was found. Of a secret that was replaced and still works only the rest of its
+ * Revokes the keys whose current secret was found. Keys with allowed origins are public by design: their owners are told,
+ * and nothing ends. Of a secret that was replaced and still works only the rest of its
  * grace ends: the new one was not found. What does not exist or is over already is passed over.
  *
- * @returns the accounts whose keys were ended
+ * @returns the accounts whose keys were found
  */
 export function revokeLeakedKeys(db: Db, found: readonly FoundSecret[]): Promise<string[]> {
   return db.transaction(async (tx) => {
@@ -40,8 +44,14 @@ export function revokeLeakedKeys(db: Db, found: readonly FoundSecret[]): Promise
       .orderBy(asc(apiKeys.accountId), asc(apiKeys.id))
       .for('no key update', { of: apiKeys });
     for (const { key, secret } of leaked) {
-      const { accountId, id: keyId, name } = key;
+      const { accountId, allowedOrigins, id: keyId, name } = key;
       const isCurrent = key.publicId === secret.publicId;
+      const detail = isCurrent ? name : `${name}: a replaced secret`;
+      if (allowedOrigins.length > 0) {
+        if (!(await wasRecorded(tx, accountId, 'publicKeyReported', keyId, TOLD_EVERY_HOURS)))
+          await recordEvent(tx, { accountId, type: 'publicKeyReported', from: NOBODY, keyId, detail });
+        continue;
+      }
       if (isCurrent) {
         await tx
           .update(apiKeys)
@@ -53,7 +63,6 @@ export function revokeLeakedKeys(db: Db, found: readonly FoundSecret[]): Promise
           .set({ endsAt: sql`now()` })
           .where(eq(keySecrets.publicId, secret.publicId));
       }
-      const detail = isCurrent ? name : `${name}: a replaced secret`;
       await recordEvent(tx, { accountId, type: 'keyReportedLeaked', from: NOBODY, keyId, detail });
     }
     return [...new Set(leaked.map(({ key }) => key.accountId))];

@@ -26,7 +26,7 @@ export type PassageHit = {
 
 /** What is looked at of a query; the rest of a longer one is passed over, so that the work is bounded. */
 const QUERY_LENGTH = 1000;
-const QUERY_WORDS = 32;
+const QUERY_WORDS = 10;
 
 /** How many more than asked for are looked at closely. */
 const CANDIDATES = 20;

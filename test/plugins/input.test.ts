@@ -22,18 +22,15 @@ onEachDatabase(t, {}, async (t, { client, port }) => {
       socket.on('error', reject);
     });
 
-  await t.test('Authorization: malformed, empty, huge, another scheme, SQL → 401, never 500', async (t) => {
+  await t.test('Authorization: malformed, huge, SQL → 401, never 500', async (t) => {
     const values = [
-      '',
       'Bearer',
       'Bearer ',
       'bearer x',
-      'Basic YTpi',
       'Bearer a b',
       `Bearer ${'x'.repeat(10_000)}`,
       "Bearer ' OR 1=1; --",
       "Bearer parley_'; DROP TABLE accounts; --",
-      `Token ${key}`,
       'Bearer parley_00000000_0000000000000000000000000000000000000000000000000',
     ];
     for (const authorization of values) {
@@ -43,6 +40,13 @@ onEachDatabase(t, {}, async (t, { client, port }) => {
         { status: 401, body: { error: { code: 'invalidApiKey' } } },
         authorization.slice(0, 50),
       );
+    }
+  });
+
+  await t.test('Authorization: empty, or of another scheme → 401 missingCredentials', async (t) => {
+    for (const authorization of ['', 'Basic YTpi', `Token ${key}`, key, 'Bearerx y']) {
+      const answer = await client.get('/usage', { headers: { authorization } });
+      t.match(answer, { status: 401, body: { error: { code: 'missingCredentials' } } }, authorization);
     }
   });
 

@@ -71,12 +71,11 @@ onEachDatabase(t, { ...upstreams, ...plansFile(t) }, async (t, { client }) => {
     t.equal(second.body.conversation_id, conversation_id);
     const path = `/conversations/${conversation_id}`;
     t.equal((await client.get(path, { key, ...from(PAGE) })).body.messages.length, 4);
-    t.same((await client.get('/conversations', { key, ...from(PAGE) })).body, {
-      data: [],
-      next_cursor: null,
-    });
-    t.equal((await client.get('/conversations', { key, ...from(client.origin) })).body.data.length, 1);
-    t.equal((await client.get('/conversations', { key })).body.data.length, 1);
+    for (const options of [from(PAGE), from(client.origin), {}])
+      t.match(await client.get('/conversations', { key, ...options }), {
+        status: 403,
+        body: { error: { code: 'listingNotAllowed' } },
+      });
 
     const other = await client.createKey(owner, { allowed_origins: [PAGE] });
     t.equal((await client.get(path, { key: other.key, ...from(PAGE) })).status, 404);

@@ -62,6 +62,38 @@ for (const { method, path, url } of routes) {
     t.equal((await client.request(method, call(path), { raw: '{"broken' })).status, 401);
   });
 
+  t.test(`79 ${title}: other schemes than Bearer are passed over, beside a cookie and without`, async (t) => {
+    const plain = {
+      status: 401,
+      body: { error: { code: takesKeys ? 'missingCredentials' : 'sessionRequired' } },
+    };
+    // Not the body, nor what the route does: a request from elsewhere is refused once the session is known.
+    const foreign = { 'sec-fetch-site': 'cross-site' };
+    const known = (await client.request(method, call(path), { cookie: owner.cookie, headers: foreign })).body;
+    for (const authorization of [
+      'Basic YTpi',
+      `Basic ${wholeKey}`,
+      `Token ${wholeKey}`,
+      'Digest a="b"',
+      wholeKey,
+      '',
+    ]) {
+      t.match(await client.request(method, call(path), { headers: { authorization } }), plain, authorization);
+      const beside = await client.request(method, call(path), {
+        cookie: owner.cookie,
+        headers: { ...foreign, authorization },
+      });
+      t.equal(beside.body?.error?.code, known?.error?.code, `${authorization} beside a cookie`);
+    }
+    for (const authorization of ['Bearer', 'Bearer a b', 'bearer\tx', 'Bearer,x']) {
+      const answer = await client.request(method, call(path), {
+        cookie: owner.cookie,
+        headers: { authorization },
+      });
+      t.equal(answer.body.error.code, takesKeys ? 'invalidApiKey' : 'bearerNotAccepted', authorization);
+    }
+  });
+
   if (!takesKeys) {
     t.test(`${title} 403 bearerNotAccepted: a key, cookie or not`, async (t) => {
       for (const cookie of ['', owner.cookie]) {

@@ -39,6 +39,29 @@ onEachDatabase(t, {}, async (t, { client, database }) => {
     t.equal((await eventsOfKey(database.db, one.id)).length, 2);
   });
 
+  await t.test(
+    '202: a key with allowed origins is public: it works on, and its owner is told once a day',
+    async (t) => {
+      const stranger = await client.signUp();
+      const { id, key } = await client.createKey(stranger, {
+        name: 'Widget',
+        allowed_origins: ['https://app.example.com'],
+      });
+      for (let n = 0; n < 3; n += 1) t.match(await report(key, key), { status: 202, text: '' });
+      await Promise.all(Array.from({ length: 5 }, () => report(key)));
+      t.equal(await codeOf(key), 200);
+      t.same(await eventsOfKey(database.db, id), [
+        { type: 'keyCreated', address: '127.0.0.1', detail: 'Widget' },
+        { type: 'publicKeyReported', address: null, detail: 'Widget' },
+      ]);
+      const { body } = await client.get('/events', { cookie: stranger.cookie });
+      t.equal(body.data[0].type, 'publicKeyReported');
+      await client.patch(`/keys/${id}`, { allowed_origins: [] }, { cookie: stranger.cookie });
+      await report(key);
+      t.equal(await codeOf(key), 'apiKeyRevoked', 'without origins it is secret');
+    },
+  );
+
   await t.test('202: the same answer, as late, for keys that exist and that do not', async (t) => {
     const { key } = await client.createKey(owner);
     const answers = [];

@@ -16,6 +16,7 @@ const sentences: Record<AccountEvent['type'], string> = {
   keyRotated: 'Key rotated',
   keyRevoked: 'Key revoked',
   keyReportedLeaked: 'Key reported as leaked, and revoked',
+  publicKeyReported: 'Browser key reported; it is public and still works',
   originsChanged: 'Allowed origins changed',
   planChanged: 'Plan changed',
 };
