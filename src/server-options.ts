@@ -4,7 +4,7 @@ import type { Server } from 'node:http';
 import type { FastifyHttpOptions, FastifyReply } from 'fastify';
 import { v7 as uuidv7 } from 'uuid';
 import type { Config } from './config.ts';
-import { holdsApiKey, withoutApiKeys } from './domain/api-key.ts';
+import { withoutApiKeys } from './domain/api-key.ts';
 import { ApiError, errorEnvelope } from './errors.ts';
 import { serialiseError } from './logging.ts';
 import { trustedProxies } from './plugins/address.ts';
@@ -22,14 +22,9 @@ const HEADERS_MS = 10_000;
 const REQUEST_MS = 120_000;
 /** How often Node looks whether a client took too long. */
 const CHECK_MS = 2000;
-/** The path alone, and of that no key: clients send keys where they do not belong, encoded or not. */
-export function loggedPath(url: string | undefined): string {
-  const path = (url ?? '').split('?', 1)[0] ?? '';
-  const decoded = path.replace(/%[0-7][0-9a-f]/gi, (code) =>
-    String.fromCharCode(Number.parseInt(code.slice(1), 16)),
-  );
-  return holdsApiKey(decoded) ? withoutApiKeys(decoded) : path;
-}
+/** The path alone, and of that no key: clients send keys where they do not belong, encoded once or more often. */
+export const loggedPath = (url: string | undefined): string =>
+  withoutApiKeys((url ?? '').split('?', 1)[0] ?? '');
 
 /**
  * Options for `fastify()`.
@@ -53,6 +48,8 @@ export function serverOptions(config: Config): FastifyHttpOptions<Server> {
     forceCloseConnections: 'idle',
     logger: {
       level: config.logLevel,
+      // The last look at every line, whoever writes it: addresses, errors and their causes can repeat what clients sent.
+      hooks: { streamWrite: withoutApiKeys },
       // The path only: a query string may hold what should not have been sent there.
       serializers: {
         req: (request: { method: string; url: string; ip: string }) => ({
@@ -73,7 +70,10 @@ export function serverOptions(config: Config): FastifyHttpOptions<Server> {
     schemaController: { compilersFactory: { buildValidator: buildValidator as never } },
     clientErrorHandler: answerClientError(config.publicUrl),
     frameworkErrors: (error, request, reply) => {
-      const problem = new ApiError('invalidRequest', { message: 'The path is not valid.', cause: error });
+      const problem = new ApiError('invalidRequest', {
+        message: 'The path is not percent-encoded UTF-8; write a percent sign as `%25`.',
+        cause: error,
+      });
       const envelope: unknown = errorEnvelope(problem, request.id, config.publicUrl);
       (reply as FastifyReply)
         .code(400)

@@ -16,7 +16,6 @@ const CHECKSUM_LENGTH = 6;
 
 /** Finds keys in text, e.g. for secret scanners; `parseApiKey` proves them. */
 export const API_KEY_PATTERN = /parley_[0-9A-Za-z]{8}_[0-9A-Za-z]{49}/;
-const everyKey = new RegExp(API_KEY_PATTERN, 'g');
 const wholeKey = new RegExp(`^${API_KEY_PATTERN.source}$`);
 
 /** A key taken apart. `digest` is what is stored; the raw key is dropped. */
@@ -34,11 +33,36 @@ const digestOf = (rawKey: string) => createHash('sha256').update(rawKey).digest(
 /** The part of a key that may be shown: `parley_` and the public id. */
 export const keyPrefix = (publicId: string): string => `parley_${publicId}`;
 
-/** Whether a text holds something of a key's format, checksum aside. */
-export const holdsApiKey = (text: string): boolean => API_KEY_PATTERN.test(text);
+const everyKey = new RegExp(API_KEY_PATTERN, 'g');
+/** What an encoded key can consist of. */
+const encodedRun = /[\w%]{65,}/g;
 
-/** A text that may be shown and logged: what has a key's format is taken out, checksum aside. */
-export const withoutApiKeys = (text: string): string => text.replace(everyKey, '[API key]');
+/** Decodes so often at most: each time a text gets shorter, or is whole. */
+const MOST_DECODINGS = 10;
+
+/** A text with every percent-encoding of ASCII undone, however often it was encoded. What is not valid stays. */
+function fullyDecoded(text: string): string {
+  let decoded = text;
+  for (let round = 0; round < MOST_DECODINGS && decoded.includes('%'); round += 1) {
+    const shorter = decoded.replace(/%(?:25)*([0-7][0-9a-f])/gi, (_code, hex: string) =>
+      String.fromCharCode(Number.parseInt(hex, 16)),
+    );
+    if (shorter === decoded) break;
+    decoded = shorter;
+  }
+  return decoded;
+}
+
+/** Whether a text holds something of a key's format, checksum aside, encoded or not. */
+export const holdsApiKey = (text: string): boolean =>
+  API_KEY_PATTERN.test(text) || (text.includes('%') && API_KEY_PATTERN.test(fullyDecoded(text)));
+
+/** A text that may be shown and logged: what has a key's format, encoded or not, is taken out, checksum aside. */
+export function withoutApiKeys(text: string): string {
+  const plain = text.replace(everyKey, '[API key]');
+  if (!plain.includes('%')) return plain;
+  return plain.replace(encodedRun, (run) => (run.includes('%') && holdsApiKey(run) ? '[API key]' : run));
+}
 
 /**
  * Makes a new key.

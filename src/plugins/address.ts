@@ -3,6 +3,7 @@ import { BlockList, isIPv6 } from 'node:net';
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyRequest } from 'fastify';
 import type { Config } from '../config.ts';
+import { withoutApiKeys } from '../domain/api-key.ts';
 
 /** Providers hand a customer at least so much of IPv6; counting single addresses would count nothing. */
 const IPV6_PREFIX = 64;
@@ -41,8 +42,8 @@ export const isLoopback = (address: string): boolean =>
 const ADDRESS_LENGTH = 64;
 const USER_AGENT_LENGTH = 300;
 
-/** Where a request came from, as sessions and the audit trail keep it. */
+/** Where a request came from, as sessions and the audit trail keep it, without the keys that a header may hold. */
 export const sourceOf = (request: FastifyRequest): { address: string; userAgent: string } => ({
-  address: request.ip.slice(0, ADDRESS_LENGTH),
-  userAgent: (request.headers['user-agent'] ?? '').slice(0, USER_AGENT_LENGTH),
+  address: withoutApiKeys(request.ip).slice(0, ADDRESS_LENGTH),
+  userAgent: withoutApiKeys(request.headers['user-agent'] ?? '').slice(0, USER_AGENT_LENGTH),
 });

@@ -3,7 +3,97 @@ import t from 'tap';
 import { loggedPath } from '../../src/server-options.ts';
 import { Client, type OpenApi } from '../support/http.ts';
 import { startProcess } from '../support/process.ts';
+import { askRaw } from '../support/raw-http.ts';
 import { databaseKinds, freshDatabase } from '../support/service.ts';
+
+const onceEncoded = (text: string) =>
+  [...text].map((one) => `%${one.charCodeAt(0).toString(16).padStart(2, '0')}`).join('');
+/** What hides a key from whoever looks for it as it is. */
+const encodings: Record<string, (key: string) => string> = {
+  'one letter': (key) => key.replace('parley_', 'p%61rley_'),
+  'one letter, twice': (key) => key.replace('parley_', 'parley%255f'),
+  once: onceEncoded,
+  twice: (key) => onceEncoded(key).replaceAll('%', '%25'),
+  'twice, each character': (key) => onceEncoded(onceEncoded(key)),
+  'three times': (key) => onceEncoded(key).replaceAll('%', '%2525'),
+};
+
+/** Undoes every encoding, however often it was done. */
+function decodedWhole(text: string): string {
+  const once = text.replace(/%([0-7][0-9a-f])/gi, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)));
+  return once === text ? text : decodedWhole(once);
+}
+
+t.test(
+  '80 a key, encoded once or twice, in path, query, header or body → in no log, and not in the database',
+  async (t) => {
+    const database = await freshDatabase('embedded');
+    const service = await startProcess(t, { ...database.env, LOG_LEVEL: 'trace', TRUST_PROXY: 'loopback' });
+    const document = (await (await fetch(`${service.origin}/openapi.json`)).json()) as OpenApi;
+    const client = new Client(service.origin, document);
+    const owner = await client.signUp();
+    const { key } = await client.createKey(owner);
+    const { cookie } = owner;
+    const ask = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
+      askRaw(service.port, path, headers, method);
+
+    for (const [title, encode] of Object.entries(encodings)) {
+      const hidden = encode(key);
+      for (const path of [
+        `/${hidden}`,
+        `/x/${hidden}/y`,
+        `/api/v1/models/${hidden}`,
+        `/docs/guides/${hidden}`,
+        `/assets/${hidden}`,
+      ]) {
+        const { status } = await ask(path, { authorization: `Bearer ${key}` });
+        t.ok(status < 500, `${title}: ${path.slice(0, 20)} → ${status}`);
+      }
+      const inQuery = await ask(`/api/v1/usage?x=${hidden}`, { authorization: `Bearer ${key}` });
+      t.match(inQuery.text, 'apiKeyInQuery', `${title}: in the query`);
+      for (const path of ['/', '/api/v1/usage', '/api/v1/keys']) {
+        await ask(path, { cookie, 'x-forwarded-for': hidden, 'user-agent': hidden });
+        await ask(path, { cookie, authorization: `Basic ${hidden}`, origin: hidden, referer: hidden });
+        await ask(path, { authorization: `Bearer ${hidden}`, cookie: `parley_session=${hidden}` });
+        await ask(path, {
+          host: hidden,
+          'x-forwarded-host': hidden,
+          accept: hidden,
+          'accept-encoding': hidden,
+        });
+      }
+      const headers = {
+        'idempotency-key': hidden.slice(0, 250),
+        'user-agent': hidden,
+        'x-forwarded-for': hidden,
+      };
+      await client.post('/chat', { message: 'Hello', model: hidden, nonsense: hidden }, { key, headers });
+      await client.post('/chat', { message: 'Hello', model: hidden }, { key, headers });
+      await client.post(
+        '/auth/login',
+        { email: `${hidden.slice(0, 60)}@example.com`, password: hidden.slice(0, 200) },
+        { headers },
+      );
+      await client.post('/auth/login', { email: owner.email, password: hidden.slice(0, 200) }, { headers });
+      await client.post('/auth/login', { email: owner.email, password: owner.password }, { headers });
+      await client.request('POST', '/chat', { raw: `{"message":"${hidden}`, key });
+    }
+    const events = await client.get('/events?limit=200', { cookie });
+    const sessions = await client.get('/sessions', { cookie });
+    await service.end();
+
+    const secret = key.slice(16);
+    t.match(service.output(), /"msg":"request completed"/);
+    const told = service
+      .output()
+      .split('\n')
+      .filter((line) => decodedWhole(line).includes(secret));
+    t.same(told.slice(0, 3), [], 'the log');
+    t.ok(events.body.data.length > 6 && sessions.status === 200);
+    t.notOk(decodedWhole(events.text + sessions.text).includes(secret), 'the audit trail and the sessions');
+    await database.drop();
+  },
+);
 
 for (const kind of databaseKinds) {
   t.test(`${kind}: neither key, password, cookie nor message is logged at the finest level`, async (t) => {
