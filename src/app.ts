@@ -18,6 +18,7 @@ import eventStreams from './plugins/event-stream.ts';
 import idempotency from './plugins/idempotency.ts';
 import { methodFallbacks, methodRegister } from './plugins/methods.ts';
 import openapi from './plugins/openapi.ts';
+import pageLimit from './plugins/page-limit.ts';
 import passwords from './plugins/passwords.ts';
 import queries from './plugins/queries.ts';
 import rateLimit from './plugins/rate-limit.ts';
@@ -64,11 +65,22 @@ export type Resources = {
   sessionSecrets: readonly [string, ...string[]];
 };
 
+/** Pages and their files: anybody, limited by address. */
+const pages: FastifyPluginAsync = async (scope) => {
+  scope.register(pageLimit);
+  scope.register(dashboard);
+  scope.register(docs);
+  scope.register(reference);
+};
+
 /** Anybody. */
 const publicRoutes: FastifyPluginAsync = async (scope) => {
-  scope.register(service);
-  scope.register(plans);
   scope.register(leakReports);
+  scope.register(async (limited) => {
+    limited.register(pageLimit);
+    limited.register(service);
+    limited.register(plans);
+  });
 };
 
 /** The product's own pages: the session cookie, never a Bearer key. */
@@ -144,9 +156,7 @@ export async function buildApp(resources: Resources): Promise<FastifyInstance> {
   app.register(rateLimit);
   app.register(calls);
 
-  app.register(dashboard);
-  app.register(docs);
-  app.register(reference);
+  app.register(pages);
   app.register(health);
   app.register(securityContact);
   app.register(api, { prefix: '/api/v1' });

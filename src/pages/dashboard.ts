@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { html } from 'ghtml';
 import { projectRoot } from '../project.ts';
-import { sendPage, wantsPage } from './layout.ts';
+import { isApiPath, sendPage, wantsPage } from './layout.ts';
 
 /** Where the prepare step `dashboard` builds to. */
 export const builtDashboard = new URL('dist/dashboard/', projectRoot);
@@ -57,4 +57,4 @@ export function sendDashboard(reply: FastifyReply): FastifyReply {
 
 /** Whether an address that leads nowhere was opened by somebody in a browser, and a page can tell them. */
 export const wantsNotFoundPage = (request: FastifyRequest): boolean =>
-  isDashboardBuilt && wantsPage(request) && !/^\/api(?:[/?]|$)/.test(request.url);
+  isDashboardBuilt && wantsPage(request) && !isApiPath(request.url);

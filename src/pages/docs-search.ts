@@ -1,5 +1,6 @@
 /** Search over all documentation: sections of the guides, operations and error codes. In memory, made once. */
 import { html } from 'ghtml';
+import { LRUCache } from 'lru-cache';
 import MiniSearch from 'minisearch';
 import { errorCodes, errorTable } from '../../schemas/errors.ts';
 import { operationsOf } from '../domain/api-document.ts';
@@ -12,6 +13,17 @@ import { operationUrl } from './reference.ts';
 export const MAX_QUERY_LENGTH = 200;
 /** So many are shown. */
 const MOST = 20;
+/** So many different words of a query are searched for: each costs a walk through the index. */
+const MOST_TERMS = 10;
+/** Fewer letters begin so many words that they tell nothing, and cost most. */
+const SHORTEST_BEGINNING = 3;
+/** From so many letters on a word may be misspelled, by so many letters at most. */
+const SHORTEST_MISSPELLED = 6;
+const MOST_SLIPS = 2;
+/** No word of the documentation is longer. */
+const LONGEST_TERM = 40;
+/** Results that are kept, by the words of their query. */
+const KEPT_RESULTS = 500;
 /** About how much of a text is shown, in characters. */
 const EXCERPT_LENGTH = 200;
 
@@ -65,8 +77,22 @@ const stopWords = new Set(
 /** Where fewer have all the words, those that have some of them follow. */
 const FEW = 5;
 
-/** Finds what has the words, whole or begun; best first. */
-export type Search = (query: string) => Found[];
+/** What was found: how much, and the best of it. */
+type Results = { count: number; best: readonly Found[] };
+
+/** Finds what has the words, whole or begun; best first. Looks at the first ten different words and no more. */
+export type Search = (query: string) => Results;
+
+const termOf = (word: string) => word.toLowerCase();
+const tokenize = MiniSearch.getDefault('tokenize') as (text: string) => string[];
+
+/** The words that are searched for. */
+function termsOf(query: string): string[] {
+  const terms = tokenize(query)
+    .map(termOf)
+    .filter((term) => term !== '' && term.length <= LONGEST_TERM && !stopWords.has(term));
+  return [...new Set(terms)].slice(0, MOST_TERMS);
+}
 
 /**
  * Makes the search.
@@ -77,21 +103,30 @@ export function docsSearch(guides: readonly Guide[], document: object): Search {
   const entries = entriesOf(guides, document);
   const index = new MiniSearch({
     fields: ['title', 'words', 'part', 'text'],
-    processTerm: (term) => {
-      const word = term.toLowerCase();
-      return stopWords.has(word) ? null : word;
+    processTerm: (word) => {
+      const term = termOf(word);
+      return stopWords.has(term) ? null : term;
     },
     searchOptions: {
-      prefix: true,
-      fuzzy: (term) => (term.length > 5 ? 0.2 : false),
+      prefix: (term) => term.length >= SHORTEST_BEGINNING,
+      fuzzy: (term) => (term.length >= SHORTEST_MISSPELLED ? 0.2 : false),
+      maxFuzzy: MOST_SLIPS,
       boost: { title: 4, words: 3, part: 2 },
     },
   });
   index.addAll(entries.map((entry, id) => ({ ...entry, id })));
+  const find = (terms: string): Results => {
+    const all = index.search(terms, { combineWith: 'AND' });
+    const found = all.length < FEW ? [...all, ...index.search(terms)] : all;
+    const ids = [...new Set(found.map(({ id }) => id))];
+    return { count: ids.length, best: ids.slice(0, MOST).flatMap((id) => entries[id] ?? []) };
+  };
+  const kept = new LRUCache<string, Results>({ max: KEPT_RESULTS });
   return (query) => {
-    const all = index.search(query, { combineWith: 'AND' });
-    const found = all.length < FEW ? [...all, ...index.search(query)] : all;
-    return [...new Set(found.map(({ id }) => id))].flatMap((id) => entries[id] ?? []);
+    const terms = termsOf(query).join(' ');
+    const results = kept.get(terms) ?? find(terms);
+    kept.set(terms, results);
+    return results;
   };
 }
 
@@ -110,16 +145,14 @@ export const searchForm = (
 </form>
 `;
 
-function resultsHtml(query: string, found: readonly Found[]): string {
-  if (found.length === 0)
+function resultsHtml(query: string, { best, count: found }: Results): string {
+  if (found === 0)
     return html`<p role="status">Nothing was found for “${query}”. Fewer or other words may find more; the <a href="/docs/guides">guides</a> and the <a href="/docs">API reference</a> list everything.</p>`;
   const count =
-    found.length > MOST
-      ? `The best ${MOST} of ${found.length} results`
-      : `${found.length} ${found.length === 1 ? 'result' : 'results'}`;
+    found > MOST ? `The best ${MOST} of ${found} results` : `${found} ${found === 1 ? 'result' : 'results'}`;
   return html`<p role="status">${count} for “${query}”</p>
 <ol class="results">
-!${found.slice(0, MOST).map(
+!${best.map(
     ({ href, part, text, title }) =>
       html`<li><a href="${href}">${title}</a> <span class="part">${part}</span><br>${beginningOf(text)}</li>
 `,

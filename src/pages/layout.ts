@@ -41,6 +41,9 @@ export type Page = {
 export const wantsPage = ({ headers, method }: FastifyRequest): boolean =>
   (method === 'GET' || method === 'HEAD') && /\btext\/html\b/i.test(headers.accept ?? '');
 
+/** Whether a URL is the API's, which never answers with a page. */
+export const isApiPath = (url: string): boolean => /^\/api(?:[/?]|$)/.test(url);
+
 /**
  * Answers with a page.
  *

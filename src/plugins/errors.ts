@@ -5,6 +5,8 @@ import { withoutApiKeys } from '../domain/api-key.ts';
 import { rateHeaderNames } from '../domain/rate-headers.ts';
 import { ApiError, errorEnvelope } from '../errors.ts';
 import { sendDashboard, wantsNotFoundPage } from '../pages/dashboard.ts';
+import { errorPage, wantsErrorPage } from '../pages/error-answer.ts';
+import { sendPage } from '../pages/layout.ts';
 import { isUnavailable, NO_CONNECTION_LEFT, noConnectionLeft, sqlState } from '../store/client.ts';
 import { validationDetails } from '../validation.ts';
 
@@ -61,11 +63,14 @@ export default fp(
       app.log.error(noConnectionLeft(databaseConnections));
     };
 
+    const note = (error: ApiError, request: FastifyRequest) => {
+      if (error.statusCode < 500) return;
+      request.log.error({ code: error.code, err: error.options.cause ?? error }, error.message);
+      hintAt(error.options.cause);
+    };
+
     const answer = (error: ApiError, request: FastifyRequest, reply: FastifyReply) => {
-      if (error.statusCode >= 500) {
-        request.log.error({ code: error.code, err: error.options.cause ?? error }, error.message);
-        hintAt(error.options.cause);
-      }
+      note(error, request);
       // A 429 that does not pass by waiting: clients must not take it for a limit that does.
       if (error.code === 'apiKeyLimitReached') for (const name of rateHeaderNames) reply.removeHeader(name);
       // What was left out of a request that failed explains nothing.
@@ -81,14 +86,18 @@ export default fp(
       );
     };
 
-    app.setErrorHandler<FastifyError | ApiError>((error, request, reply) =>
-      answer(toApiError(error), request, reply),
-    );
-    app.setNotFoundHandler((request, reply) =>
-      wantsNotFoundPage(request)
-        ? sendDashboard(reply.code(404))
-        : answer(new ApiError('notFound'), request, reply),
-    );
+    app.setErrorHandler<FastifyError | ApiError>((thrown, request, reply) => {
+      const error = toApiError(thrown);
+      if (!wantsErrorPage(request)) return answer(error, request, reply);
+      note(error, request);
+      return sendPage(reply.code(error.statusCode).headers(error.options.headers ?? {}), errorPage(error));
+    });
+    // What leads nowhere is a public page as well.
+    app.setNotFoundHandler(async (request, reply) => {
+      await app.limits.countPage(request);
+      if (wantsNotFoundPage(request)) return sendDashboard(reply.code(404));
+      return answer(new ApiError('notFound'), request, reply);
+    });
   },
   { name: 'errors', dependencies: ['settings'] },
 );

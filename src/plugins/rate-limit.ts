@@ -23,6 +23,8 @@ const SESSION_REQUESTS = 300;
 const UNKNOWN_KEYS = 60;
 /** Failures that a client can cause on purpose, for which an account is refunded within an hour. */
 const REFUNDS_PER_HOUR = 20;
+/** Public pages that an address may open a minute. */
+const PAGES = 300;
 
 export type Limits = SignInLimits & {
   /**
@@ -37,6 +39,8 @@ export type Limits = SignInLimits & {
   showQuota(request: FastifyRequest, reply: FastifyReply, reading: QuotaReading): void;
   /** @throws ApiError `rateLimitExceeded` where an address tries too many keys that do not exist */
   countUnknownKey(request: FastifyRequest): Promise<void>;
+  /** @throws ApiError `rateLimitExceeded` where an address opens too many public pages */
+  countPage(request: FastifyRequest): Promise<void>;
   /** @throws ApiError `rateLimitExceeded` where an address signs up too often */
   countSignUp(request: FastifyRequest): Promise<void>;
   /** @throws ApiError `rateLimitExceeded` where an address reports leaked keys too often */
@@ -138,6 +142,13 @@ export default fp(
       MINUTE_MS,
       ({ ip }) => `unknown-key:${addressKey(ip)}`,
     );
+    const pages = gate(
+      'requests for public pages',
+      'page',
+      PAGES,
+      MINUTE_MS,
+      ({ ip }) => `page:${addressKey(ip)}`,
+    );
     const signUps = gate(
       'sign-ups',
       'sign_up',
@@ -169,6 +180,7 @@ export default fp(
         reply.headers(rateHeaders(requestsLimit, quotaLimit({ ...reading, ceiling })));
       },
       countUnknownKey: unknownKeys,
+      countPage: pages,
       countSignUp: signUps,
       countLeakReport: leakReports,
       grantRefund: async ({ caller }) => {

@@ -90,7 +90,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
   });
 
   for (const { content, path, type } of [...pageFiles, ...referenceFiles]) {
-    app.get(path, { schema: { hide: true } }, async (_request, reply) =>
+    app.get(path, { schema: { hide: true }, config: { isAsset: true } }, async (_request, reply) =>
       reply.header('cache-control', `public, max-age=${YEAR_SECONDS}, immutable`).type(type).send(content),
     );
   }

@@ -17,6 +17,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         tags: ['Plans'],
         response: { 200: ref(PlanList) },
       },
+      config: { errors: ['rateLimitExceeded'] },
     },
     async () => ({ data: [...plans] }),
   );

@@ -19,6 +19,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         tags: ['Service'],
         response: { 200: ref(Service) },
       },
+      config: { errors: ['rateLimitExceeded'] },
     },
     async () => ({
       version,

@@ -165,7 +165,7 @@ export interface Operations {
 
   /**
    * List conversations.
-   * Most recently updated first. A key lists those that it created, and none for a page of another origin; the dashboard lists all of the account.
+   * Most recently updated first. A key lists those that it created; one with allowed origins, which is public, lists none (403 `listingNotAllowed`) and reads a conversation by its id. The dashboard lists all of the account.
    *
    * Needs the scope `chat` when called with a key.
    */
@@ -223,7 +223,7 @@ export interface Operations {
 
   /**
    * Report leaked keys.
-   * For whoever finds API keys in public. Valid ones are revoked at once and their owners see it; the answer is the same for keys that do not exist.
+   * For anyone who finds API keys in public. Valid keys are revoked at once, and their owners see it. A key with allowed origins is public by design: it keeps working, and its owner sees the report. The answer is the same for keys that do not exist.
    */
   reportLeakedKeys: Method<'reportLeakedKeys'>;
 

@@ -169,7 +169,7 @@ export interface paths {
         };
         /**
          * List conversations
-         * @description Most recently updated first. A key lists those that it created, and none for a page of another origin; the dashboard lists all of the account.
+         * @description Most recently updated first. A key lists those that it created; one with allowed origins, which is public, lists none (403 `listingNotAllowed`) and reads a conversation by its id. The dashboard lists all of the account.
          *
          *     Needs the scope `chat` when called with a key.
          */
@@ -289,7 +289,7 @@ export interface paths {
         put?: never;
         /**
          * Report leaked keys
-         * @description For whoever finds API keys in public. Valid ones are revoked at once and their owners see it; the answer is the same for keys that do not exist.
+         * @description For anyone who finds API keys in public. Valid keys are revoked at once, and their owners see it. A key with allowed origins is public by design: it keeps working, and its owner sees the report. The answer is the same for keys that do not exist.
          */
         post: operations["reportLeakedKeys"];
         delete?: never;
@@ -699,7 +699,7 @@ export interface components {
          * @example signedIn
          * @enum {string}
          */
-        AccountEventType: "accountCreated" | "signedIn" | "signInFailed" | "signedOut" | "sessionEnded" | "passwordChanged" | "passwordReset" | "emailChanged" | "keyCreated" | "keyRotated" | "keyRevoked" | "keyReportedLeaked" | "originsChanged" | "planChanged";
+        AccountEventType: "accountCreated" | "signedIn" | "signInFailed" | "signedOut" | "sessionEnded" | "passwordChanged" | "passwordReset" | "emailChanged" | "keyCreated" | "keyRotated" | "keyRevoked" | "keyReportedLeaked" | "publicKeyReported" | "originsChanged" | "planChanged";
         /** @description An active API key, without its secret. */
         ApiKey: {
             /**
@@ -792,6 +792,18 @@ export interface components {
                  * @enum {string}
                  */
                 code: "insufficientScope" | "originNotAllowed";
+            };
+        };
+        /** @description Status 403: `insufficientScope`, `originNotAllowed`, `listingNotAllowed`. */
+        CallerListForbiddenError: {
+            /** @description What went wrong. */
+            error: components["schemas"]["ErrorBody"] & {
+                /**
+                 * @description Which of the errors it is.
+                 * @example insufficientScope
+                 * @enum {string}
+                 */
+                code: "insufficientScope" | "originNotAllowed" | "listingNotAllowed";
             };
         };
         /** @description Status 401: `missingCredentials`, `invalidApiKey`, `apiKeyRevoked`, `apiKeyExpired`, `sessionRequired`. */
@@ -1516,7 +1528,7 @@ export interface components {
          * @example invalidRequest
          * @enum {string}
          */
-        ErrorCode: "invalidRequest" | "apiKeyInQuery" | "missingCredentials" | "invalidApiKey" | "apiKeyRevoked" | "apiKeyExpired" | "sessionRequired" | "invalidLogin" | "insufficientScope" | "originNotAllowed" | "bearerNotAccepted" | "crossSiteRequest" | "signupsClosed" | "planNotSelfServe" | "notFound" | "methodNotAllowed" | "emailTaken" | "idempotencyInProgress" | "payloadTooLarge" | "unsupportedMediaType" | "idempotencyMismatch" | "apiKeyLimitReached" | "quotaExceeded" | "tooManyStreams" | "tooManyCalls" | "rateLimitExceeded" | "internalError" | "upstreamError" | "serviceUnavailable" | "overloaded" | "upstreamTimeout";
+        ErrorCode: "invalidRequest" | "apiKeyInQuery" | "missingCredentials" | "invalidApiKey" | "apiKeyRevoked" | "apiKeyExpired" | "sessionRequired" | "invalidLogin" | "insufficientScope" | "originNotAllowed" | "listingNotAllowed" | "bearerNotAccepted" | "crossSiteRequest" | "signupsClosed" | "planNotSelfServe" | "notFound" | "methodNotAllowed" | "emailTaken" | "idempotencyInProgress" | "payloadTooLarge" | "unsupportedMediaType" | "idempotencyMismatch" | "apiKeyLimitReached" | "quotaExceeded" | "tooManyStreams" | "rateLimitExceeded" | "internalError" | "upstreamError" | "serviceUnavailable" | "overloaded" | "upstreamTimeout";
         /** @description One thing that validation found. */
         ErrorDetail: {
             /**
@@ -2037,7 +2049,7 @@ export interface components {
             /** @description In the order in which to show them; new accounts start on the first. */
             data: components["schemas"]["Plan"][];
         };
-        /** @description Status 429: `quotaExceeded`, `tooManyCalls`, `rateLimitExceeded`. */
+        /** @description Status 429: `quotaExceeded`, `rateLimitExceeded`. */
         QuotaError: {
             /** @description What went wrong. */
             error: components["schemas"]["ErrorBody"] & {
@@ -2046,7 +2058,7 @@ export interface components {
                  * @example quotaExceeded
                  * @enum {string}
                  */
-                code: "quotaExceeded" | "tooManyCalls" | "rateLimitExceeded";
+                code: "quotaExceeded" | "rateLimitExceeded";
             };
         };
         /** @description Status 429: `rateLimitExceeded`. */
@@ -2296,7 +2308,7 @@ export interface components {
          * @enum {string}
          */
         SignUps: "open" | "closed";
-        /** @description Status 429: `quotaExceeded`, `tooManyStreams`, `tooManyCalls`, `rateLimitExceeded`. */
+        /** @description Status 429: `quotaExceeded`, `tooManyStreams`, `rateLimitExceeded`. */
         StreamQuotaError: {
             /** @description What went wrong. */
             error: components["schemas"]["ErrorBody"] & {
@@ -2305,7 +2317,7 @@ export interface components {
                  * @example quotaExceeded
                  * @enum {string}
                  */
-                code: "quotaExceeded" | "tooManyStreams" | "tooManyCalls" | "rateLimitExceeded";
+                code: "quotaExceeded" | "tooManyStreams" | "rateLimitExceeded";
             };
         };
         /** @description The account's plan and how it is billed. */
@@ -2630,6 +2642,30 @@ export interface components {
                 "application/json": components["schemas"]["InternalError"];
             };
         };
+        /**
+         * @description - `insufficientScope`: This API key does not have the scope that the endpoint needs. Create a key that has it.
+         *     - `listingNotAllowed`: A key with allowed origins is public, so it cannot list conversations. Read one by its id, or list them with a key without allowed origins, or in the dashboard.
+         *     - `originNotAllowed`: This origin is not among the allowed origins of the API key. Add it in the dashboard under "Your API".
+         */
+        CallerListForbiddenForChat: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                Vary: components["headers"]["Vary"];
+                "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["CallerListForbiddenError"];
+            };
+        };
         /** @description - `notFound`: There is nothing here by that name. */
         CallerNotFound: {
             headers: {
@@ -2671,7 +2707,6 @@ export interface components {
         /**
          * @description - `quotaExceeded`: Today's quota is spent. It resets at 00:00 UTC.
          *     - `rateLimitExceeded`: Too many requests. Nothing was charged; wait as long as `Retry-After` says.
-         *     - `tooManyCalls`: This account has as many calls under way as it may. Wait for one to end, then try again. Nothing was charged.
          */
         CallerQuotaForImages: {
             headers: {
@@ -2696,7 +2731,6 @@ export interface components {
         /**
          * @description - `quotaExceeded`: Today's quota is spent. It resets at 00:00 UTC.
          *     - `rateLimitExceeded`: Too many requests. Nothing was charged; wait as long as `Retry-After` says.
-         *     - `tooManyCalls`: This account has as many calls under way as it may. Wait for one to end, then try again. Nothing was charged.
          */
         CallerQuotaForSearch: {
             headers: {
@@ -2780,7 +2814,6 @@ export interface components {
         /**
          * @description - `quotaExceeded`: Today's quota is spent. It resets at 00:00 UTC.
          *     - `rateLimitExceeded`: Too many requests. Nothing was charged; wait as long as `Retry-After` says.
-         *     - `tooManyCalls`: This account has as many calls under way as it may. Wait for one to end, then try again. Nothing was charged.
          *     - `tooManyStreams`: This account has as many streams open as it may. Read one to its end or close it, then try again. Nothing was charged.
          */
         CallerStreamQuotaForChat: {
@@ -3444,7 +3477,7 @@ export interface components {
         "Access-Control-Allow-Origin": string;
         /**
          * @description The headers that this page may read.
-         * @example retry-after, x-should-retry, ratelimit-limit, ratelimit-remaining, ratelimit-reset, ratelimit-policy, ratelimit, x-request-id, idempotency-replayed, x-parley-ignored-fields, www-authenticate
+         * @example retry-after, ratelimit-limit, ratelimit-remaining, ratelimit-reset, ratelimit-policy, ratelimit, x-request-id, idempotency-replayed, x-parley-ignored-fields, www-authenticate
          */
         "Access-Control-Expose-Headers": string;
         /**
@@ -3941,7 +3974,7 @@ export interface operations {
             };
             400: components["responses"]["CallerBadRequest"];
             401: components["responses"]["CallerUnauthorized"];
-            403: components["responses"]["CallerForbiddenForChat"];
+            403: components["responses"]["CallerListForbiddenForChat"];
             429: components["responses"]["CallerRateLimit"];
             500: components["responses"]["CallerInternal"];
             503: components["responses"]["CallerUnavailable"];
@@ -4481,6 +4514,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["PublicBadRequest"];
+            429: components["responses"]["PublicRateLimit"];
             500: components["responses"]["PublicInternal"];
             503: components["responses"]["PublicUnavailable"];
         };
@@ -4634,6 +4668,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["PublicBadRequest"];
+            429: components["responses"]["PublicRateLimit"];
             500: components["responses"]["PublicInternal"];
             503: components["responses"]["PublicUnavailable"];
         };

@@ -1,0 +1,34 @@
+/** An error as a page, for somebody who opened one of the service's pages in a browser. */
+import { STATUS_CODES } from 'node:http';
+import type { FastifyRequest } from 'fastify';
+import { html } from 'ghtml';
+import { withoutApiKeys } from '../domain/api-key.ts';
+import { type ApiError, errorUrl } from '../errors.ts';
+import { isApiPath, type Page, wantsPage } from './layout.ts';
+
+const isHidden = ({ routeOptions }: FastifyRequest) =>
+  routeOptions.schema === undefined || routeOptions.schema.hide === true;
+
+/** Whether an error is answered with a page: what openapi.json describes always answers with its envelope. */
+export const wantsErrorPage = (request: FastifyRequest): boolean =>
+  wantsPage(request) && !isApiPath(request.url) && isHidden(request);
+
+/** A sentence with `code` in it. Its words may be a client's: each is escaped. */
+const sentenceHtml = (sentence: string): string =>
+  withoutApiKeys(sentence)
+    .split('`')
+    .map((part, index) => (index % 2 === 0 ? html`${part}` : html`<code>${part}</code>`))
+    .join('');
+
+/** The page about an error: what happened, and where its explanation is. */
+export const errorPage = (error: ApiError): Page => {
+  const title = STATUS_CODES[error.statusCode] ?? 'Error';
+  return {
+    title: `${title} · Parley`,
+    description: 'The page cannot be shown.',
+    main: html`<h1>${title}</h1>
+<p>!${sentenceHtml(error.message)}</p>
+<p><a href="${errorUrl('', error.code)}">About this error</a></p>
+`,
+  };
+};

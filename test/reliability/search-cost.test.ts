@@ -1,0 +1,102 @@
+// Reliability test 56: what a search costs is bounded, whatever is searched for. CPU time, which a busy machine does not change.
+import t from 'tap';
+import { askRaw } from '../support/raw-http.ts';
+import { startTestService } from '../support/service.ts';
+
+/** Contract section 6; a search that is not bounded takes three times as much. */
+const MOST_MS = 50;
+const TIMES = 12;
+
+const letters = 'abcdefghijklmnopqrstuvwxyz';
+const word = (n: number) => `${letters[n % 26]}${letters[(n * 7) % 26]}${letters[(n * 3) % 26]}`;
+const list = (count: number, make: (n: number) => string) =>
+  Array.from({ length: count }, (_, n) => make(n)).join(' ');
+const common =
+  'key api request error limit account chat model token stream origin session password database service conversation header status quota plan search image browser server client message reply answer secret scope create delete'.split(
+    ' ',
+  );
+
+/** CPU milliseconds of this process, which serves and asks. */
+async function cpuOfEach(
+  ask: (n: number) => Promise<{ status: number }>,
+): Promise<{ ms: number; statuses: Set<number> }> {
+  await ask(-1);
+  const before = process.cpuUsage();
+  const statuses = new Set<number>();
+  for (let n = 0; n < TIMES; n += 1) statuses.add((await ask(n)).status);
+  const { system, user } = process.cpuUsage(before);
+  return { ms: (system + user) / 1000 / TIMES, statuses };
+}
+
+t.test('56 GET /docs/search: a query costs less than 50 ms of CPU', async (t) => {
+  const { port } = await startTestService(t, 'postgres');
+  const queries: Record<string, (n: number) => string> = {
+    '100 times one letter': (n) => `${'s '.repeat(98)}${n}`,
+    '100 letters': (n) => list(100, (at) => letters[(n + at) % 26] ?? ''),
+    '50 beginnings': (n) => list(50, (at) => word(n * 50 + at)),
+    'the commonest beginnings': (n) => `${list(32, (at) => (common[at] ?? '').slice(0, 3))} ${n}`,
+    'long words, misspelled': (n) => list(9, (at) => `configurationconvers${at}${n}`),
+    'one long word': (n) => `${n}${'conversation'.repeat(16)}`,
+    'nothing but separators': (n) => `${'-.,;'.repeat(49)}${n}`,
+  };
+  for (const [title, query] of Object.entries(queries)) {
+    const { ms, statuses } = await cpuOfEach((n) =>
+      askRaw(port, `/docs/search?q=${encodeURIComponent(query(n).slice(0, 200)).replaceAll('%20', '+')}`),
+    );
+    t.same([...statuses], [200], title);
+    t.ok(ms < MOST_MS, `${title}: ${ms.toFixed(1)} ms`);
+  }
+});
+
+t.test('56 GET /docs/search: at most 10 different words count, and what was found is kept', async (t) => {
+  const { client, port } = await startTestService(t, 'embedded');
+  const found = async (query: string) => {
+    const { text } = await client.get(`//docs/search?q=${encodeURIComponent(query)}`);
+    return text.slice(text.indexOf('role="status"')).match(/<ol[\s\S]*<\/ol>/)?.[0] ?? '';
+  };
+  const ten = 'xaa xbb xcc xdd xee xff xgg xhh xii xjj';
+  t.equal(await found(`${ten} rotate`), '', 'the eleventh word is not searched for');
+  t.not(await found(`${ten.slice(4)} rotate`), '', 'the tenth is');
+  t.not(await found(`${'xaa '.repeat(20)}rotate`), '', 'the same word counts once');
+  t.equal(await found('ro'), '', 'two letters begin nothing');
+  t.not(await found('rot'), '', 'three do');
+  const query = encodeURIComponent(list(10, (n) => (common[n] ?? '').slice(0, 3)));
+  const { ms } = await cpuOfEach(() => askRaw(port, `/docs/search?q=${query}`));
+  t.ok(ms < MOST_MS, `the same query again: ${ms.toFixed(1)} ms`);
+});
+
+const wordy: Record<string, (n: number) => string> = {
+  'common words': (n) => `${common.join(' ')} ${n}`,
+  'different words': (n) =>
+    list(240, (at) => `${letters[at % 26]}${(n * 240 + at).toString(36)}`).slice(0, 1000),
+  'one word': (n) => `${'a '.repeat(480)}${n}`,
+};
+
+t.test('56 POST /search and the built-in chat: a query costs less than 50 ms of CPU', async (t) => {
+  const { client } = await startTestService(t, 'postgres');
+  const { cookie } = await client.signUp();
+  await client.put('/subscription', { plan: 'pro', billing_period: 'monthly' }, { cookie });
+  for (const [title, query] of Object.entries(wordy)) {
+    const search = await cpuOfEach((n) => client.post('/search', { query: query(n), limit: 20 }, { cookie }));
+    t.same([...search.statuses], [200], title);
+    t.ok(search.ms < MOST_MS, `POST /search, ${title}: ${search.ms.toFixed(1)} ms`);
+    const chat = await cpuOfEach((n) =>
+      client.post('/chat', { message: query(n).repeat(90), store: false }, { cookie }),
+    );
+    t.same([...chat.statuses], [200], title);
+    t.ok(chat.ms < MOST_MS, `POST /chat, ${title}: ${chat.ms.toFixed(1)} ms`);
+  }
+});
+
+// The embedded database works in this process: how long depends on the machine, but not on how much is asked.
+t.test('56 POST /search, embedded: 30 words cost about what 10 do', async (t) => {
+  const { client } = await startTestService(t, 'embedded');
+  const { cookie } = await client.signUp();
+  await client.put('/subscription', { plan: 'pro', billing_period: 'monthly' }, { cookie });
+  const costOf = (count: number) =>
+    cpuOfEach((n) =>
+      client.post('/search', { query: `${common.slice(0, count).join(' ')} ${n}`, limit: 20 }, { cookie }),
+    );
+  const [ten, all] = [await costOf(10), await costOf(30)];
+  t.ok(all.ms < 1.7 * ten.ms, `${all.ms.toFixed(1)} ms for 30 words, ${ten.ms.toFixed(1)} ms for 10`);
+});
