@@ -1528,7 +1528,7 @@ export interface components {
          * @example invalidRequest
          * @enum {string}
          */
-        ErrorCode: "invalidRequest" | "apiKeyInQuery" | "missingCredentials" | "invalidApiKey" | "apiKeyRevoked" | "apiKeyExpired" | "sessionRequired" | "invalidLogin" | "insufficientScope" | "originNotAllowed" | "listingNotAllowed" | "bearerNotAccepted" | "crossSiteRequest" | "signupsClosed" | "planNotSelfServe" | "notFound" | "methodNotAllowed" | "emailTaken" | "idempotencyInProgress" | "payloadTooLarge" | "unsupportedMediaType" | "idempotencyMismatch" | "apiKeyLimitReached" | "quotaExceeded" | "tooManyStreams" | "rateLimitExceeded" | "internalError" | "upstreamError" | "serviceUnavailable" | "overloaded" | "upstreamTimeout";
+        ErrorCode: "invalidRequest" | "apiKeyInQuery" | "missingCredentials" | "invalidApiKey" | "apiKeyRevoked" | "apiKeyExpired" | "sessionRequired" | "invalidLogin" | "insufficientScope" | "originNotAllowed" | "listingNotAllowed" | "bearerNotAccepted" | "crossSiteRequest" | "signupsClosed" | "planNotSelfServe" | "notFound" | "methodNotAllowed" | "emailTaken" | "idempotencyInProgress" | "payloadTooLarge" | "unsupportedMediaType" | "idempotencyMismatch" | "apiKeyLimitReached" | "quotaExceeded" | "tooManyStreams" | "tooManyCalls" | "rateLimitExceeded" | "internalError" | "upstreamError" | "serviceUnavailable" | "overloaded" | "upstreamTimeout";
         /** @description One thing that validation found. */
         ErrorDetail: {
             /**
@@ -2049,7 +2049,7 @@ export interface components {
             /** @description In the order in which to show them; new accounts start on the first. */
             data: components["schemas"]["Plan"][];
         };
-        /** @description Status 429: `quotaExceeded`, `rateLimitExceeded`. */
+        /** @description Status 429: `quotaExceeded`, `tooManyCalls`, `rateLimitExceeded`. */
         QuotaError: {
             /** @description What went wrong. */
             error: components["schemas"]["ErrorBody"] & {
@@ -2058,7 +2058,7 @@ export interface components {
                  * @example quotaExceeded
                  * @enum {string}
                  */
-                code: "quotaExceeded" | "rateLimitExceeded";
+                code: "quotaExceeded" | "tooManyCalls" | "rateLimitExceeded";
             };
         };
         /** @description Status 429: `rateLimitExceeded`. */
@@ -2308,7 +2308,7 @@ export interface components {
          * @enum {string}
          */
         SignUps: "open" | "closed";
-        /** @description Status 429: `quotaExceeded`, `tooManyStreams`, `rateLimitExceeded`. */
+        /** @description Status 429: `quotaExceeded`, `tooManyStreams`, `tooManyCalls`, `rateLimitExceeded`. */
         StreamQuotaError: {
             /** @description What went wrong. */
             error: components["schemas"]["ErrorBody"] & {
@@ -2317,7 +2317,7 @@ export interface components {
                  * @example quotaExceeded
                  * @enum {string}
                  */
-                code: "quotaExceeded" | "tooManyStreams" | "rateLimitExceeded";
+                code: "quotaExceeded" | "tooManyStreams" | "tooManyCalls" | "rateLimitExceeded";
             };
         };
         /** @description The account's plan and how it is billed. */
@@ -2707,6 +2707,7 @@ export interface components {
         /**
          * @description - `quotaExceeded`: Today's quota is spent. It resets at 00:00 UTC.
          *     - `rateLimitExceeded`: Too many requests. Nothing was charged; wait as long as `Retry-After` says.
+         *     - `tooManyCalls`: This account has as many calls under way as it may. Wait for one to end, then try again. Nothing was charged.
          */
         CallerQuotaForImages: {
             headers: {
@@ -2731,6 +2732,7 @@ export interface components {
         /**
          * @description - `quotaExceeded`: Today's quota is spent. It resets at 00:00 UTC.
          *     - `rateLimitExceeded`: Too many requests. Nothing was charged; wait as long as `Retry-After` says.
+         *     - `tooManyCalls`: This account has as many calls under way as it may. Wait for one to end, then try again. Nothing was charged.
          */
         CallerQuotaForSearch: {
             headers: {
@@ -2814,6 +2816,7 @@ export interface components {
         /**
          * @description - `quotaExceeded`: Today's quota is spent. It resets at 00:00 UTC.
          *     - `rateLimitExceeded`: Too many requests. Nothing was charged; wait as long as `Retry-After` says.
+         *     - `tooManyCalls`: This account has as many calls under way as it may. Wait for one to end, then try again. Nothing was charged.
          *     - `tooManyStreams`: This account has as many streams open as it may. Read one to its end or close it, then try again. Nothing was charged.
          */
         CallerStreamQuotaForChat: {
@@ -3477,7 +3480,7 @@ export interface components {
         "Access-Control-Allow-Origin": string;
         /**
          * @description The headers that this page may read.
-         * @example retry-after, ratelimit-limit, ratelimit-remaining, ratelimit-reset, ratelimit-policy, ratelimit, x-request-id, idempotency-replayed, x-parley-ignored-fields, www-authenticate
+         * @example retry-after, x-should-retry, ratelimit-limit, ratelimit-remaining, ratelimit-reset, ratelimit-policy, ratelimit, x-request-id, idempotency-replayed, x-parley-ignored-fields, www-authenticate
          */
         "Access-Control-Expose-Headers": string;
         /**
