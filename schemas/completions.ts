@@ -2,8 +2,11 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { Count, nullable, ref, stringConst, stringEnum } from './common.ts';
 
+/** As large as a body may be: more never comes, so that nobody has to count. */
+const MAX_TEXT = 20 * 1024 * 1024;
+
 const text = (description: string) =>
-  Type.String({ maxLength: 20_000_000, description, examples: ['How do I create a key?'] });
+  Type.String({ maxLength: MAX_TEXT, description, examples: ['How do I create a key?'] });
 
 export const ContentPart = Type.Object(
   {

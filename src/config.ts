@@ -41,6 +41,8 @@ export type Config = Readonly<{
   streamsPerAccount: number;
   /** The most characters of earlier messages that a continued conversation sends to the model. */
   chatHistoryCharacters: number;
+  /** Bytes of request bodies that may be in memory at the same time. */
+  bodyMemoryBytes: number;
   plans: PlanCatalogue;
   signups: 'open' | 'closed';
   billing: 'open' | 'managed';
@@ -314,6 +316,8 @@ export function loadConfig(env: Env = process.env): Config {
     unreadMs: UNREAD_MS,
     callsPerAccount: integer(env, 'CALLS_PER_ACCOUNT', 100, 1, 100_000),
     streamsPerAccount: integer(env, 'STREAMS_PER_ACCOUNT', 20, 1, 100_000),
+    // The largest body has to fit, beside the part that is kept for small ones.
+    bodyMemoryBytes: integer(env, 'BODY_MEMORY_MB', 64, 24, 65_536) * 1024 * 1024,
     plans: plans(env),
     signups: oneOf(env, 'SIGNUPS', ['open', 'closed'], 'open'),
     billing: oneOf(env, 'BILLING', ['open', 'managed'], isLocal ? 'open' : 'managed'),

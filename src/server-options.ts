@@ -3,6 +3,7 @@
 import type { Server } from 'node:http';
 import type { FastifyHttpOptions, FastifyReply } from 'fastify';
 import { v7 as uuidv7 } from 'uuid';
+import { bodyLimits, MIN_BYTES_PER_SECOND, UNMEASURED_MS } from './bodies/limits.ts';
 import type { Config } from './config.ts';
 import { withoutApiKeys } from './domain/api-key.ts';
 import { ApiError, errorEnvelope } from './errors.ts';
@@ -12,14 +13,10 @@ import { answerClientError } from './plugins/client-errors.ts';
 import { bareSecurityHeaders } from './plugins/security-headers.ts';
 import { buildValidator } from './validation.ts';
 
-const KIB = 1024;
-/** Largest body where a route does not say otherwise. Contract section 6. */
-export const BODY_LIMIT = 1024 * KIB;
-
 /** How long a client may take for the head of a request. Reliability test 48. */
 const HEADERS_MS = 10_000;
-/** How long it may take for the whole of it: the largest body, 20 MiB, at 170 KiB a second. */
-const REQUEST_MS = 120_000;
+/** How long it may take for the whole of it: the largest body at the slowest speed, and ten seconds. */
+const REQUEST_MS = 1000 * Math.ceil(bodyLimits.chat / MIN_BYTES_PER_SECOND) + UNMEASURED_MS;
 /** How often Node looks whether a client took too long. */
 const CHECK_MS = 2000;
 /** The path alone, and of that no key: clients send keys where they do not belong, encoded once or more often. */
@@ -33,7 +30,7 @@ export const loggedPath = (url: string | undefined): string =>
  */
 export function serverOptions(config: Config): FastifyHttpOptions<Server> {
   return {
-    bodyLimit: BODY_LIMIT,
+    bodyLimit: bodyLimits.other,
     requestTimeout: REQUEST_MS,
     http: {
       headersTimeout: HEADERS_MS,

@@ -106,6 +106,7 @@ t.test('a wrong value is refused in one line that names the variable and what it
     CHAT_FIELDS: 'a b',
     IMAGE_HOSTS: 'https://images.example.com/',
     CALLS_PER_ACCOUNT: '0',
+    BODY_MEMORY_MB: '23',
     UPSTREAM_FIRST_BYTE_SECONDS: '0',
     UPSTREAM_IDLE_SECONDS: 'long',
     UPSTREAM_CONNECTIONS: '0',

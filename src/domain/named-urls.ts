@@ -3,6 +3,7 @@
  * upstreams take them. They must not lead into the operator's network. Decided without DNS. Contract section 7.
  */
 import ipaddr from 'ipaddr.js';
+import { SealedJson } from '../bodies/sealed.ts';
 import { ApiError } from '../errors.ts';
 
 /** Members that hold a URL, whatever their case: `url`, `image_url`, `server_url`, `fileUri`. */
@@ -20,6 +21,8 @@ const definitions = new Set(['function', 'custom']);
 
 /** Of the names in the path that an error tells. */
 const MOST_QUOTED = 100;
+/** Longer URLs are not looked at: parsing megabytes would hold the event loop. */
+const MAX_URL = 8192;
 /** Where a text is looked at for a scheme. */
 const BEGINNING = 1000;
 
@@ -59,6 +62,7 @@ function isPublic(host: string): boolean {
 /** What is wrong with a URL; undefined where it may be fetched. */
 function faultOf(text: string, allowed: ReadonlySet<string>): string | undefined {
   if (/^data:/i.test(text)) return undefined;
+  if (text.length > MAX_URL) return `must be a \`data:\` URL, or one of at most ${MAX_URL} characters`;
   if (!/^https:\/\/[^/]/i.test(text) || AMBIGUOUS.test(text) || !URL.canParse(text))
     return 'must be a `data:` or an `https` URL';
   const url = new URL(text);
@@ -85,6 +89,12 @@ function visit(value: unknown, at: Visit): void {
     });
   }
   if (typeof value !== 'object' || value === null) return;
+  // Nobody can look into it, so that it could hide a URL.
+  if (value instanceof SealedJson)
+    throw new ApiError('invalidRequest', {
+      message: 'A field or message of the body has too many values. Send fewer.',
+      param: path.slice(0, 5 * MOST_QUOTED),
+    });
   for (const [name, member] of Object.entries(value)) {
     if (!Array.isArray(value) && skipped.has(name.toLowerCase())) continue;
     const isUrl = Array.isArray(value) ? isMember : URL_MEMBER.test(name);

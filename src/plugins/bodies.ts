@@ -1,65 +1,113 @@
 /**
- * JSON bodies and nothing else, and only JSON that the rest can hold: valid UTF-8, no NUL, no lone surrogate, no
- * deep nesting. Postgres would refuse the former with a 500, a parser could be exhausted by the latter.
- * Contract section 6, reliability tests 15 and 41 to 44.
+ * JSON bodies and nothing else: received within limits of size, memory and speed, and parsed without holding the event loop.
+ * Credentials were checked before. Contract section 6, reliability tests 15, 41 to 44, 48, 57 and 58.
  */
-import { isUtf8 } from 'node:buffer';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
+import { BodyBudget } from '../bodies/budget.ts';
+import { BodyError } from '../bodies/parse.ts';
+import { BodyParser, BusyError } from '../bodies/parser.ts';
+import { announcedLength, BodyReader, ReadError, type Refusal } from '../bodies/reader.ts';
 import { ApiError } from '../errors.ts';
+import { addressKey } from './address.ts';
+import type {} from './caller.ts';
+import { askForBody } from './client-errors.ts';
 
-/** Deepest nesting of a body. */
-export const MAX_NESTING = 32;
-
-const invalid = (message: string) => new ApiError('invalidRequest', { message });
-
-/** Whether brackets outside strings nest deeper than allowed: one pass over the bytes, before anything is parsed. */
-function nestsTooDeep(body: Buffer): boolean {
-  let depth = 0;
-  let inString = false;
-  for (let index = 0; index < body.length; index++) {
-    const byte = body[index];
-    if (inString) {
-      if (byte === 0x5c) index++;
-      else if (byte === 0x22) inString = false;
-    } else if (byte === 0x22) inString = true;
-    else if (byte === 0x5b || byte === 0x7b) {
-      if (++depth > MAX_NESTING) return true;
-    } else if (byte === 0x5d || byte === 0x7d) depth--;
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Whether an upstream gets the body as the client sent it. */
+    passesBodyOn?: true;
+    /** Whether the body may be left out. Follows from its schema. */
+    bodyIsOptional?: true;
   }
-  return false;
 }
 
-/** Only an escape can bring these into valid UTF-8, so most bodies need one search of their text. */
-const couldHoldForbiddenText = /\\u(?:0000|[dD][89a-fA-F])/;
+const MIB = 1024 * 1024;
 
-const isForbidden = (text: string) => text.includes('\u0000') || !text.isWellFormed();
+const inMebibytes = (bytes: number) => (bytes >= MIB ? `${bytes / MIB} MiB` : `${bytes / 1024} KiB`);
 
-function holdsForbiddenText(value: unknown): boolean {
-  if (typeof value === 'string') return isForbidden(value);
-  if (Array.isArray(value)) return value.some(holdsForbiddenText);
-  if (typeof value !== 'object' || value === null) return false;
-  return Object.entries(value).some(([name, member]) => isForbidden(name) || holdsForbiddenText(member));
+const refusals: Record<Refusal, (limit: number) => ApiError> = {
+  tooLarge: (limit) =>
+    new ApiError('payloadTooLarge', {
+      message: `The request body is larger than ${inMebibytes(limit)}, the most that this endpoint accepts. Send less.`,
+    }),
+  noMemory: () =>
+    new ApiError('overloaded', {
+      message:
+        'Too many large request bodies are being received. Nothing was charged; send fewer at the same time, or try again shortly.',
+      headers: { 'retry-after': '1' },
+    }),
+  tooSlow: () =>
+    new ApiError('invalidRequest', {
+      message:
+        'The request body arrived too slowly: it needs 64 KiB a second on average. Try again on a faster connection, or send less.',
+    }),
+  brokenOff: () => new ApiError('invalidRequest', { message: 'The request body broke off.' }),
+  wrongLength: () =>
+    new ApiError('invalidRequest', { message: 'The body is not as long as `Content-Length` says.' }),
+};
+
+/** The error of the contract for a body that was not received or not understood. */
+function toApiError(error: unknown, limit: number): unknown {
+  if (error instanceof ReadError) return refusals[error.refusal](limit);
+  if (error instanceof BodyError) return new ApiError('invalidRequest', { message: error.message });
+  if (error instanceof BusyError)
+    return new ApiError('overloaded', { headers: { 'retry-after': '1' }, cause: error.cause });
+  return error;
+}
+
+/** Whose budget a body draws on: the account's, or where none is known the address's. */
+const senderOf = (request: FastifyRequest): string => request.caller?.accountId ?? addressKey(request.ip);
+
+/** Whether every field of a body's schema can be left out, and with them the body. */
+function mayBeLeftOut(app: FastifyInstance, body: unknown): boolean {
+  const { $ref } = (body ?? {}) as { $ref?: string };
+  const schema = ($ref === undefined ? body : app.getSchema($ref.replace(/#$/, ''))) as
+    | { required?: readonly string[]; minProperties?: number }
+    | undefined;
+  return schema !== undefined && !schema.required?.length && !schema.minProperties;
 }
 
 export default fp(
   async (app) => {
-    // 'error': a body with __proto__ or constructor.prototype is refused, not cleaned.
-    const parseJson = app.getDefaultJsonParser('error', 'error');
+    const reader = new BodyReader(new BodyBudget(app.config.bodyMemoryBytes));
+    const parser = new BodyParser();
+
+    app.addHook('onRoute', (route) => {
+      if (route.schema?.body === undefined || !mayBeLeftOut(app, route.schema.body)) return;
+      route.config = { ...route.config, bodyIsOptional: true };
+    });
+    // Without a body there was nothing to parse.
+    app.addHook('preValidation', async (request) => {
+      if (request.body === undefined && request.routeOptions.config.bodyIsOptional) request.body = {};
+    });
+    app.addHook('onClose', async () => {
+      reader.close();
+      await parser.close();
+    });
 
     app.removeAllContentTypeParsers();
-    app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
-      if (!isUtf8(body)) return done(invalid('The request body is not valid UTF-8.'));
-      if (nestsTooDeep(body))
-        return done(invalid(`The request body nests deeper than ${MAX_NESTING} levels.`));
-      const text = body.toString('utf8');
-      parseJson(request, text, (error, value) => {
-        if (error) return done(error);
-        if (couldHoldForbiddenText.test(text) && holdsForbiddenText(value)) {
-          return done(invalid('The request body holds a NUL character or half of a surrogate pair.'));
+    app.addContentTypeParser('application/json', async (request: FastifyRequest) => {
+      const { bodyLimit, config, schema } = request.routeOptions;
+      // What is answered without looking at the body is answered without waiting for it.
+      if (request.is404 || config.isMethodFallback) return undefined;
+      try {
+        if ((announcedLength(request.raw) ?? 0) <= bodyLimit) askForBody(request.raw);
+        const { bytes, release } = await reader.read(request.raw, {
+          limit: bodyLimit,
+          sender: senderOf(request),
+        });
+        try {
+          if (bytes.length > 0) return await parser.parse(bytes, config.passesBodyOn === true);
+        } finally {
+          release();
         }
-        done(null, value);
-      });
+      } catch (error) {
+        throw toApiError(error, bodyLimit);
+      }
+      if (schema?.body === undefined || config.bodyIsOptional) return undefined;
+      throw new ApiError('invalidRequest', { message: 'The request body is empty. Send a JSON object.' });
     });
   },
-  { name: 'bodies', dependencies: ['errors'] },
+  { name: 'bodies', dependencies: ['errors', 'settings'] },
 );

@@ -42,7 +42,7 @@ const meterErrors: readonly ErrorCode[] = [
   'upstreamTimeout',
   'overloaded',
 ];
-const bodyErrors: readonly ErrorCode[] = ['payloadTooLarge', 'unsupportedMediaType'];
+const bodyErrors: readonly ErrorCode[] = ['payloadTooLarge', 'unsupportedMediaType', 'overloaded'];
 const inputErrors: readonly ErrorCode[] = ['invalidRequest', 'apiKeyInQuery'];
 const alwaysErrors: readonly ErrorCode[] = ['internalError', 'serviceUnavailable'];
 

@@ -14,7 +14,7 @@ type Parameter = { in: string; name: string; schema: { maximum?: number } };
 export type Operation = {
   operationId: string;
   parameters?: (Parameter | { $ref: string })[];
-  requestBody?: { description?: string; content: Content };
+  requestBody?: { description?: string; required?: boolean; content: Content };
   responses: Record<string, { headers?: object; content?: Content } | { $ref: string }>;
 };
 type Named = Record<string, unknown>;
@@ -114,6 +114,7 @@ export function withOperations<T extends Document>(
     for (const [method, operation] of Object.entries(item)) {
       const config = configOf.get(operation.operationId) ?? {};
       shareParameters(path, operation, all);
+      if (operation.requestBody && config.bodyIsOptional) operation.requestBody.required = false;
       for (const response of Object.values(operation.responses)) {
         if ('$ref' in response) continue;
         const isStreamed = response.content !== undefined && 'text/event-stream' in response.content;

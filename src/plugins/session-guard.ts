@@ -3,6 +3,7 @@
  * beside a valid cookie. Contract sections 3 and 9.
  */
 import fp from 'fastify-plugin';
+import { bodyLimits } from '../bodies/limits.ts';
 import { ApiError } from '../errors.ts';
 import { admitSession } from './admit-session.ts';
 import { hasBearer } from './authorization.ts';
@@ -15,6 +16,7 @@ export default fp(
     app.decorateRequest('caller');
     app.addHook('onRoute', (route) => {
       route.config = { ...route.config, access: 'session' };
+      route.bodyLimit ??= bodyLimits.account;
     });
 
     app.addHook('onRequest', async (request, reply) => {

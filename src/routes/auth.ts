@@ -3,6 +3,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Account, LogIn, SignUp } from '../../schemas/accounts.ts';
 import { NoContent, ref } from '../../schemas/common.ts';
 import { assertAcceptable } from '../domain/password-rules.ts';
+import { bodyLimits } from '../bodies/limits.ts';
 import { hashPassword } from '../domain/passwords.ts';
 import { ApiError } from '../errors.ts';
 import { addressKey, sourceOf } from '../plugins/address.ts';
@@ -112,6 +113,9 @@ const ends: FastifyPluginAsyncTypebox = async (app) => {
 };
 
 const routes: FastifyPluginAsyncTypebox = async (app) => {
+  app.addHook('onRoute', (route) => {
+    route.bodyLimit = bodyLimits.auth;
+  });
   app.register(beginnings);
   app.register(ends);
 };

@@ -3,6 +3,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { ChatReply, ChatRequest } from '../../schemas/chat.ts';
 import { ChatStreamEvent } from '../../schemas/chat-events.ts';
 import { ref } from '../../schemas/common.ts';
+import { bodyLimits } from '../bodies/limits.ts';
 import { chatScript, chatTurn, replyTo, storedTurn } from '../domain/chat-turn.ts';
 import { fromFirstQuestion, historyBudget, noHistory } from '../domain/conversation.ts';
 import { settleModel } from '../domain/models.ts';
@@ -11,8 +12,6 @@ import { meteredStream } from '../plugins/metered-stream.ts';
 import { metered } from '../plugins/quota.ts';
 import { findConversation, type Owner } from '../store/conversations.ts';
 import { type History, readHistory } from '../store/history.ts';
-
-const BODY_LIMIT = 2 * 1024 * 1024;
 
 const routes: FastifyPluginAsyncTypebox = async (app) => {
   /** What goes to the model of the conversation that is continued. */
@@ -29,7 +28,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
   app.post(
     '/chat',
     {
-      bodyLimit: BODY_LIMIT,
+      bodyLimit: bodyLimits.chat,
       schema: {
         operationId: 'chat',
         summary: 'Send a message and get the reply',

@@ -3,6 +3,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { ref } from '../../schemas/common.ts';
 import { CompletionStreamEvent } from '../../schemas/completion-chunks.ts';
 import { Completion, CompletionRequest } from '../../schemas/completions.ts';
+import { bodyLimits } from '../bodies/limits.ts';
 import { CompletionFields } from '../domain/completion-fields.ts';
 import { completionScript } from '../domain/completion-script.ts';
 import { settleModel } from '../domain/models.ts';
@@ -10,15 +11,13 @@ import { checkNamedUrls } from '../domain/named-urls.ts';
 import { meteredStream } from '../plugins/metered-stream.ts';
 import { metered } from '../plugins/quota.ts';
 
-const BODY_LIMIT = 20 * 1024 * 1024;
-
 const routes: FastifyPluginAsyncTypebox = async (app) => {
   const fields = new CompletionFields(app.config.chatFields);
 
   app.post(
     '/chat/completions',
     {
-      bodyLimit: BODY_LIMIT,
+      bodyLimit: bodyLimits.chat,
       schema: {
         operationId: 'createChatCompletion',
         summary: "OpenAI's chat completions",
@@ -37,7 +36,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
           },
         },
       },
-      config: { scope: 'chat', meter: 'chat', errors: ['notFound', 'tooManyStreams'], ignoresFields: true },
+      config: { scope: 'chat', meter: 'chat', errors: ['notFound', 'tooManyStreams'], ignoresFields: true, passesBodyOn: true },
       // Before an answer that is told again, too.
       preValidation: async ({ body }, reply) => {
         if (typeof body !== 'object' || body === null) return;

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { NoContent, ref } from '../../schemas/common.ts';
 import { ReportLeakedKeys } from '../../schemas/keys.ts';
+import { bodyLimits } from '../bodies/limits.ts';
 import { type ParsedApiKey, parseApiKey } from '../domain/api-key.ts';
 import { revokeLeakedKeys } from '../store/leaked-keys.ts';
 
@@ -13,6 +14,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
   app.post(
     '/keys/report-leak',
     {
+      bodyLimit: bodyLimits.leakReports,
       schema: {
         operationId: 'reportLeakedKeys',
         summary: 'Report leaked keys',

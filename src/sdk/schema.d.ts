@@ -3782,7 +3782,7 @@ export interface operations {
             415: components["responses"]["SessionUnsupportedMediaType"];
             429: components["responses"]["SessionRateLimit"];
             500: components["responses"]["SessionInternal"];
-            503: components["responses"]["SessionUnavailable"];
+            503: components["responses"]["SessionBusy"];
         };
     };
     signUp: {
@@ -4077,7 +4077,7 @@ export interface operations {
             415: components["responses"]["CallerUnsupportedMediaType"];
             429: components["responses"]["CallerRateLimit"];
             500: components["responses"]["CallerInternal"];
-            503: components["responses"]["CallerUnavailable"];
+            503: components["responses"]["CallerBusy"];
         };
     };
     listEvents: {
@@ -4249,7 +4249,7 @@ export interface operations {
             415: components["responses"]["SessionUnsupportedMediaType"];
             429: components["responses"]["SessionKeyLimit"];
             500: components["responses"]["SessionInternal"];
-            503: components["responses"]["SessionUnavailable"];
+            503: components["responses"]["SessionBusy"];
         };
     };
     reportLeakedKeys: {
@@ -4280,7 +4280,7 @@ export interface operations {
             415: components["responses"]["PublicUnsupportedMediaType"];
             429: components["responses"]["PublicRateLimit"];
             500: components["responses"]["PublicInternal"];
-            503: components["responses"]["PublicUnavailable"];
+            503: components["responses"]["PublicBusy"];
         };
     };
     revokeKey: {
@@ -4320,7 +4320,7 @@ export interface operations {
             415: components["responses"]["SessionUnsupportedMediaType"];
             429: components["responses"]["SessionRateLimit"];
             500: components["responses"]["SessionInternal"];
-            503: components["responses"]["SessionUnavailable"];
+            503: components["responses"]["SessionBusy"];
         };
     };
     updateKey: {
@@ -4367,7 +4367,7 @@ export interface operations {
             415: components["responses"]["SessionUnsupportedMediaType"];
             429: components["responses"]["SessionRateLimit"];
             500: components["responses"]["SessionInternal"];
-            503: components["responses"]["SessionUnavailable"];
+            503: components["responses"]["SessionBusy"];
         };
     };
     rotateKey: {
@@ -4384,7 +4384,7 @@ export interface operations {
             cookie?: never;
         };
         /** @description How long the old secret lives on. */
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["RotateApiKey"];
             };
@@ -4414,7 +4414,7 @@ export interface operations {
             415: components["responses"]["SessionUnsupportedMediaType"];
             429: components["responses"]["SessionRateLimit"];
             500: components["responses"]["SessionInternal"];
-            503: components["responses"]["SessionUnavailable"];
+            503: components["responses"]["SessionBusy"];
         };
     };
     listModels: {
@@ -4747,7 +4747,7 @@ export interface operations {
             415: components["responses"]["SessionUnsupportedMediaType"];
             429: components["responses"]["SessionRateLimit"];
             500: components["responses"]["SessionInternal"];
-            503: components["responses"]["SessionUnavailable"];
+            503: components["responses"]["SessionBusy"];
         };
     };
     getSubscription: {
@@ -4820,7 +4820,7 @@ export interface operations {
             415: components["responses"]["SessionUnsupportedMediaType"];
             429: components["responses"]["SessionRateLimit"];
             500: components["responses"]["SessionInternal"];
-            503: components["responses"]["SessionUnavailable"];
+            503: components["responses"]["SessionBusy"];
         };
     };
     getUsage: {

@@ -69,9 +69,10 @@ export function builtinChat(db: Db, publicUrl: string): ChatEngine {
   async function answer(input: CompletionInput, signal: AbortSignal): Promise<Answer> {
     signal.throwIfAborted();
     const question = questionOf(input).trim();
-    const hits = await searchPassages(db, searched(question), PASSAGES_WANTED);
+    const asked = searched(question);
+    const hits = await searchPassages(db, asked, PASSAGES_WANTED);
     signal.throwIfAborted();
-    const text = replyTo(question, hits, known, publicUrl);
+    const text = replyTo(asked, hits, known, publicUrl);
     const { words, finishReason } = wordsWithin(
       text,
       input.max_completion_tokens ?? input.max_tokens ?? Number.POSITIVE_INFINITY,

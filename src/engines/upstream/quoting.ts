@@ -2,6 +2,7 @@
  * What of an upstream's words the log may hold. Some servers repeat the request in their errors, and what a model wrote
  * is its client's alone: the log gets neither. Reliability test 54.
  */
+import { SealedJson } from '../../bodies/sealed.ts';
 import { isObject } from './json.ts';
 import { readProblem } from './problems.ts';
 
@@ -16,12 +17,29 @@ const isName = (text: string | undefined): text is string => /^[\w.:-]{1,64}$/.t
 /** Members whose values are names, of use to whoever reads the log. */
 const named = new Set(['model', 'role', 'type']);
 
-/** What a request says: the texts in it, whatever they are nested in. */
+/** More values are not looked through either. */
+const SEARCHED_VALUES = 10_000;
+
+/** What a request says: the texts in it, whatever they are nested in. Stops once it is more than is searched. */
 export function textOf(value: unknown): string {
-  if (typeof value === 'string') return value;
-  if (Array.isArray(value)) return value.map(textOf).filter(Boolean).join('\n');
-  if (!isObject(value)) return '';
-  return textOf(Object.entries(value).flatMap(([name, member]) => (named.has(name) ? [] : [member])));
+  const texts: string[] = [];
+  let left = SEARCHED_CHARACTERS;
+  let values = SEARCHED_VALUES;
+  const add = (text: string) => {
+    if (text === '') return;
+    texts.push(text.slice(0, SEARCHED_CHARACTERS));
+    left -= text.length + 1;
+  };
+  const collect = (part: unknown): void => {
+    if (left < 0) return;
+    // Unknown text must be taken for too much, so that none of it is quoted.
+    if (--values < 0 || part instanceof SealedJson) left = -1;
+    else if (typeof part === 'string') add(part);
+    else if (Array.isArray(part)) for (const item of part) collect(item);
+    else if (isObject(part)) for (const name in part) if (!named.has(name)) collect(part[name]);
+  };
+  collect(value);
+  return left < 0 ? texts.join('\n').padEnd(SEARCHED_CHARACTERS + 1) : texts.join('\n');
 }
 
 /**

@@ -6,6 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Pool } from 'undici';
 import { Bodies } from './bodies.ts';
 import { Connections } from './connections.ts';
+import { writeJson } from '../../bodies/sealed.ts';
 import { brokenAnswer, connectionError, refusalError } from './errors.ts';
 import { type AnswerHead, Exchange } from './exchange.ts';
 import { isObject, type JsonObject, parseJson } from './json.ts';
@@ -126,7 +127,7 @@ export function createTransport(options: UpstreamOptions): Transport {
   ): Promise<[AnswerHead, Exchange]> {
     const [pathname, query] = path.split('?', 2);
     const search = [base.search.slice(1), query].filter(Boolean).join('&');
-    const payload = body === undefined ? undefined : JSON.stringify(body);
+    const payload = body === undefined ? undefined : writeJson(body);
     for (let attempt = 1; ; attempt += 1) {
       signal.throwIfAborted();
       const startedAt = performance.now();

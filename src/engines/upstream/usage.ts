@@ -1,4 +1,5 @@
 /** Tokens of an answer: what the upstream counted, or else an estimate. Contract section 2. */
+import { jsonLength } from '../../bodies/sealed.ts';
 import type { CompletionInput, CompletionResult } from '../types.ts';
 import { isObject, type JsonObject, wholeNumber } from './json.ts';
 
@@ -33,7 +34,7 @@ export function charactersOf(message: Readonly<Record<string, unknown>>): number
 function charactersAsked(input: CompletionInput): number {
   const { messages } = input;
   const { tools } = input as JsonObject;
-  let characters = tools === undefined ? 0 : JSON.stringify(tools).length;
+  let characters = tools === undefined ? 0 : jsonLength(tools);
   for (const { content } of messages) {
     if (typeof content === 'string') characters += content.length;
     else for (const part of content ?? []) characters += part.text?.length ?? 0;

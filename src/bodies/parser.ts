@@ -1,0 +1,92 @@
+/**
+ * Parses bodies: small ones at once, large ones and those of many values on a worker thread, so that no body holds the event
+ * loop. Contract section 6, decision 0018.
+ */
+import { isUtf8 } from 'node:buffer';
+import { extname } from 'node:path';
+import { setImmediate as otherRequests } from 'node:timers/promises';
+import { Piscina } from 'piscina';
+import { putAt } from './lighten.ts';
+import { PARSED_IN_PLACE_BYTES, PARSED_IN_PLACE_MARKS } from './limits.ts';
+import { BodyError, parseScanned } from './parse.ts';
+import { scanJson } from './scan.ts';
+import { rememberJson, SealedJson } from './sealed.ts';
+import type { Result, Task } from './worker.ts';
+
+/** Bodies that wait for the worker; the budget of bytes bounds them, too. */
+const MAX_WAITING = 256;
+/** A worker without work ends, and gives its memory back. */
+const IDLE_MS = 30_000;
+/** A body of 20 MiB as text, as a value, and as text once more. */
+const WORKER_HEAP_MB = 512;
+
+/** Where the work queue is full. */
+export class BusyError extends Error {
+  constructor(cause: unknown) {
+    super('The body could not be parsed now.', { cause });
+    this.name = 'BusyError';
+  }
+}
+
+export class BodyParser {
+  #pool: Piscina<Task, Result> | undefined;
+
+  /**
+   * Parses a body.
+   *
+   * @param body - the bytes; they must not be used afterwards
+   * @param isPassedOn - whether an upstream gets the body
+   * @throws BodyError for a body that is refused; BusyError where too many wait
+   */
+  async parse(body: Buffer, isPassedOn: boolean): Promise<unknown> {
+    if (body.length <= PARSED_IN_PLACE_BYTES) {
+      if (!isUtf8(body)) throw new BodyError('The request body is not valid UTF-8.');
+      const { marks, refusal } = scanJson(body);
+      if (refusal !== undefined) throw new BodyError(refusal);
+      if (marks <= PARSED_IN_PLACE_MARKS) return parseScanned(body);
+    }
+    const result = await this.#run({ bytes: body, isPassedOn });
+    // What came from the worker was built in this turn of the loop; what is done with it belongs in another one.
+    await otherRequests();
+    if ('refusal' in result) throw new BodyError(result.refusal);
+    return unpack(result);
+  }
+
+  /** Ends the worker, also in the middle of its work. */
+  async close(): Promise<void> {
+    await this.#pool?.destroy();
+  }
+
+  async #run(task: Task): Promise<Result> {
+    this.#pool ??= new Piscina<Task, Result>({
+      filename: new URL(`./worker${extname(import.meta.url)}`, import.meta.url).href,
+      minThreads: 0,
+      maxThreads: 1,
+      maxQueue: MAX_WAITING,
+      idleTimeout: IDLE_MS,
+      // The worker sleeps in its event loop, not in a wait that nothing ends.
+      atomics: 'disabled',
+      resourceLimits: { maxOldGenerationSizeMb: WORKER_HEAP_MB },
+    });
+    try {
+      return await this.#pool.run(task, { transferList: [task.bytes.buffer as ArrayBuffer] });
+    } catch (error) {
+      throw new BusyError(error);
+    }
+  }
+}
+
+/** Puts together what the worker sent. */
+function unpack({ members, pieces, value }: Exclude<Result, { refusal: string }>): unknown {
+  for (const { path, text } of pieces) {
+    const sealed = new SealedJson();
+    if (text !== undefined) rememberJson(sealed, text);
+    putAt(value, path, sealed);
+  }
+  const fields = value as Record<string, unknown>;
+  for (const { name, text } of members) {
+    const member = fields[name];
+    if (typeof member === 'object' && member !== null) rememberJson(member, text);
+  }
+  return value;
+}

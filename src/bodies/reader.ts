@@ -1,0 +1,113 @@
+/** Receives bodies, within their limits of size, memory and time. Contract section 6, reliability test 48. */
+import type { IncomingMessage } from 'node:http';
+import type { BodyBudget } from './budget.ts';
+import { MIN_BYTES_PER_SECOND, UNMEASURED_MS } from './limits.ts';
+
+export type Refusal = 'tooLarge' | 'noMemory' | 'tooSlow' | 'brokenOff' | 'wrongLength';
+
+/** A body that was not received. */
+export class ReadError extends Error {
+  readonly refusal: Refusal;
+
+  constructor(refusal: Refusal) {
+    super(`The body was refused: ${refusal}.`);
+    this.name = 'ReadError';
+    this.refusal = refusal;
+  }
+}
+
+/** A body in memory, which counts against the budget until it is released. */
+export type Received = { bytes: Buffer; release(): void };
+
+export type Reading = {
+  /** Largest size in bytes. */
+  limit: number;
+  /** Whose budget it draws on. */
+  sender: string;
+};
+
+/** How often slow bodies are looked for. */
+const CHECK_MS = 1000;
+
+/** The announced size, or undefined where there is none. */
+export function announcedLength({ headers }: IncomingMessage): number | undefined {
+  const length = headers['content-length'];
+  return length === undefined ? undefined : Number(length);
+}
+
+type Measured = { startedAt: number; received: number; isLate: boolean; giveUp(): void };
+
+export class BodyReader {
+  readonly #budget: BodyBudget;
+  readonly #open = new Set<Measured>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(budget: BodyBudget) {
+    this.#budget = budget;
+  }
+
+  /**
+   * Receives a body.
+   *
+   * @throws ReadError; what came of the body is dropped then, and the rest stays unread
+   */
+  read(stream: IncomingMessage, { limit, sender }: Reading): Promise<Received> {
+    const announced = announcedLength(stream);
+    if (announced !== undefined && announced > limit) return Promise.reject(new ReadError('tooLarge'));
+    return new Promise((resolve, reject) => {
+      const share = this.#budget.share(sender);
+      const pieces: Buffer[] = [];
+      const measured: Measured = {
+        startedAt: performance.now(),
+        received: 0,
+        isLate: false,
+        giveUp: () => refuse('tooSlow'),
+      };
+      const stop = () => {
+        this.#open.delete(measured);
+        stream.off('data', onData).off('end', onEnd).off('error', onBroken).off('close', onBroken);
+      };
+      const refuse = (refusal: Refusal) => {
+        stop();
+        share.release();
+        stream.pause();
+        reject(new ReadError(refusal));
+      };
+      const onBroken = () => refuse('brokenOff');
+      const onData = (piece: Buffer) => {
+        measured.received += piece.length;
+        if (measured.received > limit) refuse('tooLarge');
+        else if (!share.take(piece.length)) refuse('noMemory');
+        else pieces.push(piece);
+      };
+      const onEnd = () => {
+        if (announced !== undefined && announced !== measured.received) return refuse('wrongLength');
+        stop();
+        // Memory of its own, that can be handed to a worker.
+        const bytes = Buffer.allocUnsafeSlow(measured.received);
+        let at = 0;
+        for (const piece of pieces) at += piece.copy(bytes, at);
+        resolve({ bytes, release: share.release });
+      };
+      stream.on('data', onData).on('end', onEnd).on('error', onBroken).on('close', onBroken);
+      this.#open.add(measured);
+      this.#timer ??= setInterval(() => this.#check(), CHECK_MS).unref();
+    });
+  }
+
+  /** Stops looking for slow bodies. */
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  /** Gives up bodies that were too slow twice in a row: once it may have been this process that was late. */
+  #check(): void {
+    const now = performance.now();
+    for (const body of this.#open) {
+      const ms = now - body.startedAt;
+      const isLate = ms > UNMEASURED_MS && body.received < (ms / 1000) * MIN_BYTES_PER_SECOND;
+      if (isLate && body.isLate) body.giveUp();
+      else body.isLate = isLate;
+    }
+  }
+}

@@ -1,0 +1,93 @@
+// Contract section 6: all bodies in memory share a budget of bytes that were received. Reliability test 58.
+import { setTimeout as sleep } from 'node:timers/promises';
+import t from 'tap';
+import { codeOf, type RawRequest, startRequest, statusOf } from '../support/raw-request.ts';
+import { startTestService } from '../support/service.ts';
+
+const MIB = 2 ** 20;
+const { client, port } = await startTestService(t, 'embedded', { BODY_MEMORY_MB: '32' });
+const newKey = async () => (await client.createKey(await client.signUp())).key;
+
+/** Begins a body of 20 MiB and sends a part of it. */
+function begin(key: string, megabytes: number): RawRequest {
+  const request = startRequest(port, 'POST /api/v1/chat/completions', {
+    Authorization: `Bearer ${key}`,
+    'Content-Length': String(20 * MIB),
+  });
+  void request.send(Buffer.alloc(megabytes * MIB, ' '));
+  t.teardown(() => request.socket.destroy());
+  return request;
+}
+
+/** Sends a whole body of a size; the status. */
+const ask = async (key: string, megabytes: number) =>
+  (
+    await client.request('POST', '/chat/completions', {
+      key,
+      raw: `${' '.repeat(megabytes * MIB)}{"messages":[{"role":"user","content":"Hi"}]}`,
+    })
+  ).status;
+
+/** Asks until the answer is this one: the service may not have read yet what was sent. */
+async function until(wanted: number, once: () => Promise<number>): Promise<void> {
+  while ((await once()) !== wanted) await sleep(20);
+}
+
+t.test('58 announced bytes cost nothing: 50 bodies of 20 MiB that were not sent', async (t) => {
+  const key = await newKey();
+  const idle = Array.from({ length: 50 }, () => begin(key, 0));
+  t.equal(await ask(key, 7), 200);
+  for (const { socket } of idle) socket.destroy();
+});
+
+t.test('58 an account has a quarter, or one larger body; the others have the rest', async (t) => {
+  const [one, other] = [await newKey(), await newKey()];
+  let first = begin(one, 7);
+  await until(503, async () => {
+    const status = await ask(one, 2);
+    // The second may have come first.
+    if (status === 200) {
+      first.socket.destroy();
+      first = begin(one, 7);
+      await sleep(100);
+    }
+    return status;
+  });
+  const refused = begin(one, 2);
+  const answer = await refused.answer;
+  t.equal(statusOf(answer), 503);
+  t.equal(codeOf(answer), 'overloaded');
+  t.match(answer, /\r\nretry-after: 1\r\n/i);
+  t.equal(await ask(other, 7), 200, 'another account');
+  t.equal(await ask(one, 0), 200, 'a small body of the same account still fits its quarter');
+
+  first.socket.destroy();
+  await until(200, () => ask(one, 7));
+  t.pass('room is free again once the client has left');
+});
+
+t.test(
+  '58 with the budget used up a large body is 503, a small one is served, and room comes back',
+  async (t) => {
+    const keys = await Promise.all(Array.from({ length: 4 }, newKey));
+    const last = await newKey();
+    const held = keys.map((key) => begin(key, 7));
+    await until(503, () => ask(last, 1));
+    t.equal(await ask(last, 0), 200, 'small bodies have a part of their own');
+    for (const { socket } of held) socket.destroy();
+    await until(200, () => ask(last, 7));
+    t.pass('recovered');
+  },
+);
+
+t.test('58 bodies that were parsed, or refused as broken, hold nothing', async (t) => {
+  const key = await newKey();
+  for (let n = 0; n < 12; n++) t.equal(await ask(key, 7), 200);
+  for (let n = 0; n < 12; n++) {
+    const { status } = await client.request('POST', '/chat/completions', {
+      key,
+      raw: `{${' '.repeat(7 * MIB)}`,
+    });
+    t.equal(status, 400);
+  }
+});
