@@ -1,6 +1,6 @@
 # Everything installs what it needs first (src/prepare.mjs); environment variables pass through. `make help` lists all.
 .DEFAULT_GOAL := help
-.PHONY: help start dev test test-long soak fuzz screenshots bench-stream bench-quota bench-redis check advisories sbom sdk openapi migrations
+.PHONY: help start dev test test-long soak fuzz screenshots bench-stream bench-quota bench-redis abuse check advisories sbom sdk openapi migrations
 
 # dash where there is one (Debian's sh, macOS has it too): see `run`.
 SHELL := $(firstword $(wildcard /bin/dash /usr/bin/dash) /bin/sh)
@@ -67,6 +67,10 @@ bench-quota: ## Measure what the exact quota costs: bench/results/quota.md.
 bench-redis: ## Measure what the loss of Redis costs: bench/results/redis.md.
 	$(prepare) test
 	@node --import=ts-blank-space/register bench/redis.ts
+
+abuse: ## Attack a service on loopback for a few minutes; fails if it slows down, grows, or miscounts: bench/abuse.
+	$(prepare) test
+	@node --import=ts-blank-space/register bench/abuse.ts
 
 check: ## Format, lint, types; openapi.json and migrations are up to date and sound.
 	$(prepare) test

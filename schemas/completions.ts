@@ -3,10 +3,11 @@ import { type Static, Type } from '@sinclair/typebox';
 import { Count, nullable, ref, stringConst, stringEnum } from './common.ts';
 
 /** As large as a body may be: more never comes, so that nobody has to count. */
-const MAX_TEXT = 20 * 1024 * 1024;
+const MAX_ASKED = 20 * 1024 * 1024;
+const MAX_ANSWERED = 20_000_000;
 
-const text = (description: string) =>
-  Type.String({ maxLength: MAX_TEXT, description, examples: ['How do I create a key?'] });
+const text = (description: string, maxLength = MAX_ASKED) =>
+  Type.String({ maxLength, description, examples: ['How do I create a key?'] });
 
 export const ContentPart = Type.Object(
   {
@@ -129,11 +130,11 @@ export const CompletionRequest = Type.Object(
 export const CompletionAnswer = Type.Object(
   {
     role: stringConst('assistant', { description: 'Always `assistant`.' }),
-    content: nullable(text(''), {
+    content: nullable(text('', MAX_ANSWERED), {
       description: 'What the model said.',
       examples: ['Open "Your API" and press Create key.'],
     }),
-    refusal: nullable(text(''), {
+    refusal: nullable(text('', MAX_ANSWERED), {
       description: 'Why the model refused, where it did.',
       examples: [null],
     }),

@@ -22,9 +22,9 @@ export function withoutCeilings(): { env: Record<string, string>; remove(): void
   };
 }
 
-async function post(url: string, body: unknown, cookie = ''): Promise<Response> {
+async function post(url: string, body: unknown, cookie = '', method = 'POST'): Promise<Response> {
   const response = await fetch(url, {
-    method: 'POST',
+    method,
     headers: { 'content-type': 'application/json', cookie },
     body: JSON.stringify(body),
   });
@@ -32,13 +32,20 @@ async function post(url: string, body: unknown, cookie = ''): Promise<Response> 
   return response;
 }
 
-/** Makes accounts, each with a key for chat; the keys. */
-export async function makeKeys(origin: string, count: number): Promise<string[]> {
+/**
+ * Makes accounts, each with a key for chat.
+ *
+ * @param plan - where they are not to stay on the one where accounts begin
+ * @returns the keys
+ */
+export async function makeKeys(origin: string, count: number, plan?: string): Promise<string[]> {
   const keys: string[] = [];
   for (let number = 0; number < count; number += 1) {
     const account = { email: `bench-${number}@example.com`, password: 'correct horse battery' };
     const signedUp = await post(`${origin}/api/v1/auth/signup`, account);
     const cookie = signedUp.headers.getSetCookie()[0]?.split(';')[0];
+    if (plan !== undefined)
+      await post(`${origin}/api/v1/subscription`, { plan, billing_period: 'monthly' }, cookie, 'PUT');
     const made = await post(`${origin}/api/v1/keys`, { name: 'Bench', scopes: ['chat'] }, cookie);
     keys.push(((await made.json()) as { key: string }).key);
   }

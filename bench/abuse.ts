@@ -1,0 +1,152 @@
+/**
+ * Attacks a service and judges how it held: `make abuse`, with `ABUSE_SECONDS` (8) for each attack, and `ABUSE_ONLY=name,…` for
+ * some of them.
+ *
+ * Starts the service on loopback, on either database, with a heap of 1 GiB and its default limits. Attackers, the honest client and
+ * the upstream are processes of their own; where there are few processors they take time from the service all the same.
+ * Exits with 1 where `/healthz` took 100 ms or more at p99, an honest chat failed, memory reached 700 MB, or the ledger does
+ * not add up. Every attack is a file in `abuse/attacks`.
+ */
+import { type ChildProcess, execFileSync, fork } from 'node:child_process';
+import { once } from 'node:events';
+import fs from 'node:fs';
+import { availableParallelism, cpus, loadavg } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { startPostgres } from '../test/support/postgres.ts';
+import { startUpstream } from '../test/support/upstream/client.ts';
+import type { Report, Target } from './abuse/attack.ts';
+import type { Served } from './abuse/honest.ts';
+import { makeKeys } from './support/accounts.ts';
+import { memoryMegabytes, startServiceProcess } from './support/processes.ts';
+import { table } from './support/report.ts';
+
+const MOST_HEALTH_MS = 100;
+const MOST_MEGABYTES = 700;
+const ATTACKERS = 5;
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const here = new URL('./abuse/', import.meta.url);
+const seconds = Number(process.env.ABUSE_SECONDS ?? 8);
+const only = process.env.ABUSE_ONLY?.split(',');
+const attacks = fs
+  .readdirSync(new URL('attacks/', here))
+  .filter((name) => only === undefined || only.includes(path.parse(name).name))
+  .sort();
+
+const say = (text: string) => process.stdout.write(`${text}\n`);
+
+async function startHelper(name: string): Promise<ChildProcess> {
+  const child = fork(fileURLToPath(new URL(name, here)), {
+    cwd: root,
+    execArgv: ['--import=ts-blank-space/register'],
+  });
+  await once(child, 'message');
+  return child;
+}
+
+async function told<T>(child: ChildProcess, order: object): Promise<T> {
+  child.send(order);
+  const [answer] = await once(child, 'message');
+  return answer as T;
+}
+
+type Row = { cells: string[]; problems: string[] };
+
+async function runAttack(name: string, pid: number, target: Target, honest: Target): Promise<Row> {
+  const [attacker, client] = [await startHelper('attacker.ts'), await startHelper('honest.ts')];
+  let peak = 0;
+  const watch = setInterval(() => {
+    peak = Math.max(peak, memoryMegabytes(pid).now);
+  }, 100);
+  const file = fileURLToPath(new URL(`attacks/${name}`, here));
+  const [{ outcomes, title }, { chats, failed, health }] = await Promise.all([
+    told<Report>(attacker, { file, target, seconds }),
+    told<Served>(client, { target: honest, seconds }),
+  ]);
+  clearInterval(watch);
+  client.kill();
+  const ms = (value: number) => value.toFixed(0);
+  const failures = Object.entries(failed).map(([why, times]) => `${times} × ${why}`);
+  const requests = Object.values(outcomes).reduce((sum, times) => sum + times, 0);
+  return {
+    cells: [
+      title,
+      String(requests),
+      Object.entries(outcomes)
+        .map(([what, times]) => `${what}: ${times}`)
+        .join(', ') || 'none answered',
+      `${ms(health.p50)} / ${ms(health.p99)} / ${ms(health.max)}`,
+      `${chats}${failures.length > 0 ? `, failed: ${failures.join(', ')}` : ''}`,
+      ms(peak),
+    ],
+    problems: [
+      ...(health.p99 < MOST_HEALTH_MS ? [] : [`${title}: /healthz took ${ms(health.p99)} ms at p99.`]),
+      ...(failures.length === 0 && chats > 0 ? [] : [`${title}: honest requests failed.`]),
+      ...(peak < MOST_MEGABYTES ? [] : [`${title}: ${ms(peak)} MB of memory.`]),
+    ],
+  };
+}
+
+/** Puts an account on the largest plan: the attackers are not stopped by the smallest limits, nor is the honest client. */
+async function makeTarget(origin: string): Promise<{ target: Target; honest: Target }> {
+  const keys = await makeKeys(origin, ATTACKERS + 1, 'pro');
+  const port = Number(new URL(origin).port);
+  const [honest, ...others] = keys;
+  return {
+    target: { origin, port, keys: others },
+    honest: { origin, port, keys: honest === undefined ? [] : [honest] },
+  };
+}
+
+async function attackOn(kind: 'embedded' | 'postgres', upstreamUrl: string): Promise<string[]> {
+  const postgres = kind === 'postgres' ? await startPostgres({ durable: true }) : undefined;
+  const folder = fs.mkdtempSync(path.join(root, '.prepare/abuse-'));
+  const database = { DATA_DIR: folder, ...(postgres && { DATABASE_URL: postgres.url() }) };
+  const service = await startServiceProcess({ ...database, CHAT_URL: upstreamUrl }, [
+    '--max-old-space-size=1024',
+  ]);
+  const { honest, target } = await makeTarget(service.origin);
+  const rows: Row[] = [];
+  for (const name of attacks) {
+    process.stderr.write(`${kind}: ${path.parse(name).name} …\n`);
+    rows.push(await runAttack(name, service.pid, target, honest));
+  }
+  const problems = rows.flatMap((row) => row.problems.map((problem) => `${kind}: ${problem}`));
+  let audit = 'clean';
+  try {
+    execFileSync(process.execPath, ['dist/src/commands/audit.js'], {
+      cwd: root,
+      env: { PATH: process.env.PATH, ...database },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+  } catch (error) {
+    const { stderr, stdout } = error as { stdout?: Buffer; stderr?: Buffer };
+    audit = `${stdout ?? ''}${stderr ?? error}`.trim();
+    problems.push(`${kind}: the audit says: ${audit}`);
+  }
+  const head = ['attack', 'requests', 'answers', '/healthz p50 / p99 / max, ms', 'honest chats', 'peak MB'];
+  say(
+    `\n## ${kind}\n\n${table(
+      head,
+      rows.map(({ cells }) => cells),
+    )}\n\nAudit: ${audit}.`,
+  );
+  await service.stop();
+  await postgres?.drop();
+  fs.rmSync(folder, { recursive: true, force: true });
+  return problems;
+}
+
+const [cpu] = cpus();
+say(
+  `# Abuse\n\n${availableParallelism()} CPUs (${cpu?.model.trim()}), Node ${process.version}, load average before ${loadavg()[0]?.toFixed(1)}; ${seconds} s for each attack.`,
+);
+const upstream = await startUpstream();
+const problems: string[] = [];
+for (const kind of ['embedded', 'postgres'] as const) problems.push(...(await attackOn(kind, upstream.url)));
+await upstream.stop();
+say(
+  problems.length === 0 ? '\nThe service held.' : `\nThe service did not hold:\n- ${problems.join('\n- ')}`,
+);
+process.exit(problems.length === 0 ? 0 : 1);

@@ -1,0 +1,20 @@
+/** The attackers' process: runs one attack for as long as it is told, reports, and ends. */
+import { setMaxListeners } from 'node:events';
+import type { Attack, Order, Report } from './attack.ts';
+
+process.on('message', async ({ file, seconds, target }: Order) => {
+  const attack = ((await import(file)) as { default: Attack }).default;
+  const outcomes: Record<string, number> = {};
+  const count = (outcome: string) => {
+    outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
+  };
+  const ending = new AbortController();
+  // Each open request listens for the end.
+  setMaxListeners(0, ending.signal);
+  const timer = setTimeout(() => ending.abort(), seconds * 1000);
+  await attack.run(target, count, ending.signal);
+  clearTimeout(timer);
+  const report: Report = { title: attack.title, outcomes };
+  process.send?.(report, () => process.exit(0));
+});
+process.send?.('ready');
