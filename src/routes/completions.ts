@@ -36,7 +36,13 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
           },
         },
       },
-      config: { scope: 'chat', meter: 'chat', errors: ['notFound', 'tooManyStreams'], ignoresFields: true, passesBodyOn: true },
+      config: {
+        scope: 'chat',
+        meter: 'chat',
+        errors: ['notFound', 'tooManyStreams'],
+        ignoresFields: true,
+        passesBodyOn: true,
+      },
       // Before an answer that is told again, too.
       preValidation: async ({ body }, reply) => {
         if (typeof body !== 'object' || body === null) return;
