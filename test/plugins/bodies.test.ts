@@ -3,6 +3,8 @@ import t from 'tap';
 import { codeOf, startRequest, statusOf } from '../support/raw-request.ts';
 import { startTestService } from '../support/service.ts';
 
+t.setTimeout(180_000);
+
 const KIB = 1024;
 const MIB = 1024 * KIB;
 const { app, client, port } = await startTestService(t, 'embedded', { BODY_MEMORY_MB: '64' });

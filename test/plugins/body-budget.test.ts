@@ -4,6 +4,8 @@ import t from 'tap';
 import { codeOf, type RawRequest, startRequest, statusOf } from '../support/raw-request.ts';
 import { startTestService } from '../support/service.ts';
 
+t.setTimeout(180_000);
+
 const MIB = 2 ** 20;
 const { client, port } = await startTestService(t, 'embedded', { BODY_MEMORY_MB: '32' });
 const newKey = async () => (await client.createKey(await client.signUp())).key;
