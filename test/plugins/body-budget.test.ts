@@ -73,8 +73,17 @@ t.test(
   async (t) => {
     const keys = await Promise.all(Array.from({ length: 4 }, newKey));
     const last = await newKey();
-    const held = keys.map((key) => begin(key, 7));
-    await until(503, () => ask(last, 1));
+    let held = keys.map((key) => begin(key, 7));
+    await until(503, async () => {
+      const status = await ask(last, 1);
+      // It came first, and one of the others was refused in its place.
+      if (status === 200) {
+        for (const { socket } of held) socket.destroy();
+        held = keys.map((key) => begin(key, 7));
+        await sleep(200);
+      }
+      return status;
+    });
     t.equal(await ask(last, 0), 200, 'small bodies have a part of their own');
     for (const { socket } of held) socket.destroy();
     await until(200, () => ask(last, 7));
