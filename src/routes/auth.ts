@@ -2,8 +2,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Account, LogIn, SignUp } from '../../schemas/accounts.ts';
 import { NoContent, ref } from '../../schemas/common.ts';
-import { assertAcceptable } from '../domain/password-rules.ts';
 import { bodyLimits } from '../bodies/limits.ts';
+import { assertAcceptable } from '../domain/password-rules.ts';
 import { hashPassword } from '../domain/passwords.ts';
 import { ApiError } from '../errors.ts';
 import { addressKey, sourceOf } from '../plugins/address.ts';

@@ -4,9 +4,9 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { Pool } from 'undici';
+import { writeJson } from '../../bodies/sealed.ts';
 import { Bodies } from './bodies.ts';
 import { Connections } from './connections.ts';
-import { writeJson } from '../../bodies/sealed.ts';
 import { brokenAnswer, connectionError, refusalError } from './errors.ts';
 import { type AnswerHead, Exchange } from './exchange.ts';
 import { isObject, type JsonObject, parseJson } from './json.ts';
