@@ -1,11 +1,12 @@
 /**
  * Parses bodies: small ones at once, large ones and those of many values on a worker thread, so that no body holds the event
- * loop. Contract section 6, decision 0018.
+ * loop. Contract section 6, decision 0021.
  */
 import { isUtf8 } from 'node:buffer';
 import { extname } from 'node:path';
 import { setImmediate as otherRequests } from 'node:timers/promises';
 import { Piscina } from 'piscina';
+import { rememberDigest } from './digest.ts';
 import { putAt } from './lighten.ts';
 import { PARSED_IN_PLACE_BYTES, PARSED_IN_PLACE_MARKS } from './limits.ts';
 import { BodyError, parseScanned } from './parse.ts';
@@ -36,16 +37,17 @@ export class BodyParser {
    *
    * @param body - the bytes; they must not be used afterwards
    * @param isPassedOn - whether an upstream gets the body
+   * @param isCompared - whether it came with an `Idempotency-Key`
    * @throws BodyError for a body that is refused; BusyError where too many wait
    */
-  async parse(body: Buffer, isPassedOn: boolean): Promise<unknown> {
+  async parse(body: Buffer, isPassedOn: boolean, isCompared: boolean): Promise<unknown> {
     if (body.length <= PARSED_IN_PLACE_BYTES) {
       if (!isUtf8(body)) throw new BodyError('The request body is not valid UTF-8.');
       const { marks, refusal } = scanJson(body);
       if (refusal !== undefined) throw new BodyError(refusal);
       if (marks <= PARSED_IN_PLACE_MARKS) return parseScanned(body);
     }
-    const result = await this.#run({ bytes: body, isPassedOn });
+    const result = await this.#run({ bytes: body, isPassedOn, isCompared });
     // What came from the worker was built in this turn of the loop; what is done with it belongs in another one.
     await otherRequests();
     if ('refusal' in result) throw new BodyError(result.refusal);
@@ -77,7 +79,7 @@ export class BodyParser {
 }
 
 /** Puts together what the worker sent. */
-function unpack({ members, pieces, value }: Exclude<Result, { refusal: string }>): unknown {
+function unpack({ digest, members, pieces, value }: Exclude<Result, { refusal: string }>): unknown {
   for (const { path, text } of pieces) {
     const sealed = new SealedJson();
     if (text !== undefined) rememberJson(sealed, text);
@@ -88,5 +90,6 @@ function unpack({ members, pieces, value }: Exclude<Result, { refusal: string }>
     const member = fields[name];
     if (typeof member === 'object' && member !== null) rememberJson(member, text);
   }
+  if (digest !== undefined) rememberDigest(value, digest);
   return value;
 }

@@ -1,6 +1,7 @@
 /** Scans and parses a large body on a thread of its own; `parser.ts` is the other side. */
 import { isUtf8 } from 'node:buffer';
 import { move, transferableSymbol, valueSymbol } from 'piscina';
+import { canonicalDigest } from './digest.ts';
 import { lighten, type Path } from './lighten.ts';
 import { BodyError, parseScanned } from './parse.ts';
 import { scanJson } from './scan.ts';
@@ -9,6 +10,8 @@ export type Task = {
   bytes: Uint8Array;
   /** Whether an upstream gets the body: its larger members are written as JSON here. */
   isPassedOn: boolean;
+  /** Whether it is compared with another body, for its `Idempotency-Key`. */
+  isCompared: boolean;
 };
 
 export type Result =
@@ -19,6 +22,8 @@ export type Result =
       pieces: { path: Path; text: Uint8Array | undefined }[];
       /** The JSON of top-level members. */
       members: { name: string; text: Uint8Array }[];
+      /** Where the body is compared. */
+      digest: string | undefined;
     };
 
 /** Longer strings at the top level are passed on as they are: no field that the service reads is that long. */
@@ -28,12 +33,13 @@ const LONG_STRING = 64 * 1024;
 const encoder = new TextEncoder();
 const jsonOf = (value: unknown) => encoder.encode(JSON.stringify(value));
 
-function work({ bytes, isPassedOn }: Task): Result {
+function work({ bytes, isCompared, isPassedOn }: Task): Result {
   const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (!isUtf8(body)) return { refusal: 'The request body is not valid UTF-8.' };
   const { refusal } = scanJson(body);
   if (refusal !== undefined) return { refusal };
   const parsed = parseScanned(body);
+  const digest = isCompared ? canonicalDigest(parsed) : undefined;
 
   const members: { name: string; text: Uint8Array }[] = [];
   const fields = typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed) ? parsed : {};
@@ -62,6 +68,7 @@ function work({ bytes, isPassedOn }: Task): Result {
       text: isPassedOn ? jsonOf(piece.value) : undefined,
     })),
     members,
+    digest,
   };
 }
 

@@ -1,6 +1,6 @@
 /** Requests that may be made again without being charged again. Contract section 10. */
 import { createHash } from 'node:crypto';
-import stringify from 'safe-stable-stringify';
+import { digestOf, knownDigest } from '../bodies/digest.ts';
 import { ApiError } from '../errors.ts';
 import { WEB_KEY } from '../store/usage-history.ts';
 
@@ -10,7 +10,7 @@ export type Retry = {
   key: string;
   /** Of the endpoint and the body. */
   fingerprint: string;
-  /** The same as earlier versions stored it, for the 24 hours after an update; computed only where needed. */
+  /** The same as earlier versions stored it, for the 24 hours after an update. Only of bodies that are cheap to write. */
   earlierFingerprint?: () => string;
 };
 
@@ -24,18 +24,17 @@ export type StoredAnswer = { status: number; body: string };
  */
 export const ownerOf = (keyId: string | null): string => keyId ?? WEB_KEY;
 
-const digestOf = (endpoint: string, json: string): string =>
-  createHash('sha256').update(endpoint).update('\n').update(json).digest('hex');
+const sha256 = (endpoint: string, text: string): string =>
+  createHash('sha256').update(endpoint).update('\n').update(text).digest('hex');
 
 /**
  * SHA-256 of an endpoint and a body, in hexadecimal. Members count in the order of their names, at every depth, so that
- * the same JSON has one fingerprint however it is spelled. Takes time in proportion to the body.
+ * the same JSON has one fingerprint however it is spelled. Takes time in proportion to a body that was parsed in place.
  *
  * @param endpoint - method and path
  * @param body - parsed JSON
  */
-export const fingerprintOf = (endpoint: string, body: unknown): string =>
-  digestOf(endpoint, stringify(body) ?? '');
+export const fingerprintOf = (endpoint: string, body: unknown): string => sha256(endpoint, digestOf(body));
 
 /**
  * What tells a repeated request from another one.
@@ -45,7 +44,9 @@ export const fingerprintOf = (endpoint: string, body: unknown): string =>
 export const retryOf = (key: string, endpoint: string, body: unknown): Retry => ({
   key,
   fingerprint: fingerprintOf(endpoint, body),
-  earlierFingerprint: () => digestOf(endpoint, JSON.stringify(body)),
+  ...(knownDigest(body) === undefined && {
+    earlierFingerprint: () => sha256(endpoint, JSON.stringify(body)),
+  }),
 });
 
 /** The refusal of a request whose idempotency key was used for another one. */

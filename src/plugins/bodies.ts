@@ -56,6 +56,10 @@ function toApiError(error: unknown, limit: number): unknown {
   return error;
 }
 
+/** Whether the body is to be compared with that of an earlier request. */
+const isCompared = ({ headers, routeOptions }: FastifyRequest): boolean =>
+  routeOptions.config.meter !== undefined && headers['idempotency-key'] !== undefined;
+
 /** Whose budget a body draws on: the account's, or where none is known the address's. */
 const senderOf = (request: FastifyRequest): string => request.caller?.accountId ?? addressKey(request.ip);
 
@@ -98,7 +102,8 @@ export default fp(
           sender: senderOf(request),
         });
         try {
-          if (bytes.length > 0) return await parser.parse(bytes, config.passesBodyOn === true);
+          if (bytes.length > 0)
+            return await parser.parse(bytes, config.passesBodyOn === true, isCompared(request));
         } finally {
           release();
         }

@@ -15,7 +15,6 @@ const directives = { 'default-src': none, 'base-uri': none, 'form-action': none,
 const unused = [
   'accelerometer',
   'autoplay',
-  'bluetooth',
   'browsing-topics',
   'camera',
   'clipboard-read',

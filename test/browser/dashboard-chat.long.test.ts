@@ -1,6 +1,7 @@
 // The product's own web chat, as people use it, in a real browser under the dashboard's strict policy.
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
+import { clipboardText } from '../support/browser.ts';
 import { HOME, noDashboard, RESET, startDashboard } from '../support/dashboard-pages.ts';
 import { startUpstream } from '../support/upstream/client.ts';
 
@@ -37,8 +38,20 @@ const inFront = `(() => {
 })()`;
 
 t.test('the chat', { skip: noDashboard }, async (t) => {
-  const { button, chats, client, complaints, cookie, dialog, expectRefusals, look, page, setBetween, text } =
-    await startDashboard(t, '/chat', { CHAT_URL: upstream.url });
+  const {
+    button,
+    chats,
+    client,
+    complaints,
+    context,
+    cookie,
+    dialog,
+    expectRefusals,
+    look,
+    page,
+    setBetween,
+    text,
+  } = await startDashboard(t, '/chat', { CHAT_URL: upstream.url });
   const field = page.getByLabel('Your message');
   const log = page.getByRole('log');
   const said = async () => (await page.getByRole('status').allTextContents()).join('\n');
@@ -87,7 +100,7 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
     await text('7 of 8 replies left today').waitFor();
     t.equal(new Set(chats).size, 1, 'sent again under the same key');
     await button('Copy the code').last().click();
-    t.match(await page.evaluate('navigator.clipboard.readText()'), /^curl .*'$/);
+    t.match(await clipboardText(context), /^curl .*'$/);
     t.equal(await log.locator('img, script').count(), 0);
     await page.evaluate('scrollTo(0, 1e6)');
     await look(t, 'chat-answer');

@@ -4,7 +4,7 @@ import type { RequestListener } from 'node:http';
 import { sql } from 'drizzle-orm';
 import t from 'tap';
 import { projectRoot } from '../../src/project.ts';
-import { noBrowser, proxyTo, startBrowser } from '../support/browser.ts';
+import { clipboardText, noBrowser, proxyTo, startBrowser } from '../support/browser.ts';
 import { startWalk } from '../support/dashboard-walk.ts';
 import { startTestService } from '../support/service.ts';
 
@@ -33,7 +33,7 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
       response.writeHead(502, { 'content-type': 'text/html' }).end('<h1>Bad gateway</h1>');
   };
   const { context } = await startBrowser(t, { [HOST]: between });
-  await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: HOME });
+  await context.grantPermissions(['clipboard-write'], { origin: HOME });
   const { complaints, expectRefusals, fitsBetween, hosts, look, page } = await startWalk(
     t,
     context,
@@ -44,7 +44,7 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
   const button = (name: string | RegExp) => page.getByRole('button', { name });
   const dialog = page.getByRole('dialog');
   const heading = (name: string) => page.getByRole('heading', { level: 1, name });
-  const clipboard = () => page.evaluate<string>('navigator.clipboard.readText()');
+  const clipboard = () => clipboardText(context);
   const focused = () => page.evaluate<string>('document.activeElement.textContent');
   const chat = (key: string) => client.post('/chat', { message: 'How do I create a key?' }, { key });
 

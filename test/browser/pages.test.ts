@@ -1,6 +1,6 @@
 // The plain pages under their strict policy, as a browser shows them.
 import t from 'tap';
-import { noBrowser, proxyTo, startBrowser } from '../support/browser.ts';
+import { clipboardText, noBrowser, proxyTo, startBrowser } from '../support/browser.ts';
 import { startTestService } from '../support/service.ts';
 
 t.test('the pages load what they need, and let nothing else in', { skip: noBrowser }, async (t) => {
@@ -33,14 +33,10 @@ t.test('the pages load what they need, and let nothing else in', { skip: noBrows
   await searching.waitForURL(/\/docs(?:\/guides\/|#)/);
   t.same(complaints, [], 'the policy lets the form go');
 
-  await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: 'https://parley.test' });
+  await context.grantPermissions(['clipboard-write'], { origin: 'https://parley.test' });
   const { page } = await open('https://parley.test/docs/guides/authentication');
   const block = page.locator('pre').first();
   await page.getByRole('button', { name: 'Copy' }).first().click();
   await page.getByRole('button', { name: 'Copied' }).waitFor();
-  t.equal(
-    await page.evaluate('navigator.clipboard.readText()'),
-    await block.textContent(),
-    'code is copied as it stands',
-  );
+  t.equal(await clipboardText(context), await block.textContent(), 'code is copied as it stands');
 });

@@ -69,6 +69,18 @@ export function proxyTo(port: number): RequestListener {
   };
 }
 
+/** A site whose pages may read the clipboard: the policy of the service's own pages does not let them. */
+const CLIPBOARD_HOST = 'clipboard.test';
+
+/** What the clipboard of a browser holds that `startBrowser` started. */
+export async function clipboardText(context: BrowserContext): Promise<string> {
+  const page = await context.newPage();
+  await page.goto(`https://${CLIPBOARD_HOST}/`);
+  const text = await page.evaluate<string>('navigator.clipboard.readText()');
+  await page.close();
+  return text;
+}
+
 export type TestBrowser = {
   context: BrowserContext;
   /** Opens a page. What its console complains about is in `complaints`. */
@@ -81,15 +93,16 @@ export type TestBrowser = {
  * @param sites - what answers for which host, such as `app.test` or `app.test:8443`
  */
 export async function startBrowser(t: Test, sites: Record<string, RequestListener>): Promise<TestBrowser> {
+  const served: Record<string, RequestListener> = { [CLIPBOARD_HOST]: site(), ...sites };
   const { cert, fingerprint, key } = selfSigned();
   const server = createServer({ cert, key }, (request, response) => {
-    const listener = sites[request.headers.host ?? ''];
+    const listener = served[request.headers.host ?? ''];
     if (listener === undefined) response.writeHead(421).end();
     else listener(request, response);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
-  const rules = Object.keys(sites).map(
+  const rules = Object.keys(served).map(
     (host) => `MAP ${host.includes(':') ? host : `${host}:443`} 127.0.0.1:${port}`,
   );
   const browser = await chromium.launch({
@@ -106,6 +119,7 @@ export async function startBrowser(t: Test, sites: Record<string, RequestListene
     await new Promise((resolve) => server.close(resolve));
   });
   const context = await browser.newContext();
+  await context.grantPermissions(['clipboard-read'], { origin: `https://${CLIPBOARD_HOST}` });
   return {
     context,
     open: async (url) => {

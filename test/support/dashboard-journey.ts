@@ -3,7 +3,7 @@
  * used by a page of another https origin in the same browser; nothing between that page and the service is made up.
  */
 import type { Test } from 'tap';
-import { proxyTo, site, startBrowser } from './browser.ts';
+import { clipboardText, proxyTo, site, startBrowser } from './browser.ts';
 import { fewChats, HOME, HOST } from './dashboard-pages.ts';
 import { startWalk, type Variant } from './dashboard-walk.ts';
 import { startTestService } from './service.ts';
@@ -33,7 +33,7 @@ export async function walkThrough(t: Test, variant: Variant): Promise<void> {
     PLANS_FILE: fewChats(t, FREE, PLUS),
   });
   const { context, open } = await startBrowser(t, { [HOST]: proxyTo(port), 'app.test': site() });
-  await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: HOME });
+  await context.grantPermissions(['clipboard-write'], { origin: HOME });
   const { complaints, expectRefusals, hosts, look, page } = await startWalk(t, context, `${HOME}/`, [
     variant,
   ]);
@@ -51,7 +51,7 @@ export async function walkThrough(t: Test, variant: Variant): Promise<void> {
   /** Takes the key that is shown, as people do, and closes the dialog. */
   const takeKey = async (t: Test): Promise<string> => {
     await button('Copy the key').first().click();
-    const key = await page.evaluate<string>('navigator.clipboard.readText()');
+    const key = await clipboardText(context);
     t.match(key, RAW_KEY);
     await button('Done').click();
     await dialog.waitFor({ state: 'detached' });

@@ -100,7 +100,7 @@ export async function startDashboard(
     else service(request, response);
   };
   const { context } = await startBrowser(t, { [HOST]: proxy });
-  await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: HOME });
+  await context.grantPermissions(['clipboard-write'], { origin: HOME });
   await context.addInitScript(`localStorage.setItem('parley.session', 'in')`);
   const { accountId, cookie, email, password } = await client.signUp(address);
   const [name = '', value = ''] = cookie.split(/=(.*)/);
