@@ -46,7 +46,7 @@ t.test('300 public pages a minute for an address', async (t) => {
       t.match(headers['content-type'], 'application/json');
       t.match(JSON.parse(text).error, {
         code: 'rateLimitExceeded',
-        limit: { name: 'requests', ceiling: PAGES },
+        limit: { name: 'page', ceiling: PAGES },
       });
       const seconds = Number(headers['retry-after']);
       t.ok(seconds > 0 && seconds <= 60, `Retry-After: ${seconds}`);
