@@ -107,8 +107,7 @@ function limitedChunks(
  */
 export function limitedChat(engine: ChatEngine, limits: AnswerLimits): ChatEngine {
   return {
-    kind: engine.kind,
-    models: () => engine.models(),
+    ...engine,
     async complete(input, signal) {
       const deadline = deadlineOf(signal, limits.milliseconds);
       try {

@@ -43,7 +43,8 @@ async function answersOfEveryKind(t: Test) {
     await ask(`${method} ${path}`, 200, undefined, method, path, { body });
   await ask('a wrong body', 400, 'invalidRequest', 'POST', '/chat', { body: { nonsense: 1 } });
   await ask('broken JSON', 400, 'invalidRequest', 'POST', '/chat', { raw: '{"' });
-  await ask('a wrong query', 400, 'invalidRequest', 'GET', '/conversations?limit=x');
+  await ask('a wrong query', 400, 'invalidRequest', 'GET', '/usage?limit=x');
+  await ask('a list of what other visitors said', 403, 'listingNotAllowed', 'GET', '/conversations');
   await ask(
     'no such conversation',
     404,

@@ -14,7 +14,6 @@ export const pageCalls: [method: string, path: string, body?: unknown][] = [
   ['POST', '/chat/completions', { messages: [{ role: 'user', content: 'Hi' }], stream: true }],
   ['POST', '/images/generations', { prompt: 'Hi' }],
   ['POST', '/search', { query: 'Hi' }],
-  ['GET', '/conversations'],
   ['GET', '/models'],
   ['GET', '/usage'],
 ];
