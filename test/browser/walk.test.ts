@@ -4,6 +4,6 @@ import { walkThrough } from '../support/dashboard-journey.ts';
 import { noDashboard } from '../support/dashboard-pages.ts';
 import { variants } from '../support/dashboard-walk.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(300_000);
 
 t.test('the main walk, 1280 × 800, light', { skip: noDashboard }, (t) => walkThrough(t, variants[0]));
