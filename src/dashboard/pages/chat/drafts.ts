@@ -27,12 +27,12 @@ export function setDraft(conversationId: string, text: string): void {
   show(next);
 }
 
-/** What was written before a conversation had its id is written in it. */
-export function moveDraft(conversationId: string): void {
-  const text = drafts[''];
-  if (text === undefined) return;
-  setDraft('', '');
-  setDraft(conversationId, text);
+/** Moves a draft to the conversation that its own turned into. */
+export function moveDraft(from: string, to: string): void {
+  const text = drafts[from];
+  if (text === undefined || from === to) return;
+  setDraft(from, '');
+  setDraft(to, text);
 }
 
 export const useDraft = (conversationId: string): string =>

@@ -57,7 +57,7 @@ export default function Chat() {
   }, [id]);
   const named = (conversationId: string) => {
     if (shownId.current !== undefined) return;
-    moveDraft(conversationId);
+    moveDraft(id ?? '', conversationId);
     navigate(`/chat/${conversationId}`, { replace: true });
   };
 
@@ -176,6 +176,8 @@ export default function Chat() {
             refocus();
           }}
           onRetry={(turn: Turn) => {
+            // A conversation that was never stored can get another id.
+            if (isNew) shownId.current = undefined;
             askAgain(turn.id, named);
             refocus();
           }}
