@@ -15,6 +15,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Test } from 'tap';
 import { runOperatorCommand } from '../../src/commands/operator.ts';
+import { carriedUsage } from '../../src/store/tables.ts';
 import { strictly } from '../sdk/support.ts';
 import { isInstalled } from '../support/programs.ts';
 import { freshDatabase, type TestService } from '../support/service.ts';
@@ -139,6 +140,8 @@ export class Page {
         cookie: cookieIn(headers),
       });
     }
+    // An account that signs up again the same day would begin with what this one has used.
+    await database.db.delete(carriedUsage);
   }
 
   /** Runs one snippet. */

@@ -76,6 +76,7 @@ async function start(t: Test, code: string, upstream: Upstream): Promise<Started
       ...own,
       PATH: `${join(folder, 'bin')}:${own.PATH}`,
       PROVIDER_KEY,
+      OLD_SECRET: 'the secret before this one, long enough',
       PORT: String(port),
       ...(given.DATABASE_URL ? {} : database.env),
     },
