@@ -64,7 +64,7 @@ t.test('health over a database that answers', async (t) => {
 });
 
 t.test(
-  'GET /readyz 503 serviceUnavailable: a database that does not answer, within 1.5 s and however many ask',
+  'GET /readyz 503 serviceUnavailable: a database that does not answer is given up before its statement is, however many ask',
   async (t) => {
     const database = await openDatabase({ url: await silentServer(t), connections: 2 });
     const { client } = await start(t, database);
@@ -72,7 +72,7 @@ t.test(
     const answers = await Promise.all(Array.from({ length: 50 }, () => client.get('//readyz')));
     const took = performance.now() - startedAt;
     for (const answer of answers) t.match(answer, unavailable);
-    t.ok(took > 900 && took < 1500, `${Math.round(took)} ms`);
+    t.ok(took > 900 && took < 4000, `${Math.round(took)} ms`);
     t.match(await client.get('//healthz'), ok, 'the process is up all the same');
     t.notMatch(answers[0]?.text, /postgres|connect|ms/i, 'nothing of the inside');
   },
