@@ -4,11 +4,19 @@ import { ApiError } from '../errors.ts';
 
 type Part = 'instant' | 'uuid' | 'day';
 
-/** `Date` takes 30 February for 2 March, which Postgres does not: a time that exists reads back as it was written. */
+/**
+ * Whether Postgres reads the time as well. `Date` reads February 30 as March 2, so a time that exists is one that is
+ * written back unchanged; and `Date` knows years that Postgres does not: 0, negative ones, and those past 9999,
+ * which it writes with a sign (`+085008-04-04`).
+ */
 function isInstant(text: string): boolean {
   const time = Date.parse(text);
-  // Postgres has no year 0.
-  return !Number.isNaN(time) && new Date(time).toISOString() === text && !text.startsWith('0000');
+  return (
+    /^\d{4}-/.test(text) &&
+    !text.startsWith('0000') &&
+    !Number.isNaN(time) &&
+    new Date(time).toISOString() === text
+  );
 }
 
 const checks: Record<Part, (text: string) => boolean> = {

@@ -55,6 +55,8 @@ const instants = [
   '0000-01-01T00:00:00.000Z',
   '0001-01-01T00:00:00.000Z',
   '9999-12-31T23:59:59.999Z',
+  '+085008-04-04T17:03:32.680Z',
+  '-000043-03-15T00:00:00.000Z',
 ];
 
 const encoded = (text: string) => Buffer.from(text, 'latin1').toString('base64url');
