@@ -1,4 +1,4 @@
-# Everything installs what it needs first (src/prepare.mjs); environment variables pass through. `make help` lists all.
+# Everything installs what it needs first (tools/prepare.mjs); environment variables pass through. `make help` lists all.
 .DEFAULT_GOAL := help
 .PHONY: help start dev test test-long soak fuzz screenshots bench-stream bench-quota bench-redis abuse check advisories sbom sdk openapi migrations
 
@@ -7,7 +7,7 @@ SHELL := $(firstword $(wildcard /bin/dash /usr/bin/dash) /bin/sh)
 
 prepare = @command -v node >/dev/null || \
 	{ echo 'Parley needs Node.js: install version 24 from https://nodejs.org/en/download'; exit 1; }; \
-	node src/prepare.mjs
+	node tools/prepare.mjs
 
 # Runs a server to its end. Ctrl-C on a terminal reaches every process of the foreground group, and make then exits with
 # 130 whatever the server says. So in the foreground of a terminal (a "+" in the process state) the shell makes itself a
@@ -40,13 +40,13 @@ test: ## Install what is missing and run every test, on both databases (PGlite a
 	$(prepare) test
 	@node --import=ts-blank-space/register test/run.ts
 
-test-long: ## Run the tests that take minutes: test/long and *.long.test.ts.
+test-long: ## Run the tests that take minutes: *.long.test.ts.
 	$(prepare) test-long
 	@node --import=ts-blank-space/register test/run.ts --long
 
-soak: ## Kill processes 200 times under load and compare what clients saw with the ledger: test/long/crashes.test.ts.
+soak: ## Kill processes 200 times under load and compare what clients saw with the ledger: test/reliability/crashes.long.test.ts.
 	$(prepare) test
-	@SOAK_KILLS=$${SOAK_KILLS:-200} node --import=ts-blank-space/register test/run.ts --long test/long/crashes.test.ts
+	@SOAK_KILLS=$${SOAK_KILLS:-200} node --import=ts-blank-space/register test/run.ts --long test/reliability/crashes.long.test.ts
 
 screenshots: ## Take pictures of every page of the dashboard (screenshots/), and those of the README (docs/images/) anew.
 	$(prepare) test
@@ -75,18 +75,18 @@ abuse: ## Attack a service on loopback for a few minutes; fails if it slows down
 check: ## Format, lint, types; openapi.json and migrations are up to date and sound.
 	$(prepare) test
 	$(prepare) lint
-	@node .tools/check.mjs
+	@node tools/check.mjs
 
 advisories: ## Fail where a package that ships has a known advisory: npm audit over each lock file that ships.
-	@node .tools/advisories.mjs
+	@node tools/advisories.mjs
 
 sbom: ## Write sbom/: what the server and the dashboard are made of, as CycloneDX documents.
-	@node .tools/sbom.mjs
+	@node tools/sbom.mjs
 
 sdk: ## Write the SDK for TypeScript from openapi.json: an npm package in sdk/.
 	$(prepare) sdk
-	@node .tools/sdk/generate.mjs
-	@node .tools/sdk/build.mjs
+	@node tools/sdk/generate.mjs
+	@node tools/sdk/build.mjs
 
 openapi: ## Write openapi.json anew from the schemas and routes.
 	$(prepare) test

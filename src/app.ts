@@ -2,7 +2,8 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import fastify, { type FastifyInstance, type FastifyPluginAsync } from 'fastify';
 import type { Config } from './config.ts';
-import { Keyring } from './domain/keyring.ts';
+import type { Database } from './database/client.ts';
+import { Keyring } from './domain/key-lookup.ts';
 import { Ledger } from './domain/ledger.ts';
 import { createEngines } from './engines/index.ts';
 import bodies from './plugins/bodies.ts';
@@ -16,6 +17,7 @@ import draining from './plugins/draining.ts';
 import errors from './plugins/errors.ts';
 import eventStreams from './plugins/event-stream.ts';
 import idempotency from './plugins/idempotency.ts';
+import work from './plugins/in-flight-requests.ts';
 import { methodFallbacks, methodRegister } from './plugins/methods.ts';
 import openapi from './plugins/openapi.ts';
 import pageLimit from './plugins/page-limit.ts';
@@ -25,12 +27,11 @@ import rateLimit from './plugins/rate-limit.ts';
 import redis from './plugins/redis.ts';
 import refusals from './plugins/refusals.ts';
 import securityHeaders from './plugins/security-headers.ts';
+import settings from './plugins/services.ts';
 import sessionGuard from './plugins/session-guard.ts';
 import sessions from './plugins/sessions.ts';
-import settings from './plugins/settings.ts';
 import singleHeaders from './plugins/single-headers.ts';
 import unreadAnswers from './plugins/unread-answers.ts';
-import work from './plugins/work.ts';
 import account from './routes/account.ts';
 import auth from './routes/auth.ts';
 import chat from './routes/chat.ts';
@@ -55,7 +56,6 @@ import subscription from './routes/subscription.ts';
 import usage from './routes/usage.ts';
 import usageHistory from './routes/usage-history.ts';
 import { serverOptions } from './server-options.ts';
-import type { Database } from './store/client.ts';
 
 /** What the routes are built on; made once per process. */
 export type Resources = {

@@ -1,13 +1,13 @@
 /** The environment, read once and validated: contract section 13. The only reader of `process.env`. */
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
+import { FEWEST_CONNECTIONS } from './database/connection-shares.ts';
 import { parseChatFields } from './domain/completion-fields.ts';
 import { parseImageHosts } from './domain/named-urls.ts';
 import { defaultPlans, loadPlans, type PlanCatalogue } from './domain/plans.ts';
 import { contactUri } from './domain/security-contact.ts';
 import { type AnswerLimits, answerLimits } from './engines/answer-limits.ts';
 import { type ModelMap, parseModelMap } from './engines/upstream/model-map.ts';
-import { FEWEST_CONNECTIONS } from './store/connection-shares.ts';
 
 export type Config = Readonly<{
   port: number;

@@ -1,5 +1,5 @@
 /** What the log says of an error: enough to find the cause, never a statement's parameters. */
-import { sqlState } from './store/client.ts';
+import { sqlState } from './database/client.ts';
 
 type LoggedError = {
   type: string;

@@ -1,9 +1,9 @@
 /** The process: configuration, start, and an orderly end on SIGTERM and SIGINT. Contract sections 11 and 13. */
 import { type Config, ConfigError, loadConfig } from './config.ts';
+import { isUnavailable, NO_CONNECTION_LEFT, noConnectionLeft, sqlState } from './database/client.ts';
+import { DataDirError } from './database/data-dir-lock.ts';
 import { endInOrder } from './ending.ts';
 import { type Service, startService } from './service.ts';
-import { isUnavailable, NO_CONNECTION_LEFT, noConnectionLeft, sqlState } from './store/client.ts';
-import { DataDirError } from './store/data-dir-lock.ts';
 
 /** One line that says what to do, for the failures that operators cause and can mend. */
 function explain(error: unknown, config: Config | undefined): string {

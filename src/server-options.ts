@@ -8,9 +8,9 @@ import type { Config } from './config.ts';
 import { withoutApiKeys } from './domain/api-key.ts';
 import { ApiError, errorEnvelope } from './errors.ts';
 import { serialiseError } from './logging.ts';
-import { trustedProxies } from './plugins/address.ts';
 import { answerClientError } from './plugins/client-errors.ts';
 import { bareSecurityHeaders } from './plugins/security-headers.ts';
+import { trustedProxies } from './requests/address.ts';
 import { buildValidator } from './validation.ts';
 
 /** How long a client may take for the head of a request. Reliability test 48. */

@@ -5,17 +5,17 @@ import type { FastifyInstance } from 'fastify';
 import { buildApp } from './app.ts';
 import { runOperatorCommand } from './commands/operator.ts';
 import type { Config } from './config.ts';
-import { guides } from './domain/guides.ts';
-import { Housekeeping } from './domain/housekeeping.ts';
 import {
   type Database,
   type DatabaseLocation,
   isTransactionPooler,
   openDatabase,
   STATEMENT_TIMEOUT_MS,
-} from './store/client.ts';
-import { type DataDirLock, lockDataDir } from './store/data-dir-lock.ts';
-import { migrate } from './store/migrate.ts';
+} from './database/client.ts';
+import { type DataDirLock, lockDataDir } from './database/data-dir-lock.ts';
+import { migrate } from './database/migrate.ts';
+import { guides } from './docs/guides.ts';
+import { Housekeeping } from './domain/maintenance.ts';
 import { loadPassages } from './store/passages.ts';
 import { settingOnce } from './store/settings.ts';
 

@@ -2,7 +2,7 @@
  * Runs the tests with tap and says plainly how it went:
  * `node --import=ts-blank-space/register test/run.ts [--long] [files or tap options …]`
  *
- * Without files: every `.test.ts` in `test`; those in `test/long`, and `.long.test.ts` beside the others, only with `--long`.
+ * Without files: every `.test.ts` in `test`; or, with `--long`, every `.long.test.ts`.
  * Prints a line for each file as it ends, then what failed and what was skipped and why, and last `N passed, N failed`.
  * `PARLEY_FAIL_ON_SKIP=1` makes a skipped test a failure of the run.
  */
@@ -15,7 +15,7 @@ import { Report } from './support/report.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 /** They take minutes: `make test-long`. */
-const isLong = (name: string) => name.startsWith('test/long/') || name.endsWith('.long.test.ts');
+const isLong = (name: string) => name.endsWith('.long.test.ts');
 const started = Date.now();
 
 const args = process.argv.slice(2);

@@ -7,12 +7,12 @@ import type { AddressInfo } from 'node:net';
 import fastify, { type FastifyRequest } from 'fastify';
 import { ChatReply, ChatRequest, TokenUsage } from '../../schemas/chat.ts';
 import { loadConfig } from '../../src/config.ts';
+import { openDatabase, STATEMENT_TIMEOUT_MS } from '../../src/database/client.ts';
+import { migrate } from '../../src/database/migrate.ts';
 import { type Admission, Ledger } from '../../src/domain/ledger.ts';
 import errors from '../../src/plugins/errors.ts';
-import settings from '../../src/plugins/settings.ts';
+import settings from '../../src/plugins/services.ts';
 import { serverOptions } from '../../src/server-options.ts';
-import { openDatabase, STATEMENT_TIMEOUT_MS } from '../../src/store/client.ts';
-import { migrate } from '../../src/store/migrate.ts';
 
 const ACCOUNTS = 1000;
 const CEILING = 1_000_000_000;

@@ -1,4 +1,4 @@
--- Revision 6. Raise it with every change: a database keeps the highest that it has seen (src/store/functions.ts).
+-- Revision 6. Raise it with every change: a database keeps the highest that it has seen (src/database/functions.ts).
 --
 -- The ledger's protocol in batches: admission, settlement and the sweep. Contract sections 5 and 10, argued in
 -- docs/decisions/0010-the-ledgers-protocol.md.

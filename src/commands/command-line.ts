@@ -5,9 +5,9 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Config, loadConfig } from '../config.ts';
-import { openDatabase } from '../store/client.ts';
-import { askHolder, DataDirError, lockDataDir } from '../store/data-dir-lock.ts';
-import { migrate } from '../store/migrate.ts';
+import { openDatabase } from '../database/client.ts';
+import { askHolder, DataDirError, lockDataDir } from '../database/data-dir-lock.ts';
+import { migrate } from '../database/migrate.ts';
 import { CommandError, checkUsage, runOperatorCommand } from './operator.ts';
 
 async function onPostgres(config: Config, url: string, name: string, args: string[]): Promise<string[]> {

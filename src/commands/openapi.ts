@@ -2,8 +2,8 @@
 import { writeFile } from 'node:fs/promises';
 import { buildApp } from '../app.ts';
 import { loadConfig } from '../config.ts';
+import { openDatabase } from '../database/client.ts';
 import { projectRoot } from '../project.ts';
-import { openDatabase } from '../store/client.ts';
 
 // The document must not depend on the environment of whoever writes it. Postgres is connected to by the first query.
 const config = loadConfig({ LOG_LEVEL: 'silent', DATABASE_URL: 'postgres://nobody@localhost/nothing' });

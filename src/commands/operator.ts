@@ -5,11 +5,11 @@
 import { randomInt } from 'node:crypto';
 import { billingPeriods } from '../../schemas/plans.ts';
 import type { Config } from '../config.ts';
+import { type Db, isUnavailable, sqlState } from '../database/client.ts';
 import { assertAcceptable } from '../domain/password-rules.ts';
 import { hashPassword } from '../domain/passwords.ts';
 import { findByEmail, setPlan, updatePassword } from '../store/accounts.ts';
 import { audit } from '../store/audit.ts';
-import { type Db, isUnavailable, sqlState } from '../store/client.ts';
 
 /** A command that cannot be done; its message is the one line the operator sees. */
 export class CommandError extends Error {

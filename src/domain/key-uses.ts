@@ -1,6 +1,6 @@
 /** Notes which keys are used and writes it down once a second, off the requests' path. Contract section 2, `last_used_at`. */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Db } from '../store/client.ts';
+import type { Db } from '../database/client.ts';
 import { type KeyId, recordKeyUses } from '../store/keys.ts';
 
 const FLUSH_MS = 1000;

@@ -4,8 +4,8 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { v7 as uuidv7 } from 'uuid';
+import { type Database, mayHaveTakenEffect, sqlState, wasNotSent } from '../database/client.ts';
 import { ApiError } from '../errors.ts';
-import { type Database, mayHaveTakenEffect, sqlState, wasNotSent } from '../store/client.ts';
 import {
   type AdmissionRules,
   admitCharges,
@@ -17,7 +17,7 @@ import {
   settleCharges,
   sweepCharges,
 } from '../store/ledger.ts';
-import { AccountLanes, isRefusal } from './account-lanes.ts';
+import { AccountLanes, isRefusal } from './account-queues.ts';
 import type { PlanCatalogue } from './plans.ts';
 
 const LEASE_SECONDS = 20;

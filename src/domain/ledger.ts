@@ -4,8 +4,8 @@
  */
 import { v7 as uuidv7 } from 'uuid';
 import type { Meter } from '../../schemas/plans.ts';
+import type { Database, Db } from '../database/client.ts';
 import { ApiError } from '../errors.ts';
-import type { Database, Db } from '../store/client.ts';
 import type { Turn } from '../store/conversations.ts';
 import {
   type ChargeRow,

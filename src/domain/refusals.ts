@@ -3,7 +3,7 @@
  * what cannot be written is dropped, so that a refusal costs neither a statement nor memory without bound.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Db } from '../store/client.ts';
+import type { Db } from '../database/client.ts';
 import { addRefusals, type RefusalCount } from '../store/refusals.ts';
 
 const FLUSH_MS = 1000;

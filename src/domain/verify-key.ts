@@ -1,7 +1,7 @@
 /** Decides whether a Bearer credential may do what it asks for. Contract section 3. */
 import type { Scope } from '../../schemas/keys.ts';
 import { ApiError, type ErrorOptions } from '../errors.ts';
-import type { IdentifiedKey } from './keyring.ts';
+import type { IdentifiedKey } from './key-lookup.ts';
 
 const invalidToken: ErrorOptions = { headers: { 'www-authenticate': 'Bearer error="invalid_token"' } };
 

@@ -2,7 +2,7 @@
 import type { Static } from '@sinclair/typebox';
 import type { EngineInfo } from '../../schemas/service.ts';
 import type { Config } from '../config.ts';
-import type { Db } from '../store/client.ts';
+import type { Db } from '../database/client.ts';
 import { answerLimits, limitedChat } from './answer-limits.ts';
 import { builtinChat } from './builtin/chat.ts';
 import { builtinImages } from './builtin/images.ts';

@@ -9,8 +9,8 @@ import { BodyError } from '../bodies/parse.ts';
 import { BodyParser, BusyError } from '../bodies/parser.ts';
 import { announcedLength, BodyReader, ReadError, type Refusal } from '../bodies/reader.ts';
 import { ApiError } from '../errors.ts';
-import { addressKey } from './address.ts';
-import type {} from './caller.ts';
+import { addressKey } from '../requests/address.ts';
+import type {} from '../requests/caller.ts';
 import { askForBody } from './client-errors.ts';
 
 declare module 'fastify' {

@@ -6,11 +6,11 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { assertActive, assertMayList, assertScope, invalidApiKey } from '../domain/verify-key.ts';
 import { ApiError } from '../errors.ts';
-import { admitSession } from './admit-session.ts';
-import { bearerCredential } from './authorization.ts';
-import type {} from './caller.ts';
+import { admitSession } from '../requests/admit-session.ts';
+import { bearerCredential } from '../requests/authorization.ts';
+import type {} from '../requests/caller.ts';
+import { judgeLateBodies } from '../requests/late-body.ts';
 import { admitOrigin } from './cors.ts';
-import { judgeLateBodies } from './late-body.ts';
 import { restoreSession } from './sessions.ts';
 
 const missingCredentials = () =>

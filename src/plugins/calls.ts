@@ -1,7 +1,7 @@
 /** The slots of metered calls: how many an account may have under way, streams among them. Contract section 7. */
 import fp from 'fastify-plugin';
-import { Calls } from '../domain/calls.ts';
-import { RedisCalls } from '../store/redis-calls.ts';
+import { Calls } from '../limits/calls.ts';
+import { RedisCalls } from '../limits/redis-calls.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {

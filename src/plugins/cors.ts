@@ -11,8 +11,8 @@ import { isListable } from '../domain/origins.ts';
 import { isOwnOrigin } from '../domain/own-origin.ts';
 import { rateHeaderNames } from '../domain/rate-headers.ts';
 import { ApiError } from '../errors.ts';
+import { ownAddress } from '../requests/csrf.ts';
 import { listedOrigins, ORIGINS_AT_ONCE } from '../store/origins.ts';
-import { ownAddress } from './csrf.ts';
 import { methodNotAllowed } from './methods.ts';
 
 const MAX_AGE_SECONDS = 600;

@@ -1,13 +1,13 @@
 /** Every error in the one envelope, and the answers for what is not there. Contract section 6. */
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
+import { isUnavailable, NO_CONNECTION_LEFT, noConnectionLeft, sqlState } from '../database/client.ts';
+import { errorPage, wantsErrorPage } from '../docs/error-answer.ts';
+import { sendPage } from '../docs/layout.ts';
 import { withoutApiKeys } from '../domain/api-key.ts';
 import { rateHeaderNames } from '../domain/rate-headers.ts';
 import { ApiError, errorEnvelope } from '../errors.ts';
-import { sendDashboard, wantsNotFoundPage } from '../pages/dashboard.ts';
-import { errorPage, wantsErrorPage } from '../pages/error-answer.ts';
-import { sendPage } from '../pages/layout.ts';
-import { isUnavailable, NO_CONNECTION_LEFT, noConnectionLeft, sqlState } from '../store/client.ts';
+import { sendDashboard, wantsNotFoundPage } from '../routes/dashboard-page.ts';
 import { validationDetails } from '../validation.ts';
 
 /** What Fastify itself refuses, by its error code. */

@@ -6,7 +6,7 @@
  */
 import type { FastifyReply } from 'fastify';
 import fp from 'fastify-plugin';
-import type { Work } from './work.ts';
+import type { Work } from './in-flight-requests.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {

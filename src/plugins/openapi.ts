@@ -10,8 +10,8 @@ import { components } from '../../schemas/index.ts';
 import type { Scope } from '../../schemas/keys.ts';
 import type { Meter } from '../../schemas/plans.ts';
 import type { Announcement } from '../domain/deprecation.ts';
-import { info, securitySchemes, servers, tags } from './openapi-info.ts';
-import { withOperations } from './openapi-operations.ts';
+import { info, securitySchemes, servers, tags } from '../openapi/info.ts';
+import { withOperations } from '../openapi/operations.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {

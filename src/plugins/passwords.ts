@@ -7,9 +7,9 @@ import fp from 'fastify-plugin';
 import { isKnownDevice, type MarkedAccount } from '../domain/device-cookie.ts';
 import { commonPasswords } from '../domain/password-rules.ts';
 import { verifyPassword } from '../domain/passwords.ts';
+import { addressKey, sourceOf } from '../requests/address.ts';
 import type { ProvenAccount } from '../store/accounts.ts';
 import { recordEvent } from '../store/events.ts';
-import { addressKey, sourceOf } from './address.ts';
 import type {} from './rate-limit.ts';
 import { deviceOf, ownSession } from './sessions.ts';
 

@@ -8,12 +8,12 @@ import fp from 'fastify-plugin';
 import type { QuotaReading } from '../domain/quota.ts';
 import { quotaLimit } from '../domain/quota.ts';
 import { type LimitReading, rateHeaders, rateLimitExceeded } from '../domain/rate-headers.ts';
-import { MemoryWindows, type WindowCount, type Windows } from '../store/memory-windows.ts';
-import { RedisWindows } from '../store/redis-windows.ts';
-import { addressKey } from './address.ts';
-import type {} from './caller.ts';
+import { MemoryWindows, type WindowCount, type Windows } from '../limits/memory-windows.ts';
+import { RedisWindows } from '../limits/redis-windows.ts';
+import { type SignInLimits, signInLimits } from '../limits/sign-in.ts';
+import { addressKey } from '../requests/address.ts';
+import type {} from '../requests/caller.ts';
 import type {} from './redis.ts';
-import { type SignInLimits, signInLimits } from './sign-in-limits.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;

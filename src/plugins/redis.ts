@@ -1,6 +1,6 @@
 /** The connection to Redis, where `REDIS_URL` names one: limits are then shared by all replicas. Contract section 5. */
 import fp from 'fastify-plugin';
-import { RedisLink } from '../store/redis-link.ts';
+import { RedisLink } from '../limits/redis-link.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {

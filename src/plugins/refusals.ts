@@ -4,7 +4,7 @@
  */
 import fp from 'fastify-plugin';
 import { isCountedStatus, Refusals } from '../domain/refusals.ts';
-import type { Caller } from './caller.ts';
+import type { Caller } from '../requests/caller.ts';
 import { toApiError } from './errors.ts';
 
 declare module 'fastify' {

@@ -5,10 +5,10 @@
 import fp from 'fastify-plugin';
 import { bodyLimits } from '../bodies/limits.ts';
 import { ApiError } from '../errors.ts';
-import { admitSession } from './admit-session.ts';
-import { hasBearer } from './authorization.ts';
-import type {} from './caller.ts';
-import { judgeLateBodies } from './late-body.ts';
+import { admitSession } from '../requests/admit-session.ts';
+import { hasBearer } from '../requests/authorization.ts';
+import type {} from '../requests/caller.ts';
+import { judgeLateBodies } from '../requests/late-body.ts';
 import { restoreSession } from './sessions.ts';
 
 export default fp(

@@ -10,10 +10,11 @@ import fastifySession from '@fastify/session';
 import type { FastifyReply, FastifyRequest, Session } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Config } from '../config.ts';
+import type { Db } from '../database/client.ts';
 import { type Device, type MarkedAccount, markDevice, parseDevice } from '../domain/device-cookie.ts';
 import { ApiError } from '../errors.ts';
+import { sourceOf } from '../requests/address.ts';
 import type { ProvenAccount } from '../store/accounts.ts';
-import type { Db } from '../store/client.ts';
 import {
   ABSOLUTE_DAYS,
   createSession,
@@ -23,7 +24,6 @@ import {
   findSession,
   type SessionKey,
 } from '../store/sessions.ts';
-import { sourceOf } from './address.ts';
 
 declare module 'fastify' {
   /** Without an account where nobody is signed in. */

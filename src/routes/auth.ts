@@ -6,10 +6,10 @@ import { bodyLimits } from '../bodies/limits.ts';
 import { assertAcceptable } from '../domain/password-rules.ts';
 import { hashPassword } from '../domain/passwords.ts';
 import { ApiError } from '../errors.ts';
-import { addressKey, sourceOf } from '../plugins/address.ts';
-import { assertSameSite } from '../plugins/csrf.ts';
 import sessionGuard from '../plugins/session-guard.ts';
 import { beginSession, signOut } from '../plugins/sessions.ts';
+import { addressKey, sourceOf } from '../requests/address.ts';
+import { assertSameSite } from '../requests/csrf.ts';
 import { createAccount, findByEmail } from '../store/accounts.ts';
 import { toAccount } from './account.ts';
 

@@ -8,8 +8,8 @@ import { chatScript, chatTurn, replyTo, storedTurn } from '../domain/chat-turn.t
 import { fromFirstQuestion, historyBudget, noHistory } from '../domain/conversation.ts';
 import { settleModel } from '../domain/models.ts';
 import { ApiError } from '../errors.ts';
-import { meteredStream } from '../plugins/metered-stream.ts';
-import { metered } from '../plugins/quota.ts';
+import { metered } from '../requests/metered.ts';
+import { meteredStream } from '../requests/metered-stream.ts';
 import { findConversation, type Owner } from '../store/conversations.ts';
 import { type History, readHistory } from '../store/history.ts';
 

@@ -8,8 +8,8 @@ import { CompletionFields } from '../domain/completion-fields.ts';
 import { completionScript } from '../domain/completion-script.ts';
 import { settleModel } from '../domain/models.ts';
 import { checkNamedUrls } from '../domain/named-urls.ts';
-import { meteredStream } from '../plugins/metered-stream.ts';
-import { metered } from '../plugins/quota.ts';
+import { metered } from '../requests/metered.ts';
+import { meteredStream } from '../requests/metered-stream.ts';
 
 const routes: FastifyPluginAsyncTypebox = async (app) => {
   const fields = new CompletionFields(app.config.chatFields);

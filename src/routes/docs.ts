@@ -1,14 +1,14 @@
 /** Guides and errors as pages, a search over them, and the machine-readable description of the API. Contract section 1. */
 import { type FastifyPluginAsyncTypebox, Type } from '@fastify/type-provider-typebox';
 import { html } from 'ghtml';
-import { type Guide, guides, guideUrl, withOwnOrigin } from '../domain/guides.ts';
+import { docsSearch, MAX_QUERY_LENGTH, type Search, searchForm, searchPage } from '../docs/docs-search.ts';
+import { errorIndex, errorPages } from '../docs/error-pages.ts';
+import { type Guide, guides, guideUrl, withOwnOrigin } from '../docs/guides.ts';
+import { type Page, pageFiles, sendPage, wantsPage } from '../docs/layout.ts';
+import { guideHtml } from '../docs/markdown.ts';
+import { neighbourLinks } from '../docs/pager.ts';
+import { referenceFiles } from '../docs/reference.ts';
 import { ApiError } from '../errors.ts';
-import { docsSearch, MAX_QUERY_LENGTH, type Search, searchForm, searchPage } from '../pages/docs-search.ts';
-import { errorIndex, errorPages } from '../pages/error-pages.ts';
-import { type Page, pageFiles, sendPage, wantsPage } from '../pages/layout.ts';
-import { guideHtml } from '../pages/markdown.ts';
-import { neighbourLinks } from '../pages/neighbours.ts';
-import { referenceFiles } from '../pages/reference.ts';
 
 const YEAR_SECONDS = 31_536_000;
 

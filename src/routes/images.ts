@@ -5,7 +5,7 @@ import { ref } from '../../schemas/common.ts';
 import { ImageList, ImageRequest } from '../../schemas/images.ts';
 import type { ImageInput } from '../engines/types.ts';
 import { ApiError } from '../errors.ts';
-import { metered } from '../plugins/quota.ts';
+import { metered } from '../requests/metered.ts';
 
 /** OpenAI takes null for most fields; not every server does. */
 const withoutNulls = (body: Static<typeof ImageRequest>) =>

@@ -2,9 +2,9 @@
 import { existsSync, readdirSync } from 'node:fs';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { html } from 'ghtml';
-import { sendPage } from '../pages/layout.ts';
-import { documentPath, referencePage } from '../pages/reference.ts';
-import { referenceDocument } from '../pages/reference-document.ts';
+import { sendPage } from '../docs/layout.ts';
+import { documentPath, referencePage } from '../docs/reference.ts';
+import { referenceDocument } from '../docs/reference-document.ts';
 import builtFiles from '../plugins/built-files.ts';
 import { projectRoot } from '../project.ts';
 

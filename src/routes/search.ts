@@ -2,7 +2,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { ref } from '../../schemas/common.ts';
 import { SearchRequest, SearchResponse } from '../../schemas/search.ts';
-import { metered } from '../plugins/quota.ts';
+import { metered } from '../requests/metered.ts';
 
 /** As `SearchRequest` documents it. */
 const DEFAULT_LIMIT = 10;

@@ -5,11 +5,11 @@
 import { and, eq, isNull, type SQL, sql } from 'drizzle-orm';
 import { v7 as uuidv7 } from 'uuid';
 import type { BillingPeriod } from '../../schemas/plans.ts';
+import { type Db, sqlState } from '../database/client.ts';
+import { accounts, apiKeys, sessions } from '../database/tables.ts';
 import { ApiError } from '../errors.ts';
 import { emailDigests, enterKeptUsage, keepFinalUsage, keepUsage } from './carried-usage.ts';
-import { type Db, sqlState } from './client.ts';
 import { type EventSource, recordEvent } from './events.ts';
-import { accounts, apiKeys, sessions } from './tables.ts';
 
 export type Account = typeof accounts.$inferSelect;
 

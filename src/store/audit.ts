@@ -3,7 +3,7 @@
  * refunded are what the counter holds. Deleted accounts, whose rows are being removed, are left out. Contract section 5.
  */
 import { sql } from 'drizzle-orm';
-import { type Db, rowsOf } from './client.ts';
+import { type Db, rowsOf } from '../database/client.ts';
 
 export type Difference = { accountId: string; day: string; meter: string; charged: number; used: number };
 

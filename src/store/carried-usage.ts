@@ -8,10 +8,10 @@ import { sql } from 'drizzle-orm';
 import { v7 as uuidv7 } from 'uuid';
 import { meters } from '../../schemas/plans.ts';
 import { CARRIED_OVER } from '../../schemas/request-log.ts';
-import { deleteAll } from './batches.ts';
-import { type Db, rowsOf } from './client.ts';
+import { deleteAll } from '../database/batches.ts';
+import { type Db, rowsOf } from '../database/client.ts';
+import { carriedUsage } from '../database/tables.ts';
 import { settingOnce } from './settings.ts';
-import { carriedUsage } from './tables.ts';
 
 /** An account and the digest of an e-mail address of its. */
 type Holder = { accountId: string; emailDigest: Uint8Array };

@@ -1,7 +1,7 @@
 /** Conversations and their messages. A key sees what it created; the web sees all of the account's. Contract section 1. */
 import { and, desc, eq, type SQL, sql } from 'drizzle-orm';
-import type { Db } from './client.ts';
-import { conversations, messages } from './tables.ts';
+import type { Db } from '../database/client.ts';
+import { conversations, messages } from '../database/tables.ts';
 
 /** Whose conversations: `keyId` null is the web, which sees all. */
 export type Owner = { accountId: string; keyId: string | null };

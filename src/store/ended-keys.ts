@@ -1,8 +1,8 @@
 /** Removes keys that ended long ago, and secrets that were replaced long ago. Contract section 3. */
 import { sql } from 'drizzle-orm';
-import { BATCH_ROWS, deleteUpTo } from './batches.ts';
-import { type Db, rowsOf } from './client.ts';
-import { keySecrets } from './tables.ts';
+import { BATCH_ROWS, deleteUpTo } from '../database/batches.ts';
+import { type Db, rowsOf } from '../database/client.ts';
+import { keySecrets } from '../database/tables.ts';
 
 /**
  * A key is kept for so long after it was revoked or has expired, as are the events that name it. The usage history goes

@@ -2,9 +2,9 @@
 import { and, desc, eq, gt, type SQL, sql } from 'drizzle-orm';
 import { v7 as uuidv7 } from 'uuid';
 import type { AccountEventType } from '../../schemas/events.ts';
-import { deleteUpTo } from './batches.ts';
-import type { Db } from './client.ts';
-import { accountEvents } from './tables.ts';
+import { deleteUpTo } from '../database/batches.ts';
+import type { Db } from '../database/client.ts';
+import { accountEvents } from '../database/tables.ts';
 
 /** An event is kept for so long. */
 export const EVENT_DAYS = 365;

@@ -1,6 +1,6 @@
 /** What a continued conversation has to say, read no further than it is wanted. Contract section 7. */
 import { sql } from 'drizzle-orm';
-import { type Db, rowsOf } from './client.ts';
+import { type Db, rowsOf } from '../database/client.ts';
 
 export type HistoryMessage = { role: 'user' | 'assistant'; content: string };
 

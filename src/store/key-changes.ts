@@ -11,8 +11,8 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import postgres from 'postgres';
-import type { Database } from './client.ts';
-import { patientSockets } from './patient-socket.ts';
+import type { Database } from '../database/client.ts';
+import { patientSockets } from '../database/patient-socket.ts';
 
 /** As in `drizzle/0008_key_changes.sql`; the payload is the account's id. */
 const CHANNEL = 'parley_keys';

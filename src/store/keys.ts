@@ -3,10 +3,10 @@ import { isDeepStrictEqual } from 'node:util';
 import { and, count, desc, eq, gt, isNull, or, type SQL, sql } from 'drizzle-orm';
 import type { PgUpdateSetSource } from 'drizzle-orm/pg-core';
 import type { Scope } from '../../schemas/keys.ts';
+import type { Database, Db } from '../database/client.ts';
+import { accounts, apiKeys, keySecrets } from '../database/tables.ts';
 import { ApiError } from '../errors.ts';
-import type { Database, Db } from './client.ts';
 import { type EventSource, recordEvent } from './events.ts';
-import { accounts, apiKeys, keySecrets } from './tables.ts';
 
 /** Active keys that an account may have. */
 export const ACTIVE_KEY_LIMIT = 5;

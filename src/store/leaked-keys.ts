@@ -1,9 +1,9 @@
 /** Ends keys by the raw keys that were found of them. Contract sections 1 and 3. */
 import { and, asc, eq, gt, inArray, isNull, or, sql } from 'drizzle-orm';
-import type { Db } from './client.ts';
+import type { Db } from '../database/client.ts';
+import { apiKeys, keySecrets } from '../database/tables.ts';
 import { recordEvent, wasRecorded } from './events.ts';
 import { isActive } from './keys.ts';
-import { apiKeys, keySecrets } from './tables.ts';
 
 type FoundSecret = { publicId: string; digest: Buffer };
 

@@ -4,9 +4,9 @@
  */
 import { and, eq, sql } from 'drizzle-orm';
 import type { Meter } from '../../schemas/plans.ts';
-import { deleteUpTo } from './batches.ts';
-import type { Database, Db } from './client.ts';
-import { idempotencyKeys } from './tables.ts';
+import { deleteUpTo } from '../database/batches.ts';
+import type { Database, Db } from '../database/client.ts';
+import { idempotencyKeys } from '../database/tables.ts';
 
 /** A charge to be admitted. `id` is made by the caller, so that a repeated statement can be recognised. */
 export type ChargeRow = {

@@ -1,6 +1,6 @@
 /** Which origins the keys list, over all accounts. Contract section 4. */
 import { sql } from 'drizzle-orm';
-import { type Db, rowsOf } from './client.ts';
+import { type Db, rowsOf } from '../database/client.ts';
 
 /** Of more at once the planner expects so many rows that it reads every key instead of the index. */
 export const ORIGINS_AT_ONCE = 20;

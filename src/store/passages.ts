@@ -1,10 +1,10 @@
 /** The guides' sections in the database, and full-text search over them. Contract section 8. */
 import { createHash } from 'node:crypto';
 import { eq, sql } from 'drizzle-orm';
-import { type Db, rowsOf } from './client.ts';
+import { type Db, rowsOf } from '../database/client.ts';
+import { passages, settings } from '../database/tables.ts';
 import { MARK, snippetOf } from './passage-snippet.ts';
-import { asTheGuidesSpell, faintWords, neighbours, relatedWords } from './passage-words.ts';
-import { passages, settings } from './tables.ts';
+import { asTheGuidesSpell, faintWords, neighbours, relatedWords } from './passage-synonyms.ts';
 
 /** What is kept of a guide. */
 export type GuideText = {

@@ -1,9 +1,9 @@
 /** Removes what is left of deleted accounts. Contract section 9. */
 import { is, type SQL, sql } from 'drizzle-orm';
 import { getTableConfig, PgTable } from 'drizzle-orm/pg-core';
-import { deleteAll } from './batches.ts';
-import { type Db, rowsOf } from './client.ts';
-import * as tables from './tables.ts';
+import { deleteAll } from '../database/batches.ts';
+import { type Db, rowsOf } from '../database/client.ts';
+import * as tables from '../database/tables.ts';
 
 /** Requests that were being verified when the account was deleted have ended or been refused by then. */
 const BEGINS_AFTER = sql`interval '1 minute'`;

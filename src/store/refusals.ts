@@ -1,8 +1,8 @@
 /** Refusals of known accounts, counted per minute, key and code. Contract section 5. */
 import { sql } from 'drizzle-orm';
-import { deleteUpTo } from './batches.ts';
-import type { Db } from './client.ts';
-import { refusals } from './tables.ts';
+import { deleteUpTo } from '../database/batches.ts';
+import type { Db } from '../database/client.ts';
+import { refusals } from '../database/tables.ts';
 import { WEB_KEY } from './usage-history.ts';
 
 export type RefusalCount = {

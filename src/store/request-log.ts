@@ -7,7 +7,7 @@
  */
 import { type SQL, sql } from 'drizzle-orm';
 import type { requestStates } from '../../schemas/request-log.ts';
-import { type Db, rowsOf } from './client.ts';
+import { type Db, rowsOf } from '../database/client.ts';
 import { WEB_KEY } from './usage-history.ts';
 
 /** A place in the log. */

@@ -5,11 +5,11 @@
 import { createHash } from 'node:crypto';
 import { and, desc, eq, gt, inArray, isNull, lte, type SQL, sql } from 'drizzle-orm';
 import { v7 as uuidv7 } from 'uuid';
+import { deleteUpTo } from '../database/batches.ts';
+import { type Db, rowsOf } from '../database/client.ts';
+import { accounts, sessions } from '../database/tables.ts';
 import type { ProvenAccount } from './accounts.ts';
-import { deleteUpTo } from './batches.ts';
-import { type Db, rowsOf } from './client.ts';
 import { type EventSource, recordEvent } from './events.ts';
-import { accounts, sessions } from './tables.ts';
 
 /** A session ends so long after it began, however much it is used. */
 export const ABSOLUTE_DAYS = 30;

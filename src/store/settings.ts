@@ -1,7 +1,7 @@
 /** Small values that the installation makes once. */
 import { eq } from 'drizzle-orm';
-import type { Db } from './client.ts';
-import { settings } from './tables.ts';
+import type { Db } from '../database/client.ts';
+import { settings } from '../database/tables.ts';
 
 /** The value under a name; the first process to ask makes it. */
 export async function settingOnce(db: Db, name: string, make: () => string): Promise<string> {

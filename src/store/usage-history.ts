@@ -1,7 +1,7 @@
 /** What an account used day by day, and the names of the keys that used it. Contract section 1. */
 import { sql } from 'drizzle-orm';
 import type { UsageMeter } from '../../schemas/usage.ts';
-import { type Db, rowsOf } from './client.ts';
+import { type Db, rowsOf } from '../database/client.ts';
 
 /** The web among the keys of a table whose primary key holds the key. */
 export const WEB_KEY = '00000000-0000-0000-0000-000000000000';

@@ -1,6 +1,6 @@
 /** Today's counters, by the database's clock. Contract section 2. */
 import { sql } from 'drizzle-orm';
-import { type Db, rowsOf } from './client.ts';
+import { type Db, rowsOf } from '../database/client.ts';
 
 export type UsageReading = {
   plan: string;

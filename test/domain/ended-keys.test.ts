@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import t from 'tap';
-import { Housekeeping } from '../../src/domain/housekeeping.ts';
-import { rowsOf } from '../../src/store/client.ts';
+import { rowsOf } from '../../src/database/client.ts';
+import { Housekeeping } from '../../src/domain/maintenance.ts';
 import { shiftClock } from '../support/clock.ts';
 import type { Body } from '../support/http.ts';
 import { onEachDatabase } from '../support/service.ts';

@@ -4,9 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
 import t from 'tap';
 import { v7 as uuidv7 } from 'uuid';
+import { type Db, rowsOf } from '../../src/database/client.ts';
 import type { Admission } from '../../src/domain/ledger.ts';
 import { audit } from '../../src/store/audit.ts';
-import { type Db, rowsOf } from '../../src/store/client.ts';
 import { admitCharges, renewLease, sweepCharges } from '../../src/store/ledger.ts';
 import { failure, outcome, rules, start, startLedger, until } from '../support/ledger.ts';
 

@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
 import t from 'tap';
 import { v7 as uuidv7 } from 'uuid';
+import { type Db, rowsOf } from '../../src/database/client.ts';
 import { audit } from '../../src/store/audit.ts';
-import { type Db, rowsOf } from '../../src/store/client.ts';
 import { admitCharges, renewLease, sweepCharges } from '../../src/store/ledger.ts';
 import { failure, outcome, rules, start, startLedger, until } from '../support/ledger.ts';
 

@@ -3,9 +3,9 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'drizzle-orm';
 import t, { type Test } from 'tap';
+import { type Db, rowsOf } from '../../src/database/client.ts';
 import type { Admission, Ledger, Replay } from '../../src/domain/ledger.ts';
 import { audit } from '../../src/store/audit.ts';
-import { type Db, rowsOf } from '../../src/store/client.ts';
 import { settleCharges } from '../../src/store/ledger.ts';
 import { failure, newLedger, outcome, start, startLedger, until } from '../support/ledger.ts';
 

@@ -2,10 +2,10 @@
 import { sql } from 'drizzle-orm';
 import t from 'tap';
 import { v7 as uuidv7 } from 'uuid';
+import { type Database, openDatabase, rowsOf } from '../../src/database/client.ts';
 import { type Charge, Ledger } from '../../src/domain/ledger.ts';
 import type { PlanCatalogue } from '../../src/domain/plans.ts';
 import { audit } from '../../src/store/audit.ts';
-import { type Database, openDatabase, rowsOf } from '../../src/store/client.ts';
 import { databaseKinds, freshDatabase } from '../support/service.ts';
 
 const plan = {

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { guides } from '../../src/domain/guides.ts';
+import { guides } from '../../src/docs/guides.ts';
 import { sampleQuestions } from '../../src/engines/builtin/replies.ts';
 import { createEngines, engineInfo } from '../../src/engines/index.ts';
 import type { CompletionInput } from '../../src/engines/types.ts';

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 
-const { breakingChanges } = await import(new URL('../../.tools/contract/breaking.mjs', import.meta.url).href);
+const { breakingChanges } = await import(new URL('../../tools/contract/breaking.mjs', import.meta.url).href);
 
 // biome-ignore lint/suspicious/noExplicitAny: whatever a document holds
 type Any = any;

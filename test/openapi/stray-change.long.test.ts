@@ -5,29 +5,29 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
 
-const { strayChange } = await import(new URL('../../.tools/contract/stray-change.mjs', import.meta.url).href);
+const { strayChange } = await import(new URL('../../tools/contract/stray-change.mjs', import.meta.url).href);
 
 const root = mkdtempSync(join(tmpdir(), 'parley-release-'));
 t.teardown(() => rmSync(root, { recursive: true }));
 const git = (...args: string[]) =>
   execFileSync('git', ['-c', 'user.name=Test', '-c', 'user.email=test@localhost', ...args], { cwd: root });
 function commit(document: string, version: string) {
-  writeFileSync(join(root, '.tools/contract/released.json'), document);
+  writeFileSync(join(root, 'tools/contract/released.json'), document);
   writeFileSync(join(root, 'package.json'), JSON.stringify({ version }));
   git('add', '.');
   git('commit', '-q', '--no-gpg-sign', '-m', 'A change');
 }
 
 t.test('the last change to the released document', async (t) => {
-  mkdirSync(join(root, '.tools/contract'), { recursive: true });
-  writeFileSync(join(root, '.tools/contract/released.json'), 'a');
+  mkdirSync(join(root, 'tools/contract'), { recursive: true });
+  writeFileSync(join(root, 'tools/contract/released.json'), 'a');
   t.equal(strayChange(root), undefined, 'without git nothing is known');
   git('init', '-q');
   commit('a', '1.0.0');
   t.equal(strayChange(root), undefined, 'its first state');
   commit('b', '1.1.0');
   t.equal(strayChange(root), undefined, 'a release');
-  writeFileSync(join(root, '.tools/contract/released.json'), 'c');
+  writeFileSync(join(root, 'tools/contract/released.json'), 'c');
   t.match(strayChange(root), /just now, which is no release: the version in package.json stayed 1\.1\.0/);
   commit('c', '1.1.0');
   t.match(strayChange(root), /by commit [0-9a-f]+, which is no release/);

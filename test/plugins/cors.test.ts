@@ -2,7 +2,7 @@
 import { sql } from 'drizzle-orm';
 import postgres from 'postgres';
 import t from 'tap';
-import { rowsOf } from '../../src/store/client.ts';
+import { rowsOf } from '../../src/database/client.ts';
 import { corsHeaders, variesByOrigin } from '../support/cors.ts';
 import { onEachDatabase, plansFile, startTestService } from '../support/service.ts';
 import { eventually } from '../support/upstream/engine.ts';

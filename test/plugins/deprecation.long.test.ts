@@ -3,10 +3,10 @@ import t, { type Test } from 'tap';
 import { NoContent, ref } from '../../schemas/common.ts';
 import { buildApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config.ts';
+import { openDatabase } from '../../src/database/client.ts';
 import type { Deprecation } from '../../src/domain/deprecation.ts';
 import { ApiError } from '../../src/errors.ts';
 import callerGuard from '../../src/plugins/caller-guard.ts';
-import { openDatabase } from '../../src/store/client.ts';
 import { Client, type OpenApi } from '../support/http.ts';
 import { freshDatabase } from '../support/service.ts';
 

@@ -1,7 +1,7 @@
 import Fastify from 'fastify';
 import t, { type Test } from 'tap';
 import { type EventStream, EventStreams } from '../../src/plugins/event-stream.ts';
-import { WorkUnderWay } from '../../src/plugins/work.ts';
+import { WorkUnderWay } from '../../src/plugins/in-flight-requests.ts';
 
 /** A server with one stream, which the test writes. */
 async function streamOf(t: Test, keepAliveMs: number, beatMs: number) {

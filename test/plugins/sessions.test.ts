@@ -1,8 +1,8 @@
 import { fastifyCookie } from '@fastify/cookie';
 import { sql } from 'drizzle-orm';
 import t from 'tap';
+import { rowsOf } from '../../src/database/client.ts';
 import { parseDevice } from '../../src/domain/device-cookie.ts';
-import { rowsOf } from '../../src/store/client.ts';
 import { cookieOf, manyAttempts, startReplica } from '../support/dashboard.ts';
 import { cookiesOf } from '../support/http.ts';
 import { startPostgres } from '../support/postgres.ts';

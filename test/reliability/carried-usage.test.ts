@@ -1,8 +1,8 @@
 // Reliability test 72: deleting an account and signing up again is no way to a second quota.
 import { sql } from 'drizzle-orm';
 import t, { type Test } from 'tap';
+import { rowsOf } from '../../src/database/client.ts';
 import { audit } from '../../src/store/audit.ts';
-import { rowsOf } from '../../src/store/client.ts';
 import type { Client, Owner } from '../support/http.ts';
 import { onEachDatabase, plansFile, type TestService } from '../support/service.ts';
 

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
 import t from 'tap';
-import { openDatabase, rowsOf } from '../../src/store/client.ts';
+import { openDatabase, rowsOf } from '../../src/database/client.ts';
 import { purgeDeletedAccounts } from '../../src/store/purge.ts';
 import { cookieOf } from '../support/dashboard.ts';
 import type { Answer, Body, Client } from '../support/http.ts';

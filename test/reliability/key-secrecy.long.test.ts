@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { sql } from 'drizzle-orm';
 import t from 'tap';
-import { type Db, openDatabase, rowsOf } from '../../src/store/client.ts';
+import { type Db, openDatabase, rowsOf } from '../../src/database/client.ts';
 import { Client, type OpenApi } from '../support/http.ts';
 import { startProcess } from '../support/process.ts';
 import { databaseKinds, freshDatabase } from '../support/service.ts';

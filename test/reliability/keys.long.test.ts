@@ -2,8 +2,8 @@
 import t from 'tap';
 import { runOperatorCommand } from '../../src/commands/operator.ts';
 import { loadConfig } from '../../src/config.ts';
+import { openDatabase } from '../../src/database/client.ts';
 import { generateApiKey } from '../../src/domain/api-key.ts';
-import { openDatabase } from '../../src/store/client.ts';
 import type { Client } from '../support/http.ts';
 import { type Replica, startCluster } from '../support/replicas.ts';
 import { createKeys, revokeAndWatch, warm } from '../support/revocations.ts';

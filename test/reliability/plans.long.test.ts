@@ -2,7 +2,7 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import t, { type Test } from 'tap';
 import { v7 as uuidv7 } from 'uuid';
-import { type Db, openDatabase, rowsOf } from '../../src/store/client.ts';
+import { type Db, openDatabase, rowsOf } from '../../src/database/client.ts';
 import { listConversations, listMessages } from '../../src/store/conversations.ts';
 import { deleteEndedKeys } from '../../src/store/ended-keys.ts';
 import { deleteOldEvents, listEvents } from '../../src/store/events.ts';

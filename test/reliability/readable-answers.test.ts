@@ -1,7 +1,7 @@
 // Reliability tests 18 and 19: a page that may call can read whatever it is answered.
 import { sql } from 'drizzle-orm';
 import t, { type Test } from 'tap';
-import { rowsOf } from '../../src/store/client.ts';
+import { rowsOf } from '../../src/database/client.ts';
 import { corsHeaders, PAGE, pageCalls, pageKey, unreadableBecause, variesByOrigin } from '../support/cors.ts';
 import type { Answer, RequestOptions } from '../support/http.ts';
 import { plansFile, startTestService } from '../support/service.ts';

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import t from 'tap';
-import { rowsOf } from '../../src/store/client.ts';
+import { rowsOf } from '../../src/database/client.ts';
 import { cookieOf, manyAttempts, startReplica } from '../support/dashboard.ts';
 import { startTestService } from '../support/service.ts';
 

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import t from 'tap';
 import { errorCodes, errorTable } from '../../schemas/errors.ts';
-import { operationsOf } from '../../src/domain/api-document.ts';
-import { guides, parseGuide } from '../../src/domain/guides.ts';
+import { operationsOf } from '../../src/docs/api-document.ts';
+import { guides, parseGuide } from '../../src/docs/guides.ts';
+import { guideHtml } from '../../src/docs/markdown.ts';
+import { operationUrl } from '../../src/docs/reference.ts';
 import { errorUrl } from '../../src/errors.ts';
-import { guideHtml } from '../../src/pages/markdown.ts';
-import { operationUrl } from '../../src/pages/reference.ts';
 import { startTestService } from '../support/service.ts';
 
 const publicUrl = 'https://chat.example.com';

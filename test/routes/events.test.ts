@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import t from 'tap';
 import { v7 as uuidv7 } from 'uuid';
 import { runOperatorCommand } from '../../src/commands/operator.ts';
-import type { Db } from '../../src/store/client.ts';
+import type { Db } from '../../src/database/client.ts';
 import { recordEvent } from '../../src/store/events.ts';
 import { cookieOf } from '../support/dashboard.ts';
 import type { Body, Client } from '../support/http.ts';

@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import t, { type Test } from 'tap';
 import { buildApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config.ts';
-import { type Database, openDatabase } from '../../src/store/client.ts';
+import { type Database, openDatabase } from '../../src/database/client.ts';
 import { Client, type OpenApi } from '../support/http.ts';
 import { startTestService } from '../support/service.ts';
 

@@ -1,4 +1,4 @@
-// Idempotent retries: contract section 10, reliability tests 39 and 40 (crashes are in test/long/retries.test.ts).
+// Idempotent retries: contract section 10, reliability tests 39 and 40 (crashes are in test/reliability/retries.long.test.ts).
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';

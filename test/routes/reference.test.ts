@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import t from 'tap';
-import { operationsOf } from '../../src/domain/api-document.ts';
+import { operationsOf } from '../../src/docs/api-document.ts';
 import { projectRoot } from '../../src/project.ts';
 import { startTestService } from '../support/service.ts';
 

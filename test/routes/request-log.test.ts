@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import t from 'tap';
 import { v7 as uuidv7 } from 'uuid';
-import { type Db, rowsOf } from '../../src/store/client.ts';
+import { type Db, rowsOf } from '../../src/database/client.ts';
 import { requestLogStatement } from '../../src/store/request-log.ts';
 import { shiftClock } from '../support/clock.ts';
 import type { Body, Client } from '../support/http.ts';

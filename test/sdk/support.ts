@@ -20,7 +20,7 @@ export function outside(t: Test): string {
 /** Builds the SDK into a folder of the test's own. */
 export async function buildSdk(t: Test): Promise<string> {
   const folder = join(outside(t), 'parley-sdk');
-  await run(process.execPath, [join(root, '.tools/sdk/build.mjs'), folder]);
+  await run(process.execPath, [join(root, 'tools/sdk/build.mjs'), folder]);
   return folder;
 }
 

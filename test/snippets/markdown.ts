@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { marked, type Tokens } from 'marked';
-import { anchorMaker, inlineText } from '../../src/domain/guides.ts';
+import { anchorMaker, inlineText } from '../../src/docs/guides.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 

@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Test } from 'tap';
 import { runOperatorCommand } from '../../src/commands/operator.ts';
-import { carriedUsage } from '../../src/store/tables.ts';
+import { carriedUsage } from '../../src/database/tables.ts';
 import { strictly } from '../sdk/support.ts';
 import { isInstalled } from '../support/programs.ts';
 import { freshDatabase, type TestService } from '../support/service.ts';
@@ -49,7 +49,7 @@ done > .state
 /** In place of make: what a page has it do in the checkout, in the folder of the page. */
 const make = `#!/bin/sh
 case "$1" in
-sdk) exec '${process.execPath}' '${root}.tools/sdk/build.mjs' "$PWD/sdk";;
+sdk) exec '${process.execPath}' '${root}tools/sdk/build.mjs' "$PWD/sdk";;
 *) echo "make $1 is not for a page" >&2; exit 1;;
 esac
 `;

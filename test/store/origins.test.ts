@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'drizzle-orm';
 import t from 'tap';
-import { rowsOf } from '../../src/store/client.ts';
+import { rowsOf } from '../../src/database/client.ts';
 import { listedOrigins, ORIGINS_AT_ONCE } from '../../src/store/origins.ts';
 import { onEachDatabase } from '../support/service.ts';
 

@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm';
 import t, { type Test } from 'tap';
+import { openDatabase, rowsOf } from '../../src/database/client.ts';
 import {
   createAccount,
   deleteAccount,
@@ -7,7 +8,6 @@ import {
   updateEmail,
   updatePassword,
 } from '../../src/store/accounts.ts';
-import { openDatabase, rowsOf } from '../../src/store/client.ts';
 import {
   createSession,
   endListedSession,

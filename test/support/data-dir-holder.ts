@@ -3,7 +3,7 @@
  * `holding`, or why not; `release` answers `released`.
  */
 import { createInterface } from 'node:readline';
-import { type DataDirLock, lockDataDir } from '../../src/store/data-dir-lock.ts';
+import { type DataDirLock, lockDataDir } from '../../src/database/data-dir-lock.ts';
 
 async function handleCommand(name: string, args: string[]): Promise<string[]> {
   if (name === 'fail') throw new Error('It cannot be done.');

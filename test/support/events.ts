@@ -1,6 +1,6 @@
 /** The audit trail as it is stored. */
 import { sql } from 'drizzle-orm';
-import { type Db, rowsOf } from '../../src/store/client.ts';
+import { type Db, rowsOf } from '../../src/database/client.ts';
 
 export type StoredEvent = { type: string; address: string | null; detail: string | null };
 

@@ -1,7 +1,7 @@
 /** What clients saw of every request, compared with what the ledger says. */
 import postgres from 'postgres';
+import { openDatabase } from '../../src/database/client.ts';
 import { audit } from '../../src/store/audit.ts';
-import { openDatabase } from '../../src/store/client.ts';
 import type { Body } from './http.ts';
 
 /** What a client knows of a request. `status` is missing where the connection ended without an answer. */

@@ -1,6 +1,6 @@
 /** Looks for secrets where they must not be: in what a process wrote, and in everything that a database holds. */
 import { sql } from 'drizzle-orm';
-import { type Db, rowsOf } from '../../src/store/client.ts';
+import { type Db, rowsOf } from '../../src/database/client.ts';
 
 /** The forms in which a text can be found again: as it is, escaped, encoded, and as bytes. */
 function formsOf(secret: string): string[] {

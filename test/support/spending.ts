@@ -1,6 +1,6 @@
 /** What the ledger says, for tests: by the API, and row by row. */
 import { sql } from 'drizzle-orm';
-import { rowsOf } from '../../src/store/client.ts';
+import { rowsOf } from '../../src/database/client.ts';
 import type { TestService } from './service.ts';
 import { eventually } from './upstream/engine.ts';
 

@@ -3,8 +3,8 @@
  * answers at once, offline and deterministically. Contract sections 7 and 8.
  */
 import { v7 as uuidv7 } from 'uuid';
-import { guides, guidesDigest } from '../../domain/guides.ts';
-import type { Db } from '../../store/client.ts';
+import type { Db } from '../../database/client.ts';
+import { guides, guidesDigest } from '../../docs/guides.ts';
 import { searchPassages } from '../../store/passages.ts';
 import type { ChatEngine, CompletionChunk, CompletionInput, CompletionResult, Model } from '../types.ts';
 import { PASSAGES_WANTED, replyTo } from './replies.ts';

@@ -1,6 +1,6 @@
 /** A section of a guide, cut to what helps as an answer. */
 import { marked, type Token } from 'marked';
-import { resolveLink, type Section, withOwnOrigin } from '../../domain/guides.ts';
+import { resolveLink, type Section, withOwnOrigin } from '../../docs/guides.ts';
 
 /** About how long an excerpt is, in characters; the block that passes it is the last. */
 const EXCERPT_LENGTH = 1400;

@@ -1,5 +1,5 @@
 /** What the built-in chat engine says, as Markdown: deterministic, and plain about what it is. Contract section 8. */
-import { type Guide, guideUrl } from '../../domain/guides.ts';
+import { type Guide, guideUrl } from '../../docs/guides.ts';
 import type { PassageHit } from '../../store/passages.ts';
 import { excerpt } from './excerpt.ts';
 import { titleOf } from './search.ts';

@@ -1,6 +1,7 @@
 /** The built-in search engine: full-text search over the service's own guides. Contract section 8. */
-import { guideUrl } from '../../domain/guides.ts';
-import type { Db } from '../../store/client.ts';
+
+import type { Db } from '../../database/client.ts';
+import { guideUrl } from '../../docs/guides.ts';
 import { type PassageHit, searchPassages } from '../../store/passages.ts';
 import type { SearchEngine } from '../types.ts';
 

@@ -1,0 +1,207 @@
+/**
+ * Samples of calls in curl, JavaScript (`fetch`) and Python (its standard library), for each operation of the API's
+ * document, made from the examples that the document holds. They run as they stand: the key comes from `PARLEY_KEY`,
+ * the session from `cookies.txt` or `PARLEY_COOKIE`, as in the guides.
+ */
+import { methods, resolved } from './api-document.ts';
+
+type Schema = { examples?: unknown; default?: unknown };
+type Parameter = {
+  in: string;
+  name: string;
+  required?: boolean;
+  example?: unknown;
+  examples?: Record<string, { value?: unknown }>;
+  schema?: Schema;
+};
+type Media = { example?: unknown; examples?: Record<string, { value?: unknown }>; schema?: Schema };
+type Operation = {
+  parameters?: Parameter[];
+  requestBody?: { content?: Record<string, Media> };
+  responses?: Record<string, object>;
+  security?: Record<string, unknown>[];
+};
+type Response = { headers?: object };
+/** As much of an OpenAPI document as samples are made from. */
+type Document = { paths?: object; components?: object };
+
+/** What an operation's sample sends. */
+type Call = {
+  method: string;
+  url: string;
+  credential: 'key' | 'session' | 'none';
+  /** Absent where the operation takes none. */
+  body: unknown;
+  /** Signing in: the answer holds the cookie that others send. */
+  givesCookie: boolean;
+  hasAnswer: boolean;
+};
+
+type CodeSample = { lang: string; label: string; source: string };
+
+/** The example of a parameter or a body: its own, or its schema's. */
+function exampleOf({ example, schema }: Media): unknown {
+  const ofSchema = Array.isArray(schema?.examples) ? schema.examples[0] : undefined;
+  return example ?? ofSchema ?? schema?.default;
+}
+
+function callOf(
+  document: Document,
+  path: string,
+  method: string,
+  operation: Operation,
+  origin: string,
+): Call {
+  const resolve = <T extends object>(value: T): T => resolved(document, value);
+  const whole = <T extends Media>(media: T): T => {
+    const [first] = Object.values(media.examples ?? {}).map(resolve);
+    return { ...media, schema: resolve(media.schema ?? {}), ...(first && { example: first.value }) };
+  };
+  const parameters = (operation.parameters ?? []).map((parameter) => whole(resolve(parameter)));
+  const text = (parameter: Parameter) => encodeURIComponent(String(exampleOf(parameter) ?? parameter.name));
+  const filled = path.replace(/\{([^}]+)\}/g, (whole, name) => {
+    const parameter = parameters.find((candidate) => candidate.in === 'path' && candidate.name === name);
+    return parameter ? text(parameter) : whole;
+  });
+  const query = parameters
+    .filter((parameter) => parameter.in === 'query' && parameter.required)
+    .map((parameter) => `${parameter.name}=${text(parameter)}`);
+  const media = operation.requestBody && resolve(operation.requestBody).content?.['application/json'];
+  const schemes = (operation.security ?? []).flatMap((alternative) => Object.keys(alternative));
+  const setsCookie = (response: object = {}) =>
+    'Set-Cookie' in ((resolve(response) as Response).headers ?? {});
+  const success = Object.keys(operation.responses ?? {}).filter((status) => status.startsWith('2'));
+  return {
+    method: method.toUpperCase(),
+    url: `${origin}${filled}${query.length > 0 ? `?${query.join('&')}` : ''}`,
+    credential: schemes.includes('apiKey') ? 'key' : schemes.includes('session') ? 'session' : 'none',
+    body: media && exampleOf(whole(media)),
+    givesCookie: schemes.length === 0 && success.some((status) => setsCookie(operation.responses?.[status])),
+    hasAnswer: success.some((status) => status !== '204' && status !== '202'),
+  };
+}
+
+const shellQuoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
+const indented = (text: string, spaces: number) => text.replaceAll('\n', `\n${' '.repeat(spaces)}`);
+
+function curl({ body, credential, givesCookie, method, url }: Call): string {
+  const isDefault = method === (body === undefined ? 'GET' : 'POST');
+  const lines = [
+    `curl -sS${isDefault ? '' : ` -X ${method}`}${givesCookie ? ' -c cookies.txt' : ''}${credential === 'session' ? ' -b cookies.txt' : ''} ${/[?&]/.test(url) ? shellQuoted(url) : url}`,
+    ...(credential === 'key' ? ['  -H "Authorization: Bearer $PARLEY_KEY"'] : []),
+    ...(body === undefined
+      ? []
+      : ["  -H 'Content-Type: application/json'", `  -d ${shellQuoted(JSON.stringify(body))}`]),
+  ];
+  return lines.join(' \\\n');
+}
+
+/** JSON as JavaScript is written: names without quotes. */
+const scriptLiteral = (value: unknown) =>
+  JSON.stringify(value, null, 2).replace(/^(\s*)"([A-Za-z_$][\w$]*)":/gm, '$1$2:');
+
+function javascript({ body, credential, givesCookie, hasAnswer, method, url }: Call): string {
+  const headers = [
+    ...(credential === 'key' ? [`    Authorization: \`Bearer \${process.env.PARLEY_KEY}\`,`] : []),
+    ...(credential === 'session' ? ['    Cookie: process.env.PARLEY_COOKIE,'] : []),
+    ...(body === undefined ? [] : ["    'Content-Type': 'application/json',"]),
+  ];
+  const options = [
+    ...(method === 'GET' ? [] : [`  method: '${method}',`]),
+    ...(headers.length > 0 ? ['  headers: {', ...headers, '  },'] : []),
+    ...(body === undefined ? [] : [`  body: JSON.stringify(${indented(scriptLiteral(body), 2)}),`]),
+  ];
+  const printed = [
+    'response.status',
+    ...(givesCookie ? ['response.headers.getSetCookie()'] : []),
+    ...(hasAnswer ? ['await response.json()'] : []),
+  ];
+  return [
+    ...(credential === 'session' ? ['// PARLEY_COOKIE holds the cookie that signing in answers with.'] : []),
+    `const response = await fetch('${url}'${options.length > 0 ? `, {\n${options.join('\n')}\n}` : ''});`,
+    `console.log(${printed.join(', ')});`,
+  ].join('\n');
+}
+
+/** JSON as Python is written. */
+function pythonLiteral(value: unknown, depth = 0): string {
+  const inner = '    '.repeat(depth + 1);
+  const outer = '    '.repeat(depth);
+  const block = (open: string, items: string[], close: string) =>
+    items.length === 0
+      ? `${open}${close}`
+      : `${open}\n${items.map((item) => `${inner}${item},\n`).join('')}${outer}${close}`;
+  if (value === null) return 'None';
+  if (typeof value === 'boolean') return value ? 'True' : 'False';
+  if (Array.isArray(value))
+    return block(
+      '[',
+      value.map((item) => pythonLiteral(item, depth + 1)),
+      ']',
+    );
+  if (typeof value === 'object')
+    return block(
+      '{',
+      Object.entries(value).map(
+        ([name, item]) => `${JSON.stringify(name)}: ${pythonLiteral(item, depth + 1)}`,
+      ),
+      '}',
+    );
+  return JSON.stringify(value);
+}
+
+function python({ body, credential, givesCookie, hasAnswer, method, url }: Call): string {
+  const headers = [
+    ...(credential === 'key' ? [`        "Authorization": f"Bearer {os.environ['PARLEY_KEY']}",`] : []),
+    ...(credential === 'session' ? ['        "Cookie": os.environ["PARLEY_COOKIE"],'] : []),
+    ...(body === undefined ? [] : ['        "Content-Type": "application/json",']),
+  ];
+  const modules = [
+    ...(hasAnswer || body !== undefined ? ['json'] : []),
+    ...(credential === 'none' ? [] : ['os']),
+    'urllib.request',
+  ];
+  const printed = [
+    'response.status',
+    ...(givesCookie ? ['response.headers.get_all("Set-Cookie")'] : []),
+    ...(hasAnswer ? ['json.load(response)'] : []),
+  ];
+  return [
+    `import ${modules.join(', ')}`,
+    '',
+    ...(credential === 'session' ? ['# PARLEY_COOKIE holds the cookie that signing in answers with.'] : []),
+    'request = urllib.request.Request(',
+    `    "${url}",`,
+    ...(method === 'GET' ? [] : [`    method="${method}",`]),
+    ...(headers.length > 0 ? ['    headers={', ...headers, '    },'] : []),
+    ...(body === undefined ? [] : [`    data=json.dumps(${pythonLiteral(body, 1)}).encode(),`]),
+    ')',
+    'with urllib.request.urlopen(request) as response:',
+    `    print(${printed.join(', ')})`,
+  ].join('\n');
+}
+
+/**
+ * Adds samples to every operation of a document, as `x-codeSamples`.
+ *
+ * @param document - an OpenAPI document with examples; it is left as it is
+ * @param origin - where the samples call, without a slash at the end
+ * @returns the document with samples
+ */
+export function withCodeSamples<T extends Document>(document: T, origin: string): T {
+  const paths = structuredClone(document.paths ?? {}) as Record<string, Record<string, Operation>>;
+  for (const [path, item] of Object.entries(paths)) {
+    for (const method of methods) {
+      const operation = item[method];
+      if (operation === undefined) continue;
+      const call = callOf(document, path, method, operation, origin);
+      const samples: CodeSample[] = [
+        { lang: 'Shell', label: 'curl', source: curl(call) },
+        { lang: 'JavaScript', label: 'JavaScript', source: javascript(call) },
+        { lang: 'Python', label: 'Python', source: python(call) },
+      ];
+      Object.assign(operation, { 'x-codeSamples': samples });
+    }
+  }
+  return { ...document, paths };
+}

@@ -1,0 +1,168 @@
+/** Search over all documentation: sections of the guides, operations and error codes. In memory, made once. */
+import { html } from 'ghtml';
+import { LRUCache } from 'lru-cache';
+import MiniSearch from 'minisearch';
+import { errorCodes, errorTable } from '../../schemas/errors.ts';
+import { errorUrl } from '../errors.ts';
+import { operationsOf } from './api-document.ts';
+import { type Guide, guideUrl } from './guides.ts';
+import type { Page } from './layout.ts';
+import { operationUrl } from './reference.ts';
+
+/** What may be searched for, in characters. */
+export const MAX_QUERY_LENGTH = 200;
+/** So many are shown. */
+const MOST = 20;
+/** So many different words of a query are searched for: each costs a walk through the index. */
+const MOST_TERMS = 10;
+/** Fewer letters begin so many words that they tell nothing, and cost most. */
+const SHORTEST_BEGINNING = 3;
+/** From so many letters on a word may be misspelled, by so many letters at most. */
+const SHORTEST_MISSPELLED = 6;
+const MOST_SLIPS = 2;
+/** No word of the documentation is longer. */
+const LONGEST_TERM = 40;
+/** Results that are kept, by the words of their query. */
+const KEPT_RESULTS = 500;
+/** About how much of a text is shown, in characters. */
+const EXCERPT_LENGTH = 200;
+
+type Found = {
+  /** A path of this service. */
+  href: string;
+  title: string;
+  /** What it is a part of, such as the title of a guide. */
+  part: string;
+  text: string;
+};
+/** What is searched, and shown where it is found. */
+type Entry = Found & { words: string };
+
+/** `apiKeyRevoked` is found as it is and by each of its words. */
+const wordsOf = (name: string) => `${name} ${name.replace(/([a-z])([A-Z])/g, '$1 $2')}`;
+
+const entriesOf = (guides: readonly Guide[], document: object): Entry[] => [
+  ...guides.flatMap(({ sections, slug, summary, title }) => [
+    { href: guideUrl('', slug), title, part: 'Guide', text: summary, words: '' },
+    ...sections.map(({ anchor, heading, text }) => ({
+      href: guideUrl('', slug, anchor),
+      title: heading,
+      part: `Guide: ${title}`,
+      text,
+      words: '',
+    })),
+  ]),
+  ...operationsOf(document).map((operation) => ({
+    href: operationUrl(operation),
+    title: operation.summary,
+    part: 'API reference',
+    text: `${operation.method} ${operation.path}. ${operation.description}`,
+    words: wordsOf(operation.operationId),
+  })),
+  ...errorCodes.map((code) => ({
+    href: errorUrl('', code),
+    title: code,
+    part: `Error, status ${errorTable[code].status}`,
+    text: errorTable[code].message,
+    words: wordsOf(code),
+  })),
+];
+
+/** They tell nothing apart. */
+const stopWords = new Set(
+  'a an and are can do does for how i in is it me my of on or the there to what when where which with you your'.split(
+    ' ',
+  ),
+);
+/** Where fewer have all the words, those that have some of them follow. */
+const FEW = 5;
+
+/** What was found: how much, and the best of it. */
+type Results = { count: number; best: readonly Found[] };
+
+/** Finds what has the words, whole or begun; best first. Looks at the first ten different words and no more. */
+export type Search = (query: string) => Results;
+
+const termOf = (word: string) => word.toLowerCase();
+const tokenize = MiniSearch.getDefault('tokenize') as (text: string) => string[];
+
+/** The words that are searched for. */
+function termsOf(query: string): string[] {
+  const terms = tokenize(query)
+    .map(termOf)
+    .filter((term) => term !== '' && term.length <= LONGEST_TERM && !stopWords.has(term));
+  return [...new Set(terms)].slice(0, MOST_TERMS);
+}
+
+/**
+ * Makes the search.
+ *
+ * @param document - the API's
+ */
+export function docsSearch(guides: readonly Guide[], document: object): Search {
+  const entries = entriesOf(guides, document);
+  const index = new MiniSearch({
+    fields: ['title', 'words', 'part', 'text'],
+    processTerm: (word) => {
+      const term = termOf(word);
+      return stopWords.has(term) ? null : term;
+    },
+    searchOptions: {
+      prefix: (term) => term.length >= SHORTEST_BEGINNING,
+      fuzzy: (term) => (term.length >= SHORTEST_MISSPELLED ? 0.2 : false),
+      maxFuzzy: MOST_SLIPS,
+      boost: { title: 4, words: 3, part: 2 },
+    },
+  });
+  index.addAll(entries.map((entry, id) => ({ ...entry, id })));
+  const find = (terms: string): Results => {
+    const all = index.search(terms, { combineWith: 'AND' });
+    const found = all.length < FEW ? [...all, ...index.search(terms)] : all;
+    const ids = [...new Set(found.map(({ id }) => id))];
+    return { count: ids.length, best: ids.slice(0, MOST).flatMap((id) => entries[id] ?? []) };
+  };
+  const kept = new LRUCache<string, Results>({ max: KEPT_RESULTS });
+  return (query) => {
+    const terms = termsOf(query).join(' ');
+    const results = kept.get(terms) ?? find(terms);
+    kept.set(terms, results);
+    return results;
+  };
+}
+
+/** The beginning of a text, to a whole word. */
+function beginningOf(text: string): string {
+  const line = text.replaceAll('`', '').replace(/\s+/g, ' ');
+  return line.length <= EXCERPT_LENGTH ? line : `${line.slice(0, EXCERPT_LENGTH).replace(/\s\S*$/, '')} …`;
+}
+
+/** Where a search is typed. */
+export const searchForm = (
+  query = '',
+): string => html`<form class="search" action="/docs/search" role="search">
+<input type="search" name="q" value="${query}" maxlength="${MAX_QUERY_LENGTH}" aria-label="Search guides, operations and errors" placeholder="Guides, operations, errors" required>
+<button>Search</button>
+</form>
+`;
+
+function resultsHtml(query: string, { best, count: found }: Results): string {
+  if (found === 0)
+    return html`<p role="status">Nothing was found for “${query}”. Fewer or other words may find more; the <a href="/docs/guides">guides</a> and the <a href="/docs">API reference</a> list everything.</p>`;
+  const count =
+    found > MOST ? `The best ${MOST} of ${found} results` : `${found} ${found === 1 ? 'result' : 'results'}`;
+  return html`<p role="status">${count} for “${query}”</p>
+<ol class="results">
+!${best.map(
+    ({ href, part, text, title }) =>
+      html`<li><a href="${href}">${title}</a> <span class="part">${part}</span><br>${beginningOf(text)}</li>
+`,
+  )}</ol>`;
+}
+
+/** The page with what a query finds; without a query, the form alone. */
+export const searchPage = (query: string, search: Search): Page => ({
+  title: query === '' ? 'Search · Parley' : `${query} · Search · Parley`,
+  description: 'Search guides, operations of the API and error codes.',
+  main: html`<h1>Search</h1>
+!${searchForm(query)}!${query === '' ? '' : resultsHtml(query, search(query))}`,
+});

@@ -1,0 +1,82 @@
+/** A page for each error code, where `error.docs` leads: what the table, the guide and the API's document say of it. */
+import { STATUS_CODES } from 'node:http';
+import { html } from 'ghtml';
+import { type ErrorCode, errorCodes, errorTable } from '../../schemas/errors.ts';
+import { errorUrl } from '../errors.ts';
+import { operationsOf } from './api-document.ts';
+import type { Guide } from './guides.ts';
+import type { Page } from './layout.ts';
+import { inlineHtml, sectionHtml } from './markdown.ts';
+import { neighbourLinks } from './pager.ts';
+import { operationUrl } from './reference.ts';
+
+const statusOf = (code: ErrorCode) => `${errorTable[code].status} ${STATUS_CODES[errorTable[code].status]}`;
+
+/** The operations that can answer with a code: the document names it with the status that it has. */
+function raisedBy(document: object, code: ErrorCode) {
+  const status = String(errorTable[code].status);
+  return operationsOf(document).filter(({ responses }) => {
+    const text = JSON.stringify(responses[status] ?? '');
+    return text.includes(`\`${code}\``) || text.includes(`"${code}"`);
+  });
+}
+
+function operationsHtml(document: object, code: ErrorCode): string {
+  const operations = raisedBy(document, code);
+  if (operations.length === 0)
+    return html`<p>No operation of its own: it answers requests that reach none, such as one with a method that the path does not have.</p>`;
+  return html`<ul class="operations">
+!${operations.map(
+    (operation) =>
+      html`<li><a href="${operationUrl(operation)}"><code>${operation.method} ${operation.path}</code></a> ${operation.summary}</li>
+`,
+  )}</ul>`;
+}
+
+const link = (code: ErrorCode | undefined) => code && { href: errorUrl('', code), title: code };
+
+/**
+ * The pages by code.
+ *
+ * @param guide - the one about errors, with a section for each code
+ * @param document - the API's, for the operations
+ * @param publicUrl - where examples call
+ */
+export function errorPages(guide: Guide, document: object, publicUrl: string): Map<string, Page> {
+  return new Map(
+    errorCodes.map((code, position) => {
+      const section = guide.sections.find(({ heading }) => heading === code);
+      const { message, type } = errorTable[code];
+      const main = html`<h1>${code}</h1>
+<p>!${inlineHtml(message)}</p>
+<dl class="facts">
+<dt>Status</dt><dd>${statusOf(code)}</dd>
+<dt><code>error.type</code></dt><dd><code>${type}</code></dd>
+</dl>
+!${section ? sectionHtml(guide, section, publicUrl) : ''}
+<h2>Operations that answer with it</h2>
+!${operationsHtml(document, code)}
+<p><a href="/docs/errors">All errors</a> · <a href="/docs/guides/errors">How errors look, and how to handle them</a></p>
+!${neighbourLinks('Errors', link(errorCodes[position - 1]), link(errorCodes[position + 1]))}`;
+      return [code, { title: `${code} · Parley`, description: message, main }];
+    }),
+  );
+}
+
+/** The table of all codes. */
+export const errorIndex: Page = {
+  title: 'Errors · Parley',
+  description: 'Every error code of the API: its status, what it means and what to do.',
+  main: html`<h1>Errors</h1>
+<p>Every error carries one of these codes, and in <code>docs</code> the address of its page. <a href="/docs/guides/errors">The guide</a> says how an error looks and how to handle it.</p>
+<div class="scroll" role="group" aria-label="Error codes" tabindex="0"><table>
+<thead><tr><th>Status</th><th>Code</th><th>Message</th></tr></thead>
+<tbody>
+!${errorCodes.map(
+    (code) =>
+      html`<tr><td>${errorTable[code].status}</td><td><a href="${errorUrl('', code)}">${code}</a></td><td>!${inlineHtml(errorTable[code].message)}</td></tr>
+`,
+  )}</tbody>
+</table></div>
+`,
+};

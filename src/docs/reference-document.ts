@@ -1,0 +1,50 @@
+/** The API's document as the reference shows it: the same, with samples, and a form that sends no more than it has to. */
+import { resolved } from './api-document.ts';
+import { withCodeSamples } from './code-samples.ts';
+
+type Parameter = {
+  in: string;
+  required?: boolean;
+  example?: unknown;
+  examples?: Record<string, { value?: unknown }>;
+};
+type Operation = { parameters?: object[] };
+type Document = { info?: { description?: string }; paths?: object; components?: object };
+
+/** An example of what may be left out is shown, but not filled in: nobody means to send each of them. */
+function notFilledIn(parameter: Parameter, document: object): Parameter {
+  const { example, examples, ...rest } = parameter;
+  const all = examples ?? (example === undefined ? {} : { example: { value: example } });
+  if (parameter.required || Object.keys(all).length === 0) return parameter;
+  return {
+    ...rest,
+    examples: Object.fromEntries(
+      Object.entries(all).map(([name, one]) => [name, { ...resolved(document, one), 'x-disabled': true }]),
+    ),
+  };
+}
+
+const tryIt = `## Trying it here
+
+Enter your key under Authentication. It stays in the memory of this page, until you leave or reload it, and goes with your
+calls to operations that take a key; no cookie does. Operations of the dashboard take your session instead: [sign in](/)
+in this browser first. Calls are real: they charge your quota, and what they delete is gone.`;
+
+/**
+ * Prepares a document for the reference.
+ *
+ * @param document - as it is served; it is left as it is
+ * @param publicUrl - where the samples call
+ */
+export function referenceDocument<T extends Document>(document: T, publicUrl: string): T {
+  const { paths, ...rest } = withCodeSamples(document, publicUrl);
+  for (const item of Object.values(paths ?? {}) as Record<string, Operation>[])
+    for (const operation of Object.values(item))
+      if (operation.parameters)
+        operation.parameters = operation.parameters.map((parameter) =>
+          notFilledIn(resolved(document, parameter) as Parameter, document),
+        );
+  // It calls where the page is, by whatever name that was opened.
+  const info = { ...rest.info, description: `${rest.info?.description ?? ''}\n\n${tryIt}` };
+  return { ...rest, info, paths, servers: [{ url: '/' }] } as unknown as T;
+}

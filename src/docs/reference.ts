@@ -1,0 +1,77 @@
+/** The page of the API reference: a header, and the renderer that fills the rest from the API's document. */
+import { randomBytes } from 'node:crypto';
+import { html } from 'ghtml';
+import type { Operation } from './api-document.ts';
+import { pageFile } from './layout.ts';
+
+const stylesheet = pageFile('reference.css', 'text/css; charset=utf-8');
+const script = pageFile('reference.js', 'text/javascript; charset=utf-8');
+
+/** What the page loads beside the renderer and the document. */
+export const referenceFiles = [stylesheet, script];
+
+/** Where the document with samples is. */
+export const documentPath = '/docs/openapi.json';
+
+/**
+ * Scripts only from files of the own origin; styles from there, or with the nonce. The renderer's components also place
+ * things by `style` attributes, in code that it colours, which no nonce can name; what those could load may not be.
+ */
+const securityHeaders = (nonce: string) => ({
+  'content-security-policy': [
+    "default-src 'none'",
+    "script-src 'self'",
+    `style-src 'self' 'nonce-${nonce}'`,
+    "style-src-attr 'unsafe-inline'",
+    "img-src 'self' data: blob:",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; '),
+  'referrer-policy': 'same-origin',
+});
+
+/** The address of an operation on the page. */
+export const operationUrl = ({ operationId, tag }: Operation): string =>
+  `/docs#tag/${tag.toLowerCase()}/${operationId}`;
+
+/**
+ * The page, and the headers that it is answered with. The nonce is new each time, so the page itself is kept by nobody.
+ *
+ * @param renderer - the address of the renderer's file
+ */
+export function referencePage(renderer: string): { headers: Record<string, string>; page: string } {
+  const nonce = randomBytes(16).toString('base64');
+  const page = html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>API reference · Parley</title>
+<meta name="description" content="Every operation of the API, with samples, and a form to try it with your own key.">
+<meta name="color-scheme" content="light dark">
+<meta property="csp-nonce" content="${nonce}">
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="${stylesheet.url}">
+<script src="${script.url}" defer></script>
+<script src="${renderer}" defer></script>
+</head>
+<body>
+<header class="parley" data-scalar-scroll-header>
+<a class="brand" href="/">Parley</a>
+<nav aria-label="Documentation">
+<a href="/docs/guides">Guides</a>
+<a href="/docs" aria-current="page">API reference</a>
+<a href="/docs/errors">Errors</a>
+<a href="/docs/search">Search</a>
+<a href="/openapi.json">openapi.json</a>
+</nav>
+</header>
+<div id="reference" data-document="${documentPath}"><p class="parley-loading">Loading the API reference …</p></div>
+<noscript><p class="parley-loading">This page needs JavaScript. The <a href="/docs/guides">guides</a> do not, and <a href="/openapi.json">openapi.json</a> describes the whole API.</p></noscript>
+</body>
+</html>
+`;
+  return { headers: securityHeaders(nonce), page };
+}

@@ -1,0 +1,151 @@
+/**
+ * Writes of all accounts in common batches, until one account is in the way: then its items go on in a lane of their
+ * own, and the others do not wait for it. Contract section 5.
+ */
+
+import { isUnavailable, sqlState } from '../database/client.ts';
+import { ApiError } from '../errors.ts';
+import { GroupCommit } from './group-commit.ts';
+
+/** A row that somebody holds delays a common batch by this much, once. */
+const COMMON_LOCK_TIMEOUT_MS = 200;
+/** An account that is in the way may wait this long for itself. */
+const OWN_LOCK_TIMEOUT_MS = 2000;
+
+const BATCH_SIZE = 256;
+const BATCH_BYTES = 1024 * 1024;
+/** An item of more bytes is written in its account's lane: it takes as long as thousands of others. */
+const LARGE_BYTES = 256 * 1024;
+const QUEUE_SIZE = 20_000;
+
+const lockStates = new Set(['55P03', '40P01']);
+/** What the database said of the batch; an ApiError is what was made of it in the end. */
+const stateOf = (error: unknown) => (error instanceof ApiError ? '' : (sqlState(error) ?? ''));
+const isLockFailure = (error: unknown) => lockStates.has(stateOf(error));
+/** The database looked at the batch and refused it: something in it is at fault. */
+export const isRefusal = (error: unknown) => /^[0-9A-Z]{5}$/.test(stateOf(error)) && !isUnavailable(error);
+
+export type AccountItem = { account_id: string };
+
+/** Writes a batch in one transaction, waiting for locks no longer than said; one result an item, in order. */
+export type WriteBatch<Item, Result> = (items: Item[], lockTimeoutMs: number) => Promise<Result[]>;
+
+export class AccountLanes<Item extends AccountItem, Result> {
+  readonly #write: WriteBatch<Item, Result>;
+  readonly #sizeOf: (item: Item) => number;
+  readonly #common: GroupCommit<Item, Result>;
+  readonly #lanes = new Map<string, GroupCommit<Item, Result>>();
+  readonly #waitingLanes: (() => void)[] = [];
+  #freeLanes: number;
+
+  /**
+   * @param lanesAtOnce - lanes that write at the same time: the connections are few, and the common batches need one
+   * @param sizeOf - bytes of an item, about
+   */
+  constructor(
+    write: WriteBatch<Item, Result>,
+    lanesAtOnce: number,
+    sizeOf: (item: Item) => number = () => 0,
+  ) {
+    this.#write = write;
+    this.#freeLanes = lanesAtOnce;
+    this.#sizeOf = sizeOf;
+    this.#common = this.#groupCommit((items) => this.#writeCommon(items));
+  }
+
+  /**
+   * Writes an item, first come first served within its account.
+   *
+   * @throws ApiError `overloaded` when too many wait; `serviceUnavailable` when its account stays locked; what the
+   *   write throws
+   */
+  submit(item: Item): Promise<Result> {
+    const lane = this.#lanes.get(item.account_id);
+    if (lane !== undefined) return lane.submit(item);
+    return this.#sizeOf(item) > LARGE_BYTES
+      ? this.#laneOf(item.account_id).submit(item)
+      : this.#common.submit(item);
+  }
+
+  /** Resolves once nothing waits and nothing is being written. */
+  async idle(): Promise<void> {
+    await this.#common.idle();
+    await Promise.all([...this.#lanes.values()].map((lane) => lane.idle()));
+  }
+
+  async #writeCommon(items: Item[]): Promise<(Result | Promise<Result>)[]> {
+    // What came before them of the same account is in its lane by now.
+    const laned = items.map((item) => this.#lanes.get(item.account_id)?.submit(item));
+    const others = items.filter((_, index) => laned[index] === undefined);
+    const written = others.length === 0 ? [] : await this.#writeOthers(others);
+    const rest = written[Symbol.iterator]();
+    return laned.map((result) => result ?? (rest.next().value as Result | Promise<Result>));
+  }
+
+  async #writeOthers(items: Item[]): Promise<(Result | Promise<Result>)[]> {
+    try {
+      return await this.#write(items, COMMON_LOCK_TIMEOUT_MS);
+    } catch (error) {
+      // Which account is at fault shows when each goes by itself. Nothing of the batch was written.
+      if (isLockFailure(error) || isRefusal(error))
+        return items.map((item) => this.#laneOf(item.account_id).submit(item));
+      throw error;
+    }
+  }
+
+  #groupCommit = (write: (items: Item[]) => Promise<(Result | Promise<Result>)[]>) =>
+    new GroupCommit<Item, Result>({
+      write,
+      batchSize: BATCH_SIZE,
+      batchBytes: BATCH_BYTES,
+      sizeOf: this.#sizeOf,
+      queueSize: QUEUE_SIZE,
+    });
+
+  #laneOf(accountId: string): GroupCommit<Item, Result> {
+    const known = this.#lanes.get(accountId);
+    if (known !== undefined) return known;
+    const lane = this.#groupCommit((items) => this.#inTurn(() => this.#writeOwn(items)));
+    this.#lanes.set(accountId, lane);
+    // Once it is idle, the account goes with the others again.
+    queueMicrotask(() => {
+      void lane.idle().then(() => this.#lanes.delete(accountId));
+    });
+    return lane;
+  }
+
+  async #inTurn<T>(write: () => Promise<T>): Promise<T> {
+    if (this.#freeLanes > 0) this.#freeLanes -= 1;
+    else await new Promise<void>((resolve) => this.#waitingLanes.push(resolve));
+    try {
+      return await write();
+    } finally {
+      const next = this.#waitingLanes.shift();
+      if (next === undefined) this.#freeLanes += 1;
+      else next();
+    }
+  }
+
+  async #writeOwn(items: Item[]): Promise<(Result | Promise<Result>)[]> {
+    try {
+      return await this.#write(items, OWN_LOCK_TIMEOUT_MS);
+    } catch (error) {
+      if (isLockFailure(error)) {
+        throw new ApiError('serviceUnavailable', { headers: { 'retry-after': '2' }, cause: error });
+      }
+      if (!isRefusal(error) || items.length === 1) throw error;
+      return this.#oneByOne(items);
+    }
+  }
+
+  /** One item is at fault: it fails, the others do not. */
+  async #oneByOne(items: Item[]): Promise<Promise<Result>[]> {
+    const results: Promise<Result>[] = [];
+    for (const item of items) {
+      const result = this.#write([item], OWN_LOCK_TIMEOUT_MS).then(([only]) => only as Result);
+      results.push(result);
+      await result.catch(() => {});
+    }
+    return results;
+  }
+}

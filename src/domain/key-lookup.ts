@@ -1,0 +1,98 @@
+/**
+ * Whose key a Bearer credential is: from memory while every change to keys is heard, else from the database. Contract
+ * section 3; argued in docs/decisions/0011-the-key-cache.md.
+ */
+import type { Database } from '../database/client.ts';
+import { KeyChanges } from '../store/key-changes.ts';
+import { findSecret, type StoredSecret } from '../store/keys.ts';
+import { parseApiKey, sameDigest } from './api-key.ts';
+import { KeyCache } from './key-cache.ts';
+import { KeyUses } from './key-uses.ts';
+import { invalidApiKey } from './verify-key.ts';
+
+/** A right key, whether or not it may still be used. */
+export type IdentifiedKey = Pick<
+  StoredSecret,
+  'accountId' | 'keyId' | 'plan' | 'scopes' | 'allowedOrigins'
+> & {
+  /** The key was revoked, the secret's grace is over, or the account was deleted. */
+  isRevoked: boolean;
+  isExpired: boolean;
+};
+
+type Log = ConstructorParameters<typeof KeyChanges>[2] & ConstructorParameters<typeof KeyUses>[1];
+
+const isOver = (end: number | null, now: number) => end !== null && end <= now;
+
+/** Judges a secret at a time, by the database's clock. */
+const judged = (secret: StoredSecret, now: number): IdentifiedKey => ({
+  accountId: secret.accountId,
+  keyId: secret.keyId,
+  plan: secret.plan,
+  scopes: secret.scopes,
+  allowedOrigins: secret.allowedOrigins,
+  isRevoked: secret.isRevoked || isOver(secret.endsAt, now),
+  isExpired: isOver(secret.expiresAt, now),
+});
+
+export class Keyring {
+  readonly #database: Database;
+  readonly #changes: KeyChanges;
+  readonly #uses: KeyUses;
+  readonly #cache = new KeyCache();
+
+  /** @param directUrl - for Postgres: the database without a transaction pooler in between, to listen to */
+  constructor(database: Database, directUrl: string | undefined, log: Log) {
+    this.#database = database;
+    this.#changes = new KeyChanges(database, directUrl, log);
+    this.#uses = new KeyUses(database.db, log);
+  }
+
+  async start(): Promise<void> {
+    this.#uses.start();
+    await this.#changes.start({
+      onChange: (accountId) => this.#cache.forget(accountId),
+      onGap: () => this.#cache.clear(),
+    });
+  }
+
+  /** Writes what is noted, and gives the connection back that listens. */
+  async stop(): Promise<void> {
+    await this.#changes.stop();
+    await this.#uses.stop();
+  }
+
+  /**
+   * Finds whose key a credential is.
+   *
+   * @param rawKey - as the client sent it; a malformed one is refused without a query
+   * @returns undefined where there is no such key
+   * @throws ApiError `invalidApiKey` where it is malformed
+   */
+  async identify(rawKey: string): Promise<IdentifiedKey | undefined> {
+    const parsed = parseApiKey(rawKey);
+    if (parsed === null) throw invalidApiKey();
+    const { digest, publicId } = parsed;
+    const now = this.#changes.now();
+    const kept = now === undefined ? undefined : this.#cache.get(publicId);
+    if (now !== undefined && kept !== undefined)
+      return sameDigest(kept.digest, digest) ? judged(kept, now) : undefined;
+
+    const { generation } = this.#cache;
+    const found = await findSecret(this.#database, publicId);
+    if (found === undefined || !sameDigest(found.secret.digest, digest)) return undefined;
+    // What nobody could rely on would only take up memory.
+    if (this.#changes.now() !== undefined) this.#cache.keep(generation, publicId, found.secret);
+    return judged(found.secret, found.readAt);
+  }
+
+  /** Records that a key is being used, soon. */
+  noteUse({ accountId, keyId }: Pick<IdentifiedKey, 'accountId' | 'keyId'>): void {
+    this.#uses.note(accountId, keyId);
+  }
+
+  /** Something of the account or its keys was changed here. */
+  forget(accountId: string): void {
+    this.#cache.forget(accountId);
+  }
+}

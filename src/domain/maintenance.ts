@@ -1,0 +1,102 @@
+/**
+ * What the service does for itself by the clock. Every minute: removes what is left of deleted accounts. Every hour: makes
+ * the coming days of the ledger, and removes what is too old to keep. Contract sections 9, 10 and 11.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Config } from '../config.ts';
+import type { Database, Db } from '../database/client.ts';
+import { buildIndexes } from '../database/indexes.ts';
+import { underUpkeepLock } from '../database/maintenance-lock.ts';
+import { dropOldPartitions, makePartitions } from '../database/partitions.ts';
+import { deleteKeptUsage } from '../store/carried-usage.ts';
+import { deleteEndedKeys } from '../store/ended-keys.ts';
+import { deleteOldEvents } from '../store/events.ts';
+import { deleteOldIdempotencyKeys } from '../store/ledger.ts';
+import { purgeDeletedAccounts } from '../store/purge.ts';
+import { deleteOldRefusals } from '../store/refusals.ts';
+import { deleteEndedSessions } from '../store/sessions.ts';
+
+const MINUTE_MS = 60_000;
+/** A database that hangs does not keep the process from ending. */
+const STOP_MS = 2000;
+const UPKEEP_EVERY_MINUTES = 60;
+
+type Log = { warn(details: object, message: string): void };
+
+export class Housekeeping {
+  readonly #database: Database;
+  readonly #config: Pick<Config, 'databaseDirectUrl' | 'requestLogDays'>;
+  readonly #log: Log;
+  readonly #stopped = new AbortController();
+  #minutes = 0;
+  #underWay: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(database: Database, config: Pick<Config, 'databaseDirectUrl' | 'requestLogDays'>, log: Log) {
+    this.#database = database;
+    this.#config = config;
+    this.#log = log;
+  }
+
+  /** Begins a minute from now. */
+  start(): void {
+    this.#timer = setInterval(() => this.#everyMinute(), MINUTE_MS).unref();
+  }
+
+  /** Ends what is under way after its present statement. */
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#stopped.abort();
+    await Promise.race([this.#underWay, delay(STOP_MS, undefined, { ref: false })]);
+  }
+
+  /** Removes what is left of deleted accounts. */
+  purge = (): Promise<void> => purgeDeletedAccounts(this.#database.db, this.#stopped.signal);
+
+  /**
+   * Makes the coming days, and removes what is too old.
+   *
+   * @returns false where another process was at it
+   */
+  upkeep(): Promise<boolean> {
+    const { databaseDirectUrl } = this.#config;
+    return underUpkeepLock(this.#database, databaseDirectUrl, (db) => this.#tidyUp(db), this.#stopped.signal);
+  }
+
+  async #tidyUp(db: Db): Promise<void> {
+    const { requestLogDays } = this.#config;
+    const { signal } = this.#stopped;
+    await makePartitions(db);
+    await dropOldPartitions(db, this.#database.kind, requestLogDays);
+    await buildIndexes(db, this.#database.kind, signal);
+    await deleteOldRefusals(db, requestLogDays, signal);
+    await deleteOldIdempotencyKeys(db, signal);
+    await deleteEndedSessions(db, signal);
+    await deleteKeptUsage(db, signal);
+    await deleteOldEvents(db, signal);
+    await deleteEndedKeys(db, signal);
+  }
+
+  #everyMinute(): void {
+    const isUpkeepDue = this.#minutes % UPKEEP_EVERY_MINUTES === 0;
+    // What takes longer than a minute is not begun a second time.
+    if (this.#underWay !== undefined) return;
+    this.#minutes += 1;
+    this.#underWay = this.#work(isUpkeepDue).finally(() => {
+      this.#underWay = undefined;
+    });
+  }
+
+  async #work(isUpkeepDue: boolean): Promise<void> {
+    const inAMinute = 'Data of deleted accounts could not be removed; trying again in a minute.';
+    await this.purge().catch((error) => this.#report(error, inAMinute));
+    if (!isUpkeepDue) return;
+    const inAnHour =
+      'The coming days of the ledger could not be prepared, or old ones not be removed; trying again in an hour.';
+    await this.upkeep().catch((error) => this.#report(error, inAnHour));
+  }
+
+  #report(error: unknown, message: string): void {
+    if (!this.#stopped.signal.aborted) this.#log.warn({ err: error }, message);
+  }
+}

@@ -1,0 +1,174 @@
+/**
+ * The limits of failed sign-ins, of wrong passwords within a session, of new accounts and of changes of the e-mail address.
+ * Each attempt is counted before it is made and taken back where it does not count, so that attempts at the same time do not
+ * pass a limit together. Contract section 5, argued in docs/decisions/0020-sign-in-and-sign-up.md.
+ */
+import { createHash } from 'node:crypto';
+import type { FastifyRequest } from 'fastify';
+import type { Config } from '../config.ts';
+import { type LimitReading, rateLimitExceeded } from '../domain/rate-headers.ts';
+import { addressKey, isLoopback } from '../requests/address.ts';
+import type { Windows } from './memory-windows.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 86_400_000;
+/** Failed sign-ins an hour for an e-mail address from unknown devices, for a known device, for a session. */
+const FAILURES_PER_HOUR = 100;
+/** Failed sign-ins an hour from an address, as a multiple of those a minute for one e-mail address. */
+const ADDRESS_FACTOR = 10;
+const EMAIL_CHANGES_PER_HOUR = 5;
+
+/** Who tries to sign in. */
+export type SignInAttempt = {
+  email: string;
+  /** When the limits of the account began anew; null where they never did, or where there is no account. */
+  resetAt: Date | null;
+  /** The nonce of a device that signed in to the account before. */
+  knownDevice: string | null;
+};
+
+export type SignInLimits = {
+  /**
+   * Checks the password of a sign-in, unless too many sign-ins failed.
+   *
+   * @throws ApiError `rateLimitExceeded`; what the check throws
+   */
+  limitSignIn(
+    request: FastifyRequest,
+    attempt: SignInAttempt,
+    check: () => Promise<boolean>,
+  ): Promise<boolean>;
+  /**
+   * Checks the current password within a session, unless it was wrong too often there.
+   *
+   * @throws ApiError `rateLimitExceeded`; what the check throws
+   */
+  limitSession(sessionId: string, check: () => Promise<boolean>): Promise<boolean>;
+  /**
+   * Makes an account, unless its address has made too many within a day.
+   *
+   * @throws ApiError `rateLimitExceeded`; what making it throws, and then it does not count
+   */
+  limitNewAccount<T>(request: FastifyRequest, make: () => Promise<T>): Promise<T>;
+  /** @throws ApiError `rateLimitExceeded` where an account has tried too often to change its e-mail address */
+  countEmailChange(accountId: string): Promise<void>;
+  /** Counts a failed sign-in of a known account; returns whether it is the first of its minute. */
+  countFailure(accountId: string): Promise<boolean>;
+};
+
+/** A window that an attempt counts in. Keys begin with the limit's name and a colon. */
+type Counted = { name: string; what: string; ceiling: number; windowMs: number; key: string };
+
+/** Keys of one length that show nobody's address to whoever reads Redis. */
+const digestOf = (...parts: (string | number)[]) =>
+  createHash('sha256').update(parts.join('\n')).digest('base64url').slice(0, 22);
+
+/** The limits, on the windows of this process or of all. */
+export function signInLimits(
+  windows: Windows,
+  { authAttemptsPerMinute, signupsPerAddressPerDay }: Config,
+): SignInLimits {
+  async function count({ ceiling, key, name, what, windowMs }: Counted): Promise<void> {
+    const { current, ttl } = await windows.take(key, windowMs);
+    if (current <= ceiling) return;
+    await windows.takeBack(key);
+    const reading: LimitReading = {
+      name,
+      ceiling,
+      remaining: 0,
+      windowSeconds: windowMs / 1000,
+      resetSeconds: Math.max(1, Math.ceil(ttl / 1000)),
+    };
+    throw rateLimitExceeded(reading, what);
+  }
+
+  /** Counts an attempt in each window, in this order; what an outer limit refuses counts nowhere. */
+  async function attempt<T>(
+    counted: Counted[],
+    run: () => Promise<T>,
+    counts: (result?: T) => boolean,
+  ): Promise<T> {
+    const taken: string[] = [];
+    const takeBack = () => Promise.all(taken.map((key) => windows.takeBack(key)));
+    let result: T | undefined;
+    let isOver = false;
+    try {
+      for (const one of counted) {
+        await count(one);
+        taken.push(one.key);
+      }
+      result = await run();
+      isOver = true;
+      return result;
+    } finally {
+      if (!(isOver && counts(result))) await takeBack();
+    }
+  }
+
+  const ifWrong = (isRight?: boolean) => isRight === false;
+
+  const failed = (key: string, ceiling: number, windowMs: number): Counted => ({
+    name: 'sign_in',
+    what: 'failed sign-ins',
+    ceiling,
+    windowMs,
+    key,
+  });
+  const wrongPassword = (key: string, ceiling: number, windowMs: number): Counted => ({
+    ...failed(key, ceiling, windowMs),
+    name: 'current_password',
+    what: 'wrong passwords',
+  });
+
+  /** With another `resetAt` all of these are other windows: a reset needs to reach no process but the database. */
+  function windowsOf(request: FastifyRequest, { email, knownDevice, resetAt }: SignInAttempt): Counted[] {
+    const who = digestOf(email.toLowerCase(), resetAt?.getTime() ?? 0);
+    if (knownDevice !== null) {
+      const device = digestOf(who, knownDevice);
+      return [
+        failed(`sign-in-device:${device}`, authAttemptsPerMinute, MINUTE_MS),
+        failed(`sign-in-device-hour:${device}`, FAILURES_PER_HOUR, HOUR_MS),
+      ];
+    }
+    const address = addressKey(request.ip);
+    const ofAddress = failed(`sign-in-address:${address}`, ADDRESS_FACTOR * authAttemptsPerMinute, HOUR_MS);
+    // The owner may have failed so often from here that the operator was asked.
+    const wasJustReset = resetAt !== null && Date.now() - resetAt.getTime() < HOUR_MS;
+    return [
+      failed(`sign-in:${who}:${address}`, authAttemptsPerMinute, MINUTE_MS),
+      ...(wasJustReset ? [] : [ofAddress]),
+      failed(`sign-in-hour:${who}`, FAILURES_PER_HOUR, HOUR_MS),
+    ];
+  }
+
+  return {
+    limitSignIn: (request, who, check) => attempt(windowsOf(request, who), check, ifWrong),
+    limitSession: (sessionId, check) => {
+      const limits = [
+        wrongPassword(`session-password:${sessionId}`, authAttemptsPerMinute, MINUTE_MS),
+        wrongPassword(`session-password-hour:${sessionId}`, FAILURES_PER_HOUR, HOUR_MS),
+      ];
+      return attempt(limits, check, ifWrong);
+    },
+    limitNewAccount: ({ ip }, make) => {
+      const { count: ceiling, limitsLoopback } = signupsPerAddressPerDay;
+      if (!limitsLoopback && isLoopback(ip)) return make();
+      const key = `sign-up-day:${addressKey(ip)}`;
+      const ofDay = { name: 'sign_up', what: 'new accounts', ceiling, windowMs: DAY_MS, key };
+      return attempt([ofDay], make, () => true);
+    },
+    countEmailChange: (accountId) =>
+      count({
+        name: 'email_change',
+        what: 'changes of the e-mail address',
+        ceiling: EMAIL_CHANGES_PER_HOUR,
+        windowMs: HOUR_MS,
+        key: `email-change:${accountId}`,
+      }),
+    countFailure: async (accountId) => {
+      const { current } = await windows.take(`failure:${accountId}`, MINUTE_MS);
+      return current === 1;
+    },
+  };
+}

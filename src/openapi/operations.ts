@@ -1,0 +1,139 @@
+/**
+ * Finishes the operations of `openapi.json`: what several of them have in common becomes a named component, so that
+ * generators make one type of it and readers find it once.
+ */
+import type { FastifyContextConfig } from 'fastify';
+import type { Example } from '../../schemas/examples/example.ts';
+import { operationExamples } from '../../schemas/examples/index.ts';
+import { capitalised, errorResponses, errorsOf, type Shared } from './errors.ts';
+import { headers, successHeaders } from './headers.ts';
+
+type Media = { schema: { $ref?: string }; examples?: unknown };
+type Content = Record<string, Media>;
+type Parameter = { in: string; name: string; schema: { maximum?: number } };
+export type Operation = {
+  operationId: string;
+  parameters?: (Parameter | { $ref: string })[];
+  requestBody?: { description?: string; required?: boolean; content: Content };
+  responses: Record<string, { headers?: object; content?: Content } | { $ref: string }>;
+};
+type Named = Record<string, unknown>;
+type Components = { schemas?: Record<string, { description?: string }> };
+type Document = { paths?: Record<string, Record<string, Operation>>; components?: Components };
+type All = Shared & { parameters: Named };
+
+/** Sorted members, so that two dumps are the same to the byte whatever the order of registration. */
+const sorted = <T extends object>(value: T): T =>
+  Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1))) as T;
+
+const singular: Record<string, string> = {
+  conversations: 'Conversation',
+  keys: 'Key',
+  models: 'Model',
+  sessions: 'Session',
+};
+
+/** The name of a parameter as a component; undefined for one that a single operation has. */
+function parameterName(path: string, { in: place, name, schema }: Parameter): string | undefined {
+  if (place === 'path')
+    return `${singular[path.split('/{')[0]?.split('/').at(-1) ?? '']}${capitalised(name)}`;
+  if (place === 'header') return 'IdempotencyKey';
+  if (name === 'limit') return `LimitTo${schema.maximum}`;
+  return name === 'cursor' ? 'Cursor' : undefined;
+}
+
+function shareParameters(path: string, operation: Operation, all: All): void {
+  if (operation.parameters === undefined) return;
+  operation.parameters = operation.parameters.map((parameter) => {
+    if ('$ref' in parameter) return parameter;
+    const name = parameterName(path, parameter);
+    if (name === undefined) return parameter;
+    // Fastify matches headers in lower case; people read them as they are written.
+    if (parameter.in === 'header') parameter.name = 'Idempotency-Key';
+    all.parameters[name] ??= parameter;
+    return { $ref: `#/components/parameters/${name}` };
+  });
+}
+
+/** References to the examples of a body, which become components. */
+function referencesTo(examples: Record<string, Example>, prefix: string, all: All): object {
+  return Object.fromEntries(
+    Object.entries(examples).map(([name, example]) => {
+      const component = `${prefix}${capitalised(name)}`;
+      all.examples[component] = example;
+      return [name, { $ref: `#/components/examples/${component}` }];
+    }),
+  );
+}
+
+/** @throws Error where an operation with a body has no example */
+function giveExamples(operation: Operation, components: Components, all: All): void {
+  const { operationId, requestBody, responses } = operation;
+  const { requests, responses: answers, stream } = operationExamples[operationId] ?? {};
+  const add = (media: Media | undefined, what: string, examples: Record<string, Example> | undefined) => {
+    if (media === undefined) return;
+    if (examples === undefined)
+      throw new Error(`Give ${operationId} an example of its ${what.toLowerCase()} in schemas/examples.`);
+    media.examples = referencesTo(examples, `${operationId}${what}`, all);
+  };
+  const body = requestBody?.content['application/json'];
+  add(body, 'Request', requests);
+  const component = body?.schema.$ref?.split('/').at(-1);
+  if (requestBody && component) {
+    const { description } = components.schemas?.[component] ?? {};
+    if (description) requestBody.description = description;
+  }
+  for (const response of Object.values(responses)) {
+    if ('$ref' in response) continue;
+    add(response.content?.['application/json'], 'Response', answers);
+    add(response.content?.['text/event-stream'], 'Event', stream);
+  }
+}
+
+/** Without those that no response refers to. */
+function usedHeaders(holders: object): object {
+  const text = JSON.stringify(holders);
+  return Object.fromEntries(
+    Object.entries(headers).filter(([name]) => text.includes(`"#/components/headers/${name}"`)),
+  );
+}
+
+/**
+ * Adds headers, examples and errors to every operation.
+ *
+ * @param document - as `@fastify/swagger` makes it
+ * @param configOf - the route's own, by `operationId`
+ */
+export function withOperations<T extends Document>(
+  document: T,
+  configOf: ReadonlyMap<string, FastifyContextConfig>,
+): T {
+  const all: All = { examples: {}, parameters: {}, responses: {} };
+  const components = document.components ?? {};
+  for (const [path, item] of Object.entries(document.paths ?? {})) {
+    for (const [method, operation] of Object.entries(item)) {
+      const config = configOf.get(operation.operationId) ?? {};
+      shareParameters(path, operation, all);
+      if (operation.requestBody && config.bodyIsOptional) operation.requestBody.required = false;
+      for (const response of Object.values(operation.responses)) {
+        if ('$ref' in response) continue;
+        const isStreamed = response.content !== undefined && 'text/event-stream' in response.content;
+        response.headers = successHeaders(config, isStreamed);
+      }
+      Object.assign(operation.responses, errorResponses(errorsOf(config, method.toUpperCase()), config, all));
+      giveExamples(operation, components, all);
+    }
+  }
+  return {
+    ...document,
+    paths: sorted(document.paths ?? {}),
+    components: {
+      ...components,
+      schemas: sorted(components.schemas ?? {}),
+      responses: sorted(all.responses),
+      parameters: sorted(all.parameters),
+      examples: sorted(all.examples),
+      headers: sorted(usedHeaders({ paths: document.paths, responses: all.responses })),
+    },
+  };
+}

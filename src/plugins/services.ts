@@ -1,0 +1,36 @@
+/** What every other plugin may rely on: configuration, database, engines, keys, ledger, and the headers of all responses. */
+import fp from 'fastify-plugin';
+import type { Resources } from '../app.ts';
+import type { Config } from '../config.ts';
+import type { Db } from '../database/client.ts';
+import type { Keyring } from '../domain/key-lookup.ts';
+import type { Ledger } from '../domain/ledger.ts';
+import type { Engines } from '../engines/types.ts';
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    config: Config;
+    db: Db;
+    engines: Engines;
+    keyring: Keyring;
+    ledger: Ledger;
+    /** The first signs, all verify. */
+    sessionSecrets: readonly [string, ...string[]];
+  }
+}
+
+export default fp<Resources & { engines: Engines; keyring: Keyring; ledger: Ledger }>(
+  async (app, { config, database, engines, keyring, ledger, sessionSecrets }) => {
+    app.decorate('config', config);
+    app.decorate('db', database.db);
+    app.decorate('engines', engines);
+    app.decorate('keyring', keyring);
+    app.decorate('ledger', ledger);
+    app.decorate('sessionSecrets', sessionSecrets);
+    app.addHook('onRequest', async (request, reply) => {
+      // Pages and assets that may be kept say so themselves.
+      reply.headers({ 'x-request-id': request.id, 'cache-control': 'no-store' });
+    });
+  },
+  { name: 'settings' },
+);

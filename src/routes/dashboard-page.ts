@@ -1,0 +1,60 @@
+/** The one page of the dashboard, as it was built, under a policy of its own. */
+import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { html } from 'ghtml';
+import { isApiPath, sendPage, wantsPage } from '../docs/layout.ts';
+import { projectRoot } from '../project.ts';
+
+/** Where the prepare step `dashboard` builds to. */
+export const builtDashboard = new URL('dist/dashboard/', projectRoot);
+const placeholder = '%CSP_NONCE%';
+
+const index = new URL('index.html', builtDashboard);
+const page = existsSync(index) ? readFileSync(index, 'utf8') : undefined;
+
+/** Whether there is a dashboard: the service runs without one, too. */
+export const isDashboardBuilt = page !== undefined;
+
+/** The page's own, in place of those of other answers. Styles that its components make at run time carry the nonce. */
+const securityHeaders = (nonce: string) => ({
+  'content-security-policy': [
+    "default-src 'none'",
+    "script-src 'self'",
+    `style-src 'self' 'nonce-${nonce}'`,
+    "img-src 'self' data:",
+    "font-src 'self'",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'self'",
+    "frame-ancestors 'none'",
+  ].join('; '),
+  'referrer-policy': 'same-origin',
+});
+
+const notBuilt = {
+  title: 'Parley',
+  description: 'The dashboard is not built.',
+  main: html`<h1>The dashboard is not built</h1>
+<p>The service runs, and its API answers. Start it with <code>make start</code>, which builds this page too.</p>
+<p><a href="/docs/guides">Guides</a> · <a href="/docs">API reference</a></p>
+`,
+};
+
+/**
+ * Answers with the page, which then shows what belongs to its address; 503 where it is not built.
+ *
+ * @param reply - with the status to send; 200 unless it was set
+ */
+export function sendDashboard(reply: FastifyReply): FastifyReply {
+  if (page === undefined) return sendPage(reply.code(503), notBuilt);
+  const nonce = randomBytes(16).toString('base64');
+  return reply
+    .headers(securityHeaders(nonce))
+    .type('text/html; charset=utf-8')
+    .send(page.replaceAll(placeholder, nonce));
+}
+
+/** Whether an address that leads nowhere was opened by somebody in a browser, and a page can tell them. */
+export const wantsNotFoundPage = (request: FastifyRequest): boolean =>
+  isDashboardBuilt && wantsPage(request) && !isApiPath(request.url);

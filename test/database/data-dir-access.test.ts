@@ -1,0 +1,106 @@
+// Who may read and write the embedded database: reliability test 70. Contract section 11.
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { lockDataDir } from '../../src/database/data-dir-lock.ts';
+import { failToStart, startProcess } from '../support/process.ts';
+import { freshDatabase } from '../support/service.ts';
+
+const noCommands = () => Promise.reject(new Error('no commands'));
+const isRoot = process.geteuid?.() === 0;
+const NOBODY = 65_534;
+
+/** Everything in a folder, and the folder, that somebody else may do something with. */
+function openTo(folder: string): string[] {
+  const mode = (path: string) => lstatSync(path).mode & 0o777;
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+  return [folder, ...names.map((name) => join(folder, name))]
+    .filter((path) => !lstatSync(path).isSymbolicLink() && (mode(path) & 0o077) !== 0)
+    .map((path) => `${mode(path).toString(8)} ${path}`);
+}
+
+/** A folder in a place that every user reaches. */
+function publicFolder(t: Test, mode: number): string {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  chmodSync(folder, mode);
+  return folder;
+}
+
+t.test(
+  '70 a folder that existed with 0755, its files with 0666: nobody else reads or writes one',
+  async (t) => {
+    const { drop, env } = await freshDatabase('embedded');
+    t.teardown(() => drop());
+    const dataDir = String(env.DATA_DIR);
+    execFileSync('chmod', ['-R', 'a+rwX', dataDir]);
+    chmodSync(dataDir, 0o755);
+    const { child, end } = await startProcess(t, { ...env, LOG_LEVEL: 'silent' });
+    t.ok(child.pid);
+    t.same(openTo(dataDir), [], 'while it runs, its socket included');
+    t.same(await end('SIGINT'), { code: 0, signal: null });
+    t.same(openTo(dataDir), [], 'and after it');
+  },
+);
+
+t.test('70 an empty folder that existed with 0777: what the database makes in it is its own', async (t) => {
+  const dataDir = publicFolder(t, 0o777);
+  const { end } = await startProcess(t, { DATA_DIR: dataDir, LOG_LEVEL: 'silent' });
+  t.ok(readdirSync(dataDir).includes('PG_VERSION'));
+  t.same(openTo(dataDir), []);
+  await end('SIGINT');
+});
+
+t.test('70 what a symbolic link leads to is left alone', async (t) => {
+  const dataDir = publicFolder(t, 0o755);
+  const elsewhere = publicFolder(t, 0o755);
+  symlinkSync(elsewhere, join(dataDir, 'link'));
+  const lock = await lockDataDir(dataDir, noCommands);
+  t.equal(lstatSync(elsewhere).mode & 0o777, 0o755);
+  await lock.release();
+});
+
+t.test(
+  '70 a folder of another user',
+  { skip: !isRoot && 'only root can give a folder to another user' },
+  async (t) => {
+    const folder = publicFolder(t, 0o777);
+    const dataDir = join(folder, 'data');
+    mkdirSync(dataDir);
+    writeFileSync(join(dataDir, 'notes'), '');
+    chownSync(dataDir, NOBODY, NOBODY);
+
+    await t.test('that others may use is refused with one line, and left as it is', async (t) => {
+      for (const mode of [0o777, 0o755, 0o701]) {
+        chmodSync(dataDir, mode);
+        const { code, output } = await failToStart(t, { DATA_DIR: dataDir });
+        t.equal(code, 1);
+        t.equal(
+          output,
+          `DATA_DIR ${dataDir} is open to every user of this machine (mode ${mode.toString(8)}), and this user may not change that. Run "chmod 700" on it as its owner, or set DATA_DIR to another folder.\n`,
+        );
+        t.equal(lstatSync(dataDir).mode & 0o777, mode);
+        t.same(readdirSync(dataDir), ['notes'], 'nothing is written');
+      }
+    });
+
+    await t.test('that only its owner and its group may use is taken', async (t) => {
+      chmodSync(dataDir, 0o770);
+      const lock = await lockDataDir(dataDir, noCommands);
+      t.equal(lstatSync(dataDir).mode & 0o777, 0o770);
+      await lock.release();
+    });
+  },
+);

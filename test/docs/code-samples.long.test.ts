@@ -1,0 +1,83 @@
+// Every sample of the reference, in every language, runs as it stands against the service, but for the ids of its examples.
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import t, { type Test } from 'tap';
+import { operationsOf } from '../../src/docs/api-document.ts';
+import type { Owner } from '../support/http.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+
+const run = promisify(execFile);
+const languages = ['curl', 'JavaScript', 'Python'] as const;
+type Language = (typeof languages)[number];
+
+t.setTimeout(600_000);
+
+/** Prints the status after the answer, as the other languages do. */
+const interpreters: Record<
+  Language,
+  (file: string, source: string) => [program: string, args: string[], text: string]
+> = {
+  curl: (file, source) => ['sh', [file], source.replace('curl -sS', "curl -sS -w '\\n%{http_code}\\n'")],
+  JavaScript: (file, source) => [process.execPath, [`${file}.mjs`], source],
+  Python: (file, source) => ['python3', [file], source],
+};
+
+/** An account with one of everything that an operation takes an id of. */
+async function furnish({ client }: TestService, owner: Owner): Promise<Record<string, string>> {
+  const { cookie } = owner;
+  const scopes = ['chat', 'images', 'search', 'usage', 'models'];
+  const { id: keyId, key } = await client.createKey({ cookie }, { scopes });
+  const { body: reply } = await client.post('/chat', { message: 'What is a scope?' }, { key });
+  const { body: sessions } = await client.get('/sessions', { cookie });
+  const { body: models } = await client.get('/models', { key });
+  return {
+    key,
+    keys: keyId,
+    conversations: reply.conversation_id,
+    sessions: sessions.data[0].id,
+    models: models.data[0].id,
+  };
+}
+
+async function statusOf(t: Test, language: Language, source: string, owner: Owner, key: string) {
+  const folder = t.testdir();
+  const [name, value] = owner.cookie.split(/=(.*)/);
+  await writeFile(join(folder, 'cookies.txt'), `localhost\tFALSE\t/\tFALSE\t0\t${name}\t${value}\n`);
+  const [program, args, text] = interpreters[language](join(folder, 'sample'), source);
+  await writeFile(args[0] ?? '', text);
+  const env = { ...process.env, PARLEY_KEY: key, PARLEY_COOKIE: owner.cookie };
+  const { stdout } = await run(program, args, { cwd: folder, env, maxBuffer: 50_000_000 });
+  const found = language === 'curl' ? /(\d{3})\n$/.exec(stdout) : /^(\d{3})/.exec(stdout);
+  return Number(found?.[1]);
+}
+
+t.test('samples', { skip: !existsSync('/usr/bin/python3') && 'there is no python3' }, async (t) => {
+  const service = await startTestService(t, 'embedded', { BILLING: 'open' });
+  const { app, client, port } = service;
+  const { body: document } = await client.get('//docs/openapi.json');
+  const origin = String(app.config.publicUrl);
+
+  for (const { method, operationId, path, responses } of operationsOf(app.swagger())) {
+    await t.test(`${method} ${path}`, async (t) => {
+      const success = Object.keys(responses).filter((status) => status.startsWith('2'));
+      for (const language of languages) {
+        const owner = await client.signUp();
+        const { key = '', ...ids } = await furnish(service, owner);
+        const samples = document.paths[path][method.toLowerCase()]['x-codeSamples'];
+        const { source } = samples.find(({ label }: { label: string }) => label === language);
+        const [, , , noun = ''] = path.split('/');
+        const isNewAddress = ['signUp', 'updateAccount'].includes(operationId);
+        const here = source
+          .replaceAll(origin, `http://localhost:${port}`)
+          .replace(new RegExp(`(/${noun}/)[\\w-]{36}`), `$1${ids[noun]}`)
+          .replace(/[\w.-]+@[\w.-]+/, isNewAddress ? `${operationId}-${language}@example.com` : owner.email)
+          .replace('correct horse battery', owner.password);
+        const status = await statusOf(t, language, here, owner, key);
+        t.ok(success.includes(String(status)), `${language}: ${status}`);
+      }
+    });
+  }
+});

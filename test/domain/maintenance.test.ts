@@ -1,0 +1,387 @@
+import { mock } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { sql } from 'drizzle-orm';
+import t, { type Test } from 'tap';
+import { v7 as uuidv7 } from 'uuid';
+import { type Db, openDatabase, rowsOf } from '../../src/database/client.ts';
+import { Ledger } from '../../src/domain/ledger.ts';
+import { Housekeeping } from '../../src/domain/maintenance.ts';
+import { defaultPlans } from '../../src/domain/plans.ts';
+import { audit } from '../../src/store/audit.ts';
+import { shiftClock } from '../support/clock.ts';
+import { type DatabaseKind, databaseKinds, freshDatabase } from '../support/service.ts';
+
+const log = { warn: () => {} };
+const outcome = { model: 'm', inputTokens: 3, outputTokens: 4 };
+
+async function open(t: Test, kind: DatabaseKind) {
+  const fresh = await freshDatabase(kind);
+  const { DATABASE_URL: url, DATA_DIR: dataDir } = fresh.env;
+  const database = await openDatabase(url ? { url } : { dataDir: String(dataDir) });
+  const ledger = new Ledger(database, defaultPlans);
+  await ledger.start();
+  t.teardown(async () => {
+    await ledger.stop();
+    await database.close();
+    await fresh.drop();
+  });
+  const housekeeper = (requestLogDays = 90) =>
+    new Housekeeping(database, { databaseDirectUrl: url, requestLogDays }, log);
+  return { database, db: database.db, housekeeper, ledger, url };
+}
+
+async function newAccount(db: Db, plan = 'pro'): Promise<string> {
+  const id = uuidv7();
+  await db.execute(
+    sql`insert into accounts values (${id}, ${id}, ${id}, 'x', ${plan}, 'monthly', now(), now(), null)`,
+  );
+  return id;
+}
+
+const deleted = (db: Db, id: string, ago: string) =>
+  db.execute(sql`update accounts set deleted_at = now() - ${ago}::interval where id = ${id}`);
+
+const count = async (db: Db, from: ReturnType<typeof sql>): Promise<number> =>
+  (await rowsOf<{ count: number }>(db, sql`select count(*)::int as count from ${from}`))[0]?.count ?? -1;
+
+/** The days of `requests`, as numbers of days from today. */
+const days = async (db: Db): Promise<number[]> =>
+  (
+    await rowsOf<{ offset: number }>(
+      db,
+      sql`select to_date(right(relname, 8), 'YYYYMMDD') - ledger_day(ledger_now()) as offset
+          from pg_class where relname ~ '^requests_[0-9]{8}$' and relkind = 'r' order by 1`,
+    )
+  ).map((row) => row.offset);
+
+const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, n) => from + n);
+
+/** Partitions from so many days ago, each with a charge of the account. */
+async function pastDays(db: Db, accountId: string, ago: number): Promise<void> {
+  await shiftClock(db, `-${ago} days`);
+  await db.execute(sql`select ledger_make_partitions(${ago}::int)`);
+  await shiftClock(db, '0 day');
+  await db.execute(sql`
+    insert into requests (account_id, day, id, endpoint, meter, units, state, process, admitted_at, status)
+    select ${accountId}::uuid, day, gen_random_uuid(), 'POST /x', 'chat', 1, 'final', gen_random_uuid(), day, 200
+    from (select ledger_day(ledger_now()) - n as day from generate_series(0, ${ago}::int) n) d`);
+  await db.execute(sql`
+    insert into usage_counters select account_id, day, meter, 1 from requests where account_id = ${accountId}`);
+}
+
+/** Tables with rows of accounts, as the database knows them: partitions are part of theirs. */
+const accountTables = async (db: Db): Promise<string[]> =>
+  (
+    await rowsOf<{ name: string }>(
+      db,
+      sql`select c.relname as name from pg_class c
+          join pg_attribute a on a.attrelid = c.oid and a.attname = 'account_id' and not a.attisdropped
+          where c.relkind in ('r', 'p') and not c.relispartition and c.relnamespace = 'public'::regnamespace order by 1`,
+    )
+  ).map(({ name }) => name);
+
+const values: Record<string, string> = {
+  uuid: 'gen_random_uuid()',
+  date: 'ledger_day(now())',
+  text: 'md5(random()::text)',
+  'text[]': "'{}'",
+  bytea: "decode(md5(random()::text), 'hex')",
+  integer: '1',
+  smallint: '1',
+  bigint: '1',
+  'timestamp(3) with time zone': 'now()',
+};
+
+/** Rows of an account in a table, whatever columns it has. */
+async function fill(db: Db, table: string, accountId: string, rows: number): Promise<void> {
+  const columns = await rowsOf<{ name: string; type: string }>(
+    db,
+    sql`select attname as name, format_type(atttypid, atttypmod) as type from pg_attribute
+        where attrelid = ${table}::regclass and attnum > 0 and not attisdropped and attgenerated = ''`,
+  );
+  const value = ({ name, type }: { name: string; type: string }) => {
+    if (name === 'account_id') return `'${accountId}'::uuid`;
+    const known = values[type];
+    if (known === undefined) throw new Error(`${table}.${name}: no value for ${type}`);
+    return known;
+  };
+  await db.execute(
+    sql.raw(`insert into ${table} (${columns.map(({ name }) => name).join(', ')})
+             select ${columns.map(value).join(', ')} from generate_series(1, ${rows})`),
+  );
+}
+
+async function rowsByTable(db: Db, accountId: string): Promise<Record<string, number>> {
+  const found: Record<string, number> = {};
+  for (const table of await accountTables(db)) {
+    const rows = await count(db, sql`${sql.identifier(table)} where account_id = ${accountId}::uuid`);
+    found[table] = rows;
+  }
+  return found;
+}
+
+for (const kind of databaseKinds) {
+  t.test(kind, async (t) => {
+    const { db, housekeeper, ledger } = await open(t, kind);
+
+    await t.test('upkeep drops the days that are too old, and makes a week ahead', async (t) => {
+      const account = await newAccount(db);
+      await pastDays(db, account, 12);
+      await db.execute(sql`
+        insert into refusals select ${account}::uuid, date_trunc('minute', ledger_now()) - n * interval '1 day',
+               gen_random_uuid(), 'quotaExceeded', 429, 1 from generate_series(0, 12) n`);
+      t.equal(await housekeeper(20).upkeep(), true);
+      t.same(await days(db), range(-13, 7), 'nothing is old enough');
+      t.equal(await count(db, sql`requests`), 13);
+      t.equal(await housekeeper(5).upkeep(), true);
+      t.same(await days(db), range(-4, 7));
+      t.equal(await count(db, sql`requests where account_id = ${account}`), 5, 'today and four days before');
+      t.equal(await count(db, sql`refusals where account_id = ${account}`), 5);
+      t.equal(await count(db, sql`usage_counters where account_id = ${account}`), 13, 'totals stay');
+      t.same((await audit(db)).differences, [], 'the audit compares the days kept');
+      await shiftClock(db, '2 days');
+      await housekeeper(5).upkeep();
+      t.same(await days(db), range(-4, 7));
+      await shiftClock(db, '0 day');
+    });
+
+    await t.test('upkeep forgets idempotency keys after 24 hours and sessions that have ended', async (t) => {
+      const account = await newAccount(db);
+      for (const table of ['idempotency_keys', 'sessions']) {
+        await fill(db, table, account, 2500);
+        await db.execute(
+          sql`update ${sql.identifier(table)} set created_at = now() - interval '23 hours 59 minutes'`,
+        );
+      }
+      await housekeeper().upkeep();
+      t.match(await rowsByTable(db, account), { idempotency_keys: 2500, sessions: 2500 });
+      const some = (table: string, key: string) => sql`
+        (select ${sql.identifier(key)} from ${sql.identifier(table)} order by 1 limit 2400)`;
+      await db.execute(sql`update idempotency_keys set created_at = now() - interval '1 day 1 second'
+                           where key in ${some('idempotency_keys', 'key')}`);
+      await db.execute(sql`update sessions set last_seen_at = now() - interval '7 days 1 second'
+                           where id in ${some('sessions', 'id')}`);
+      await housekeeper().upkeep();
+      t.match(await rowsByTable(db, account), { idempotency_keys: 100, sessions: 100 });
+      await db.execute(sql`update sessions set created_at = now() - interval '30 days 1 second'`);
+      await housekeeper().upkeep();
+      t.match(await rowsByTable(db, account), { sessions: 0 });
+    });
+
+    await t.test('upkeep forgets events after 365 days, whatever REQUEST_LOG_DAYS says', async (t) => {
+      const account = await newAccount(db);
+      await fill(db, 'account_events', account, 1200);
+      await db.execute(sql`update account_events set at = now() - interval '364 days 23 hours 59 minutes'`);
+      await housekeeper(3).upkeep();
+      t.match(await rowsByTable(db, account), { account_events: 1200 });
+      await db.execute(sql`update account_events set at = now() - interval '365 days 1 second'
+                           where id in (select id from account_events order by id limit 1100)`);
+      await housekeeper(3).upkeep();
+      t.match(await rowsByTable(db, account), { account_events: 100 });
+    });
+
+    await t.test('several processes keep house at once, and none fails', async (t) => {
+      await pastDays(db, await newAccount(db), 10);
+      const done = await Promise.all(Array.from({ length: 4 }, () => housekeeper(4).upkeep()));
+      t.ok(done.includes(true));
+      await housekeeper(4).upkeep();
+      t.equal((await days(db))[0], -3);
+      const gone = await newAccount(db);
+      await fill(db, 'requests', gone, 3000);
+      await deleted(db, gone, '11 minutes');
+      await Promise.all(Array.from({ length: 4 }, () => housekeeper().purge()));
+      t.equal(await count(db, sql`requests where account_id = ${gone}`), 0);
+    });
+
+    await t.test(
+      'a deleted account leaves no row in any table, and no other account loses one',
+      async (t) => {
+        const [gone, justGone, other] = [await newAccount(db), await newAccount(db), await newAccount(db)];
+        const tables = await accountTables(db);
+        t.ok(
+          tables.length >= 9 && tables.includes('requests') && tables.includes('key_secrets'),
+          tables.join(),
+        );
+        for (const table of tables) {
+          for (const account of [gone, justGone, other]) await fill(db, table, account, 3);
+          await fill(db, table, gone, 1100);
+        }
+        const before = [await rowsByTable(db, justGone), await rowsByTable(db, other)];
+        t.ok(Object.values(await rowsByTable(db, gone)).every((rows) => rows === 1103));
+        await deleted(db, gone, '2 minutes');
+        await deleted(db, justGone, '10 seconds');
+        await housekeeper().purge();
+        t.ok(
+          Object.values(await rowsByTable(db, gone)).every((rows) => rows === 0),
+          JSON.stringify(await rowsByTable(db, gone)),
+        );
+        t.same([await rowsByTable(db, justGone), await rowsByTable(db, other)], before);
+        t.equal(
+          await count(db, sql`accounts where id = ${gone}`),
+          1,
+          'its row stays while something could come back',
+        );
+        await deleted(db, gone, '11 minutes');
+        await housekeeper().purge();
+        t.equal(await count(db, sql`accounts where id = ${gone}`), 0);
+        t.equal(await count(db, sql`accounts where id in (${justGone}, ${other})`), 2);
+        t.same(await rowsByTable(db, other), before[1]);
+      },
+    );
+
+    await t.test('a request under way recreates nothing, and the audit stays clean', async (t) => {
+      const account = await newAccount(db);
+      const charge = {
+        accountId: account,
+        keyId: null,
+        endpoint: 'POST /x',
+        meter: 'chat' as const,
+        units: 1,
+      };
+      await ledger.finalise(await ledger.admit(charge), outcome);
+      const [finalised, refunded] = [await ledger.admit(charge), await ledger.admit(charge)];
+      await deleted(db, account, '2 minutes');
+      await housekeeper().purge();
+      await t.rejects(ledger.finalise(finalised, outcome), { code: 'serviceUnavailable' });
+      await ledger.refund(refunded, { code: 'upstreamError', statusCode: 502 });
+      t.ok(Object.values(await rowsByTable(db, account)).every((rows) => rows === 0));
+      const half = await newAccount(db);
+      await ledger.finalise(await ledger.admit({ ...charge, accountId: half }), outcome);
+      await deleted(db, half, '1 second');
+      await db.execute(sql`delete from requests where account_id = ${half}`);
+      const { differences } = await audit(db);
+      t.same(
+        differences.filter(({ accountId }) => [account, half].includes(accountId)),
+        [],
+      );
+    });
+
+    await t.test('the clock sets it going: deleted accounts each minute, upkeep at the first', async (t) => {
+      const account = await newAccount(db);
+      await fill(db, 'messages', account, 5);
+      await pastDays(db, account, 6);
+      await deleted(db, account, '2 minutes');
+      mock.timers.enable({ apis: ['setInterval'] });
+      const keeper = housekeeper(4);
+      keeper.start();
+      t.equal(await count(db, sql`messages where account_id = ${account}`), 5);
+      mock.timers.tick(60_000);
+      mock.timers.reset();
+      for (let n = 0; n < 100 && (await days(db))[0] !== -3; n += 1) await delay(50);
+      await keeper.stop();
+      t.equal(await count(db, sql`messages where account_id = ${account}`), 0);
+      t.equal((await days(db))[0], -3);
+    });
+  });
+}
+
+/** A transaction that stays open, having done a statement, until it is told to end. */
+async function openTransaction(db: Db, statement: ReturnType<typeof sql>): Promise<() => Promise<void>> {
+  let end: () => void = () => {};
+  let done: Promise<unknown> = Promise.resolve();
+  await new Promise<void>((resolve, reject) => {
+    done = db.transaction(async (tx) => {
+      await tx.execute(statement);
+      resolve();
+      await new Promise<void>((ended) => {
+        end = ended;
+      });
+    });
+    done.catch(reject);
+  });
+  return async () => {
+    end();
+    await done;
+  };
+}
+
+t.test('postgres: writers do not wait for a day to be dropped, and lose nothing', async (t) => {
+  const { db, housekeeper, ledger } = await open(t, 'postgres');
+  const accounts = await Promise.all(Array.from({ length: 8 }, () => newAccount(db)));
+  await pastDays(db, await newAccount(db), 12);
+  let isOver = false;
+  const times: number[] = [];
+  const written: string[] = [];
+  const writers = accounts.map(async (accountId) => {
+    while (!isOver) {
+      const startedAt = performance.now();
+      const charge = { accountId, keyId: null, endpoint: 'POST /x', meter: 'chat' as const, units: 1 };
+      const admission = await ledger.admit(charge);
+      await ledger.finalise(admission, outcome);
+      times.push(performance.now() - startedAt);
+      written.push(admission.id);
+      await delay(1);
+    }
+  });
+  await delay(300);
+  // Whoever drops has to wait for this reader; nobody else has to wait behind them.
+  const endReader = await openTransaction(db, sql`select count(*) from requests`);
+  const upkeep = housekeeper(5).upkeep();
+  await delay(800);
+  t.equal((await days(db))[0], -13, 'the reader holds the oldest day');
+  const writtenMeanwhile = written.length;
+  await endReader();
+  t.equal(await upkeep, true);
+  await delay(200);
+  isOver = true;
+  await Promise.all(writers);
+  t.same(await days(db), range(-4, 7));
+  t.ok(writtenMeanwhile > 50, `${writtenMeanwhile} charges while it waited`);
+  t.ok(
+    Math.max(...times) < 600,
+    `of ${times.length} charges the slowest took ${Math.round(Math.max(...times))} ms`,
+  );
+  t.equal(
+    await count(db, sql`requests where day = ledger_day(ledger_now()) and meter = 'chat' and model = 'm'`),
+    written.length,
+  );
+  t.same((await audit(db)).differences, []);
+});
+
+t.test('postgres: a process that died while it dropped a day leaves nothing that stays', async (t) => {
+  const { db, housekeeper } = await open(t, 'postgres');
+  await pastDays(db, await newAccount(db), 8);
+  const endReader = await openTransaction(db, sql`select count(*) from requests`);
+  const dying = housekeeper(5).upkeep();
+  const outcome = t.rejects(dying);
+  const isPending = async () => (await count(db, sql`pg_inherits where inhdetachpending`)) === 1;
+  for (let n = 0; n < 100 && !(await isPending()); n += 1) await delay(20);
+  t.ok(await isPending(), 'half detached');
+  await db.execute(
+    sql`select pg_terminate_backend(pid) from pg_stat_activity where query like '%concurrently%' and pid <> pg_backend_pid()`,
+  );
+  await outcome;
+  await endReader();
+  // Another one died between the two steps.
+  const [oldest] = await rowsOf<{ name: string }>(
+    db,
+    sql`select relname as name from pg_class where relname ~ '^requests_[0-9]{8}$' and relkind = 'r' order by 1 offset 1 limit 1`,
+  );
+  t.same((await audit(db)).differences, [], 'the audit compares the days that are not half gone');
+  // A day has to be made, too.
+  await shiftClock(db, '1 day');
+  await housekeeper(5).upkeep();
+  t.same(await days(db), range(-4, 7));
+  await db.execute(sql.raw(`create table ${oldest?.name} (like requests)`));
+  await housekeeper(5).upkeep();
+  t.same(await days(db), range(-4, 7));
+});
+
+t.test('postgres: the purge waits for nobody, and comes back for what it left', async (t) => {
+  const { db, housekeeper } = await open(t, 'postgres');
+  const account = await newAccount(db);
+  await fill(db, 'conversations', account, 10);
+  await fill(db, 'messages', account, 10);
+  await deleted(db, account, '11 minutes');
+  const [one] = await rowsOf<{ id: string }>(db, sql`select id from conversations limit 1`);
+  const release = await openTransaction(db, sql`select from conversations where id = ${one?.id} for update`);
+  const startedAt = performance.now();
+  await Promise.race([housekeeper().purge(), delay(3000)]);
+  t.ok(performance.now() - startedAt < 2000);
+  t.match(await rowsByTable(db, account), { conversations: 1, messages: 0 });
+  t.equal(await count(db, sql`accounts where id = ${account}`), 1, 'not before its rows');
+  await release();
+  await housekeeper().purge();
+  t.equal(await count(db, sql`conversations where account_id = ${account}`), 0);
+  t.equal(await count(db, sql`accounts where id = ${account}`), 0);
+});

@@ -1,0 +1,158 @@
+import { fastify } from 'fastify';
+import t, { type Test } from 'tap';
+import { isOwnOrigin, namedOrigin } from '../../src/domain/own-origin.ts';
+import { assertSameSite } from '../../src/requests/csrf.ts';
+import { manyAttempts } from '../support/dashboard.ts';
+import { startTestService } from '../support/service.ts';
+
+type Headers = Record<string, string>;
+
+/** An application of one route that is guarded; answers whether a request passes. */
+async function guarded(t: Test, publicUrl?: string) {
+  const app = fastify();
+  const config = {
+    port: 3000,
+    publicUrl: publicUrl ?? 'http://localhost:3000',
+    publicUrlIsSet: publicUrl !== undefined,
+  };
+  app.decorate('config', config as never);
+  app.addHook('onRequest', async (request) => assertSameSite(request));
+  app.route({
+    method: ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE'],
+    url: '/',
+    handler: async () => 'passed',
+  });
+  const origin = await app.listen({ host: '127.0.0.1', port: 0 });
+  t.teardown(() => app.close());
+  const ask = (headers: Headers, method = 'POST') =>
+    app.inject({ method: method as 'POST', url: '/', headers });
+  const passes = async (headers: Headers, method?: string) => (await ask(headers, method)).statusCode === 200;
+  return { ask, origin, passes, port: new URL(origin).port };
+}
+
+t.test('an unsafe request passes with Sec-Fetch-Site: same-origin and with no other value', async (t) => {
+  const { passes } = await guarded(t, 'https://chat.example.com');
+  for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
+    t.equal(await passes({ 'sec-fetch-site': 'same-origin' }, method), true, method);
+    for (const site of ['cross-site', 'same-site', 'none', '', 'same-origin, cross-site']) {
+      t.equal(
+        await passes({ 'sec-fetch-site': site, origin: 'https://chat.example.com' }, method),
+        false,
+        `${method} ${site}`,
+      );
+    }
+  }
+});
+
+t.test('lacking Sec-Fetch-Site, an unsafe request passes with the own origin only', async (t) => {
+  const { passes } = await guarded(t, 'https://chat.example.com');
+  t.equal(await passes({ origin: 'https://chat.example.com' }), true);
+  const foreign = [
+    'null',
+    '',
+    'https://evil.example',
+    'http://chat.example.com',
+    'https://chat.example.com:8443',
+    'https://sibling.example.com',
+    'https://chat.example.com.evil.example',
+    'https://chat.example.com/',
+    'http://localhost:3000',
+  ];
+  for (const origin of foreign) t.equal(await passes({ origin }), false, origin);
+});
+
+t.test('a request without either header is no browser and passes', async (t) => {
+  const { passes } = await guarded(t, 'https://chat.example.com');
+  t.equal(await passes({}), true);
+});
+
+t.test('safe methods pass from anywhere', async (t) => {
+  const { passes } = await guarded(t, 'https://chat.example.com');
+  for (const method of ['GET', 'HEAD', 'OPTIONS']) {
+    t.equal(
+      await passes({ 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }, method),
+      true,
+      method,
+    );
+  }
+});
+
+t.test('the refusal names PUBLIC_URL and what to do', async (t) => {
+  const { ask } = await guarded(t, 'https://chat.example.com');
+  const answer = (await ask({ origin: 'https://evil.example' })).json();
+  t.equal(answer.code, 'crossSiteRequest');
+  t.match(answer.message, /Open the dashboard at https:\/\/chat\.example\.com, or set PUBLIC_URL/);
+});
+
+t.test(
+  'with PUBLIC_URL unset every loopback name with the own port is own, also where PORT=0 left that to the system',
+  async (t) => {
+    const { origin, port } = await guarded(t);
+    const send = (from: string) => fetch(origin, { method: 'POST', headers: { origin: from } });
+    for (const host of ['localhost', '127.0.0.1', '[::1]']) {
+      t.equal((await send(`http://${host}:${port}`)).status, 200, host);
+      t.equal((await send(`http://${host}:3000`)).status, 403, `${host} with another port`);
+    }
+    t.equal((await send(`https://localhost:${port}`)).status, 403);
+    const refusal = await send(`http://192.168.1.5:${port}`);
+    t.match(await refusal.json(), { message: new RegExp(`http://localhost:${port},`) });
+  },
+);
+
+t.test('port 80 is left out of an origin, as browsers do', async (t) => {
+  const own = { publicUrl: 'http://localhost:80', publicUrlIsSet: false, port: 80 };
+  t.equal(isOwnOrigin('http://localhost', own), true);
+  t.equal(isOwnOrigin('http://localhost:80', own), false);
+  t.equal(namedOrigin(own), 'http://localhost');
+});
+
+t.test(
+  'writes with a session, sign-in and sign-up refuse other sites with 403 crossSiteRequest',
+  async (t) => {
+    const { client } = await startTestService(t, 'embedded', manyAttempts);
+    const owner = await client.signUp();
+    const { cookie, email, password } = owner;
+    const writes: [string, string, unknown][] = [
+      ['POST', '/auth/signup', { email: 'other@example.com', password }],
+      ['POST', '/auth/login', { email, password }],
+      ['POST', '/auth/logout', undefined],
+      ['PATCH', '/account', { email, current_password: password }],
+      ['DELETE', '/account', { current_password: password }],
+      ['POST', '/account/password', { current_password: password, new_password: password }],
+      ['POST', '/keys', { name: 'Foreign', scopes: ['chat'] }],
+      ['PUT', '/subscription', { plan: 'plus', billing_period: 'monthly' }],
+      ['POST', '/chat', { message: 'Hello' }],
+    ];
+    const foreign: Headers[] = [
+      { 'sec-fetch-site': 'cross-site' },
+      { 'sec-fetch-site': 'same-site' },
+      { origin: 'null' },
+      { origin: 'https://evil.example' },
+    ];
+    for (const [method, path, body] of writes) {
+      for (const headers of foreign) {
+        const answer = await client.request(method, path, { body, cookie, headers });
+        t.match(
+          answer,
+          { status: 403, body: { error: { code: 'crossSiteRequest' } } },
+          `${method} ${path} ${JSON.stringify(headers)}`,
+        );
+      }
+    }
+    t.match(
+      await client.get('/account', { cookie }),
+      { status: 200, body: { email, plan: 'free' } },
+      'nothing was done',
+    );
+    t.strictSame((await client.get('/keys', { cookie })).body.data, []);
+
+    const own: Headers[] = [{ 'sec-fetch-site': 'same-origin' }, { origin: client.origin }, {}];
+    for (const headers of own) {
+      t.equal(
+        (await client.post('/keys', { name: 'Own', scopes: ['chat'] }, { cookie, headers })).status,
+        201,
+        JSON.stringify(headers),
+      );
+    }
+  },
+);

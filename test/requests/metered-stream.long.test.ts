@@ -1,0 +1,154 @@
+// Metered work whose client, process or upstream is not what one expects: contract sections 5, 7 and 10.
+import { randomUUID } from 'node:crypto';
+import { sql } from 'drizzle-orm';
+import t from 'tap';
+import { openDatabase, rowsOf } from '../../src/database/client.ts';
+import { audit } from '../../src/store/audit.ts';
+import { openStream } from '../support/event-reader.ts';
+import { freshDatabase, onEachDatabase, startTestService } from '../support/service.ts';
+import { lastCharge, lastChargeBecomes } from '../support/spending.ts';
+import { startTcpProxy } from '../support/tcp-proxy.ts';
+import { MODEL, startUpstream } from '../support/upstream/client.ts';
+import { eventually } from '../support/upstream/engine.ts';
+
+const upstream = await startUpstream();
+t.teardown(() => upstream.stop());
+const env = { CHAT_URL: upstream.url };
+const messages = [{ role: 'user', content: 'Hi' }];
+/** Long enough to notice that a client left, and not so long that an admission is given up. */
+const DELAY_MS = 900;
+
+onEachDatabase(t, env, async (t, service) => {
+  const { client } = service;
+  const caller = await client.signUp();
+
+  await t.test('an upstream that counts three billion tokens is answered like any other', async (t) => {
+    const usage = { prompt_tokens: 3e9, completion_tokens: 2, total_tokens: 3e9 + 2 };
+    const head = { id: 'c1', created: 1, model: MODEL };
+    const choice = { index: 0, finish_reason: 'stop' };
+    const chunk = { ...head, object: 'chat.completion.chunk' };
+    await upstream.configure({
+      completion: {
+        ...{ ...head, object: 'chat.completion', usage },
+        choices: [{ ...choice, message: { role: 'assistant', content: 'Hello' } }],
+      },
+      events: [
+        JSON.stringify({
+          ...chunk,
+          choices: [{ ...choice, delta: { role: 'assistant', content: 'Hello' } }],
+        }),
+        JSON.stringify({ ...chunk, choices: [], usage }),
+      ],
+    });
+    for (const headers of [{}, { 'idempotency-key': randomUUID() }]) {
+      const stream = await client.post('/chat', { message: 'Hi', stream: true }, { ...caller, headers });
+      t.match(stream.body.at(-1), { event: 'done', data: { reply: 'Hello' } });
+      t.match(await lastCharge(service, caller.accountId), { state: 'final', status: 200 });
+    }
+    for (const stream of [true, false]) {
+      const completion = await client.post('/chat/completions', { messages, stream }, caller);
+      t.equal(completion.status, 200);
+      if (stream) t.equal(completion.body.at(-1).data, '[DONE]');
+      t.match(await lastCharge(service, caller.accountId), { state: 'final', status: 200, output_tokens: 2 });
+    }
+    t.same((await audit(service.database.db)).differences, []);
+  });
+});
+
+t.test('a client that leaves before the engine is asked is not charged', async (t) => {
+  const { drop, env: direct } = await freshDatabase('postgres');
+  const url = new URL(String(direct.DATABASE_URL));
+  const near = await openDatabase({ url: url.href });
+  const proxy = await startTcpProxy(Number(url.port));
+  url.port = String(proxy.port);
+  // Teardowns run last to first: the service ends while its database is there.
+  t.teardown(async () => {
+    await near.close();
+    await proxy.close();
+    await drop();
+  });
+  const service = await startTestService(t, 'postgres', { ...env, DATABASE_URL: url.href });
+  const { client } = service;
+  await upstream.reset();
+  for (const [path, body] of [
+    ['/chat', { message: 'Hi' }],
+    ['/chat/completions', { messages, stream: true }],
+  ] as const) {
+    let isInTime = false;
+    while (!isInTime) {
+      const caller = await client.signUp();
+      const { key } = await client.createKey(caller);
+      // So that the connections are there and the statements prepared: each of their answers would be delayed, too.
+      t.equal((await client.post(path, body, { key })).status, 200);
+      const { chat: calls } = await upstream.calls();
+      proxy.delayAnswers(DELAY_MS);
+      const leaving = new AbortController();
+      const answer = fetch(`${client.origin}/api/v1${path}`, {
+        method: 'POST',
+        signal: leaving.signal,
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+      const name = answer.then(
+        ({ status }) => `answered with ${status}`,
+        (error: Error) => error.name,
+      );
+      let notYetAt = performance.now();
+      await eventually(
+        'it is admitted',
+        async () => {
+          const at = performance.now();
+          const rows = await rowsOf(
+            near.db,
+            sql`select from requests where account_id = ${caller.accountId}`,
+          );
+          if (rows.length < 2) notYetAt = at;
+          return rows.length > 1;
+        },
+        20_000,
+      );
+      leaving.abort();
+      // Otherwise the service may have had its answer before it could notice: once more, with a new account.
+      isInTime = performance.now() - notYetAt < DELAY_MS / 2;
+      const outcome = await name;
+      proxy.delayAnswers(0);
+      if (!isInTime) continue;
+      t.equal(outcome, 'AbortError');
+      await lastChargeBecomes(service, caller.accountId, { state: 'refunded', status: 499 }, 10_000);
+      t.equal((await client.get('/usage', caller)).body.used.chat, 1, `${path} ${JSON.stringify(body)}`);
+      t.equal((await upstream.calls()).chat, calls, 'the engine was not asked');
+    }
+  }
+});
+
+t.test('of two attempts at a stream one is told done, the one whose answer is kept', async (t) => {
+  const one = await startTestService(t, 'postgres', env);
+  const other = await startTestService(t, 'postgres', { ...env, DATABASE_URL: String(one.env.DATABASE_URL) });
+  const { db } = one.database;
+  for (const isFirstFaster of [true, false]) {
+    const caller = await one.client.signUp();
+    const headers = { 'idempotency-key': randomUUID() };
+    const body = { message: 'Hi', stream: true };
+    await upstream.configure({ chunks: isFirstFaster ? 40 : 80, chunkIntervalMs: 50 });
+    const first = await openStream(one.client, '/chat', body, { ...caller, headers });
+    await first.next();
+    await upstream.configure({ chunks: isFirstFaster ? 80 : 4, chunkIntervalMs: 50 });
+    let second = first;
+    await eventually('the other takes it over', async () => {
+      // Its process is taken for dead, until it renews its lease.
+      await db.execute(sql`
+        update leases set expires_at = ledger_now() - interval '1 second' where process = ${one.app.ledger.process}`);
+      second = await openStream(other.client, '/chat', body, { ...caller, headers });
+      return second.response.status === 200;
+    });
+    const ends = (await Promise.all([first.rest(), second.rest()])).map((events) => events.at(-1));
+    const [kept, late] = isFirstFaster ? ends : ends.reverse();
+    t.match(kept, { event: 'done' });
+    t.match(late, { event: 'error', data: { error: { code: 'serviceUnavailable' } } });
+    const again = await other.client.post('/chat', body, { ...caller, headers });
+    t.equal(again.headers.get('idempotency-replayed'), 'true');
+    t.same(again.body.at(-1), kept);
+    t.equal((await one.client.get('/usage', caller)).body.used.chat, 1);
+  }
+  t.same((await audit(db)).differences, []);
+});

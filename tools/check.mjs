@@ -1,0 +1,190 @@
+/**
+ * `make check`: every step runs, each says ok, or what is wrong and how to mend it; the exit code is 1 when one failed.
+ * What is generated is compared with itself before and after generating anew, so work in progress may be checked too.
+ */
+import { spawn } from 'node:child_process';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { advisories, notAsked } from './advisories.mjs';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const node = process.execPath;
+const lint = (program) => path.join(root, 'tools/lint/node_modules/.bin', program);
+const dashboard = (program) => path.join(root, 'src/dashboard/node_modules', program);
+
+/** What does not read what another step writes: side by side. */
+const first = [
+  {
+    name: 'format and lint',
+    run: () => output(node, [lint('biome'), 'check', '--error-on-warnings', '.']),
+    mend: `most of it mends itself: ${path.relative(root, lint('biome'))} check --write .`,
+  },
+  {
+    name: 'types',
+    run: () =>
+      output(node, [
+        ...['node_modules/typescript/bin/tsc', '--noEmit', '--pretty', 'false'],
+        ...['--incremental', '--tsBuildInfoFile', 'node_modules/.cache/types.tsbuildinfo'],
+      ]),
+    mend: 'mend the lines above',
+  },
+  {
+    name: 'types of the dashboard',
+    run: () => output(node, [dashboard('typescript/bin/tsc'), '-p', 'src/dashboard', '--pretty', 'false']),
+    mend: 'mend the lines above',
+  },
+  {
+    name: 'openapi.json is up to date',
+    run: () => unchanged('openapi.json', 'npm', ['run', '--silent', 'openapi']),
+    mend: 'it has been written anew: look at it and commit it',
+  },
+  {
+    name: 'migrations are up to date',
+    run: () => unchanged('drizzle', 'npm', ['run', '--silent', 'migrations']),
+    mend: 'run "make migrations", look at what it writes to drizzle/ and commit it',
+  },
+];
+
+/** What reads openapi.json, once that is up to date. */
+const second = [
+  {
+    name: 'openapi.json breaks no client of the last release',
+    run: () => output(node, ['tools/contract/check.mjs']),
+    mend: 'within v1 there are only additions (docs/guides/versioning.md): undo what the lines above name',
+  },
+  {
+    name: "the SDK's types are up to date",
+    run: () => unchanged('src/sdk', node, ['tools/sdk/generate.mjs']),
+    mend: 'they have been written anew from openapi.json: look at them and commit them',
+  },
+  {
+    name: 'openapi.json by Redocly',
+    run: () => output(node, [lint('redocly'), 'lint', '--config', 'tools/lint/redocly.yaml', 'openapi.json']),
+    mend: 'mend the schema or route that the lines above name, then "make openapi"',
+  },
+  {
+    name: 'openapi.json by Spectral',
+    run: () =>
+      output(node, [
+        lint('spectral'),
+        'lint',
+        '--fail-severity=hint',
+        '--ruleset=tools/lint/spectral.yaml',
+        'openapi.json',
+      ]),
+    mend: 'mend the schema or route that the lines above name, then "make openapi"',
+  },
+];
+
+/** Told, not judged: they measure other houses' conventions, too (docs/decisions/0016-the-contracts-gates.md). */
+const scores = [
+  {
+    name: 'score by Redocly, of 100',
+    run: async () => {
+      const { stdout } = await run(node, [lint('redocly'), 'score', '--format=json', 'openapi.json']);
+      const { agentReadiness, discoverability } = JSON.parse(stdout);
+      return `agent readiness ${agentReadiness}, discoverability ${discoverability}`;
+    },
+  },
+  {
+    name: "score by IBM's lint-openapi, of 100",
+    run: async () => {
+      const options = ['--no-colors', '--summary-only', '--impact-score', '--json'];
+      const { stdout } = await run(node, [lint('lint-openapi'), ...options, 'openapi.json']);
+      const { error, impactScore, warning } = JSON.parse(stdout.slice(stdout.indexOf('{')));
+      const parts = Object.entries(impactScore.categorizedSummary).map(([name, score]) => `${name} ${score}`);
+      return `${parts.join(', ')} (${error.summary.total} errors, ${warning.summary.total} warnings)`;
+    },
+  },
+];
+
+/** Warned of, not judged: what the registry says changes without a change of ours. `make advisories` judges. */
+async function warnOfAdvisories() {
+  const found = await advisories();
+  if (found === undefined) console.log(`        advisories: ${notAsked}`);
+  else if (found.length === 0) console.log('        advisories: none known of what ships');
+  else console.log(`WARNING advisories (make advisories):\n${found.join('\n')}`);
+}
+
+let failed = 0;
+await sideBySide(first.map((step) => () => take(step)));
+await sideBySide([
+  warnOfAdvisories,
+  ...second.map((step) => () => take(step)),
+  ...scores.map(({ name, run: score }) => async () => {
+    console.log(`        ${name}: ${await score().catch((error) => `none (${error.message})`)}`);
+  }),
+]);
+console.log(
+  failed === 0 ? 'Everything is in order.' : `${failed} of ${first.length + second.length} checks failed.`,
+);
+process.exitCode = failed === 0 ? 0 : 1;
+
+async function take({ name, run: problemOf, mend }) {
+  const started = Date.now();
+  const problem = await problemOf();
+  const seconds = ((Date.now() - started) / 1000).toFixed(1);
+  if (problem === undefined) console.log(`ok      ${name} (${seconds} s)`);
+  else {
+    failed += 1;
+    console.log(`${problem}\nFAILED  ${name} (${seconds} s): ${mend}`);
+  }
+}
+
+/** Starts as many at the same time as there are processors. */
+async function sideBySide(tasks) {
+  const waiting = [...tasks];
+  const worker = async () => {
+    for (let task = waiting.shift(); task !== undefined; task = waiting.shift()) await task();
+  };
+  await Promise.all(Array.from({ length: os.availableParallelism() }, worker));
+}
+
+/** Runs a program to its end. */
+function run(program, args) {
+  const env = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
+  return new Promise((resolve) => {
+    const child = spawn(program, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    const printed = { stdout: '', stderr: '' };
+    for (const stream of ['stdout', 'stderr'])
+      child[stream].setEncoding('utf8').on('data', (text) => {
+        printed[stream] += text;
+      });
+    child.on('error', (error) => resolve({ ...printed, problem: String(error) }));
+    child.on('close', (code, signal) =>
+      resolve({ ...printed, problem: code === 0 ? undefined : (signal ?? `exit code ${code}`) }),
+    );
+  });
+}
+
+/** Runs a program; what it printed when it failed, nothing when it did not. */
+async function output(program, args) {
+  const { problem, stderr, stdout } = await run(program, args);
+  return problem && (`${stdout}${stderr}`.trim() || problem);
+}
+
+/** Runs a generator; a sentence when it fails, or when what it generates is not what was there. */
+async function unchanged(target, program, args) {
+  const before = contents(target);
+  const problem = await output(program, args);
+  if (problem !== undefined) return problem;
+  const after = contents(target);
+  const changed = [...new Set([...before.keys(), ...after.keys()])].filter(
+    (file) => before.get(file) !== after.get(file),
+  );
+  return changed.length === 0 ? undefined : `changed: ${changed.join(', ')}`;
+}
+
+function contents(target) {
+  const files = new Map();
+  const add = (name) => {
+    const found = fs.statSync(path.join(root, name), { throwIfNoEntry: false });
+    if (found?.isDirectory())
+      for (const inner of fs.readdirSync(path.join(root, name))) add(`${name}/${inner}`);
+    else if (found) files.set(name, fs.readFileSync(path.join(root, name), 'utf8'));
+  };
+  add(target);
+  return files;
+}

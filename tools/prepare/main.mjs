@@ -1,0 +1,80 @@
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { buildStep } from './build.mjs';
+import { Failure, failureFromFileSystem, say } from './console.mjs';
+import { dashboardStep } from './dashboard.mjs';
+import { installStep } from './install.mjs';
+import { takeLock } from './lock.mjs';
+import { Interrupted } from './process.mjs';
+import { referenceStep } from './reference.mjs';
+import { removeLeftovers, workFolder } from './work-folder.mjs';
+
+const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
+
+/** What each mode needs, in order. */
+const modes = {
+  serve: () => [
+    installStep({ root, folder: '.', scope: 'serve' }),
+    buildStep({ root }),
+    dashboardStep({ root }),
+    referenceStep({ root }),
+  ],
+  test: () => [
+    installStep({ root, folder: '.', scope: 'everything' }),
+    installStep({ root, folder: 'test/clients', scope: 'everything' }),
+    buildStep({ root }),
+    dashboardStep({ root }),
+    referenceStep({ root }),
+  ],
+  'test-long': () => [...modes.test(), installStep({ root, folder: 'test/generators', scope: 'everything' })],
+  sdk: () => [
+    installStep({ root, folder: '.', scope: 'serve' }),
+    installStep({ root, folder: 'tools/sdk', scope: 'everything' }),
+  ],
+  lint: () => [
+    installStep({ root, folder: 'tools/lint', scope: 'everything' }),
+    installStep({ root, folder: 'tools/sdk', scope: 'everything' }),
+    installStep({ root, folder: 'src/dashboard', scope: 'everything' }),
+  ],
+};
+
+/** Runs one mode and sets the exit code: 0, 1 with one line that says what to do, 130 after Ctrl-C. */
+export async function run([mode, ...rest]) {
+  if (!Object.hasOwn(modes, mode ?? '') || rest.length > 0) {
+    console.error(`usage: node tools/prepare.mjs ${Object.keys(modes).join('|')}`);
+    process.exitCode = 2;
+    return;
+  }
+  try {
+    await prepare(modes[mode]());
+  } catch (error) {
+    const failure = failureFromFileSystem(error, root) ?? error;
+    if (failure instanceof Interrupted) {
+      say(
+        'Interrupted. What was installed and built before is untouched; run the same command again to go on.',
+      );
+      process.exitCode = 130;
+    } else if (failure instanceof Failure) {
+      say(failure.message);
+      process.exitCode = 1;
+    } else throw failure;
+  }
+}
+
+/**
+ * Takes the steps that are not done. Whether a step is done is looked up without the lock, so that a checkout that
+ * is ready costs a few milliseconds and may be read-only; each is looked up again once the lock is held, because
+ * whoever held it before may have done it.
+ */
+async function prepare(steps) {
+  if (steps.every((step) => step.isDone())) return;
+  const lock = await takeLock(workFolder(root), {
+    onWait: () => say('Another command is preparing this checkout: waiting until it is done …'),
+  });
+  try {
+    removeLeftovers(root);
+    for (const step of steps) if (!step.isDone()) await step.run(lock);
+  } finally {
+    lock.release();
+  }
+}
