@@ -1,8 +1,6 @@
 /** The application: what is registered, in which scope, in which order. */
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import fastify, { type FastifyInstance, type FastifyPluginAsync } from 'fastify';
-import type { Config } from './config.ts';
-import type { Database } from './database/client.ts';
 import { Keyring } from './domain/key-lookup.ts';
 import { Ledger } from './domain/ledger.ts';
 import { createEngines } from './engines/index.ts';
@@ -15,9 +13,9 @@ import credentials from './plugins/credentials.ts';
 import deprecation from './plugins/deprecation.ts';
 import draining from './plugins/draining.ts';
 import errors from './plugins/errors.ts';
-import eventStreams from './plugins/event-stream.ts';
+import eventStreams from './plugins/event-streams.ts';
 import idempotency from './plugins/idempotency.ts';
-import work from './plugins/in-flight-requests.ts';
+import inFlightRequests from './plugins/in-flight-requests.ts';
 import { methodFallbacks, methodRegister } from './plugins/methods.ts';
 import openapi from './plugins/openapi.ts';
 import pageLimit from './plugins/page-limit.ts';
@@ -27,7 +25,7 @@ import rateLimit from './plugins/rate-limit.ts';
 import redis from './plugins/redis.ts';
 import refusals from './plugins/refusals.ts';
 import securityHeaders from './plugins/security-headers.ts';
-import settings from './plugins/services.ts';
+import services, { type Resources } from './plugins/services.ts';
 import sessionGuard from './plugins/session-guard.ts';
 import sessions from './plugins/sessions.ts';
 import singleHeaders from './plugins/single-headers.ts';
@@ -56,14 +54,6 @@ import subscription from './routes/subscription.ts';
 import usage from './routes/usage.ts';
 import usageHistory from './routes/usage-history.ts';
 import { serverOptions } from './server-options.ts';
-
-/** What the routes are built on; made once per process. */
-export type Resources = {
-  config: Config;
-  database: Database;
-  /** Sign cookies: the first signs, all verify. */
-  sessionSecrets: readonly [string, ...string[]];
-};
 
 /** Pages and their files: anybody, limited by address. */
 const pages: FastifyPluginAsync = async (scope) => {
@@ -134,7 +124,7 @@ export async function buildApp(resources: Resources): Promise<FastifyInstance> {
   const engines = createEngines(config, database.db);
   const ledger = new Ledger(database, config.plans);
   const keyring = new Keyring(database, config.databaseDirectUrl, app.log);
-  app.register(settings, { ...resources, engines, keyring, ledger });
+  app.register(services, { ...resources, engines, keyring, ledger });
 
   app.register(securityHeaders);
   app.register(errors);
@@ -148,7 +138,7 @@ export async function buildApp(resources: Resources): Promise<FastifyInstance> {
   app.register(singleHeaders);
   app.register(credentials);
   app.register(bodies);
-  app.register(work);
+  app.register(inFlightRequests);
   app.register(draining);
   app.register(unreadAnswers);
   app.register(eventStreams);

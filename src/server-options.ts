@@ -7,10 +7,10 @@ import { bodyLimits, MIN_BYTES_PER_SECOND, UNMEASURED_MS } from './bodies/limits
 import type { Config } from './config.ts';
 import { withoutApiKeys } from './domain/api-key.ts';
 import { ApiError, errorEnvelope } from './errors.ts';
+import { trustedProxies } from './limits/address.ts';
 import { serialiseError } from './logging.ts';
 import { answerClientError } from './plugins/client-errors.ts';
 import { bareSecurityHeaders } from './plugins/security-headers.ts';
-import { trustedProxies } from './requests/address.ts';
 import { buildValidator } from './validation.ts';
 
 /** How long a client may take for the head of a request. Reliability test 48. */

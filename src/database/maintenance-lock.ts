@@ -12,7 +12,7 @@ const UPKEEP_LOCK = 7_275_40;
  * @param signal - gives up at once: the statement under way is left to the database
  * @returns whether the work was done here
  */
-export async function underUpkeepLock(
+export async function underMaintenanceLock(
   database: Database,
   directUrl: string | undefined,
   work: (db: Db) => Promise<void>,

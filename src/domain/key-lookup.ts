@@ -8,17 +8,7 @@ import { findSecret, type StoredSecret } from '../store/keys.ts';
 import { parseApiKey, sameDigest } from './api-key.ts';
 import { KeyCache } from './key-cache.ts';
 import { KeyUses } from './key-uses.ts';
-import { invalidApiKey } from './verify-key.ts';
-
-/** A right key, whether or not it may still be used. */
-export type IdentifiedKey = Pick<
-  StoredSecret,
-  'accountId' | 'keyId' | 'plan' | 'scopes' | 'allowedOrigins'
-> & {
-  /** The key was revoked, the secret's grace is over, or the account was deleted. */
-  isRevoked: boolean;
-  isExpired: boolean;
-};
+import { type IdentifiedKey, invalidApiKey } from './verify-key.ts';
 
 type Log = ConstructorParameters<typeof KeyChanges>[2] & ConstructorParameters<typeof KeyUses>[1];
 

@@ -3,10 +3,9 @@
  * the coming days of the ledger, and removes what is too old to keep. Contract sections 9, 10 and 11.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Config } from '../config.ts';
 import type { Database, Db } from '../database/client.ts';
 import { buildIndexes } from '../database/indexes.ts';
-import { underUpkeepLock } from '../database/maintenance-lock.ts';
+import { underMaintenanceLock } from '../database/maintenance-lock.ts';
 import { dropOldPartitions, makePartitions } from '../database/partitions.ts';
 import { deleteKeptUsage } from '../store/carried-usage.ts';
 import { deleteEndedKeys } from '../store/ended-keys.ts';
@@ -19,20 +18,26 @@ import { deleteEndedSessions } from '../store/sessions.ts';
 const MINUTE_MS = 60_000;
 /** A database that hangs does not keep the process from ending. */
 const STOP_MS = 2000;
-const UPKEEP_EVERY_MINUTES = 60;
+const HOURLY_MINUTES = 60;
 
 type Log = { warn(details: object, message: string): void };
 
+export type MaintenanceConfig = {
+  /** Where a session can be held; undefined with the embedded database. */
+  databaseDirectUrl: string | undefined;
+  requestLogDays: number;
+};
+
 export class Housekeeping {
   readonly #database: Database;
-  readonly #config: Pick<Config, 'databaseDirectUrl' | 'requestLogDays'>;
+  readonly #config: MaintenanceConfig;
   readonly #log: Log;
   readonly #stopped = new AbortController();
   #minutes = 0;
   #underWay: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(database: Database, config: Pick<Config, 'databaseDirectUrl' | 'requestLogDays'>, log: Log) {
+  constructor(database: Database, config: MaintenanceConfig, log: Log) {
     this.#database = database;
     this.#config = config;
     this.#log = log;
@@ -60,7 +65,12 @@ export class Housekeeping {
    */
   upkeep(): Promise<boolean> {
     const { databaseDirectUrl } = this.#config;
-    return underUpkeepLock(this.#database, databaseDirectUrl, (db) => this.#tidyUp(db), this.#stopped.signal);
+    return underMaintenanceLock(
+      this.#database,
+      databaseDirectUrl,
+      (db) => this.#tidyUp(db),
+      this.#stopped.signal,
+    );
   }
 
   async #tidyUp(db: Db): Promise<void> {
@@ -78,7 +88,7 @@ export class Housekeeping {
   }
 
   #everyMinute(): void {
-    const isUpkeepDue = this.#minutes % UPKEEP_EVERY_MINUTES === 0;
+    const isUpkeepDue = this.#minutes % HOURLY_MINUTES === 0;
     // What takes longer than a minute is not begun a second time.
     if (this.#underWay !== undefined) return;
     this.#minutes += 1;

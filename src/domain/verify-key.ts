@@ -1,7 +1,17 @@
 /** Decides whether a Bearer credential may do what it asks for. Contract section 3. */
 import type { Scope } from '../../schemas/keys.ts';
 import { ApiError, type ErrorOptions } from '../errors.ts';
-import type { IdentifiedKey } from './key-lookup.ts';
+import type { StoredSecret } from '../store/keys.ts';
+
+/** A right key, whether or not it may still be used. */
+export type IdentifiedKey = Pick<
+  StoredSecret,
+  'accountId' | 'keyId' | 'plan' | 'scopes' | 'allowedOrigins'
+> & {
+  /** The key was revoked, the secret's grace is over, or the account was deleted. */
+  isRevoked: boolean;
+  isExpired: boolean;
+};
 
 const invalidToken: ErrorOptions = { headers: { 'www-authenticate': 'Bearer error="invalid_token"' } };
 

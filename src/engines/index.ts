@@ -1,29 +1,35 @@
 /** Which engines answer on this installation. Contract section 8. */
 import type { Static } from '@sinclair/typebox';
 import type { EngineInfo } from '../../schemas/service.ts';
-import type { Config } from '../config.ts';
 import type { Db } from '../database/client.ts';
-import { answerLimits, limitedChat } from './answer-limits.ts';
+import { type AnswerLimits, answerLimits, limitedChat } from './answer-limits.ts';
 import { builtinChat } from './builtin/chat.ts';
 import { builtinImages } from './builtin/images.ts';
 import { builtinSearch } from './builtin/search.ts';
 import type { Engines } from './types.ts';
-import { createUpstreamChat } from './upstream/chat.ts';
-import { createUpstreamImages } from './upstream/images.ts';
-import { createUpstreamSearch } from './upstream/search.ts';
+import { createUpstreamChat, type UpstreamChatOptions } from './upstream/chat.ts';
+import { createUpstreamImages, type UpstreamImagesOptions } from './upstream/images.ts';
+import { createUpstreamSearch, type UpstreamSearchOptions } from './upstream/search.ts';
+import type { UpstreamOptions } from './upstream/transport.ts';
+
+export type EngineConfig = {
+  /** The service's own origin, where links lead. */
+  publicUrl: string;
+  chat?: UpstreamChatOptions | undefined;
+  images?: UpstreamImagesOptions | undefined;
+  search?: UpstreamSearchOptions | undefined;
+  /** Of each of them. */
+  upstreamLimits?: Omit<UpstreamOptions, 'url' | 'apiKey'>;
+  answerLimits?: AnswerLimits;
+};
 
 /**
  * Makes the engines: for each of the three the upstream that is configured, or else the built-in one, which needs
  * nothing but the database. Nothing is asked of an upstream yet.
  *
- * @param config - the upstreams, and the service's own origin, where links lead
  * @param db - the database, with the passages loaded by the time of the first request
  */
-export function createEngines(
-  config: Pick<Config, 'publicUrl'> &
-    Partial<Pick<Config, 'chat' | 'images' | 'search' | 'upstreamLimits' | 'answerLimits'>>,
-  db: Db,
-): Engines {
+export function createEngines(config: EngineConfig, db: Db): Engines {
   const { chat, images, publicUrl, search, upstreamLimits: limits } = config;
   const engine = chat ? createUpstreamChat({ ...chat, ...limits }) : builtinChat(db, publicUrl);
   return {

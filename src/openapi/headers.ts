@@ -1,7 +1,6 @@
 /** The headers of responses in `openapi.json`: which responses carry which follows from who may call and what is said. */
 import type { FastifyContextConfig } from 'fastify';
 import type { ErrorCode } from '../../schemas/errors.ts';
-import type {} from '../plugins/deprecation.ts';
 
 type Reference = { $ref: string };
 

@@ -9,8 +9,7 @@ import { BodyError } from '../bodies/parse.ts';
 import { BodyParser, BusyError } from '../bodies/parser.ts';
 import { announcedLength, BodyReader, ReadError, type Refusal } from '../bodies/reader.ts';
 import { ApiError } from '../errors.ts';
-import { addressKey } from '../requests/address.ts';
-import type {} from '../requests/caller.ts';
+import { addressKey } from '../limits/address.ts';
 import { askForBody } from './client-errors.ts';
 
 declare module 'fastify' {
@@ -114,5 +113,5 @@ export default fp(
       throw new ApiError('invalidRequest', { message: 'The request body is empty. Send a JSON object.' });
     });
   },
-  { name: 'bodies', dependencies: ['errors', 'settings'] },
+  { name: 'bodies', dependencies: ['errors', 'services'] },
 );

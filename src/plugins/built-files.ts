@@ -6,7 +6,6 @@ import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import staticFiles from '@fastify/static';
 import type { FastifyPluginAsync } from 'fastify';
-import type {} from './page-limit.ts';
 
 const YEAR_SECONDS = 31_536_000;
 

@@ -8,7 +8,6 @@ import { assertActive, assertMayList, assertScope, invalidApiKey } from '../doma
 import { ApiError } from '../errors.ts';
 import { admitSession } from '../requests/admit-session.ts';
 import { bearerCredential } from '../requests/authorization.ts';
-import type {} from '../requests/caller.ts';
 import { judgeLateBodies } from '../requests/late-body.ts';
 import { admitOrigin } from './cors.ts';
 import { restoreSession } from './sessions.ts';
@@ -71,5 +70,5 @@ export default fp(
       assertActive(stored);
     });
   },
-  { name: 'caller-guard', dependencies: ['settings', 'rate-limit'] },
+  { name: 'caller-guard', dependencies: ['services', 'rate-limit'] },
 );

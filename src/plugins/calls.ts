@@ -16,5 +16,5 @@ export default fp(
     app.decorate('calls', new Calls({ calls, streams }, shared));
     app.addHook('onClose', async () => shared?.stop());
   },
-  { name: 'calls', dependencies: ['settings', 'redis'] },
+  { name: 'calls', dependencies: ['services', 'redis'] },
 );

@@ -125,5 +125,5 @@ export const preflights = fp(
       );
     });
   },
-  { name: 'preflights', dependencies: ['settings', 'method-register'] },
+  { name: 'preflights', dependencies: ['services', 'method-register'] },
 );

@@ -45,7 +45,7 @@ export default fp(
       server.closeIdleConnections();
     };
     const onDeadline = () => {
-      app.work.giveUp(new ApiError('serviceUnavailable', { headers: { 'retry-after': '1' } }));
+      app.inFlight.giveUp(new ApiError('serviceUnavailable', { headers: { 'retry-after': '1' } }));
       timers.push(setTimeout(() => server.closeAllConnections(), LAST_WORDS_MS));
     };
 
@@ -57,5 +57,5 @@ export default fp(
       for (const timer of timers) clearTimeout(timer);
     });
   },
-  { name: 'draining', dependencies: ['work'] },
+  { name: 'draining', dependencies: ['in-flight-requests'] },
 );

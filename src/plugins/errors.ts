@@ -1,53 +1,14 @@
 /** Every error in the one envelope, and the answers for what is not there. Contract section 6. */
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import { isUnavailable, NO_CONNECTION_LEFT, noConnectionLeft, sqlState } from '../database/client.ts';
+import { NO_CONNECTION_LEFT, noConnectionLeft, sqlState } from '../database/client.ts';
+import { sendDashboard, wantsNotFoundPage } from '../docs/dashboard-page.ts';
 import { errorPage, wantsErrorPage } from '../docs/error-answer.ts';
 import { sendPage } from '../docs/layout.ts';
 import { withoutApiKeys } from '../domain/api-key.ts';
 import { rateHeaderNames } from '../domain/rate-headers.ts';
 import { ApiError, errorEnvelope } from '../errors.ts';
-import { sendDashboard, wantsNotFoundPage } from '../routes/dashboard-page.ts';
-import { validationDetails } from '../validation.ts';
-
-/** What Fastify itself refuses, by its error code. */
-const fastifyErrors: Record<string, () => ApiError> = {
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: () => new ApiError('unsupportedMediaType'),
-  FST_ERR_CTP_BODY_TOO_LARGE: () => new ApiError('payloadTooLarge'),
-  FST_ERR_CTP_EMPTY_JSON_BODY: () =>
-    new ApiError('invalidRequest', { message: 'The request body is empty; send a JSON object.' }),
-  FST_ERR_CTP_INVALID_JSON_BODY: () =>
-    new ApiError('invalidRequest', { message: 'The request body is not valid JSON.' }),
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: () =>
-    new ApiError('invalidRequest', { message: 'The body is not as long as `Content-Length` says.' }),
-};
-
-function fromValidation(error: FastifyError): ApiError {
-  const details = validationDetails(error.validation ?? []);
-  const [first] = details;
-  const part = error.validationContext === 'querystring' ? 'query' : (error.validationContext ?? 'request');
-  const where =
-    first && first.path !== '/' ? `\`${first.path.replace(/^\//, '').replaceAll('/', '.')}\`` : `the ${part}`;
-  return new ApiError('invalidRequest', {
-    message: first
-      ? `In the ${part}, ${where === `the ${part}` ? 'it' : where} ${first.message}.`
-      : 'The request is not valid.',
-    ...(first && first.path !== '/' ? { param: first.path.replace(/^\//, '').replaceAll('/', '.') } : {}),
-    details,
-  });
-}
-
-/** Turns whatever was thrown into an error of the table; what is unknown becomes `internalError`. */
-export function toApiError(error: FastifyError | ApiError): ApiError {
-  if (error instanceof ApiError) return error;
-  if (error.validation) return fromValidation(error);
-  const known = fastifyErrors[error.code];
-  if (known) return known();
-  if (isUnavailable(error))
-    return new ApiError('serviceUnavailable', { headers: { 'retry-after': '1' }, cause: error });
-  if (error.statusCode === 400) return new ApiError('invalidRequest', { cause: error });
-  return new ApiError('internalError', { cause: error });
-}
+import { toApiError } from '../requests/errors.ts';
 
 /** Requests fail by the hundred where Postgres is full: what to do about it is said once in this time. */
 const HINT_MS = 60_000;
@@ -99,5 +60,5 @@ export default fp(
       return answer(new ApiError('notFound'), request, reply);
     });
   },
-  { name: 'errors', dependencies: ['settings'] },
+  { name: 'errors', dependencies: ['services'] },
 );

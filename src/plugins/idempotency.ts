@@ -3,10 +3,9 @@
  * again before anything is looked up, charged or counted as a stream. Contract section 10.
  */
 import { Type } from '@sinclair/typebox';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { type Retry, retryOf } from '../domain/idempotency.ts';
-import type { Replay } from '../domain/ledger.ts';
+import { replayTo } from '../requests/replay.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -28,28 +27,6 @@ const headers = Type.Object({
   ),
 });
 
-/** An answer as the route would send it. */
-export function serialised(reply: FastifyReply, value: unknown): string {
-  const serialise =
-    reply.getSerializationFunction('200', 'application/json') ?? reply.getSerializationFunction('200');
-  return serialise === undefined ? JSON.stringify(value) : serialise(value as Record<string, unknown>);
-}
-
-/** Answers what was answered before: JSON as JSON, a stream as a stream. */
-export function replayTo(request: FastifyRequest, reply: FastifyReply, { answer }: Replay): FastifyReply {
-  const isStream = answer.status === 200 && (request.body as { stream?: unknown } | null)?.stream === true;
-  // Errors do not say what was ignored.
-  if (answer.status !== 200) reply.removeHeader('x-parley-ignored-fields');
-  return reply
-    .code(answer.status)
-    .headers({
-      'idempotency-replayed': 'true',
-      'content-type': isStream ? 'text/event-stream; charset=utf-8' : 'application/json; charset=utf-8',
-      ...(isStream && { 'x-accel-buffering': 'no' }),
-    })
-    .send(answer.body);
-}
-
 export default fp(
   async (app) => {
     app.decorateRequest('retry', null);
@@ -66,5 +43,5 @@ export default fp(
       if (replay !== undefined) return replayTo(request, reply, replay);
     });
   },
-  { name: 'idempotency', dependencies: ['settings', 'caller-guard'] },
+  { name: 'idempotency', dependencies: ['services', 'caller-guard'] },
 );

@@ -3,7 +3,6 @@
  * Contract section 5.
  */
 import fp from 'fastify-plugin';
-import type {} from './rate-limit.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {

@@ -7,10 +7,9 @@ import fp from 'fastify-plugin';
 import { isKnownDevice, type MarkedAccount } from '../domain/device-cookie.ts';
 import { commonPasswords } from '../domain/password-rules.ts';
 import { verifyPassword } from '../domain/passwords.ts';
-import { addressKey, sourceOf } from '../requests/address.ts';
+import { addressKey, sourceOf } from '../limits/address.ts';
 import type { ProvenAccount } from '../store/accounts.ts';
 import { recordEvent } from '../store/events.ts';
-import type {} from './rate-limit.ts';
 import { deviceOf, ownSession } from './sessions.ts';
 
 /** An account that somebody says is theirs. */
@@ -85,5 +84,5 @@ export default fp(
       );
     });
   },
-  { name: 'passwords', dependencies: ['settings', 'sessions', 'rate-limit'] },
+  { name: 'passwords', dependencies: ['services', 'sessions', 'rate-limit'] },
 );

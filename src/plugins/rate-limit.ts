@@ -8,12 +8,10 @@ import fp from 'fastify-plugin';
 import type { QuotaReading } from '../domain/quota.ts';
 import { quotaLimit } from '../domain/quota.ts';
 import { type LimitReading, rateHeaders, rateLimitExceeded } from '../domain/rate-headers.ts';
+import { addressKey } from '../limits/address.ts';
 import { MemoryWindows, type WindowCount, type Windows } from '../limits/memory-windows.ts';
 import { RedisWindows } from '../limits/redis-windows.ts';
 import { type SignInLimits, signInLimits } from '../limits/sign-in.ts';
-import { addressKey } from '../requests/address.ts';
-import type {} from '../requests/caller.ts';
-import type {} from './redis.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
@@ -190,5 +188,5 @@ export default fp(
       ...signInLimits(windows, app.config),
     } satisfies Limits);
   },
-  { name: 'rate-limit', dependencies: ['settings', 'redis'] },
+  { name: 'rate-limit', dependencies: ['services', 'redis'] },
 );

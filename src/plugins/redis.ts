@@ -18,5 +18,5 @@ export default fp(
     app.addHook('onReady', () => link.start());
     app.addHook('onClose', async () => link.stop());
   },
-  { name: 'redis', dependencies: ['settings'] },
+  { name: 'redis', dependencies: ['services'] },
 );

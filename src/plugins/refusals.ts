@@ -5,7 +5,7 @@
 import fp from 'fastify-plugin';
 import { isCountedStatus, Refusals } from '../domain/refusals.ts';
 import type { Caller } from '../requests/caller.ts';
-import { toApiError } from './errors.ts';
+import { toApiError } from '../requests/errors.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -29,5 +29,5 @@ export default fp(
     app.addHook('onReady', async () => refusals.start());
     app.addHook('onClose', () => refusals.stop());
   },
-  { name: 'refusals', dependencies: ['settings', 'errors'] },
+  { name: 'refusals', dependencies: ['services', 'errors'] },
 );

@@ -68,5 +68,5 @@ export default fp(
       reply.header('permissions-policy', permissions);
     });
   },
-  { name: 'security-headers', dependencies: ['settings'] },
+  { name: 'security-headers', dependencies: ['services'] },
 );

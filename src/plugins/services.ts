@@ -1,11 +1,18 @@
 /** What every other plugin may rely on: configuration, database, engines, keys, ledger, and the headers of all responses. */
 import fp from 'fastify-plugin';
-import type { Resources } from '../app.ts';
 import type { Config } from '../config.ts';
-import type { Db } from '../database/client.ts';
+import type { Database, Db } from '../database/client.ts';
 import type { Keyring } from '../domain/key-lookup.ts';
 import type { Ledger } from '../domain/ledger.ts';
 import type { Engines } from '../engines/types.ts';
+
+/** What the routes are built on; made once per process. */
+export type Resources = {
+  config: Config;
+  database: Database;
+  /** Sign cookies: the first signs, all verify. */
+  sessionSecrets: readonly [string, ...string[]];
+};
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -32,5 +39,5 @@ export default fp<Resources & { engines: Engines; keyring: Keyring; ledger: Ledg
       reply.headers({ 'x-request-id': request.id, 'cache-control': 'no-store' });
     });
   },
-  { name: 'settings' },
+  { name: 'services' },
 );

@@ -7,7 +7,6 @@ import { bodyLimits } from '../bodies/limits.ts';
 import { ApiError } from '../errors.ts';
 import { admitSession } from '../requests/admit-session.ts';
 import { hasBearer } from '../requests/authorization.ts';
-import type {} from '../requests/caller.ts';
 import { judgeLateBodies } from '../requests/late-body.ts';
 import { restoreSession } from './sessions.ts';
 
@@ -37,5 +36,5 @@ export default fp(
       if (method !== 'GET' && caller !== undefined) app.keyring.forget(caller.accountId);
     });
   },
-  { name: 'session-guard', dependencies: ['settings', 'sessions', 'rate-limit'] },
+  { name: 'session-guard', dependencies: ['services', 'sessions', 'rate-limit'] },
 );

@@ -13,7 +13,7 @@ import type { Config } from '../config.ts';
 import type { Db } from '../database/client.ts';
 import { type Device, type MarkedAccount, markDevice, parseDevice } from '../domain/device-cookie.ts';
 import { ApiError } from '../errors.ts';
-import { sourceOf } from '../requests/address.ts';
+import { sourceOf } from '../limits/address.ts';
 import type { ProvenAccount } from '../store/accounts.ts';
 import {
   ABSOLUTE_DAYS,
@@ -155,5 +155,5 @@ export default fp(
       delete request.cookies[cookieName];
     });
   },
-  { name: 'sessions', dependencies: ['settings'] },
+  { name: 'sessions', dependencies: ['services'] },
 );

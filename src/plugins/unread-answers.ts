@@ -62,5 +62,5 @@ export default fp(
     const timer = setInterval(() => unread.beat(BEATS), app.config.unreadMs / BEATS).unref();
     app.addHook('onClose', async () => clearInterval(timer));
   },
-  { name: 'unread-answers', dependencies: ['settings'] },
+  { name: 'unread-answers', dependencies: ['services'] },
 );

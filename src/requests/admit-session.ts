@@ -1,6 +1,5 @@
 /** Admits a request whose account a session has told: `request.caller` is set. Contract sections 5 and 9. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type {} from '../plugins/rate-limit.ts';
 import { assertSameSite } from './csrf.ts';
 
 /**

@@ -9,9 +9,9 @@ import type { Script } from '../domain/stream-script.ts';
 import type { CompletionChunk } from '../engines/types.ts';
 import { errorEnvelope } from '../errors.ts';
 import type { Slot } from '../limits/calls.ts';
-import { toApiError } from '../plugins/errors.ts';
-import type { EventStream } from '../plugins/event-stream.ts';
-import type { Work } from '../plugins/in-flight-requests.ts';
+import { toApiError } from './errors.ts';
+import type { EventStream } from './event-stream.ts';
+import type { Work } from './in-flight.ts';
 import { admit, clientLeft, giveBack, nothingKnown } from './metered.ts';
 
 /** More chunks than choices are not waited for, even if nothing is in them. */
@@ -128,9 +128,9 @@ export async function meteredStream(
   units: number,
   begin: (admission: Admission) => Script,
 ): Promise<FastifyReply> {
-  const { calls, ledger, work: underWay } = request.server;
+  const { calls, ledger, inFlight } = request.server;
   const slot = await calls.take(request.caller.accountId, true);
-  const work = underWay.begin(reply, request.retry !== null);
+  const work = inFlight.begin(reply, request.retry !== null);
   let chunks: AsyncIterator<CompletionChunk, void> | undefined;
   try {
     const admission = await admit(request, reply, work, units);

@@ -4,9 +4,9 @@ import { withoutApiKeys } from '../domain/api-key.ts';
 import { staysCharged, stillCharged } from '../domain/charged-errors.ts';
 import type { Admission, Outcome } from '../domain/ledger.ts';
 import { type ApiError, errorEnvelope } from '../errors.ts';
-import { toApiError } from '../plugins/errors.ts';
-import { replayTo, serialised } from '../plugins/idempotency.ts';
-import type { Work } from '../plugins/in-flight-requests.ts';
+import { toApiError } from './errors.ts';
+import type { Work } from './in-flight.ts';
+import { replayTo, serialised } from './replay.ts';
 
 /** How a charge ends whose client left; the number is nginx's, and no client ever sees it. */
 export const clientLeft = { statusCode: 499, code: null } as const;
@@ -122,9 +122,9 @@ export async function metered<T>(
   units: number,
   work: (admission: Admission, signal: AbortSignal) => Promise<{ value: T; outcome: Outcome }>,
 ): Promise<T | FastifyReply> {
-  const { calls, ledger, work: underWay } = request.server;
+  const { calls, ledger, inFlight } = request.server;
   const slot = await calls.take(request.caller.accountId, false);
-  const task = underWay.begin(reply, request.retry !== null);
+  const task = inFlight.begin(reply, request.retry !== null);
   try {
     const admission = await admit(request, reply, task, units);
     if (admission === undefined) return reply;

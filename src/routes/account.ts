@@ -12,8 +12,8 @@ import { assertAcceptable, assertDifferent } from '../domain/password-rules.ts';
 import { hashPassword } from '../domain/passwords.ts';
 import type { PlanCatalogue } from '../domain/plans.ts';
 import { ApiError } from '../errors.ts';
+import { addressKey, sourceOf } from '../limits/address.ts';
 import { beginSession, clearSessionCookie } from '../plugins/sessions.ts';
-import { addressKey, sourceOf } from '../requests/address.ts';
 import { type Account, deleteAccount, findAccount, updateEmail, updatePassword } from '../store/accounts.ts';
 
 /** An account as its owner sees it; on the standard plan where its own is no longer offered. */

@@ -1,8 +1,8 @@
 /** The dashboard: one page for each of its addresses, and the files that this page loads. Contract section 1. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { pagePaths } from '../dashboard/paths.ts';
+import { builtDashboard, isDashboardBuilt, sendDashboard } from '../docs/dashboard-page.ts';
 import builtFiles from '../plugins/built-files.ts';
-import { builtDashboard, isDashboardBuilt, sendDashboard } from './dashboard-page.ts';
 
 const routes: FastifyPluginAsyncTypebox = async (app) => {
   for (const path of pagePaths)

@@ -15,7 +15,7 @@ import {
 import { generateApiKey, keyPrefix } from '../domain/api-key.ts';
 import { normaliseOrigins, OriginError } from '../domain/origins.ts';
 import { ApiError } from '../errors.ts';
-import { sourceOf } from '../requests/address.ts';
+import { sourceOf } from '../limits/address.ts';
 import {
   type ApiKeyRow,
   createKey,

@@ -3,8 +3,8 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { NoContent, ref } from '../../schemas/common.ts';
 import { SessionList, SessionParams } from '../../schemas/sessions.ts';
 import { ApiError } from '../errors.ts';
+import { sourceOf } from '../limits/address.ts';
 import { ownSession, signOut } from '../plugins/sessions.ts';
-import { sourceOf } from '../requests/address.ts';
 import { endListedSession, listSessions } from '../store/sessions.ts';
 
 const routes: FastifyPluginAsyncTypebox = async (app) => {

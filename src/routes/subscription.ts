@@ -4,7 +4,7 @@ import { ref } from '../../schemas/common.ts';
 import { Subscription, UpdateSubscription } from '../../schemas/plans.ts';
 import { priceCents } from '../domain/plans.ts';
 import { ApiError } from '../errors.ts';
-import { sourceOf } from '../requests/address.ts';
+import { sourceOf } from '../limits/address.ts';
 import { type Account, findAccount, setPlan } from '../store/accounts.ts';
 
 const routes: FastifyPluginAsyncTypebox = async (app) => {

@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core';
 import t from 'tap';
 import { projectRoot } from '../../src/project.ts';
 import { noBrowser, proxyTo, startBrowser } from '../support/browser.ts';
-import { startWalk } from '../support/dashboard-walk.ts';
+import { startWalk, variants } from '../support/dashboard-walk.ts';
 import { startTestService } from '../support/service.ts';
 
 const HOST = 'parley.test';
@@ -27,12 +27,6 @@ const kept = `(async () => JSON.stringify({
   address: location.href,
 }))()`;
 
-/** axe takes ten seconds for a page of this length: both sizes and both schemes, but not each with each. */
-const looked = [
-  { size: 'wide', scheme: 'light' },
-  { size: 'narrow', scheme: 'dark' },
-] as const;
-
 async function openOperation(page: Page, address: string) {
   await page.evaluate(`location.hash = ${JSON.stringify(address)}`);
   const section = page.locator(`section[id$="${address}"]`).first();
@@ -53,9 +47,9 @@ t.test('the API reference', { skip: noReference }, async (t) => {
     { cookie },
     { name: 'Reader', scopes: ['search', 'usage'] },
   );
-  const walk = await startWalk(t, context, `${HOME}/docs`, looked, (scheme) => `body.${scheme}-mode`);
+  const walk = await startWalk(t, context, `${HOME}/docs`, variants, (scheme) => `body.${scheme}-mode`);
   const { complaints, expectRefusals, hosts, look, page } = walk;
-  page.setDefaultTimeout(30_000);
+  page.setDefaultTimeout(120_000);
   const send = async () => {
     const [response] = await Promise.all([
       page.waitForResponse((answer) => answer.url().startsWith(`${HOME}/api/`)),

@@ -88,7 +88,10 @@ export async function freshPglite(
 }
 
 async function templatePglite(migrate: (dataDir: string) => Promise<void>, cache: string): Promise<string> {
-  const template = path.join(cache, contentHash(['drizzle', 'src/database', 'src/store', 'package-lock.json']));
+  const template = path.join(
+    cache,
+    contentHash(['drizzle', 'src/database', 'src/store', 'package-lock.json']),
+  );
   if (fs.existsSync(template)) return template;
   // Two test files may both come here: each makes one, the first to finish wins, none is ever seen half made.
   fs.mkdirSync(cache, { recursive: true });

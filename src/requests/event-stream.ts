@@ -5,14 +5,7 @@
  * of its own.
  */
 import type { FastifyReply } from 'fastify';
-import fp from 'fastify-plugin';
-import type { Work } from './in-flight-requests.ts';
-
-declare module 'fastify' {
-  interface FastifyInstance {
-    streams: EventStreams;
-  }
-}
+import type { Work } from './in-flight.ts';
 
 /** A stream that is silent for so long gets a comment, which keeps proxies from closing its connection. */
 const KEEP_ALIVE_MS = 15_000;
@@ -120,11 +113,3 @@ export class EventStream {
     });
   }
 }
-
-export default fp(
-  async (app) => {
-    const { answerLimits, unreadMs } = app.config;
-    app.decorate('streams', new EventStreams(answerLimits.milliseconds + unreadMs));
-  },
-  { name: 'event-streams', dependencies: ['work'] },
-);

@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { html } from 'ghtml';
-import { isApiPath, sendPage, wantsPage } from '../docs/layout.ts';
 import { projectRoot } from '../project.ts';
+import { isApiPath, sendPage, wantsPage } from './layout.ts';
 
 /** Where the prepare step `dashboard` builds to. */
 export const builtDashboard = new URL('dist/dashboard/', projectRoot);

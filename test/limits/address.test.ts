@@ -1,5 +1,5 @@
 import t from 'tap';
-import { addressKey } from '../../src/requests/address.ts';
+import { addressKey } from '../../src/limits/address.ts';
 
 t.test('IPv6 counts by its /64, however it is written', async (t) => {
   const network = addressKey('2001:db8:1:2::1');

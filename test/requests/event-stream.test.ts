@@ -1,11 +1,11 @@
 import Fastify from 'fastify';
 import t, { type Test } from 'tap';
-import { type EventStream, EventStreams } from '../../src/plugins/event-stream.ts';
-import { WorkUnderWay } from '../../src/plugins/in-flight-requests.ts';
+import { type EventStream, EventStreams } from '../../src/requests/event-stream.ts';
+import { InFlightRequests } from '../../src/requests/in-flight.ts';
 
 /** A server with one stream, which the test writes. */
 async function streamOf(t: Test, keepAliveMs: number, beatMs: number) {
-  const work = new WorkUnderWay();
+  const work = new InFlightRequests();
   const streams = new EventStreams(60_000, keepAliveMs, beatMs);
   const app = Fastify();
   const opened = new Promise<EventStream>((resolve) => {

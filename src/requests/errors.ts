@@ -1,0 +1,44 @@
+/** The error of the contract for whatever was thrown. Contract section 6. */
+import type { FastifyError } from 'fastify';
+import { isUnavailable } from '../database/client.ts';
+import { ApiError } from '../errors.ts';
+import { validationDetails } from '../validation.ts';
+
+/** What Fastify itself refuses, by its error code. */
+const fastifyErrors: Record<string, () => ApiError> = {
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: () => new ApiError('unsupportedMediaType'),
+  FST_ERR_CTP_BODY_TOO_LARGE: () => new ApiError('payloadTooLarge'),
+  FST_ERR_CTP_EMPTY_JSON_BODY: () =>
+    new ApiError('invalidRequest', { message: 'The request body is empty; send a JSON object.' }),
+  FST_ERR_CTP_INVALID_JSON_BODY: () =>
+    new ApiError('invalidRequest', { message: 'The request body is not valid JSON.' }),
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: () =>
+    new ApiError('invalidRequest', { message: 'The body is not as long as `Content-Length` says.' }),
+};
+
+function fromValidation(error: FastifyError): ApiError {
+  const details = validationDetails(error.validation ?? []);
+  const [first] = details;
+  const part = error.validationContext === 'querystring' ? 'query' : (error.validationContext ?? 'request');
+  const where =
+    first && first.path !== '/' ? `\`${first.path.replace(/^\//, '').replaceAll('/', '.')}\`` : `the ${part}`;
+  return new ApiError('invalidRequest', {
+    message: first
+      ? `In the ${part}, ${where === `the ${part}` ? 'it' : where} ${first.message}.`
+      : 'The request is not valid.',
+    ...(first && first.path !== '/' ? { param: first.path.replace(/^\//, '').replaceAll('/', '.') } : {}),
+    details,
+  });
+}
+
+/** Turns whatever was thrown into an error of the table; what is unknown becomes `internalError`. */
+export function toApiError(error: FastifyError | ApiError): ApiError {
+  if (error instanceof ApiError) return error;
+  if (error.validation) return fromValidation(error);
+  const known = fastifyErrors[error.code];
+  if (known) return known();
+  if (isUnavailable(error))
+    return new ApiError('serviceUnavailable', { headers: { 'retry-after': '1' }, cause: error });
+  if (error.statusCode === 400) return new ApiError('invalidRequest', { cause: error });
+  return new ApiError('internalError', { cause: error });
+}
