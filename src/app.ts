@@ -1,7 +1,7 @@
 /** The application: what is registered, in which scope, in which order. */
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import fastify, { type FastifyInstance, type FastifyPluginAsync } from 'fastify';
-import { Keyring } from './domain/key-lookup.ts';
+import { KeyLookup } from './domain/key-lookup.ts';
 import { Ledger } from './domain/ledger.ts';
 import { createEngines } from './engines/index.ts';
 import bodies from './plugins/bodies.ts';
@@ -123,8 +123,8 @@ export async function buildApp(resources: Resources): Promise<FastifyInstance> {
 
   const engines = createEngines(config, database.db);
   const ledger = new Ledger(database, config.plans);
-  const keyring = new Keyring(database, config.databaseDirectUrl, app.log);
-  app.register(services, { ...resources, engines, keyring, ledger });
+  const keyLookup = new KeyLookup(database, config.databaseDirectUrl, app.log);
+  app.register(services, { ...resources, engines, keyLookup, ledger });
 
   app.register(securityHeaders);
   app.register(errors);

@@ -15,7 +15,7 @@ import {
 import { type DataDirLock, lockDataDir } from './database/data-dir-lock.ts';
 import { migrate } from './database/migrate.ts';
 import { guides } from './docs/guides.ts';
-import { Housekeeping } from './domain/maintenance.ts';
+import { Maintenance } from './domain/maintenance.ts';
 import { loadPassages } from './store/passages.ts';
 import { settingOnce } from './store/settings.ts';
 
@@ -80,23 +80,23 @@ export async function startService(config: Config, givenLocation?: DatabaseLocat
     ];
     const app = await buildApp({ config, database: opened, sessionSecrets });
     await app.ledger.start();
-    await app.keyring.start();
+    await app.keyLookup.start();
     await app.listen({
       port: config.port,
       host: config.host,
       listenTextResolver: (address) => `Listening at ${address}`,
     });
-    const housekeeping = new Housekeeping(opened, config, app.log);
-    housekeeping.start();
+    const maintenance = new Maintenance(opened, config, app.log);
+    maintenance.start();
     return {
       app,
       database: opened,
       port: (app.server.address() as AddressInfo).port,
       stop: async () => {
-        const housekept = housekeeping.stop();
+        const maintained = maintenance.stop();
         await app.close();
-        await housekept;
-        await app.keyring.stop();
+        await maintained;
+        await app.keyLookup.stop();
         await app.ledger.stop();
         await opened.close();
         await lock?.release();

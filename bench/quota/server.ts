@@ -47,7 +47,14 @@ await ledger.start();
 
 const app = fastify(serverOptions(config));
 const unused = undefined as never;
-app.register(settings, { config, database, sessionSecrets: [''], engines: unused, keyring: unused, ledger });
+app.register(settings, {
+  config,
+  database,
+  sessionSecrets: [''],
+  engines: unused,
+  keyLookup: unused,
+  ledger,
+});
 app.register(errors);
 for (const schema of [TokenUsage, ChatRequest, ChatReply]) app.addSchema(schema);
 

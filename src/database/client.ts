@@ -34,7 +34,7 @@ export type Database = {
   version(): Promise<string>;
   close(): Promise<void>;
   /** How many accounts that are in the way of others may write at the same time, of each kind of write to the ledger. */
-  lanes: number;
+  queues: number;
 };
 
 /** Where the database is: a Postgres URL, a folder for the embedded one, or an image of an embedded one (tests). */
@@ -138,7 +138,7 @@ function openPostgres({ connections = 20, isPooled = false, patienceMs, url }: P
   return {
     db,
     kind: 'postgres',
-    lanes: shares.lanes,
+    queues: shares.queues,
     // A transaction pooler hands each transaction another connection, which knows no prepared statement.
     run: <Row>(text: string, parameters: unknown[]) =>
       ledger.use(
@@ -186,7 +186,7 @@ async function openEmbedded(location: { dataDir: string } | { image: Blob }): Pr
   return {
     db: drizzlePglite(client, { schema: tables }) as unknown as Db,
     kind: 'embedded',
-    lanes: 2,
+    queues: 2,
     run,
     prepared: run,
     listen: (channel, onPayload) => client.listen(channel, onPayload),

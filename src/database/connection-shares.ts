@@ -5,25 +5,25 @@ export const FEWEST_CONNECTIONS = 10;
 
 /** One listens to changes of keys, one migrates at start and tidies up later. */
 const APART = 2;
-/** Admissions and settlements, each in common batches and in lanes of single accounts. */
+/** Admissions and settlements, each in common batches and in queues of single accounts. */
 const COMMON_BATCHES = 2;
-/** From here on each kind of write has two lanes instead of one; more would only wait for each other. */
-const TWO_LANES_FROM = 16;
+/** From here on each kind of write has two queues instead of one; more would only wait for each other. */
+const TWO_QUEUES_FROM = 16;
 
 export type ConnectionShares = {
   /** For single statements. */
   statements: number;
   transactions: number;
   ledger: number;
-  /** Lanes of single accounts, of each kind of write to the ledger. */
-  lanes: number;
+  /** Queues of single accounts, of each kind of write to the ledger. */
+  queues: number;
 };
 
 /** @param total - most connections of the process; below `FEWEST_CONNECTIONS`, for commands and tests, each share is the least */
 export function shareConnections(total: number): ConnectionShares {
-  const lanes = total < TWO_LANES_FROM ? 1 : 2;
-  const ledger = COMMON_BATCHES + 2 * lanes;
+  const queues = total < TWO_QUEUES_FROM ? 1 : 2;
+  const ledger = COMMON_BATCHES + 2 * queues;
   const left = total - APART - ledger;
   const transactions = Math.max(total < FEWEST_CONNECTIONS ? 1 : 2, Math.floor(left / 3));
-  return { lanes, ledger, transactions, statements: Math.max(1, left - transactions) };
+  return { queues, ledger, transactions, statements: Math.max(1, left - transactions) };
 }

@@ -22,7 +22,7 @@ export async function underMaintenanceLock(
     await work(database.db);
     return true;
   }
-  if (directUrl === undefined) throw new Error('Upkeep of a Postgres database needs its direct URL.');
+  if (directUrl === undefined) throw new Error('Maintenance of a Postgres database needs its direct URL.');
   const { close, db, lose } = openSession(directUrl);
   signal?.addEventListener('abort', lose, { once: true });
   try {

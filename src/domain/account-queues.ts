@@ -1,5 +1,5 @@
 /**
- * Writes of all accounts in common batches, until one account is in the way: then its items go on in a lane of their
+ * Writes of all accounts in common batches, until one account is in the way: then its items go on in a queue of their
  * own, and the others do not wait for it. Contract section 5.
  */
 
@@ -14,7 +14,7 @@ const OWN_LOCK_TIMEOUT_MS = 2000;
 
 const BATCH_SIZE = 256;
 const BATCH_BYTES = 1024 * 1024;
-/** An item of more bytes is written in its account's lane: it takes as long as thousands of others. */
+/** An item of more bytes is written in its account's queue: it takes as long as thousands of others. */
 const LARGE_BYTES = 256 * 1024;
 const QUEUE_SIZE = 20_000;
 
@@ -30,25 +30,25 @@ export type AccountItem = { account_id: string };
 /** Writes a batch in one transaction, waiting for locks no longer than said; one result an item, in order. */
 export type WriteBatch<Item, Result> = (items: Item[], lockTimeoutMs: number) => Promise<Result[]>;
 
-export class AccountLanes<Item extends AccountItem, Result> {
+export class AccountQueues<Item extends AccountItem, Result> {
   readonly #write: WriteBatch<Item, Result>;
   readonly #sizeOf: (item: Item) => number;
   readonly #common: GroupCommit<Item, Result>;
-  readonly #lanes = new Map<string, GroupCommit<Item, Result>>();
-  readonly #waitingLanes: (() => void)[] = [];
-  #freeLanes: number;
+  readonly #queues = new Map<string, GroupCommit<Item, Result>>();
+  readonly #waitingQueues: (() => void)[] = [];
+  #freeQueues: number;
 
   /**
-   * @param lanesAtOnce - lanes that write at the same time: the connections are few, and the common batches need one
+   * @param queuesAtOnce - queues that write at the same time: the connections are few, and the common batches need one
    * @param sizeOf - bytes of an item, about
    */
   constructor(
     write: WriteBatch<Item, Result>,
-    lanesAtOnce: number,
+    queuesAtOnce: number,
     sizeOf: (item: Item) => number = () => 0,
   ) {
     this.#write = write;
-    this.#freeLanes = lanesAtOnce;
+    this.#freeQueues = queuesAtOnce;
     this.#sizeOf = sizeOf;
     this.#common = this.#groupCommit((items) => this.#writeCommon(items));
   }
@@ -60,26 +60,26 @@ export class AccountLanes<Item extends AccountItem, Result> {
    *   write throws
    */
   submit(item: Item): Promise<Result> {
-    const lane = this.#lanes.get(item.account_id);
-    if (lane !== undefined) return lane.submit(item);
+    const queue = this.#queues.get(item.account_id);
+    if (queue !== undefined) return queue.submit(item);
     return this.#sizeOf(item) > LARGE_BYTES
-      ? this.#laneOf(item.account_id).submit(item)
+      ? this.#queueOf(item.account_id).submit(item)
       : this.#common.submit(item);
   }
 
   /** Resolves once nothing waits and nothing is being written. */
   async idle(): Promise<void> {
     await this.#common.idle();
-    await Promise.all([...this.#lanes.values()].map((lane) => lane.idle()));
+    await Promise.all([...this.#queues.values()].map((queue) => queue.idle()));
   }
 
   async #writeCommon(items: Item[]): Promise<(Result | Promise<Result>)[]> {
-    // What came before them of the same account is in its lane by now.
-    const laned = items.map((item) => this.#lanes.get(item.account_id)?.submit(item));
-    const others = items.filter((_, index) => laned[index] === undefined);
+    // What came before them of the same account is in its queue by now.
+    const queued = items.map((item) => this.#queues.get(item.account_id)?.submit(item));
+    const others = items.filter((_, index) => queued[index] === undefined);
     const written = others.length === 0 ? [] : await this.#writeOthers(others);
     const rest = written[Symbol.iterator]();
-    return laned.map((result) => result ?? (rest.next().value as Result | Promise<Result>));
+    return queued.map((result) => result ?? (rest.next().value as Result | Promise<Result>));
   }
 
   async #writeOthers(items: Item[]): Promise<(Result | Promise<Result>)[]> {
@@ -88,7 +88,7 @@ export class AccountLanes<Item extends AccountItem, Result> {
     } catch (error) {
       // Which account is at fault shows when each goes by itself. Nothing of the batch was written.
       if (isLockFailure(error) || isRefusal(error))
-        return items.map((item) => this.#laneOf(item.account_id).submit(item));
+        return items.map((item) => this.#queueOf(item.account_id).submit(item));
       throw error;
     }
   }
@@ -102,26 +102,26 @@ export class AccountLanes<Item extends AccountItem, Result> {
       queueSize: QUEUE_SIZE,
     });
 
-  #laneOf(accountId: string): GroupCommit<Item, Result> {
-    const known = this.#lanes.get(accountId);
+  #queueOf(accountId: string): GroupCommit<Item, Result> {
+    const known = this.#queues.get(accountId);
     if (known !== undefined) return known;
-    const lane = this.#groupCommit((items) => this.#inTurn(() => this.#writeOwn(items)));
-    this.#lanes.set(accountId, lane);
+    const queue = this.#groupCommit((items) => this.#inTurn(() => this.#writeOwn(items)));
+    this.#queues.set(accountId, queue);
     // Once it is idle, the account goes with the others again.
     queueMicrotask(() => {
-      void lane.idle().then(() => this.#lanes.delete(accountId));
+      void queue.idle().then(() => this.#queues.delete(accountId));
     });
-    return lane;
+    return queue;
   }
 
   async #inTurn<T>(write: () => Promise<T>): Promise<T> {
-    if (this.#freeLanes > 0) this.#freeLanes -= 1;
-    else await new Promise<void>((resolve) => this.#waitingLanes.push(resolve));
+    if (this.#freeQueues > 0) this.#freeQueues -= 1;
+    else await new Promise<void>((resolve) => this.#waitingQueues.push(resolve));
     try {
       return await write();
     } finally {
-      const next = this.#waitingLanes.shift();
-      if (next === undefined) this.#freeLanes += 1;
+      const next = this.#waitingQueues.shift();
+      if (next === undefined) this.#freeQueues += 1;
       else next();
     }
   }

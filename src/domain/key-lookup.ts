@@ -25,7 +25,7 @@ const judged = (secret: StoredSecret, now: number): IdentifiedKey => ({
   isExpired: isOver(secret.expiresAt, now),
 });
 
-export class Keyring {
+export class KeyLookup {
   readonly #database: Database;
   readonly #changes: KeyChanges;
   readonly #uses: KeyUses;

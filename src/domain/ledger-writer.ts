@@ -17,7 +17,7 @@ import {
   settleCharges,
   sweepCharges,
 } from '../store/ledger.ts';
-import { AccountLanes, isRefusal } from './account-queues.ts';
+import { AccountQueues, isRefusal } from './account-queues.ts';
 import type { PlanCatalogue } from './plans.ts';
 
 const LEASE_SECONDS = 20;
@@ -42,8 +42,8 @@ export class LedgerWriter {
   readonly process: string = uuidv7();
   readonly #database: Database;
   readonly #rules: AdmissionRules;
-  readonly #admissions: AccountLanes<ChargeRow, Decision | undefined>;
-  readonly #settlements: AccountLanes<SettlementRow, boolean>;
+  readonly #admissions: AccountQueues<ChargeRow, Decision | undefined>;
+  readonly #settlements: AccountQueues<SettlementRow, boolean>;
   /** What was sent and not answered: it may have taken effect, and the next statement of a charge has to look for it. */
   readonly #unanswered = new WeakSet<ChargeRow | SettlementRow>();
   readonly #abandoned = new Map<string, { row: SettlementRow; until: number }>();
@@ -57,13 +57,13 @@ export class LedgerWriter {
       standard: plans.standard.id,
       holder: this.process,
     };
-    this.#admissions = new AccountLanes(
+    this.#admissions = new AccountQueues(
       (rows, lockTimeoutMs) => this.#admitBatch(rows, lockTimeoutMs),
-      database.lanes,
+      database.queues,
     );
-    this.#settlements = new AccountLanes(
+    this.#settlements = new AccountQueues(
       (rows, lockTimeoutMs) => this.#settleBatch(rows, lockTimeoutMs),
-      database.lanes,
+      database.queues,
       ({ answer, turn }) => (answer?.body?.length ?? 0) + (turn?.answer.length ?? 0),
     );
   }

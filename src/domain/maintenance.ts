@@ -28,7 +28,7 @@ export type MaintenanceConfig = {
   requestLogDays: number;
 };
 
-export class Housekeeping {
+export class Maintenance {
   readonly #database: Database;
   readonly #config: MaintenanceConfig;
   readonly #log: Log;
@@ -63,7 +63,7 @@ export class Housekeeping {
    *
    * @returns false where another process was at it
    */
-  upkeep(): Promise<boolean> {
+  run(): Promise<boolean> {
     const { databaseDirectUrl } = this.#config;
     return underMaintenanceLock(
       this.#database,
@@ -88,22 +88,22 @@ export class Housekeeping {
   }
 
   #everyMinute(): void {
-    const isUpkeepDue = this.#minutes % HOURLY_MINUTES === 0;
+    const isDue = this.#minutes % HOURLY_MINUTES === 0;
     // What takes longer than a minute is not begun a second time.
     if (this.#underWay !== undefined) return;
     this.#minutes += 1;
-    this.#underWay = this.#work(isUpkeepDue).finally(() => {
+    this.#underWay = this.#work(isDue).finally(() => {
       this.#underWay = undefined;
     });
   }
 
-  async #work(isUpkeepDue: boolean): Promise<void> {
+  async #work(isDue: boolean): Promise<void> {
     const inAMinute = 'Data of deleted accounts could not be removed; trying again in a minute.';
     await this.purge().catch((error) => this.#report(error, inAMinute));
-    if (!isUpkeepDue) return;
+    if (!isDue) return;
     const inAnHour =
       'The coming days of the ledger could not be prepared, or old ones not be removed; trying again in an hour.';
-    await this.upkeep().catch((error) => this.#report(error, inAnHour));
+    await this.run().catch((error) => this.#report(error, inAnHour));
   }
 
   #report(error: unknown, message: string): void {

@@ -30,7 +30,7 @@ export default fp(
     };
 
     const fromKey = async (request: FastifyRequest, reply: FastifyReply, credential: string) => {
-      const stored = await app.keyring.identify(credential);
+      const stored = await app.keyLookup.identify(credential);
       if (stored === undefined) {
         await app.limits.countUnknownKey(request);
         throw invalidApiKey();
@@ -49,7 +49,7 @@ export default fp(
       const { isListing, scope } = request.routeOptions.config;
       assertScope(stored, scope);
       if (isListing) assertMayList(stored);
-      app.keyring.noteUse(stored);
+      app.keyLookup.noteUse(stored);
     };
 
     app.addHook('onRequest', async (request, reply) => {
@@ -64,7 +64,7 @@ export default fp(
         if ((await restoreSession(request)) === null) throw missingCredentials();
         return;
       }
-      const stored = await app.keyring.identify(credential);
+      const stored = await app.keyLookup.identify(credential);
       if (stored === undefined) throw invalidApiKey();
       admitOrigin(request, reply, stored);
       assertActive(stored);

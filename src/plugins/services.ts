@@ -2,7 +2,7 @@
 import fp from 'fastify-plugin';
 import type { Config } from '../config.ts';
 import type { Database, Db } from '../database/client.ts';
-import type { Keyring } from '../domain/key-lookup.ts';
+import type { KeyLookup } from '../domain/key-lookup.ts';
 import type { Ledger } from '../domain/ledger.ts';
 import type { Engines } from '../engines/types.ts';
 
@@ -19,19 +19,19 @@ declare module 'fastify' {
     config: Config;
     db: Db;
     engines: Engines;
-    keyring: Keyring;
+    keyLookup: KeyLookup;
     ledger: Ledger;
     /** The first signs, all verify. */
     sessionSecrets: readonly [string, ...string[]];
   }
 }
 
-export default fp<Resources & { engines: Engines; keyring: Keyring; ledger: Ledger }>(
-  async (app, { config, database, engines, keyring, ledger, sessionSecrets }) => {
+export default fp<Resources & { engines: Engines; keyLookup: KeyLookup; ledger: Ledger }>(
+  async (app, { config, database, engines, keyLookup, ledger, sessionSecrets }) => {
     app.decorate('config', config);
     app.decorate('db', database.db);
     app.decorate('engines', engines);
-    app.decorate('keyring', keyring);
+    app.decorate('keyLookup', keyLookup);
     app.decorate('ledger', ledger);
     app.decorate('sessionSecrets', sessionSecrets);
     app.addHook('onRequest', async (request, reply) => {

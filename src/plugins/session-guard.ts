@@ -33,7 +33,7 @@ export default fp(
 
     // What a session changed holds here from its answer on; the other replicas hear of it.
     app.addHook('onSend', async ({ caller, method }) => {
-      if (method !== 'GET' && caller !== undefined) app.keyring.forget(caller.accountId);
+      if (method !== 'GET' && caller !== undefined) app.keyLookup.forget(caller.accountId);
     });
   },
   { name: 'session-guard', dependencies: ['services', 'sessions', 'rate-limit'] },

@@ -30,7 +30,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     async (request, reply) => {
       const parsed = request.body.keys.map(parseApiKey).filter((key): key is ParsedApiKey => key !== null);
       const [accountIds] = await Promise.all([revokeLeakedKeys(app.db, parsed), delay(ANSWER_MS)]);
-      for (const accountId of accountIds) app.keyring.forget(accountId);
+      for (const accountId of accountIds) app.keyLookup.forget(accountId);
       // With any status but 204, `null` would be sent as JSON.
       return reply.code(202).send(undefined as unknown as null);
     },

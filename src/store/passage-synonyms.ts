@@ -23,12 +23,12 @@ const sameMeaning: readonly (readonly string[])[] = [
 ];
 
 /** Every word with the number of its list. */
-export const relatedWords: readonly { family: number; word: string }[] = sameMeaning.flatMap(
+export const synonyms: readonly { family: number; word: string }[] = sameMeaning.flatMap(
   (words, family) => words.map((word) => ({ family, word })),
 );
 
 /** Words of questions rather than of subjects; they are no stop words, but tell little. */
-export const faintWords: readonly string[] = [
+export const stopWords: readonly string[] = [
   'use',
   'mean',
   'get',

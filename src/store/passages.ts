@@ -4,7 +4,7 @@ import { eq, sql } from 'drizzle-orm';
 import { type Db, rowsOf } from '../database/client.ts';
 import { passages, settings } from '../database/tables.ts';
 import { MARK, snippetOf } from './passage-snippet.ts';
-import { asTheGuidesSpell, faintWords, neighbours, relatedWords } from './passage-synonyms.ts';
+import { asTheGuidesSpell, stopWords, neighbours, synonyms } from './passage-synonyms.ts';
 
 /** What is kept of a guide. */
 export type GuideText = {
@@ -93,17 +93,17 @@ export async function searchPassages(db: Db, query: string, limit: number): Prom
         select lexeme from unnest(to_tsvector('english', ${words}::text))
         order by positions[1], lexeme
         limit ${QUERY_WORDS}::int
-      ), related as (
+      ), synonyms as (
         select family, (ts_lexize('english_stem', word))[1] as stem
-        from json_to_recordset(${JSON.stringify(relatedWords)}::json) as r (family int, word text)
-      ), faint as (
+        from json_to_recordset(${JSON.stringify(synonyms)}::json) as r (family int, word text)
+      ), stop_words as (
         select (ts_lexize('english_stem', word))[1] as stem
-        from json_array_elements_text(${JSON.stringify(faintWords)}::json) as r (word)
+        from json_array_elements_text(${JSON.stringify(stopWords)}::json) as r (word)
       ), meant as (
         select lexeme, lexeme as found_as, 1.0 as weight from asked
         union
         select s.stem, o.stem, 0.8
-        from asked join related s on s.stem = lexeme join related o using (family)
+        from asked join synonyms s on s.stem = lexeme join synonyms o using (family)
         where o.stem <> s.stem
       ), terms as (
         select lexeme, weight,
@@ -112,7 +112,7 @@ export async function searchPassages(db: Db, query: string, limit: number): Prom
       ), weighed as (
         select lexeme, any_term, holders > 0 as is_known,
           sqrt(ln(1 + (total - holders + 0.5) / (holders + 0.5)))::float8
-            * case when lexeme in (select stem from faint) then 0.3 else 1 end as rarity
+            * case when lexeme in (select stem from stop_words) then 0.3 else 1 end as rarity
         from (
             select lexeme, string_agg(term::text, ' | ')::tsquery as any_term from terms group by lexeme
           ) as words,

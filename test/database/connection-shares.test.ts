@@ -8,11 +8,11 @@ t.test(
   'the shares and what is apart are the total, from the fewest on, and nobody is left without',
   async (t) => {
     for (let total = FEWEST_CONNECTIONS; total <= 200; total += 1) {
-      const { lanes, ledger, statements, transactions } = shareConnections(total);
+      const { queues, ledger, statements, transactions } = shareConnections(total);
       t.equal(statements + transactions + ledger + APART, total);
       t.ok(statements >= 2 && transactions >= 2, String(total));
-      t.ok(ledger >= 2 + 2 * lanes, 'accounts that are in the way leave room for the common batches');
+      t.ok(ledger >= 2 + 2 * queues, 'accounts that are in the way leave room for the common batches');
     }
-    t.same(shareConnections(20), { lanes: 2, ledger: 6, transactions: 4, statements: 8 });
+    t.same(shareConnections(20), { queues: 2, ledger: 6, transactions: 4, statements: 8 });
   },
 );

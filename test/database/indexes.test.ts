@@ -4,7 +4,7 @@ import t, { type Test } from 'tap';
 import { v7 as uuidv7 } from 'uuid';
 import { type Db, openDatabase, rowsOf } from '../../src/database/client.ts';
 import { buildIndexes, missingIndexes } from '../../src/database/indexes.ts';
-import { Housekeeping } from '../../src/domain/maintenance.ts';
+import { Maintenance } from '../../src/domain/maintenance.ts';
 import { type DatabaseKind, databaseKinds, freshDatabase } from '../support/service.ts';
 
 async function open(t: Test, kind: DatabaseKind) {
@@ -15,12 +15,12 @@ async function open(t: Test, kind: DatabaseKind) {
     await database.close();
     await fresh.drop();
   });
-  const housekeeper = new Housekeeping(
+  const maintainer = new Maintenance(
     database,
     { databaseDirectUrl: url, requestLogDays: 90 },
     { warn: () => {} },
   );
-  return { database, db: database.db, housekeeper };
+  return { database, db: database.db, maintainer };
 }
 
 /** As a database is that was made before these indexes were declared. */
@@ -44,13 +44,13 @@ const partitions = async (db: Db) =>
 
 for (const kind of databaseKinds) {
   t.test(kind, async (t) => {
-    const { db, housekeeper } = await open(t, kind);
+    const { db, maintainer } = await open(t, kind);
 
     await t.test('a migrated database has every index that the schema declares', async (t) => {
       t.same(await missingIndexes(db), []);
     });
 
-    await t.test('upkeep builds what an older database lacks, of every day, once', async (t) => {
+    await t.test('maintenance builds what an older database lacks, of every day, once', async (t) => {
       await forget(db);
       const names = await partitions(db);
       t.ok(names.length >= 9);
@@ -58,7 +58,7 @@ for (const kind of databaseKinds) {
         (await missingIndexes(db)).map(({ built }) => built),
         [...names.map((name) => `${name}_log_failed`), 'messages_in_order', 'conversations_of_key'],
       );
-      await housekeeper.upkeep();
+      await maintainer.run();
       t.same(await missingIndexes(db), []);
       const [{ valid } = {}] = await rowsOf<{ valid: boolean }>(
         db,

@@ -1,20 +1,20 @@
 import { sql } from 'drizzle-orm';
 import t from 'tap';
 import { rowsOf } from '../../src/database/client.ts';
-import { Housekeeping } from '../../src/domain/maintenance.ts';
+import { Maintenance } from '../../src/domain/maintenance.ts';
 import { shiftClock } from '../support/clock.ts';
 import type { Body } from '../support/http.ts';
 import { onEachDatabase } from '../support/service.ts';
 
-t.test('upkeep removes keys and secrets a year after they ended', async (t) =>
+t.test('maintenance removes keys and secrets a year after they ended', async (t) =>
   onEachDatabase(t, {}, async (t, { client, database, env }) => {
     const { db } = database;
-    const upkeep = () =>
-      new Housekeeping(
+    const maintenance = () =>
+      new Maintenance(
         database,
         { databaseDirectUrl: env.DATABASE_URL, requestLogDays: 90 },
         { warn: () => {} },
-      ).upkeep();
+      ).run();
     const owner = await client.signUp();
     const [revoked, rotated, expiring, kept] = [
       await client.createKey(owner, { name: 'Revoked' }),
@@ -33,14 +33,14 @@ t.test('upkeep removes keys and secrets a year after they ended', async (t) =>
     const secrets = async () => (await rowsOf(db, sql`select from key_secrets`)).length;
 
     await shiftClock(db, '364 days');
-    await upkeep();
+    await maintenance();
     t.same((await ids()).length, 4, 'not before');
     t.equal(await secrets(), 5);
     t.equal(await status(revoked.key), 'apiKeyRevoked');
     t.equal(await status(rotated.key), 'apiKeyRevoked', 'a replaced secret');
 
     await shiftClock(db, '366 days');
-    await upkeep();
+    await maintenance();
     t.same(await ids(), [rotated.id, kept.id].toSorted());
     t.equal(await secrets(), 2, 'the present ones');
     for (const { key } of [revoked, rotated, expiring]) t.equal(await status(key), 'invalidApiKey');

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import type { Database } from '../../src/database/client.ts';
 import { generateApiKey } from '../../src/domain/api-key.ts';
-import { Keyring } from '../../src/domain/key-lookup.ts';
+import { KeyLookup } from '../../src/domain/key-lookup.ts';
 import { forge } from '../support/keys.ts';
 import { onEachDatabase } from '../support/service.ts';
 import { eventually } from '../support/upstream/engine.ts';
@@ -33,28 +33,28 @@ function watched(database: Database) {
 onEachDatabase(t, {}, async (t, { app, client, database }) => {
   const owner = await client.signUp();
 
-  /** A keyring as another replica has it: it learns of changes from the database only. */
+  /** A key lookup as another replica has it: it learns of changes from the database only. */
   const open = async (t: Test) => {
     const watch = watched(database);
-    const keyring = new Keyring(watch.database, app.config.databaseDirectUrl, quiet);
-    await keyring.start();
-    t.teardown(() => keyring.stop());
+    const keyLookup = new KeyLookup(watch.database, app.config.databaseDirectUrl, quiet);
+    await keyLookup.start();
+    t.teardown(() => keyLookup.stop());
     const isKept = async (key: string) => {
       const before = watch.lookUps;
-      await keyring.identify(key);
+      await keyLookup.identify(key);
       return watch.lookUps === before;
     };
     const warm = (key: string) => eventually('the key is kept', () => isKept(key), 10_000);
-    return { keyring, watch, isKept, warm };
+    return { keyLookup, watch, isKept, warm };
   };
 
   await t.test('a key that is kept costs no look-up, also with a wrong secret', async (t) => {
-    const { keyring, warm, watch } = await open(t);
+    const { keyLookup, warm, watch } = await open(t);
     const { id, key } = await client.createKey(owner);
     await warm(key);
     const before = watch.lookUps;
-    t.match(await keyring.identify(key), { keyId: id, isRevoked: false, isExpired: false, plan: 'free' });
-    t.equal(await keyring.identify(forge(key)), undefined);
+    t.match(await keyLookup.identify(key), { keyId: id, isRevoked: false, isExpired: false, plan: 'free' });
+    t.equal(await keyLookup.identify(forge(key)), undefined);
     t.equal(watch.lookUps, before);
     await client.delete(`/keys/${id}`, { cookie: owner.cookie });
   });
@@ -62,7 +62,7 @@ onEachDatabase(t, {}, async (t, { app, client, database }) => {
   await t.test(
     'any one character changed, and whatever is no key, is refused without a look-up',
     async (t) => {
-      const { keyring, warm, watch } = await open(t);
+      const { keyLookup, warm, watch } = await open(t);
       const { id, key } = await client.createKey(owner);
       await warm(key);
       const before = watch.lookUps;
@@ -72,7 +72,7 @@ onEachDatabase(t, {}, async (t, { app, client, database }) => {
         async (position, character) => {
           fc.pre(key[position] !== character);
           const changed = key.slice(0, position) + character + key.slice(position + 1);
-          await keyring.identify(changed).then(
+          await keyLookup.identify(changed).then(
             () => t.fail(changed),
             ({ code }) => code === 'invalidApiKey' || t.fail(code),
           );
@@ -92,14 +92,14 @@ onEachDatabase(t, {}, async (t, { app, client, database }) => {
   });
 
   await t.test('every change that matters is heard within a second, from whatever client', async (t) => {
-    const { keyring, warm } = await open(t);
+    const { keyLookup, warm } = await open(t);
     const mine = await client.signUp();
     const { id, key } = await client.createKey(mine);
     const now = async (expected: object, change: () => Promise<unknown>) => {
       await warm(key);
       await change();
       const holds = async () => {
-        const found = { ...(await keyring.identify(key)) } as Record<string, unknown>;
+        const found = { ...(await keyLookup.identify(key)) } as Record<string, unknown>;
         return Object.entries(expected).every(([name, value]) => String(found[name]) === String(value));
       };
       await eventually(JSON.stringify(expected), holds, 1000);
@@ -142,7 +142,7 @@ onEachDatabase(t, {}, async (t, { app, client, database }) => {
   });
 
   await t.test('10: a look-up that was answered before a revocation is not kept after it', async (t) => {
-    const { keyring, warm, watch } = await open(t);
+    const { keyLookup, warm, watch } = await open(t);
     const [kept, key] = [await client.createKey(owner), await client.createKey(owner)];
     await warm(kept.key);
     let release = () => {};
@@ -150,7 +150,7 @@ onEachDatabase(t, {}, async (t, { app, client, database }) => {
       release = resolve;
     });
     const before = watch.lookUps;
-    const underWay = keyring.identify(key.key);
+    const underWay = keyLookup.identify(key.key);
     await eventually('it is looked up', async () => watch.lookUps > before);
     // The answer is there, and is not seen yet.
     await sleep(100);
@@ -159,20 +159,20 @@ onEachDatabase(t, {}, async (t, { app, client, database }) => {
     watch.held = undefined;
     release();
     t.match(await underWay, { isRevoked: false }, 'it began before');
-    t.match(await keyring.identify(key.key), { isRevoked: true });
+    t.match(await keyLookup.identify(key.key), { isRevoked: true });
     await client.delete(`/keys/${kept.id}`, { cookie: owner.cookie });
   });
 
   await t.test('the expiry of a key that is kept holds to the moment', async (t) => {
-    const { keyring, warm, watch } = await open(t);
+    const { keyLookup, warm, watch } = await open(t);
     const expiresAt = Date.now() + 3000;
     const { key } = await client.createKey(owner, { expires_at: new Date(expiresAt).toISOString() });
     await warm(key);
     const before = watch.lookUps;
     await sleep(expiresAt - Date.now() - 300);
-    t.match(await keyring.identify(key), { isExpired: false });
+    t.match(await keyLookup.identify(key), { isExpired: false });
     await sleep(expiresAt - Date.now() + 1);
-    t.match(await keyring.identify(key), { isExpired: true });
+    t.match(await keyLookup.identify(key), { isExpired: true });
     t.ok(watch.lookUps - before < 2, 'from memory');
   });
 });

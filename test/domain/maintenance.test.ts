@@ -5,7 +5,7 @@ import t, { type Test } from 'tap';
 import { v7 as uuidv7 } from 'uuid';
 import { type Db, openDatabase, rowsOf } from '../../src/database/client.ts';
 import { Ledger } from '../../src/domain/ledger.ts';
-import { Housekeeping } from '../../src/domain/maintenance.ts';
+import { Maintenance } from '../../src/domain/maintenance.ts';
 import { defaultPlans } from '../../src/domain/plans.ts';
 import { audit } from '../../src/store/audit.ts';
 import { shiftClock } from '../support/clock.ts';
@@ -25,9 +25,9 @@ async function open(t: Test, kind: DatabaseKind) {
     await database.close();
     await fresh.drop();
   });
-  const housekeeper = (requestLogDays = 90) =>
-    new Housekeeping(database, { databaseDirectUrl: url, requestLogDays }, log);
-  return { database, db: database.db, housekeeper, ledger, url };
+  const maintainer = (requestLogDays = 90) =>
+    new Maintenance(database, { databaseDirectUrl: url, requestLogDays }, log);
+  return { database, db: database.db, maintainer, ledger, url };
 }
 
 async function newAccount(db: Db, plan = 'pro'): Promise<string> {
@@ -122,74 +122,77 @@ async function rowsByTable(db: Db, accountId: string): Promise<Record<string, nu
 
 for (const kind of databaseKinds) {
   t.test(kind, async (t) => {
-    const { db, housekeeper, ledger } = await open(t, kind);
+    const { db, maintainer, ledger } = await open(t, kind);
 
-    await t.test('upkeep drops the days that are too old, and makes a week ahead', async (t) => {
+    await t.test('maintenance drops the days that are too old, and makes a week ahead', async (t) => {
       const account = await newAccount(db);
       await pastDays(db, account, 12);
       await db.execute(sql`
         insert into refusals select ${account}::uuid, date_trunc('minute', ledger_now()) - n * interval '1 day',
                gen_random_uuid(), 'quotaExceeded', 429, 1 from generate_series(0, 12) n`);
-      t.equal(await housekeeper(20).upkeep(), true);
+      t.equal(await maintainer(20).run(), true);
       t.same(await days(db), range(-13, 7), 'nothing is old enough');
       t.equal(await count(db, sql`requests`), 13);
-      t.equal(await housekeeper(5).upkeep(), true);
+      t.equal(await maintainer(5).run(), true);
       t.same(await days(db), range(-4, 7));
       t.equal(await count(db, sql`requests where account_id = ${account}`), 5, 'today and four days before');
       t.equal(await count(db, sql`refusals where account_id = ${account}`), 5);
       t.equal(await count(db, sql`usage_counters where account_id = ${account}`), 13, 'totals stay');
       t.same((await audit(db)).differences, [], 'the audit compares the days kept');
       await shiftClock(db, '2 days');
-      await housekeeper(5).upkeep();
+      await maintainer(5).run();
       t.same(await days(db), range(-4, 7));
       await shiftClock(db, '0 day');
     });
 
-    await t.test('upkeep forgets idempotency keys after 24 hours and sessions that have ended', async (t) => {
-      const account = await newAccount(db);
-      for (const table of ['idempotency_keys', 'sessions']) {
-        await fill(db, table, account, 2500);
-        await db.execute(
-          sql`update ${sql.identifier(table)} set created_at = now() - interval '23 hours 59 minutes'`,
-        );
-      }
-      await housekeeper().upkeep();
-      t.match(await rowsByTable(db, account), { idempotency_keys: 2500, sessions: 2500 });
-      const some = (table: string, key: string) => sql`
+    await t.test(
+      'maintenance forgets idempotency keys after 24 hours and sessions that have ended',
+      async (t) => {
+        const account = await newAccount(db);
+        for (const table of ['idempotency_keys', 'sessions']) {
+          await fill(db, table, account, 2500);
+          await db.execute(
+            sql`update ${sql.identifier(table)} set created_at = now() - interval '23 hours 59 minutes'`,
+          );
+        }
+        await maintainer().run();
+        t.match(await rowsByTable(db, account), { idempotency_keys: 2500, sessions: 2500 });
+        const some = (table: string, key: string) => sql`
         (select ${sql.identifier(key)} from ${sql.identifier(table)} order by 1 limit 2400)`;
-      await db.execute(sql`update idempotency_keys set created_at = now() - interval '1 day 1 second'
+        await db.execute(sql`update idempotency_keys set created_at = now() - interval '1 day 1 second'
                            where key in ${some('idempotency_keys', 'key')}`);
-      await db.execute(sql`update sessions set last_seen_at = now() - interval '7 days 1 second'
+        await db.execute(sql`update sessions set last_seen_at = now() - interval '7 days 1 second'
                            where id in ${some('sessions', 'id')}`);
-      await housekeeper().upkeep();
-      t.match(await rowsByTable(db, account), { idempotency_keys: 100, sessions: 100 });
-      await db.execute(sql`update sessions set created_at = now() - interval '30 days 1 second'`);
-      await housekeeper().upkeep();
-      t.match(await rowsByTable(db, account), { sessions: 0 });
-    });
+        await maintainer().run();
+        t.match(await rowsByTable(db, account), { idempotency_keys: 100, sessions: 100 });
+        await db.execute(sql`update sessions set created_at = now() - interval '30 days 1 second'`);
+        await maintainer().run();
+        t.match(await rowsByTable(db, account), { sessions: 0 });
+      },
+    );
 
-    await t.test('upkeep forgets events after 365 days, whatever REQUEST_LOG_DAYS says', async (t) => {
+    await t.test('maintenance forgets events after 365 days, whatever REQUEST_LOG_DAYS says', async (t) => {
       const account = await newAccount(db);
       await fill(db, 'account_events', account, 1200);
       await db.execute(sql`update account_events set at = now() - interval '364 days 23 hours 59 minutes'`);
-      await housekeeper(3).upkeep();
+      await maintainer(3).run();
       t.match(await rowsByTable(db, account), { account_events: 1200 });
       await db.execute(sql`update account_events set at = now() - interval '365 days 1 second'
                            where id in (select id from account_events order by id limit 1100)`);
-      await housekeeper(3).upkeep();
+      await maintainer(3).run();
       t.match(await rowsByTable(db, account), { account_events: 100 });
     });
 
     await t.test('several processes keep house at once, and none fails', async (t) => {
       await pastDays(db, await newAccount(db), 10);
-      const done = await Promise.all(Array.from({ length: 4 }, () => housekeeper(4).upkeep()));
+      const done = await Promise.all(Array.from({ length: 4 }, () => maintainer(4).run()));
       t.ok(done.includes(true));
-      await housekeeper(4).upkeep();
+      await maintainer(4).run();
       t.equal((await days(db))[0], -3);
       const gone = await newAccount(db);
       await fill(db, 'requests', gone, 3000);
       await deleted(db, gone, '11 minutes');
-      await Promise.all(Array.from({ length: 4 }, () => housekeeper().purge()));
+      await Promise.all(Array.from({ length: 4 }, () => maintainer().purge()));
       t.equal(await count(db, sql`requests where account_id = ${gone}`), 0);
     });
 
@@ -210,7 +213,7 @@ for (const kind of databaseKinds) {
         t.ok(Object.values(await rowsByTable(db, gone)).every((rows) => rows === 1103));
         await deleted(db, gone, '2 minutes');
         await deleted(db, justGone, '10 seconds');
-        await housekeeper().purge();
+        await maintainer().purge();
         t.ok(
           Object.values(await rowsByTable(db, gone)).every((rows) => rows === 0),
           JSON.stringify(await rowsByTable(db, gone)),
@@ -222,7 +225,7 @@ for (const kind of databaseKinds) {
           'its row stays while something could come back',
         );
         await deleted(db, gone, '11 minutes');
-        await housekeeper().purge();
+        await maintainer().purge();
         t.equal(await count(db, sql`accounts where id = ${gone}`), 0);
         t.equal(await count(db, sql`accounts where id in (${justGone}, ${other})`), 2);
         t.same(await rowsByTable(db, other), before[1]);
@@ -241,7 +244,7 @@ for (const kind of databaseKinds) {
       await ledger.finalise(await ledger.admit(charge), outcome);
       const [finalised, refunded] = [await ledger.admit(charge), await ledger.admit(charge)];
       await deleted(db, account, '2 minutes');
-      await housekeeper().purge();
+      await maintainer().purge();
       await t.rejects(ledger.finalise(finalised, outcome), { code: 'serviceUnavailable' });
       await ledger.refund(refunded, { code: 'upstreamError', statusCode: 502 });
       t.ok(Object.values(await rowsByTable(db, account)).every((rows) => rows === 0));
@@ -256,22 +259,25 @@ for (const kind of databaseKinds) {
       );
     });
 
-    await t.test('the clock sets it going: deleted accounts each minute, upkeep at the first', async (t) => {
-      const account = await newAccount(db);
-      await fill(db, 'messages', account, 5);
-      await pastDays(db, account, 6);
-      await deleted(db, account, '2 minutes');
-      mock.timers.enable({ apis: ['setInterval'] });
-      const keeper = housekeeper(4);
-      keeper.start();
-      t.equal(await count(db, sql`messages where account_id = ${account}`), 5);
-      mock.timers.tick(60_000);
-      mock.timers.reset();
-      for (let n = 0; n < 100 && (await days(db))[0] !== -3; n += 1) await delay(50);
-      await keeper.stop();
-      t.equal(await count(db, sql`messages where account_id = ${account}`), 0);
-      t.equal((await days(db))[0], -3);
-    });
+    await t.test(
+      'the clock sets it going: deleted accounts each minute, maintenance at the first',
+      async (t) => {
+        const account = await newAccount(db);
+        await fill(db, 'messages', account, 5);
+        await pastDays(db, account, 6);
+        await deleted(db, account, '2 minutes');
+        mock.timers.enable({ apis: ['setInterval'] });
+        const keeper = maintainer(4);
+        keeper.start();
+        t.equal(await count(db, sql`messages where account_id = ${account}`), 5);
+        mock.timers.tick(60_000);
+        mock.timers.reset();
+        for (let n = 0; n < 100 && (await days(db))[0] !== -3; n += 1) await delay(50);
+        await keeper.stop();
+        t.equal(await count(db, sql`messages where account_id = ${account}`), 0);
+        t.equal((await days(db))[0], -3);
+      },
+    );
   });
 }
 
@@ -296,7 +302,7 @@ async function openTransaction(db: Db, statement: ReturnType<typeof sql>): Promi
 }
 
 t.test('postgres: writers do not wait for a day to be dropped, and lose nothing', async (t) => {
-  const { db, housekeeper, ledger } = await open(t, 'postgres');
+  const { db, maintainer, ledger } = await open(t, 'postgres');
   const accounts = await Promise.all(Array.from({ length: 8 }, () => newAccount(db)));
   await pastDays(db, await newAccount(db), 12);
   let isOver = false;
@@ -316,12 +322,12 @@ t.test('postgres: writers do not wait for a day to be dropped, and lose nothing'
   await delay(300);
   // Whoever drops has to wait for this reader; nobody else has to wait behind them.
   const endReader = await openTransaction(db, sql`select count(*) from requests`);
-  const upkeep = housekeeper(5).upkeep();
+  const maintenance = maintainer(5).run();
   await delay(800);
   t.equal((await days(db))[0], -13, 'the reader holds the oldest day');
   const writtenMeanwhile = written.length;
   await endReader();
-  t.equal(await upkeep, true);
+  t.equal(await maintenance, true);
   await delay(200);
   isOver = true;
   await Promise.all(writers);
@@ -339,10 +345,10 @@ t.test('postgres: writers do not wait for a day to be dropped, and lose nothing'
 });
 
 t.test('postgres: a process that died while it dropped a day leaves nothing that stays', async (t) => {
-  const { db, housekeeper } = await open(t, 'postgres');
+  const { db, maintainer } = await open(t, 'postgres');
   await pastDays(db, await newAccount(db), 8);
   const endReader = await openTransaction(db, sql`select count(*) from requests`);
-  const dying = housekeeper(5).upkeep();
+  const dying = maintainer(5).run();
   const outcome = t.rejects(dying);
   const isPending = async () => (await count(db, sql`pg_inherits where inhdetachpending`)) === 1;
   for (let n = 0; n < 100 && !(await isPending()); n += 1) await delay(20);
@@ -360,15 +366,15 @@ t.test('postgres: a process that died while it dropped a day leaves nothing that
   t.same((await audit(db)).differences, [], 'the audit compares the days that are not half gone');
   // A day has to be made, too.
   await shiftClock(db, '1 day');
-  await housekeeper(5).upkeep();
+  await maintainer(5).run();
   t.same(await days(db), range(-4, 7));
   await db.execute(sql.raw(`create table ${oldest?.name} (like requests)`));
-  await housekeeper(5).upkeep();
+  await maintainer(5).run();
   t.same(await days(db), range(-4, 7));
 });
 
 t.test('postgres: the purge waits for nobody, and comes back for what it left', async (t) => {
-  const { db, housekeeper } = await open(t, 'postgres');
+  const { db, maintainer } = await open(t, 'postgres');
   const account = await newAccount(db);
   await fill(db, 'conversations', account, 10);
   await fill(db, 'messages', account, 10);
@@ -376,12 +382,12 @@ t.test('postgres: the purge waits for nobody, and comes back for what it left', 
   const [one] = await rowsOf<{ id: string }>(db, sql`select id from conversations limit 1`);
   const release = await openTransaction(db, sql`select from conversations where id = ${one?.id} for update`);
   const startedAt = performance.now();
-  await Promise.race([housekeeper().purge(), delay(3000)]);
+  await Promise.race([maintainer().purge(), delay(3000)]);
   t.ok(performance.now() - startedAt < 2000);
   t.match(await rowsByTable(db, account), { conversations: 1, messages: 0 });
   t.equal(await count(db, sql`accounts where id = ${account}`), 1, 'not before its rows');
   await release();
-  await housekeeper().purge();
+  await maintainer().purge();
   t.equal(await count(db, sql`conversations where account_id = ${account}`), 0);
   t.equal(await count(db, sql`accounts where id = ${account}`), 0);
 });

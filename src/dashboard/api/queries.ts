@@ -2,8 +2,8 @@
 import { MutationCache, QueryCache, QueryClient, useQuery } from '@tanstack/react-query';
 import { api, ok, type Schemas } from './client.ts';
 import { toProblem } from './errors.ts';
-import { keepFor } from './keepsakes.ts';
 import { currentSession, setSession, subscribe } from './session.ts';
+import { keepFor } from './tab-storage.ts';
 
 const RETRIES = 2;
 

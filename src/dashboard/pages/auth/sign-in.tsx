@@ -7,9 +7,9 @@ import { api, ok } from '../../api/client.ts';
 import { signedIn, useService } from '../../api/queries.ts';
 import { useSessionState } from '../../api/session.ts';
 import { InfoIcon } from '../../ui/icons.tsx';
-import { useArrival } from './arrival.ts';
 import { type Credentials, CredentialsForm } from './credentials-form.tsx';
 import { Operator } from './operator.tsx';
+import { usePageTitle } from './page-title.ts';
 
 export function SignIn() {
   const search = useSearch();
@@ -21,7 +21,7 @@ export function SignIn() {
     onSuccess: signedIn,
   });
 
-  const heading = useArrival('Sign in');
+  const heading = usePageTitle('Sign in');
 
   return (
     <>

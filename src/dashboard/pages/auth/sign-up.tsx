@@ -5,9 +5,9 @@ import { Link, useSearch } from 'wouter';
 import { api, ok } from '../../api/client.ts';
 import { signedIn, useService } from '../../api/queries.ts';
 import { Loaded } from '../../ui/loaded.tsx';
-import { useArrival } from './arrival.ts';
 import { type Credentials, CredentialsForm } from './credentials-form.tsx';
 import { Operator } from './operator.tsx';
+import { usePageTitle } from './page-title.ts';
 
 export function SignUp() {
   const search = useSearch();
@@ -17,7 +17,7 @@ export function SignUp() {
     onSuccess: signedIn,
   });
 
-  const heading = useArrival('Sign up');
+  const heading = usePageTitle('Sign up');
 
   const signIn = (
     <Anchor component={Link} href={search === '' ? '/sign-in' : `/sign-in?${search}`} underline="always">

@@ -1,6 +1,6 @@
 /** What was written and not sent yet, by conversation. It survives other pages, a reload and the end of a session. */
 import { useSyncExternalStore } from 'react';
-import { keep, kept, onForgotten } from '../../api/keepsakes.ts';
+import { keep, kept, onForgotten } from '../../api/tab-storage.ts';
 
 const name = 'drafts';
 const listeners = new Set<() => void>();

@@ -6,8 +6,8 @@ import { useSyncExternalStore } from 'react';
 import type { ChatEvent } from '../../../sdk/index.ts';
 import { parley } from '../../api/client.ts';
 import { inWords, isFinal, type Problem, toProblem } from '../../api/errors.ts';
-import { onForgotten } from '../../api/keepsakes.ts';
 import { noticeEnd, queryClient } from '../../api/queries.ts';
+import { onForgotten } from '../../api/tab-storage.ts';
 import { usageChanged } from '../../api/usage.ts';
 
 export type Turn = {

@@ -3,7 +3,7 @@ import { type RefObject, useEffect, useRef } from 'react';
 import { wasNavigated } from '../../shell/navigation.ts';
 
 /** @returns to be put on the heading, which takes the focus that fell out of the page before */
-export function useArrival(title: string): RefObject<HTMLHeadingElement | null> {
+export function usePageTitle(title: string): RefObject<HTMLHeadingElement | null> {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     document.title = `${title} · Parley`;
