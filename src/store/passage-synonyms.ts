@@ -23,8 +23,8 @@ const sameMeaning: readonly (readonly string[])[] = [
 ];
 
 /** Every word with the number of its list. */
-export const synonyms: readonly { family: number; word: string }[] = sameMeaning.flatMap(
-  (words, family) => words.map((word) => ({ family, word })),
+export const synonyms: readonly { family: number; word: string }[] = sameMeaning.flatMap((words, family) =>
+  words.map((word) => ({ family, word })),
 );
 
 /** Words of questions rather than of subjects; they are no stop words, but tell little. */

@@ -4,7 +4,7 @@ import { eq, sql } from 'drizzle-orm';
 import { type Db, rowsOf } from '../database/client.ts';
 import { passages, settings } from '../database/tables.ts';
 import { MARK, snippetOf } from './passage-snippet.ts';
-import { asTheGuidesSpell, stopWords, neighbours, synonyms } from './passage-synonyms.ts';
+import { asTheGuidesSpell, neighbours, stopWords, synonyms } from './passage-synonyms.ts';
 
 /** What is kept of a guide. */
 export type GuideText = {
