@@ -1,0 +1,29 @@
+// CONTRIBUTING.md names the files that a change needs: they exist, and no room is missing.
+import fs from 'node:fs';
+import t from 'tap';
+import { projectRoot } from '../src/project.ts';
+
+const page = fs.readFileSync(new URL('CONTRIBUTING.md', projectRoot), 'utf8');
+const tops = fs.readdirSync(projectRoot);
+const paths = [...page.matchAll(/`([^`\s]+)`|\]\(([^)\s]+)\)/g)]
+  .map(([, code, link]) => code ?? link ?? '')
+  .filter((name) => name.includes('/') && tops.includes(name.split('/')[0] ?? ''));
+
+t.test('every path in CONTRIBUTING.md exists', async (t) => {
+  t.ok(paths.length > 40);
+  for (const name of paths) t.ok(fs.existsSync(new URL(name, projectRoot)), name);
+});
+
+t.test('every step of a list begins with the path of a file or folder', async (t) => {
+  const steps = page.split('\n').filter((line) => /^\d+\. /.test(line));
+  t.ok(steps.length > 40);
+  for (const step of steps) t.match(step, /^\d+\. `[\w./-]+`/, step);
+});
+
+t.test('every folder of src is in the table of rooms', async (t) => {
+  const rooms = fs
+    .readdirSync(new URL('src', projectRoot), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => `src/${name}/`);
+  for (const room of rooms) t.ok(page.includes(`\`${room}\``), room);
+});
