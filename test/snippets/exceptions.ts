@@ -2,7 +2,7 @@
 import type { Snippet } from './markdown.ts';
 
 /** Why a snippet is not run; nothing where it is. */
-export function exceptionOf({ code, file, language }: Snippet): string | undefined {
+export function exceptionOf({ code, language }: Snippet): string | undefined {
   if (language === 'bash' && /^(vllm serve|llama-server) /.test(code))
     return 'not run: starts a program of others, with a model of gigabytes';
   if (language === 'python' && /^(from|import) openai/m.test(code))

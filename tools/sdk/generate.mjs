@@ -29,7 +29,7 @@ function operationsModule() {
   );
   found.sort((one, other) => (one.operation.operationId < other.operation.operationId ? -1 : 1));
   return `/** Generated from openapi.json by \`make sdk\`. Do not make direct changes to the file. */
-import type { Method } from '../../tools/sdk/method.ts';
+import type { Method } from './method.ts';
 
 /** Where each operation is: its method and path, whether it has a body, and whether it takes an \`Idempotency-Key\`. */
 export const operations = {
