@@ -3,10 +3,11 @@ import { createHash } from 'node:crypto';
 import { digestOf, knownDigest } from '../bodies/digest.ts';
 import { ApiError } from '../errors.ts';
 import { WEB_KEY } from '../store/usage-history.ts';
+import { holdsApiKey } from './api-key.ts';
 
 /** What tells a repeated request from another one. */
 export type Retry = {
-  /** The value of `Idempotency-Key`. */
+  /** The value of `Idempotency-Key`; a digest of one that holds an API key. */
   key: string;
   /** Of the endpoint and the body. */
   fingerprint: string;
@@ -42,7 +43,8 @@ export const fingerprintOf = (endpoint: string, body: unknown): string => sha256
  * @param key - the value of `Idempotency-Key`
  */
 export const retryOf = (key: string, endpoint: string, body: unknown): Retry => ({
-  key,
+  // An API key that was sent by mistake is not kept in the clear.
+  key: holdsApiKey(key) ? sha256('', key) : key,
   fingerprint: fingerprintOf(endpoint, body),
   ...(knownDigest(body) === undefined && {
     earlierFingerprint: () => sha256(endpoint, JSON.stringify(body)),

@@ -15,7 +15,16 @@ const AMBIGUOUS = /[\\\s\p{Cc}]/u;
 const LOCAL_NAME = /(^|\.)(local|localhost|localdomain|internal|intranet|lan|home\.arpa)$/;
 
 /** Members of messages and of their parts that hold text, or what the model said. They are not fetched. */
-const texts = new Set(['text', 'tool_calls', 'function_call', 'annotations', 'refusal', 'reasoning_content']);
+const texts = new Set([
+  'text',
+  'thinking',
+  'reasoning',
+  'reasoning_content',
+  'refusal',
+  'annotations',
+  'tool_calls',
+  'function_call',
+]);
 /** Definitions of tools, in which URLs name schemas. */
 const definitions = new Set(['function', 'custom']);
 

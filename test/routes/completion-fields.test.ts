@@ -207,6 +207,8 @@ t.test('so are the other URLs that a client can name; texts and schemas are free
     { messages: [{ role: 'user', content: `See ${bad}` }] },
     { messages: [{ role: 'user', content: bad }] },
     part({ type: 'text', text: 'http://localhost/' }),
+    part({ type: 'thinking', thinking: 'http://localhost/ is where it runs' }),
+    part({ type: 'reasoning', reasoning: 'http://localhost/ is where it runs' }),
     part({ type: 'file', file: { filename: 'C: notes.pdf', file_data: 'data:application/pdf;base64,AA==' } }),
     part({ type: 'input_audio', input_audio: { data: 'UklGRg==', format: 'wav' } }),
     { messages, tools: [{ type: 'function', function: { name: 'f', parameters: schema } }] },

@@ -3,6 +3,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
 import t from 'tap';
+import { rowsOf } from '../../src/database/client.ts';
 import { shiftClock } from '../support/clock.ts';
 import { openStream, type ServerEvent } from '../support/event-reader.ts';
 import type { Answer, RequestOptions } from '../support/http.ts';
@@ -369,6 +370,15 @@ for (const kind of databaseKinds) {
         (await client.post('/chat', { message: 'Secret', store: false }, { key, headers })).text,
         first.text,
       );
+    });
+
+    await t.test('an API key sent as Idempotency-Key works, and is stored nowhere', async (t) => {
+      const headers = retryKey(key);
+      const first = await client.post('/chat', { message: 'Hello' }, { key, headers });
+      t.equal(first.status, 200);
+      t.ok(isReplay(await client.post('/chat', { message: 'Hello' }, { key, headers })));
+      const stored = await rowsOf(database.db, sql`select 1 from idempotency_keys where key = ${key}`);
+      t.same(stored, []);
     });
 
     await t.test('400: a key that is empty, too long, or not visible ASCII', async (t) => {
