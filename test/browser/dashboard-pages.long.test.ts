@@ -1,7 +1,7 @@
 // Usage and plan as people use them, in a real browser under the dashboard's strict policy.
-import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { HOME, noDashboard, RESET, startDashboard } from '../support/dashboard-pages.ts';
+import { eventually } from '../support/upstream/engine.ts';
 
 t.setTimeout(600_000);
 
@@ -34,7 +34,11 @@ t.test('usage and plan', { skip: noDashboard }, async (t) => {
     await client.post('/search', { query: 'keys' }, { key: key.key });
     for (let time = 0; time < 3; time += 1) await client.post('/chat', { message: 'No' }, { key: key.key });
     await client.post('/images/generations', { prompt: 'A hill' }, { cookie });
-    await sleep(3000);
+    const refused = async () => {
+      const { data } = (await client.get('/requests?status=429', { cookie })).body;
+      return data.reduce((sum: number, { count }: { count: number }) => sum + count, 0);
+    };
+    await eventually('the refusals are written', async () => (await refused()) === 3);
     await page.goto(`${HOME}/usage`);
     await page.getByRole('heading', { level: 1, name: 'Usage' }).waitFor();
     await text('8 of 8').waitFor();

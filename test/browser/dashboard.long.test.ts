@@ -39,7 +39,7 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
     context,
     `${HOME}/`,
   );
-  page.setDefaultTimeout(30_000);
+  page.setDefaultTimeout(120_000);
 
   const button = (name: string | RegExp) => page.getByRole('button', { name });
   const dialog = page.getByRole('dialog');

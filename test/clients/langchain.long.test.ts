@@ -69,7 +69,7 @@ function errorTests(t: Test, parley: Parley) {
       for (const call of [() => chat.invoke(question), () => chat.stream(question)]) {
         const { error, ms } = await rejection(call());
         t.match(error, expected);
-        t.ok(ms < 2000, `after ${ms} ms`);
+        t.ok(ms < 20_000, `after ${ms} ms`);
       }
     });
   }

@@ -59,10 +59,7 @@ t.test('large answers do not hold up the small ones of another account', async (
   const largest = slowestOf(await stored);
   t.ok(largest < Number.POSITIVE_INFINITY, 'the large ones are stored');
   // On any machine: they do not wait until all the large ones are written.
-  t.ok(
-    slowest < Math.min(3000, largest / 2),
-    `the slowest of the others took ${slowest} ms, the large ones ${largest} ms`,
-  );
+  t.ok(slowest < largest / 2, `the slowest of the others took ${slowest} ms, the large ones ${largest} ms`);
   const sizes = await rowsOf(db, sql`select distinct length(body) as length from idempotency_keys`);
   t.same(sizes, [{ length: 6 * MIB }]);
   t.same((await audit(db)).differences, []);

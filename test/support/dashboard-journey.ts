@@ -37,7 +37,7 @@ export async function walkThrough(t: Test, variant: Variant): Promise<void> {
   const { complaints, expectRefusals, hosts, look, page } = await startWalk(t, context, `${HOME}/`, [
     variant,
   ]);
-  page.setDefaultTimeout(30_000);
+  page.setDefaultTimeout(120_000);
 
   const button = (name: string | RegExp) => page.getByRole('button', { name });
   const dialog = page.getByRole('dialog');

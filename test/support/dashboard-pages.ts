@@ -106,7 +106,7 @@ export async function startDashboard(
   const [name = '', value = ''] = cookie.split(/=(.*)/);
   await context.addCookies([{ name, value, url: HOME, httpOnly: true, secure: true, sameSite: 'Strict' }]);
   const walk = await startWalk(t, context, HOME + path);
-  walk.page.setDefaultTimeout(30_000);
+  walk.page.setDefaultTimeout(120_000);
   const session = await context.newCDPSession(walk.page);
   await session.send('Emulation.setTimezoneOverride', { timezoneId: TIMEZONE });
   return {

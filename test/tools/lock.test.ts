@@ -39,7 +39,7 @@ test('takeLock: a holder elsewhere is dead after a time without a sign of life, 
     },
   });
   const seconds = (Date.now() - started) / 1000;
-  t.ok(seconds > 2.9 && seconds < 6, `${seconds} s`);
+  t.ok(seconds > 2.9 && seconds < 60, `${seconds} s`);
   t.equal(waited, 1);
   t.doesNotThrow(() => lock.assertHeld());
   lock.release();

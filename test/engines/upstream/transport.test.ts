@@ -116,10 +116,13 @@ t.test('a connection that is not made in time: upstreamTimeout', async (t) => {
   const port = await rawServer(t, () => {});
   const startedAt = performance.now();
   const error = await failure(
-    chatEngine(`https://127.0.0.1:${port}`, { connectTimeoutMs: 200 }).complete(asking('Hello'), never()),
+    chatEngine(`https://127.0.0.1:${port}`, { connectTimeoutMs: 200, firstByteTimeoutMs: 60_000 }).complete(
+      asking('Hello'),
+      never(),
+    ),
   );
   t.equal(error.code, 'upstreamTimeout');
-  t.ok(performance.now() - startedAt < 2000, `${performance.now() - startedAt} ms`);
+  t.ok(performance.now() - startedAt < 20_000, `${performance.now() - startedAt} ms`);
 });
 
 t.test('no headers in time: upstreamTimeout, and the connection is given up', async (t) => {
@@ -138,7 +141,7 @@ t.test(
   'headers at once and a first byte after the idle timeout, but before the other: answered',
   async (t) => {
     await upstream.configure({ firstChunkDelayMs: 300 });
-    const engine = chatEngine(upstream.url, { firstByteTimeoutMs: 2000, idleTimeoutMs: 100 });
+    const engine = chatEngine(upstream.url, { firstByteTimeoutMs: 20_000, idleTimeoutMs: 100 });
     const first = await engine.stream(asking('Hello'), never())[Symbol.asyncIterator]().next();
     t.equal(first.done, false);
   },
@@ -202,7 +205,8 @@ t.test('a server that speaks no HTTP: upstreamError', async (t) => {
 t.test('an abort before the answer destroys the connection at once, and its reason is thrown', async (t) => {
   await upstream.configure({ fault: 'hang' });
   const gone = new AbortController();
-  const asked = chat.complete(asking('Hello'), gone.signal);
+  const patient = chatEngine(upstream.url, { firstByteTimeoutMs: 60_000, idleTimeoutMs: 60_000 });
+  const asked = patient.complete(asking('Hello'), gone.signal);
   await eventually('called', async () => (await upstream.calls()).chat === 1);
   const at = Date.now();
   gone.abort(new Error('The client left.'));
@@ -222,7 +226,7 @@ t.test('an abort before anything: nothing is sent', async (t) => {
 t.test('an abort while connecting is told at once', async (t) => {
   const port = await rawServer(t, () => {});
   const gone = new AbortController();
-  const asked = chatEngine(`https://127.0.0.1:${port}`, { connectTimeoutMs: 5000 }).complete(
+  const asked = chatEngine(`https://127.0.0.1:${port}`, { connectTimeoutMs: 60_000 }).complete(
     asking('Hello'),
     gone.signal,
   );
@@ -230,7 +234,7 @@ t.test('an abort while connecting is told at once', async (t) => {
   const startedAt = performance.now();
   gone.abort(new Error('Left.'));
   await t.rejects(asked, { message: 'Left.' });
-  t.ok(performance.now() - startedAt < 1000);
+  t.ok(performance.now() - startedAt < 20_000);
 });
 
 t.test('an answer in JSON that is a list is taken as one', async (t) => {

@@ -78,8 +78,8 @@ export function fits(name: string, value: unknown): void {
   assert.ok(validate(value), `${name}: ${ajv.errorsText(validate.errors)}\n${JSON.stringify(value)}`);
 }
 
-/** Waits until something holds; fails after two seconds. */
-export async function eventually(what: string, holds: () => Promise<boolean>, ms = 2000): Promise<void> {
+/** Waits until something holds. The default timeout only has to outlast a slow machine. */
+export async function eventually(what: string, holds: () => Promise<boolean>, ms = 20_000): Promise<void> {
   for (const end = performance.now() + ms; performance.now() < end; ) {
     if (await holds()) return;
     await new Promise((resolve) => setTimeout(resolve, 10));
