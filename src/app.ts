@@ -20,6 +20,7 @@ import { methodFallbacks, methodRegister } from './plugins/methods.ts';
 import openapi from './plugins/openapi.ts';
 import pageLimit from './plugins/page-limit.ts';
 import passwords from './plugins/passwords.ts';
+import pipelining from './plugins/pipelining.ts';
 import queries from './plugins/queries.ts';
 import rateLimit from './plugins/rate-limit.ts';
 import redis from './plugins/redis.ts';
@@ -124,6 +125,7 @@ export async function buildApp(resources: Resources): Promise<FastifyInstance> {
   const engines = createEngines(config, database.db);
   const ledger = new Ledger(database, config.plans);
   const keyLookup = new KeyLookup(database, config.databaseDirectUrl, app.log);
+  app.register(pipelining);
   app.register(services, { ...resources, engines, keyLookup, ledger });
 
   app.register(securityHeaders);

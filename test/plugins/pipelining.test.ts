@@ -1,0 +1,82 @@
+// Requests sent one after the other on a connection, without waiting for the answers.
+import fs from 'node:fs';
+import { connect } from 'node:net';
+import t from 'tap';
+
+import { startTestService } from '../support/service.ts';
+import { startUpstream } from '../support/upstream/client.ts';
+import { eventually } from '../support/upstream/engine.ts';
+
+const requestFor = (target: string, headers = '', body = '') =>
+  `${target} HTTP/1.1\r\nHost: x\r\n${headers}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+
+const upstream = await startUpstream();
+t.teardown(() => upstream.stop());
+const { app, client, port } = await startTestService(t, 'embedded', { CHAT_URL: upstream.url });
+const owner = await client.signUp();
+const { key } = await client.createKey(owner);
+const asset = /\/assets\/reference\/scalar[\w.-]+\.js/.exec((await client.get('//docs')).text)?.[0] ?? '';
+
+t.test('pipelined requests are answered in order', async (t) => {
+  const socket = connect(port, '127.0.0.1');
+  const targets = ['GET /healthz', 'GET /api/v1/plans', 'GET /nothing', 'GET /healthz'];
+  socket.write(targets.map((target) => requestFor(target)).join(''));
+  let received = '';
+  socket.setEncoding('utf8').on('data', (text: string) => {
+    received += text;
+  });
+  const statuses = () => [...received.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status);
+  await eventually('all are answered', async () => statuses().length === 4);
+  t.same(statuses(), ['200', '200', '404', '200']);
+  socket.destroy();
+});
+
+t.test('files that were asked for by a connection that closed are closed', async (t) => {
+  t.not(asset, '');
+  const openFiles = () =>
+    fs.readdirSync('/proc/self/fd').filter((fd) => {
+      try {
+        return fs.readlinkSync(`/proc/self/fd/${fd}`).includes('/dist/');
+      } catch {
+        return false;
+      }
+    }).length;
+  const socket = connect(port, '127.0.0.1');
+  // Nothing of it is read, so that every answer waits behind the first.
+  socket.pause();
+  socket.write(requestFor(`GET ${asset}`).repeat(50));
+  await eventually('the first is under way', async () => openFiles() > 0, 20_000);
+  socket.destroy();
+  await eventually('none is open', async () => openFiles() === 0, 20_000);
+  t.equal(openFiles(), 0);
+});
+
+t.test('streams behind an answer that nobody reads take no slot, and none stays taken', async (t) => {
+  const body = JSON.stringify({ messages: [{ role: 'user', content: 'chunks=100000' }], stream: true });
+  const stream = requestFor(
+    'POST /api/v1/chat/completions',
+    `Authorization: Bearer ${key}\r\nContent-Type: application/json\r\n`,
+    body,
+  );
+  const socket = connect(port, '127.0.0.1');
+  socket.pause();
+  socket.write(requestFor(`GET ${asset}`).repeat(20) + stream.repeat(20));
+  const other = connect(port, '127.0.0.1');
+  other.write(stream.repeat(3));
+  other.resume();
+  await eventually('one runs', async () => app.calls.taken === 1, 20_000);
+  t.equal(app.calls.taken, 1);
+  socket.destroy();
+  other.destroy();
+  await eventually('no slot is taken', async () => app.calls.taken === 0, 20_000);
+  t.equal((await upstream.calls()).open, 0);
+});
+
+t.test('a connection with more than 100 waiting requests is closed', async (t) => {
+  const socket = connect(port, '127.0.0.1');
+  const closed = new Promise((resolve) => socket.once('close', resolve));
+  socket.on('error', () => {}).resume();
+  socket.write(requestFor('GET /healthz').repeat(500));
+  await closed;
+  t.equal((await client.get('//healthz')).status, 200);
+});
