@@ -29,5 +29,9 @@ export const PARSED_IN_PLACE_MARKS = 5000;
 
 /** A body has this long before its speed counts. */
 export const UNMEASURED_MS = 10_000;
+/** A body in chunks has so many of them before their size counts. */
+export const UNMEASURED_CHUNKS = 10_000;
+/** The average size, in bytes, that its chunks need from then on: each costs far more than a byte. */
+export const MIN_CHUNK_BYTES = 64;
 /** The average speed, in bytes a second, that a body needs from then on. */
 export const MIN_BYTES_PER_SECOND = 64 * KIB;

@@ -1,9 +1,10 @@
 /** Receives bodies, within their limits of size, memory and time. Contract section 6, reliability test 48. */
 import type { IncomingMessage } from 'node:http';
+import { Blocks } from './blocks.ts';
 import type { BodyBudget } from './budget.ts';
-import { MIN_BYTES_PER_SECOND, UNMEASURED_MS } from './limits.ts';
+import { MIN_BYTES_PER_SECOND, MIN_CHUNK_BYTES, UNMEASURED_CHUNKS, UNMEASURED_MS } from './limits.ts';
 
-export type Refusal = 'tooLarge' | 'noMemory' | 'tooSlow' | 'brokenOff' | 'wrongLength';
+export type Refusal = 'tooLarge' | 'noMemory' | 'tooSlow' | 'tinyChunks' | 'brokenOff' | 'wrongLength';
 
 /** A body that was not received. */
 export class ReadError extends Error {
@@ -56,7 +57,8 @@ export class BodyReader {
     if (announced !== undefined && announced > limit) return Promise.reject(new ReadError('tooLarge'));
     return new Promise((resolve, reject) => {
       const share = this.#budget.share(sender);
-      const pieces: Buffer[] = [];
+      const blocks = new Blocks();
+      let chunks = 0;
       const measured: Measured = {
         startedAt: performance.now(),
         received: 0,
@@ -78,16 +80,14 @@ export class BodyReader {
         measured.received += piece.length;
         if (measured.received > limit) refuse('tooLarge');
         else if (!share.take(piece.length)) refuse('noMemory');
-        else pieces.push(piece);
+        else if (++chunks > UNMEASURED_CHUNKS && measured.received < chunks * MIN_CHUNK_BYTES)
+          refuse('tinyChunks');
+        else blocks.add(piece);
       };
       const onEnd = () => {
         if (announced !== undefined && announced !== measured.received) return refuse('wrongLength');
         stop();
-        // Memory of its own, that can be handed to a worker.
-        const bytes = Buffer.allocUnsafeSlow(measured.received);
-        let at = 0;
-        for (const piece of pieces) at += piece.copy(bytes, at);
-        resolve({ bytes, release: share.release });
+        resolve({ bytes: blocks.toBuffer(), release: share.release });
       };
       stream.on('data', onData).on('end', onEnd).on('error', onBroken).on('close', onBroken);
       this.#open.add(measured);

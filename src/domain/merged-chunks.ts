@@ -10,13 +10,31 @@ const isObject = (value: unknown): value is Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 const indexOf = (value: unknown) => (isObject(value) ? value.index : undefined);
 
+/** Where the part with an `index` is, in lists that were merged before: models may send any number of tool calls. */
+const positions = new WeakMap<unknown[], Map<unknown, number>>();
+
+function positionsOf(list: unknown[]): Map<unknown, number> {
+  let known = positions.get(list);
+  if (known === undefined) {
+    known = new Map();
+    // The first of equal ones.
+    for (let at = list.length - 1; at >= 0; at--) known.set(indexOf(list[at]), at);
+    positions.set(list, known);
+  }
+  return known;
+}
+
 /** Parts of choices and tool calls belong together by their `index`; other lists go on. */
 function mergedLists(list: unknown[], more: readonly unknown[]): unknown[] {
+  const known = positionsOf(list);
   for (const item of more) {
     const index = indexOf(item);
-    const at = index === undefined ? -1 : list.findIndex((known) => indexOf(known) === index);
-    if (at === -1) list.push(item);
-    else list[at] = merged('', list[at], item);
+    const at = index === undefined ? undefined : known.get(index);
+    if (at !== undefined) list[at] = merged('', list[at], item);
+    else {
+      if (index !== undefined) known.set(index, list.length);
+      list.push(item);
+    }
   }
   return list;
 }

@@ -41,6 +41,11 @@ const refusals: Record<Refusal, (limit: number) => ApiError> = {
       message:
         'The request body arrived too slowly: it needs 64 KiB a second on average. Try again on a faster connection, or send less.',
     }),
+  tinyChunks: () =>
+    new ApiError('invalidRequest', {
+      message:
+        'The request body arrived in chunks of a few bytes each. Send chunks of at least 64 bytes on average, or the body with `Content-Length`.',
+    }),
   brokenOff: () => new ApiError('invalidRequest', { message: 'The request body broke off.' }),
   wrongLength: () =>
     new ApiError('invalidRequest', { message: 'The body is not as long as `Content-Length` says.' }),

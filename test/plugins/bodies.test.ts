@@ -177,3 +177,18 @@ t.test(
     t.equal((await client.request('POST', '/auth/logout', { cookie: owner.cookie, raw: '' })).status, 204);
   },
 );
+
+t.test('a body in chunks of one byte is refused after 10,000 of them', async (t) => {
+  const send = async (chunks: number) => {
+    const { answer, send } = startRequest(port, 'POST /api/v1/keys/report-leak', {
+      'Transfer-Encoding': 'chunked',
+    });
+    const text = JSON.stringify({ keys: ['x'.repeat(60)] }).padEnd(chunks);
+    await send(`${[...text].map((byte) => `1\r\n${byte}\r\n`).join('')}0\r\n\r\n`);
+    return answer;
+  };
+  t.equal(statusOf(await send(9000)), 202);
+  const refused = await send(20_000);
+  t.equal(statusOf(refused), 400);
+  t.match(refused, /chunks of a few bytes/);
+});

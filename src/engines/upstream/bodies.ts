@@ -1,4 +1,5 @@
 /** Whole answers, read piece by piece within limits: each one's own, and one for all that an upstream sends at a time. */
+import { Blocks } from '../../bodies/blocks.ts';
 import { ApiError } from '../../errors.ts';
 import { UpstreamProblem } from './errors.ts';
 import type { Exchange } from './exchange.ts';
@@ -6,33 +7,6 @@ import type { Exchange } from './exchange.ts';
 const MIB = 1024 * 1024;
 /** What the whole answers of one upstream that are being read may take together. */
 const MEMORY_BYTES = 256 * MIB;
-/** Small pieces are copied together: each costs far more than its bytes. */
-const BLOCK_BYTES = 64 * 1024;
-
-/** Collects bytes. */
-class Blocks {
-  readonly #full: Buffer[] = [];
-  #block = Buffer.allocUnsafe(0);
-  #used = 0;
-  length = 0;
-
-  add(piece: Buffer): void {
-    this.length += piece.length;
-    if (this.#used + piece.length > this.#block.length) this.#begin(piece.length);
-    this.#used += piece.copy(this.#block, this.#used);
-  }
-
-  toString(): string {
-    return Buffer.concat([...this.#full, this.#block.subarray(0, this.#used)], this.length).toString('utf8');
-  }
-
-  #begin(atLeast: number): void {
-    if (this.#used > 0) this.#full.push(this.#block.subarray(0, this.#used));
-    this.#block = Buffer.allocUnsafe(Math.max(BLOCK_BYTES, atLeast));
-    this.#used = 0;
-  }
-}
-
 /** The whole answers of one upstream that are being read. */
 export class Bodies {
   readonly #most: number;
@@ -62,7 +36,7 @@ export class Bodies {
         }
         if (this.#held > this.#most) throw this.#tooMuch(exchange);
       }
-      return blocks.toString();
+      return blocks.toBuffer().toString('utf8');
     } finally {
       this.#held -= held;
     }

@@ -1,0 +1,27 @@
+import t from 'tap';
+import { Blocks } from '../../src/bodies/blocks.ts';
+
+t.test('pieces of every size come out as they went in', async (t) => {
+  const blocks = new Blocks();
+  const pieces = [1, 70_000, 3, 4095, 4096, 65_536, 10, 4095, 4095].map((length, index) =>
+    Buffer.alloc(length, index + 1),
+  );
+  for (const piece of pieces) blocks.add(piece);
+  const whole = Buffer.concat(pieces);
+  t.equal(blocks.length, whole.length);
+  t.ok(blocks.toBuffer().equals(whole));
+});
+
+t.test('many small pieces fill the blocks, also between large ones', async (t) => {
+  const before = process.memoryUsage().arrayBuffers;
+  const large = Buffer.alloc(4096);
+  const blocks = new Blocks();
+  for (let index = 0; index < 1_000_000; index++) blocks.add(Buffer.from('x'));
+  for (let index = 0; index < 1000; index++) {
+    blocks.add(Buffer.from('x'));
+    blocks.add(large);
+  }
+  const grown = process.memoryUsage().arrayBuffers - before;
+  t.ok(grown < 8 * 2 ** 20, `${grown} bytes`);
+  t.equal(blocks.toBuffer().length, 1_000_000 + 1000 * 4097);
+});
