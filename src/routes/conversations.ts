@@ -63,7 +63,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'getConversation',
         summary: 'Read a conversation',
         description:
-          'The conversation with its newest messages, oldest of them first; `next_cursor` leads to older ones.',
+          'The conversation with its newest messages, oldest of them first; `next_cursor` leads to older ones. A page of long messages has fewer than `limit`.',
         tags: ['Conversations'],
         params: ConversationParams,
         querystring: ConversationQuery,
@@ -83,7 +83,8 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         limit + 1,
         before,
       );
-      const { nextCursor, page } = pageOf(rows, limit, (row) => [row.id]);
+      const count = rows.filter(({ fits }) => fits).length;
+      const { nextCursor, page } = pageOf(rows, Math.min(limit, count), (row) => [row.id]);
       return {
         ...toSummary(conversation),
         messages: page.reverse().map(toMessage),

@@ -111,7 +111,7 @@ export interface Operations {
 
   /**
    * Read a conversation.
-   * The conversation with its newest messages, oldest of them first; `next_cursor` leads to older ones.
+   * The conversation with its newest messages, oldest of them first; `next_cursor` leads to older ones. A page of long messages has fewer than `limit`.
    *
    * Needs the scope `chat` when called with a key.
    */

@@ -191,7 +191,7 @@ export interface paths {
         };
         /**
          * Read a conversation
-         * @description The conversation with its newest messages, oldest of them first; `next_cursor` leads to older ones.
+         * @description The conversation with its newest messages, oldest of them first; `next_cursor` leads to older ones. A page of long messages has fewer than `limit`.
          *
          *     Needs the scope `chat` when called with a key.
          */

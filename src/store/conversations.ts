@@ -1,5 +1,5 @@
 /** Conversations and their messages. A key sees what it created; the web sees all of the account's. Contract section 1. */
-import { and, desc, eq, type SQL, sql } from 'drizzle-orm';
+import { and, desc, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
 import type { Db } from '../database/client.ts';
 import { conversations, messages } from '../database/tables.ts';
 
@@ -55,8 +55,11 @@ export function listConversations(
     .limit(limit);
 }
 
+/** A page of messages ends with the one that reaches this size: writing and sending it takes memory and time. */
+const PAGE_BYTES = 512 * 1024;
+
 /**
- * Messages of a conversation, newest first.
+ * Messages of a conversation, newest first. Those for which the page has no room come without content, `fits` false.
  *
  * @param before - the id of the oldest message that is known already
  */
@@ -66,15 +69,27 @@ export function listMessages(
   conversationId: string,
   limit: number,
   before?: string,
-): Promise<Message[]> {
-  const { id, position } = messages;
+): Promise<(Message & { fits: boolean })[]> {
+  const { content, id, position } = messages;
   const isOf = and(eq(messages.accountId, accountId), eq(messages.conversationId, conversationId));
   const known = db
     .select({ position, id })
     .from(messages)
     .where(and(isOf, eq(id, before ?? '')));
   const isOlder = before === undefined ? undefined : sql`(${position}, ${id}) < (${known})`;
-  return db.select().from(messages).where(and(isOf, isOlder)).orderBy(desc(position), desc(id)).limit(limit);
+  const fits = sql<boolean>`coalesce(sum(octet_length(${content})) over (
+    order by ${position} desc, ${id} desc rows between unbounded preceding and 1 preceding
+  ), 0) < ${PAGE_BYTES}::int`;
+  return db
+    .select({
+      ...getTableColumns(messages),
+      content: sql<string>`case when ${fits} then ${content} else '' end`,
+      fits,
+    })
+    .from(messages)
+    .where(and(isOf, isOlder))
+    .orderBy(desc(position), desc(id))
+    .limit(limit);
 }
 
 /** Deletes a conversation and its messages. Returns whether the owner had it. */

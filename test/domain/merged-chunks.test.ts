@@ -12,7 +12,8 @@ const chunkOf = (tool_calls: object[]) =>
     choices: [{ index: 0, delta: { tool_calls }, finish_reason: null }],
   }) as unknown as CompletionChunk;
 const call = (index: number, text: string) => ({ index, function: { arguments: text } });
-const callsOf = ({ choices }: CompletionChunk) => choices[0]?.delta.tool_calls as unknown as object[];
+const callsOf = ({ choices }: CompletionChunk) =>
+  (choices[0]?.delta as { tool_calls?: object[] } | undefined)?.tool_calls ?? [];
 
 t.test('parts of tool calls belong together by their index', async (t) => {
   let all = chunkOf([call(0, '{'), call(1, '[')]);

@@ -56,6 +56,31 @@ onEachDatabase(t, {}, async (t, { client }) => {
     t.equal((await client.post('/chat', { message: 'x', conversation_id: id }, { key })).status, 404);
   });
 
+  await t.test('GET /conversations/:id 200: a page of long messages ends at half a megabyte', async (t) => {
+    const words = Array.from({ length: 12 }, (_, index) => `${index} `.padEnd(99_000, '\u0001'));
+    let id: string | undefined;
+    for (const message of words)
+      id = (await client.post('/chat', { message, ...(id && { conversation_id: id }) }, { key })).body
+        .conversation_id;
+    const seen: string[] = [];
+    let cursor: string | null = '';
+    for (let pages = 0; cursor !== null; pages += 1) {
+      t.ok(pages < 5, 'the pages come to an end');
+      const query = cursor === '' ? '' : `?cursor=${cursor}`;
+      const { body } = await client.get(`/conversations/${id}${query}`, { key });
+      const contents = body.messages.map(({ content }: { content: string }) => content);
+      t.ok(contents.join('').length < 700_000, `${contents.length} messages`);
+      t.ok(contents.every((content: string) => content !== ''));
+      seen.unshift(...contents);
+      cursor = body.next_cursor;
+    }
+    t.equal(seen.length, 24, 'every message once');
+    t.same(
+      seen.filter((_, index) => index % 2 === 0),
+      words,
+    );
+  });
+
   await t.test('POST /chat 200: with store false nothing is kept', async (t) => {
     const before = (await client.get('/conversations', { cookie })).body.data.length;
     const answer = await client.post('/chat', { message: 'Hello', store: false }, { key });
