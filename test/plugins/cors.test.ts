@@ -139,6 +139,12 @@ onEachDatabase(t, {}, async (t, service) => {
       t.same(corsHeaders(await client.get(path, { headers: { origin: LISTED } })), {}, path);
   });
 
+  await t.test("a page may read of a key's answer when to try again, and whether to", async (t) => {
+    const { headers } = await client.get('/usage', { key, headers: { origin: LISTED } });
+    const exposed = headers.get('access-control-expose-headers')?.split(', ') ?? [];
+    for (const name of ['retry-after', 'x-should-retry']) t.ok(exposed.includes(name), name);
+  });
+
   await t.test('a listed origin ends with the last active key that lists it', async (t) => {
     const origin = 'https://short-lived.example';
     const isAllowed = async () => (await preflight({ origin })).headers.has('access-control-allow-origin');
