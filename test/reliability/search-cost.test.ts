@@ -88,15 +88,14 @@ t.test('56 POST /search and the built-in chat: a query costs less than 50 ms of 
   }
 });
 
-// The embedded database works in this process: how long depends on the machine, but not on how much is asked.
-t.test('56 POST /search, embedded: 30 words cost about what 10 do', async (t) => {
+// What a query costs in the database is not this process's to count: it follows from the words that are searched for.
+t.test('56 POST /search: at most 10 different words count', async (t) => {
   const { client } = await startTestService(t, 'embedded');
   const { cookie } = await client.signUp();
-  await client.put('/subscription', { plan: 'pro', billing_period: 'monthly' }, { cookie });
-  const costOf = (count: number) =>
-    cpuOfEach((n) =>
-      client.post('/search', { query: `${common.slice(0, count).join(' ')} ${n}`, limit: 20 }, { cookie }),
-    );
-  const [ten, all] = [await costOf(10), await costOf(30)];
-  t.ok(all.ms < 1.7 * ten.ms, `${all.ms.toFixed(1)} ms for 30 words, ${ten.ms.toFixed(1)} ms for 10`);
+  const found = async (query: string) =>
+    (await client.post('/search', { query }, { cookie })).body.results.length;
+  const ten = 'xaa xbb xcc xdd xee xff xgg xhh xii xjj';
+  t.equal(await found(`${ten} rotate`), 0, 'the eleventh word is not searched for');
+  t.not(await found(`${ten.slice(4)} rotate`), 0, 'the tenth is');
+  t.not(await found(`${'xaa '.repeat(20)}rotate`), 0, 'the same word counts once');
 });
