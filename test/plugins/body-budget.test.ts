@@ -11,10 +11,11 @@ const { client, port } = await startTestService(t, 'embedded', { BODY_MEMORY_MB:
 const newKey = async () => (await client.createKey(await client.signUp())).key;
 
 /** Begins a body of 20 MiB and sends a part of it. */
-function begin(key: string, megabytes: number): RawRequest {
+function begin(key: string, megabytes: number, headers: Record<string, string> = {}): RawRequest {
   const request = startRequest(port, 'POST /api/v1/chat/completions', {
     Authorization: `Bearer ${key}`,
     'Content-Length': String(20 * MIB),
+    ...headers,
   });
   void request.send(Buffer.alloc(megabytes * MIB, ' '));
   t.teardown(() => request.socket.destroy());
@@ -37,7 +38,9 @@ async function until(wanted: number, once: () => Promise<number>): Promise<void>
 
 t.test('58 announced bytes cost nothing: 50 bodies of 20 MiB that were not sent', async (t) => {
   const key = await newKey();
-  const idle = Array.from({ length: 50 }, () => begin(key, 0));
+  const idle = Array.from({ length: 50 }, () => begin(key, 0, { Expect: '100-continue' }));
+  // The service says so where it begins to receive a body.
+  await Promise.all(idle.map(({ socket }) => new Promise((resolve) => socket.once('data', resolve))));
   t.equal(await ask(key, 7), 200);
   for (const { socket } of idle) socket.destroy();
 });
