@@ -25,7 +25,8 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         response: { 202: NoContent },
       },
       config: { errors: ['rateLimitExceeded'] },
-      preHandler: (request) => app.limits.countLeakReport(request),
+      // Before the body is read: reports that are not valid cost as much to parse.
+      onRequest: (request) => app.limits.countLeakReport(request),
     },
     async (request, reply) => {
       const parsed = request.body.keys.map(parseApiKey).filter((key): key is ParsedApiKey => key !== null);

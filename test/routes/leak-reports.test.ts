@@ -3,6 +3,7 @@ import t from 'tap';
 import { generateApiKey } from '../../src/domain/api-key.ts';
 import { eventsOfKey } from '../support/events.ts';
 import { forge } from '../support/keys.ts';
+import { startRequest, statusOf } from '../support/raw-request.ts';
 import { onEachDatabase, startTestService } from '../support/service.ts';
 
 onEachDatabase(t, {}, async (t, { client, database }) => {
@@ -123,4 +124,15 @@ t.test('reports are limited by address, apart from sign-ups', async (t) => {
   t.match(refused, { body: { error: { code: 'rateLimitExceeded', limit: { ceiling: 3 } } } });
   t.ok(Number(refused?.headers.get('retry-after')) > 0);
   await client.signUp();
+});
+
+t.test('reports that are not valid count too, before the body is read', async (t) => {
+  const { client, port } = await startTestService(t, 'embedded', { AUTH_ATTEMPTS_PER_MINUTE: '3' });
+  const statuses: number[] = [];
+  for (const body of [{ keys: [] }, { keys: [{}] }, {}, { keys: [] }, { keys: ['x'] }])
+    statuses.push((await client.post('/keys/report-leak', body)).status);
+  t.same(statuses, [400, 400, 400, 429, 429]);
+  const { answer, send } = startRequest(port, 'POST /api/v1/keys/report-leak', { 'Content-Length': '1000' });
+  await send('{"keys":');
+  t.equal(statusOf(await answer), 429, 'answered although most of the body is missing');
 });
