@@ -46,12 +46,18 @@ function originsFrom(entries: readonly string[]): string[] {
   }
 }
 
-/** @throws ApiError `invalidRequest` when the time has passed already */
+/** RFC 3339, and with it every response, ends with the year 9999; an offset can lead past it. */
+const LATEST_MS = Date.UTC(10_000, 0, 1) - 1;
+
+/** @throws ApiError `invalidRequest` when the time has passed, or is past the year 9999 */
 function expiryFrom(expiresAt: string | null | undefined): Date | null {
   if (expiresAt === null || expiresAt === undefined) return null;
   const date = new Date(expiresAt);
-  if (date.getTime() > Date.now()) return date;
-  throw new ApiError('invalidRequest', { message: '`expires_at` must lie ahead.', param: 'expires_at' });
+  if (date.getTime() > Date.now() && date.getTime() <= LATEST_MS) return date;
+  throw new ApiError('invalidRequest', {
+    message: '`expires_at` must be in the future, and no later than the year 9999 in UTC.',
+    param: 'expires_at',
+  });
 }
 
 const noSuchKey = () => new ApiError('notFound', { message: 'You have no active key with this id.' });

@@ -45,6 +45,8 @@ onEachDatabase(t, {}, async (t, { client }) => {
       ['expires_at', { ...valid, expires_at: '2020-01-01T00:00:00Z' }],
       ['expires_at', { ...valid, expires_at: 'tomorrow' }],
       ['expires_at', { ...valid, expires_at: 1_900_000_000 }],
+      ['expires_at', { ...valid, expires_at: '9999-12-31T23:59:59-23:59' }],
+      ['expires_at', { ...valid, expires_at: '9999-12-31T23:59:60Z' }],
       ['allowed_origins', { ...valid, allowed_origins: ['http://app.example.com'] }],
       ['allowed_origins', { ...valid, allowed_origins: 'https://app.example.com' }],
       [
