@@ -6,7 +6,10 @@ import fp from 'fastify-plugin';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** A file that pages load: browsers keep it, and it is not counted. */
+    /**
+     * A file that pages load. It is not counted: browsers cache it, one page loads dozens, and many people may share an
+     * address. It streams from the disk, so a flood costs bandwidth, which only a reverse proxy can limit.
+     */
     isAsset?: true;
   }
 }

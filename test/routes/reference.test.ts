@@ -59,6 +59,22 @@ t.test('the API reference', { skip: notBuilt }, async (t) => {
     t.ok(bytes < MOST_BYTES, `${bytes} bytes`);
   });
 
+  t.test('its files: ranges are ignored, failed preconditions are a 412, and nothing is a 500', async (t) => {
+    const { text } = await client.get('//docs');
+    for (const file of filesOf(text).filter((name) => name.endsWith('.js'))) {
+      for (const range of ['bytes=99999999-', 'bytes=-0', 'bytes=0-0', 'bytes=0-0,2-2'])
+        t.equal((await client.get(`/${file}`, { headers: { range } })).status, 200, range);
+      for (const headers of [
+        { 'if-match': '"x"' },
+        { 'if-unmodified-since': 'Thu, 01 Jan 1970 00:00:00 GMT' },
+      ]) {
+        const answer = await client.get(`/${file}`, { headers });
+        t.match(answer, { status: 412, text: '' }, Object.keys(headers)[0]);
+      }
+    }
+    t.equal((await client.get('//assets/reference/.built-from')).status, 404);
+  });
+
   t.test('GET /docs/openapi.json: the document of /openapi.json, with samples and advice', async (t) => {
     const { body: served } = await client.get('//openapi.json');
     const { body: shown, headers } = await client.get('//docs/openapi.json');
