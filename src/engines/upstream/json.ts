@@ -9,19 +9,35 @@ export const isObject = (value: unknown): value is JsonObject =>
 /** Deepest nesting that is read: what parses may still overflow the stack of whatever walks through it later. */
 const MAX_NESTING = 100;
 
-/** Whether brackets outside strings nest deeper than that. Looks at no character of a string. */
-function nestsTooDeep(text: string): boolean {
-  if (text.length <= MAX_NESTING) return false;
+/** Most of `{ } [ ] :` and most commas outside strings: parsing holds the event loop for as long as it builds values. */
+const MAX_STRUCTURE = 1_000_000;
+const MAX_COMMAS = 2_000_000;
+
+/** What `parseJson` makes of JSON with too many values. */
+export const TOO_MANY_VALUES = Symbol('too many values');
+
+/** Whether a text nests too deep or holds too many values. Looks at no character of a string. */
+function excessOf(text: string): 'nesting' | 'values' | undefined {
+  if (text.length <= MAX_NESTING) return undefined;
   let depth = 0;
+  let structure = 0;
+  let commas = 0;
   for (let index = 0; index < text.length; index += 1) {
     const character = text.charCodeAt(index);
     if (character === 0x22) index = endOfString(text, index);
+    else if (character === 0x2c) commas += 1;
+    else if (character === 0x3a) structure += 1;
     else if (character === 0x5b || character === 0x7b) {
+      structure += 1;
       depth += 1;
-      if (depth > MAX_NESTING) return true;
-    } else if (character === 0x5d || character === 0x7d) depth -= 1;
+      if (depth > MAX_NESTING) return 'nesting';
+    } else if (character === 0x5d || character === 0x7d) {
+      structure += 1;
+      depth -= 1;
+    }
+    if (structure > MAX_STRUCTURE || commas > MAX_COMMAS) return 'values';
   }
-  return false;
+  return undefined;
 }
 
 /** Where the quote is that ends a string; the end of the text where there is none. */
@@ -34,9 +50,10 @@ function endOfString(text: string, start: number): number {
   return text.length;
 }
 
-/** What a text says as JSON, or undefined where it is none, or nests without reason. */
+/** What a text says as JSON; undefined where it is none or nests without reason; `TOO_MANY_VALUES`. */
 export function parseJson(text: string): unknown {
-  if (nestsTooDeep(text)) return undefined;
+  const excess = excessOf(text);
+  if (excess !== undefined) return excess === 'values' ? TOO_MANY_VALUES : undefined;
   try {
     return JSON.parse(text);
   } catch {

@@ -9,7 +9,7 @@ import { Bodies } from './bodies.ts';
 import { Connections } from './connections.ts';
 import { brokenAnswer, connectionError, refusalError } from './errors.ts';
 import { type AnswerHead, Exchange } from './exchange.ts';
-import { isObject, type JsonObject, parseJson } from './json.ts';
+import { isObject, type JsonObject, parseJson, TOO_MANY_VALUES } from './json.ts';
 import { textOf } from './quoting.ts';
 
 export type UpstreamOptions = {
@@ -198,6 +198,8 @@ export function createTransport(options: UpstreamOptions): Transport {
       if (text === undefined)
         throw brokenAnswer(`The upstream's answer is larger than ${most} bytes.`, undefined, true);
       const answer = parseJson(text);
+      if (answer === TOO_MANY_VALUES)
+        throw brokenAnswer("The upstream's answer has too many values to parse.", undefined, true);
       // Some servers list their models without an object around them.
       if (Array.isArray(answer)) return { data: answer };
       if (!isObject(answer)) throw broken("The upstream's answer is no JSON object:", text);

@@ -1,4 +1,4 @@
-// Reliability test 61: JSON of an upstream that nests without end is its error, and breaks nothing here.
+// Reliability test 61: JSON of an upstream that nests or counts without end is its error, and breaks nothing here.
 import t from 'tap';
 import { startTestService } from '../../support/service.ts';
 import { startUpstream } from '../../support/upstream/client.ts';
@@ -70,6 +70,22 @@ t.test('61 nesting in answers, chunks, lists, results and refusals of an upstrea
     });
     const answer = await client.post('/chat/completions', { messages }, { cookie });
     t.equal(answer.body.choices[0].message.content, content);
+  });
+
+  await t.test('more values than an answer needs → 502', async (t) => {
+    const objects = Array(500_000).fill({});
+    await upstream.configure({
+      completion: message(objects),
+      images: { data: [{ b64_json: 'eA==', extra: Array(2_000_001).fill(0) }] },
+      events: [`{"choices":[{"index":0,"delta":{"content":"Hi","x":${JSON.stringify(objects)}}}]}`, '[DONE]'],
+    });
+    t.match(await client.post('/chat', { message: 'Hello' }, { cookie }), failed, 'structural characters');
+    t.match(await client.post('/images/generations', { prompt: 'x' }, { cookie }), failed, 'commas');
+    t.match(
+      await client.post('/chat/completions', { messages, stream: true }, { cookie }),
+      failed,
+      'an event',
+    );
   });
 
   await t.test('nothing of what failed was charged', async (t) => {
