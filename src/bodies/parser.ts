@@ -12,6 +12,7 @@ import { PARSED_IN_PLACE_BYTES, PARSED_IN_PLACE_MARKS } from './limits.ts';
 import { BodyError, parseScanned } from './parse.ts';
 import { scanJson } from './scan.ts';
 import { rememberJson, SealedJson } from './sealed.ts';
+import { Turns } from './turns.ts';
 import type { Result, Task } from './worker.ts';
 
 /** Bodies that wait for the worker; the budget of bytes bounds them, too. */
@@ -30,7 +31,9 @@ export class BusyError extends Error {
 }
 
 export class BodyParser {
+  readonly #turns = new Turns(MAX_WAITING);
   #pool: Piscina<Task, Result> | undefined;
+  #isClosed = false;
 
   /**
    * Parses a body.
@@ -56,25 +59,30 @@ export class BodyParser {
 
   /** Ends the worker, also in the middle of its work. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     await this.#pool?.destroy();
   }
 
   async #run(task: Task): Promise<Result> {
+    try {
+      return await this.#turns.run(task.bytes.length, () => this.#runNow(task));
+    } catch (error) {
+      throw new BusyError(error);
+    }
+  }
+
+  async #runNow(task: Task): Promise<Result> {
+    if (this.#isClosed) throw new Error('The parser is closed.');
     this.#pool ??= new Piscina<Task, Result>({
       filename: new URL(`./worker${extname(import.meta.url)}`, import.meta.url).href,
       minThreads: 0,
       maxThreads: 1,
-      maxQueue: MAX_WAITING,
       idleTimeout: IDLE_MS,
       // The worker sleeps in its event loop, not in a wait that nothing ends.
       atomics: 'disabled',
       resourceLimits: { maxOldGenerationSizeMb: WORKER_HEAP_MB },
     });
-    try {
-      return await this.#pool.run(task, { transferList: [task.bytes.buffer as ArrayBuffer] });
-    } catch (error) {
-      throw new BusyError(error);
-    }
+    return this.#pool.run(task, { transferList: [task.bytes.buffer as ArrayBuffer] });
   }
 }
 

@@ -1,0 +1,87 @@
+// Which of the waiting bodies is parsed next: the smallest, and none waits forever. Contract section 6.
+import t from 'tap';
+import { BodyParser, BusyError } from '../../src/bodies/parser.ts';
+import { TurnError, Turns } from '../../src/bodies/turns.ts';
+
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+/** Turns of which the first is taken, and ends when the test says so. */
+function startTurns() {
+  const turns = new Turns(5);
+  const order: string[] = [];
+  const ends: (() => void)[] = [];
+  const begin = (name: string, bytes: number) =>
+    turns.run(bytes, () => {
+      order.push(name);
+      return new Promise<void>((resolve) => ends.push(resolve));
+    });
+  const next = async () => {
+    ends.shift()?.();
+    await settled();
+  };
+  return { begin, next, order, turns };
+}
+
+t.test('the smallest first, those of one size in the order in which they came', async (t) => {
+  const { begin, next, order } = startTurns();
+  const all = [
+    begin('first', 99),
+    begin('large', 90),
+    begin('small', 1),
+    begin('medium', 9),
+    begin('late', 1),
+  ];
+  for (let n = 0; n < all.length; n += 1) await next();
+  await Promise.all(all);
+  t.same(order, ['first', 'small', 'late', 'medium', 'large']);
+});
+
+t.test('a body counts half as large for each one that overtook it', async (t) => {
+  const { begin, next, order } = startTurns();
+  const all = [begin('first', 1), begin('large', 8)];
+  for (let n = 1; n <= 5; n += 1) {
+    all.push(begin(`small ${n}`, 2));
+    await next();
+  }
+  for (let n = 0; n < 3; n += 1) await next();
+  await Promise.all(all);
+  t.same(order, ['first', 'small 1', 'small 2', 'large', 'small 3', 'small 4', 'small 5']);
+});
+
+t.test('too many that wait are refused; a failure ends only its turn', async (t) => {
+  const { begin, next, turns } = startTurns();
+  const first = begin('first', 1);
+  const all = [1, 2, 3, 4, 5].map((bytes) => begin(`waiting ${bytes}`, bytes));
+  await t.rejects(begin('one more', 1), TurnError);
+  await next();
+  await first;
+  const failing = t.rejects(
+    turns.run(0, () => Promise.reject(new Error('broken'))),
+    /broken/,
+  );
+  for (let n = 0; n < 6; n += 1) await next();
+  await Promise.all([failing, ...all]);
+  t.equal(await turns.run(1, async () => 'goes on'), 'goes on');
+});
+
+t.test('a small body does not wait for the large ones of somebody else', async (t) => {
+  const parser = new BodyParser();
+  t.teardown(() => parser.close());
+  const order: number[] = [];
+  const parse = async (mebibytes: number) => {
+    await parser.parse(Buffer.from(`{"x":"${'x'.repeat(mebibytes * 2 ** 20)}"}`), false, false);
+    order.push(mebibytes);
+  };
+  await Promise.all([...Array.from({ length: 4 }, () => parse(10)), parse(2)]);
+  t.same(order, [10, 2, 10, 10, 10]);
+});
+
+t.test('what waits when the parser closes is refused', async (t) => {
+  const parser = new BodyParser();
+  const bodies = [1, 2, 3].map((n) =>
+    parser.parse(Buffer.from(`{"x":"${'x'.repeat(n * 5e6)}"}`), false, false),
+  );
+  const refused = Promise.all(bodies.map((body) => t.rejects(body, BusyError)));
+  await parser.close();
+  await refused;
+});
