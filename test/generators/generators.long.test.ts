@@ -6,13 +6,12 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import t from 'tap';
 import { outside, strictly } from '../sdk/support.ts';
+import { nodeWithoutTap } from '../support/loader.ts';
 import { plansFile, startTestService } from '../support/service.ts';
 
 const run = promisify(execFile);
 const here = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 const document = here('../../openapi.json');
-// tap's, to follow the processes of a test.
-const { NODE_OPTIONS: _, ...env } = process.env;
 
 /** What each prints when all is well, line by line; anything else is a warning. Guide "SDKs" gives the same commands. */
 const generators = [
@@ -58,7 +57,10 @@ for (const { args, name, options, program, says } of generators) {
     writeFileSync(join(cwd, 'package.json'), '{"private": true, "type": "module"}');
     mkdirSync(join(cwd, 'generated'));
     symlinkSync(here('node_modules'), join(cwd, 'node_modules'));
-    const { stderr, stdout } = await run(join(cwd, 'node_modules/.bin', program), args, { cwd, env });
+    const { stderr, stdout } = await run(
+      ...nodeWithoutTap(join(cwd, 'node_modules/.bin', program), ...args),
+      { cwd },
+    );
     const lines = `${stdout}\n${stderr}`
       .replace(escapes, '')
       .split('\n')
@@ -81,7 +83,7 @@ for (const { args, name, options, program, says } of generators) {
 
     const { cookie } = await client.signUp();
     const said = JSON.parse(
-      (await run(process.execPath, ['program.js', client.origin, cookie], { cwd, env })).stdout,
+      (await run(...nodeWithoutTap('program.js', client.origin, cookie), { cwd })).stdout,
     );
     t.match(said, {
       prefix: /^parley_[0-9A-Za-z]{8}$/,

@@ -9,7 +9,7 @@ import { type Replica, startCluster } from '../support/replicas.ts';
 import { plansFile } from '../support/service.ts';
 import { eventually } from '../support/upstream/engine.ts';
 
-const KILLS = Number(process.env.SOAK_KILLS ?? 20);
+const KILLS = Number(process.env.SOAK_KILLS ?? 5);
 
 t.test(
   `30: killed ${KILLS} times under load: what was delivered is charged, what was open is given back`,

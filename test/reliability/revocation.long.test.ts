@@ -3,7 +3,7 @@ import t from 'tap';
 import { startWatchedPair } from '../support/revocations.ts';
 
 const { channel, measure } = await startWatchedPair(t);
-const ROUNDS = 20;
+const ROUNDS = 10;
 
 for (const [title, begin, end] of [
   ['closed', () => channel.refuse(), () => channel.accept()],
@@ -14,7 +14,7 @@ for (const [title, begin, end] of [
     for (let round = 0; round < ROUNDS; round += 1) {
       // At another moment between two echoes each time.
       await new Promise((resolve) => setTimeout(resolve, Math.random() * 250));
-      await measure(t, 5, begin);
+      await measure(t, 10, begin);
       end();
     }
   });

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Test } from 'tap';
+import { nodeWithoutTap } from '../support/loader.ts';
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -50,7 +51,7 @@ export async function strictly(cwd: string, files: string[], options: object): P
   writeFileSync(join(cwd, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }));
   const compiler = join(root, 'node_modules/typescript/bin/tsc');
   try {
-    await run(process.execPath, [compiler, '--pretty', 'false'], { cwd });
+    await run(...nodeWithoutTap(compiler, '--pretty', 'false'), { cwd });
     return '';
   } catch (error) {
     return (error as { stdout: string }).stdout;

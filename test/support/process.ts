@@ -4,7 +4,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { Test } from 'tap';
-import { typescriptLoader } from './loader.ts';
+import { nodeWithoutTap, typescriptLoader } from './loader.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -20,7 +20,7 @@ export type ServiceProcess = {
 
 /** Starts a process from the sources; it is killed when the test ends. */
 function launch(t: Test, env: Record<string, string>) {
-  const child = spawn(process.execPath, [typescriptLoader, 'src/main.ts'], {
+  const child = spawn(...nodeWithoutTap(typescriptLoader, 'src/main.ts'), {
     cwd: root,
     env: { PATH: process.env.PATH, HOME: process.env.HOME, PORT: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Test } from 'tap';
 import { Client, type OpenApi } from './http.ts';
-import { typescriptLoader } from './loader.ts';
+import { nodeWithoutTap, typescriptLoader } from './loader.ts';
 import { freshDatabase } from './service.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -49,8 +49,11 @@ export class Replica {
   /** Starts it, on the port that it had before. Resolves once it listens. */
   async start(): Promise<void> {
     const child = spawn(
-      process.execPath,
-      [typescriptLoader, `--import=${new URL('./replica-preload.ts', import.meta.url)}`, 'src/main.ts'],
+      ...nodeWithoutTap(
+        typescriptLoader,
+        `--import=${new URL('./replica-preload.ts', import.meta.url)}`,
+        'src/main.ts',
+      ),
       {
         cwd: root,
         env: {
