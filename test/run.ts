@@ -1,8 +1,8 @@
 /**
  * Runs the tests with tap and says plainly how it went:
- * `node --import=ts-blank-space/register test/run.ts [--long] [files or tap options …]`
+ * `node --import=ts-blank-space/register test/run.ts [--long | --runtime] [files or tap options …]`
  *
- * Without files: every `.test.ts` in `test`; or, with `--long`, every `.long.test.ts`.
+ * Without files: every `.test.ts` in `test`; with `--long`, every `.long.test.ts`; with `--runtime`, those of `runtime`.
  * Prints a line for each file as it ends, then what failed and what was skipped and why, and last `N passed, N failed`.
  * `PARLEY_FAIL_ON_SKIP=1` makes a skipped test a failure of the run.
  */
@@ -16,11 +16,42 @@ import { Report } from './support/report.ts';
 const root = fileURLToPath(new URL('..', import.meta.url));
 /** They take minutes: `make test-long`. */
 const isLong = (name: string) => name.endsWith('.long.test.ts');
+/**
+ * What another version of Node or Postgres can break: SQL and its driver, sockets and streams, requests to upstreams,
+ * cryptography, timers, and the start of the process. The rest is plain JavaScript, which one run covers.
+ */
+const runtime = [
+  'test/start.long.test.ts',
+  'test/clients/openai.test.ts',
+  'test/database/',
+  'test/domain/ledger.test.ts',
+  'test/domain/maintenance.test.ts',
+  'test/domain/passwords.test.ts',
+  'test/engines/upstream/',
+  'test/plugins/bodies.test.ts',
+  'test/plugins/body-budget.test.ts',
+  'test/plugins/framing.test.ts',
+  'test/plugins/sessions.test.ts',
+  'test/reliability/carried-usage.test.ts',
+  'test/reliability/ceiling.test.ts',
+  'test/reliability/large-bodies.test.ts',
+  'test/requests/',
+  'test/routes/chat-stream.test.ts',
+  'test/routes/completions-stream.test.ts',
+  'test/routes/events.test.ts',
+  'test/routes/idempotency.test.ts',
+  'test/routes/search.test.ts',
+  'test/routes/sessions.test.ts',
+  'test/routes/stream-limits.test.ts',
+  'test/sdk/',
+  'test/store/',
+];
 const started = Date.now();
 
 const args = process.argv.slice(2);
 const long = args.includes('--long');
-const options = args.filter((arg) => arg.startsWith('-') && arg !== '--long');
+const isRuntime = args.includes('--runtime');
+const options = args.filter((arg) => arg.startsWith('-') && !['--long', '--runtime'].includes(arg));
 const named = args.filter((arg) => !arg.startsWith('-'));
 const files = named.length > 0 ? named : testFiles();
 if (files.length === 0) {
@@ -38,7 +69,7 @@ const tap = spawn(
     'run',
     '--reporter=tap',
     '--disable-coverage',
-    ...(long ? ['--timeout=1800'] : []),
+    ...(files.some(isLong) ? ['--timeout=1800'] : []),
     ...options,
     ...files,
   ],
@@ -56,10 +87,15 @@ process.exitCode = report.finish({
 });
 
 function testFiles(): string[] {
-  return fs
+  const all = fs
     .readdirSync(path.join(root, 'test'), { recursive: true, encoding: 'utf8' })
     .map((name) => `test/${name.replaceAll('\\', '/')}`)
     .filter((name) => name.endsWith('.test.ts') && !name.includes('/node_modules/'))
-    .filter((name) => isLong(name) === long)
     .sort();
+  if (!isRuntime) return all.filter((name) => isLong(name) === long);
+  return runtime.flatMap((place) => {
+    const found = all.filter((name) => name === place || (name.startsWith(place) && !isLong(name)));
+    if (found.length === 0) throw new Error(`There is no test in ${place}: see \`runtime\` in test/run.ts.`);
+    return found;
+  });
 }

@@ -11,6 +11,7 @@ test('make: without a target it lists each with a sentence', async (t) => {
     'dev',
     'test',
     'test-long',
+    'test-runtime',
     'check',
     'sdk',
     'openapi',
