@@ -1,6 +1,6 @@
 # Everything installs what it needs first (tools/prepare.mjs); environment variables pass through. `make help` lists all.
 .DEFAULT_GOAL := help
-.PHONY: help start dev test test-long test-runtime soak fuzz screenshots bench-stream bench-quota bench-redis abuse check advisories sbom sdk openapi migrations
+.PHONY: help start dev test test-long test-runtime flaky soak fuzz screenshots bench-stream bench-quota bench-redis abuse check advisories sbom sdk openapi migrations
 
 # dash where there is one (Debian's sh, macOS has it too): see `run`.
 SHELL := $(firstword $(wildcard /bin/dash /usr/bin/dash) /bin/sh)
@@ -47,6 +47,10 @@ test-long: ## Run the tests that take minutes: *.long.test.ts.
 test-runtime: ## Run the tests that another version of Node or Postgres can break: see test/run.ts.
 	$(prepare) test
 	@node --import=ts-blank-space/register test/run.ts --runtime
+
+flaky: ## Run the tests 20 times while other processes take the CPU, and list what failed; ROUNDS=5 FILES=….
+	$(prepare) test
+	@node tools/flaky.mjs
 
 soak: ## Kill processes 200 times under load and compare what clients saw with the ledger: test/reliability/crashes.long.test.ts.
 	$(prepare) test

@@ -12,6 +12,7 @@ test('make: without a target it lists each with a sentence', async (t) => {
     'test',
     'test-long',
     'test-runtime',
+    'flaky',
     'check',
     'sdk',
     'openapi',

@@ -1,0 +1,59 @@
+/**
+ * Finds flaky tests: runs them again and again while other processes take the CPU, one for each core.
+ * `make flaky`, `make flaky ROUNDS=5 FILES='test/config.test.ts test/logging.test.ts'`. Ends with `N rounds, M failures`.
+ */
+import { spawn } from 'node:child_process';
+import { availableParallelism } from 'node:os';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const rounds = Number(process.env.ROUNDS || 20);
+const files = (process.env.FILES ?? '').split(/\s+/).filter((name) => name !== '');
+if (!Number.isInteger(rounds) || rounds < 1) {
+  console.error('ROUNDS must be a whole number from 1.');
+  process.exit(2);
+}
+
+// Each ends by itself once this process is gone, however it went.
+const burn = `
+  const parent = process.ppid;
+  const burn = () => {
+    for (const end = Date.now() + 500; Date.now() < end; );
+    if (process.ppid === parent) setImmediate(burn);
+  };
+  burn();`;
+const burners = Array.from({ length: availableParallelism() }, () =>
+  spawn(process.execPath, ['-e', burn], { stdio: 'ignore' }),
+);
+
+/** Runs the tests once. Returns the files that failed, with the names of their tests. */
+async function round() {
+  const run = spawn(
+    process.execPath,
+    ['--import=ts-blank-space/register', path.join(root, 'test/run.ts'), ...files],
+    { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] },
+  );
+  const failed = [];
+  const tests = [];
+  createInterface(run.stdout).on('line', (line) => {
+    const [, file] = /^✗ (.+?): .*\([\d.]+ s\)$/.exec(line) ?? [];
+    if (file !== undefined) failed.push(file);
+    else if (line.startsWith('failed: ')) tests.push(line.slice('failed: '.length));
+  });
+  const code = await new Promise((resolve) => run.on('close', resolve));
+  if (code !== 0 && failed.length === 0) failed.push('the run itself');
+  return { failed, tests };
+}
+
+let failures = 0;
+for (let n = 1; n <= rounds; n += 1) {
+  const { failed, tests } = await round();
+  failures += failed.length;
+  for (const file of failed) console.log(`round ${n}: ${file}`);
+  for (const test of tests) console.log(`  ${test}`);
+}
+for (const burner of burners) burner.kill();
+console.log(`${rounds} rounds, ${failures} failures`);
+process.exitCode = failures > 0 ? 1 : 0;
