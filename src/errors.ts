@@ -2,15 +2,18 @@
 import type { Static } from '@sinclair/typebox';
 import { type ErrorBody, type ErrorCode, errorTable } from '../schemas/errors.ts';
 
-type Envelope = Static<typeof ErrorBody>;
+type Body = Static<typeof ErrorBody>;
+
+/** Every error's body. */
+export type Envelope = { error: Body };
 
 /** What an error may say beyond its code. All but `cause` and `isProvokable` reaches the client. */
 export type ErrorOptions = {
   /** A better sentence than the table's. Never built from an upstream's or the database's words. */
   message?: string;
   param?: string;
-  details?: NonNullable<Envelope['details']>;
-  limit?: NonNullable<Envelope['limit']>;
+  details?: NonNullable<Body['details']>;
+  limit?: NonNullable<Body['limit']>;
   reason?: string;
   /** Whether the request stays charged; nothing is said where it does not. */
   charged?: boolean;
@@ -52,7 +55,7 @@ export const errorUrl = (publicUrl: string, code: ErrorCode): string => `${publi
  * @param requestId - repeated in `X-Request-Id`
  * @param publicUrl - the origin of the service, for the link to the code's explanation
  */
-export function errorEnvelope(error: ApiError, requestId: string, publicUrl: string): { error: Envelope } {
+export function errorEnvelope(error: ApiError, requestId: string, publicUrl: string): Envelope {
   const { charged, details, limit, param, reason } = error.options;
   return {
     error: {

@@ -21,7 +21,7 @@ export async function findModel(engine: ChatEngine, id: string): Promise<Model> 
  *
  * @throws ApiError `notFound` with `param: "model"` when there is no such model
  */
-export async function settleModel(engine: ChatEngine, named: string | undefined): Promise<Model> {
+export async function resolveModel(engine: ChatEngine, named: string | undefined): Promise<Model> {
   if (named !== undefined) return findModel(engine, named);
   const [standard] = await engine.models();
   if (standard === undefined) throw new ApiError('upstreamError', { cause: 'The engine offers no model.' });

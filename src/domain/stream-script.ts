@@ -1,10 +1,8 @@
 /** What streamed answers have in common: how a route tells of one, and what it came to so far. Contract section 7. */
 import type { CompletionChunk, CompletionInput, CompletionResult } from '../engines/types.ts';
 import { charactersOf, estimatedUsage } from '../engines/upstream/usage.ts';
-import type { errorEnvelope } from '../errors.ts';
+import type { Envelope } from '../errors.ts';
 import type { Outcome } from './ledger.ts';
-
-type Envelope = ReturnType<typeof errorEnvelope>;
 
 /** How a route tells of an answer while it is made. */
 export type Script = {

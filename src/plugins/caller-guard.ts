@@ -6,10 +6,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { assertActive, assertMayList, assertScope, invalidApiKey } from '../domain/verify-key.ts';
 import { ApiError } from '../errors.ts';
-import { admitSession } from '../requests/admit-session.ts';
+import { acceptSession } from '../requests/accept-session.ts';
 import { bearerCredential } from '../requests/authorization.ts';
 import { judgeLateBodies } from '../requests/late-body.ts';
-import { admitOrigin } from './cors.ts';
+import { acceptOrigin } from './cors.ts';
 import { restoreSession } from './sessions.ts';
 
 const missingCredentials = () =>
@@ -26,7 +26,7 @@ export default fp(
       const session = await restoreSession(request);
       if (session === null) throw missingCredentials();
       request.caller = { accountId: session.accountId, keyId: null, plan: session.plan };
-      await admitSession(request, reply);
+      await acceptSession(request, reply);
     };
 
     const fromKey = async (request: FastifyRequest, reply: FastifyReply, credential: string) => {
@@ -38,7 +38,7 @@ export default fp(
       const { accountId, keyId, plan } = stored;
       request.caller = { accountId, keyId, plan };
       try {
-        admitOrigin(request, reply, stored);
+        acceptOrigin(request, reply, stored);
         assertActive(stored);
       } catch (error) {
         // Not counted: foreign pages, and who holds a key that was revoked, must not use up the account's requests.
@@ -66,7 +66,7 @@ export default fp(
       }
       const stored = await app.keyLookup.identify(credential);
       if (stored === undefined) throw invalidApiKey();
-      admitOrigin(request, reply, stored);
+      acceptOrigin(request, reply, stored);
       assertActive(stored);
     });
   },

@@ -52,7 +52,7 @@ const requestedHeaders = ({ headers }: FastifyRequest): string[] =>
  * @param key - the one that the request carries, whether or not it is active
  * @throws ApiError `originNotAllowed`
  */
-export function admitOrigin(
+export function acceptOrigin(
   request: FastifyRequest,
   reply: FastifyReply,
   { allowedOrigins }: { allowedOrigins: readonly string[] },

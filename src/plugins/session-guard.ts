@@ -5,7 +5,7 @@
 import fp from 'fastify-plugin';
 import { bodyLimits } from '../bodies/limits.ts';
 import { ApiError } from '../errors.ts';
-import { admitSession } from '../requests/admit-session.ts';
+import { acceptSession } from '../requests/accept-session.ts';
 import { hasBearer } from '../requests/authorization.ts';
 import { judgeLateBodies } from '../requests/late-body.ts';
 import { restoreSession } from './sessions.ts';
@@ -23,7 +23,7 @@ export default fp(
       const { accountId, plan } = request.session;
       if (accountId === undefined || plan === undefined) throw new ApiError('sessionRequired');
       request.caller = { accountId, keyId: null, plan };
-      await admitSession(request, reply);
+      await acceptSession(request, reply);
     });
 
     judgeLateBodies(app, async (request) => {

@@ -32,8 +32,9 @@ function fromValidation(error: FastifyError): ApiError {
 }
 
 /** Turns whatever was thrown into an error of the table; what is unknown becomes `internalError`. */
-export function toApiError(error: FastifyError | ApiError): ApiError {
-  if (error instanceof ApiError) return error;
+export function toApiError(thrown: unknown): ApiError {
+  if (thrown instanceof ApiError) return thrown;
+  const error = thrown as FastifyError;
   if (error.validation) return fromValidation(error);
   const known = fastifyErrors[error.code];
   if (known) return known();

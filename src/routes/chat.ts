@@ -6,10 +6,10 @@ import { ref } from '../../schemas/common.ts';
 import { bodyLimits } from '../bodies/limits.ts';
 import { chatScript, chatTurn, replyTo, storedTurn } from '../domain/chat-turn.ts';
 import { fromFirstQuestion, historyBudget, noHistory } from '../domain/conversation.ts';
-import { settleModel } from '../domain/models.ts';
+import { resolveModel } from '../domain/models.ts';
 import { ApiError } from '../errors.ts';
-import { metered } from '../requests/metered.ts';
-import { meteredStream } from '../requests/metered-stream.ts';
+import { answerJson } from '../requests/json-answer.ts';
+import { answerStream } from '../requests/stream-answer.ts';
 import { findConversation, type Owner } from '../store/conversations.ts';
 import { type History, readHistory } from '../store/history.ts';
 
@@ -52,7 +52,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     async (request, reply) => {
       const { body, caller } = request;
       const { chat } = app.engines;
-      const { contextTokens, id: model } = await settleModel(chat, body.model);
+      const { contextTokens, id: model } = await resolveModel(chat, body.model);
       const budget = historyBudget(
         app.config.chatHistoryCharacters,
         contextTokens,
@@ -66,9 +66,9 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       const { accountId, keyId } = caller;
       const turn = chatTurn({ accountId, keyId }, body, model, history);
 
-      if (body.stream) return meteredStream(request, reply, 1, ({ id }) => chatScript(chat, turn, id));
+      if (body.stream) return answerStream(request, reply, 1, ({ id }) => chatScript(chat, turn, id));
 
-      return metered(request, reply, 1, async ({ id }, signal) => {
+      return answerJson(request, reply, 1, async ({ id }, signal) => {
         const completion = await chat.complete(turn.input, signal);
         const [choice] = completion.choices;
         if (choice === undefined)

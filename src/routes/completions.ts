@@ -6,10 +6,10 @@ import { Completion, CompletionRequest } from '../../schemas/completions.ts';
 import { bodyLimits } from '../bodies/limits.ts';
 import { CompletionFields } from '../domain/completion-fields.ts';
 import { completionScript } from '../domain/completion-script.ts';
-import { settleModel } from '../domain/models.ts';
+import { resolveModel } from '../domain/models.ts';
 import { checkNamedUrls } from '../domain/named-urls.ts';
-import { metered } from '../requests/metered.ts';
-import { meteredStream } from '../requests/metered-stream.ts';
+import { answerJson } from '../requests/json-answer.ts';
+import { answerStream } from '../requests/stream-answer.ts';
 
 const routes: FastifyPluginAsyncTypebox = async (app) => {
   const fields = new CompletionFields(app.config.chatFields);
@@ -55,16 +55,16 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       const { chat } = app.engines;
       const body = fields.passed(request.body);
       checkNamedUrls(body, app.config.imageHosts);
-      const input = { ...body, model: (await settleModel(chat, body.model)).id };
+      const input = { ...body, model: (await resolveModel(chat, body.model)).id };
       chat.check?.(input);
       const units = input.n ?? 1;
 
       if (input.stream)
-        return meteredStream(request, reply, units, ({ retry }) =>
+        return answerStream(request, reply, units, ({ retry }) =>
           completionScript(chat, input, retry !== undefined),
         );
 
-      return metered(request, reply, units, async (_admission, signal) => {
+      return answerJson(request, reply, units, async (_admission, signal) => {
         const completion = await chat.complete(input, signal);
         const { completion_tokens: outputTokens, prompt_tokens: inputTokens } = completion.usage;
         return { value: completion, outcome: { model: completion.model, inputTokens, outputTokens } };

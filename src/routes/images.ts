@@ -5,7 +5,7 @@ import { ref } from '../../schemas/common.ts';
 import { ImageList, ImageRequest } from '../../schemas/images.ts';
 import type { ImageInput } from '../engines/types.ts';
 import { ApiError } from '../errors.ts';
-import { metered } from '../requests/metered.ts';
+import { answerJson } from '../requests/json-answer.ts';
 
 /** OpenAI takes null for most fields; not every server does. */
 const withoutNulls = (body: Static<typeof ImageRequest>) =>
@@ -38,7 +38,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       }
       const input = withoutNulls(body);
       app.engines.images.check?.(input);
-      return metered(request, reply, input.n ?? 1, async (_admission, signal) => {
+      return answerJson(request, reply, input.n ?? 1, async (_admission, signal) => {
         const data = await app.engines.images.generate(input, signal);
         const model = app.engines.images.kind === 'builtin' ? 'parley-builtin' : app.config.images?.model;
         return {

@@ -2,7 +2,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { ref } from '../../schemas/common.ts';
 import { SearchRequest, SearchResponse } from '../../schemas/search.ts';
-import { metered } from '../requests/metered.ts';
+import { answerJson } from '../requests/json-answer.ts';
 
 /** As `SearchRequest` documents it. */
 const DEFAULT_LIMIT = 10;
@@ -23,7 +23,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     },
     async (request, reply) => {
       const { limit = DEFAULT_LIMIT, query } = request.body;
-      return metered(request, reply, 1, async (_admission, signal) => ({
+      return answerJson(request, reply, 1, async (_admission, signal) => ({
         value: { query, results: await app.engines.search.search(query, limit, signal) },
         outcome: { model: null, inputTokens: 0, outputTokens: 0 },
       }));

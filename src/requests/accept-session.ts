@@ -1,4 +1,4 @@
-/** Admits a request whose account a session has told: `request.caller` is set. Contract sections 5 and 9. */
+/** Accepts a request whose account a session has named: `request.caller` is set. Contract sections 5 and 9. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { assertSameSite } from './csrf.ts';
 
@@ -8,7 +8,7 @@ import { assertSameSite } from './csrf.ts';
  *
  * @throws ApiError `crossSiteRequest`, `rateLimitExceeded`
  */
-export async function admitSession(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+export async function acceptSession(request: FastifyRequest, reply: FastifyReply): Promise<void> {
   const { limits } = request.server;
   try {
     assertSameSite(request);

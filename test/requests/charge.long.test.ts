@@ -5,7 +5,8 @@ import t from 'tap';
 import { openDatabase, rowsOf } from '../../src/database/client.ts';
 import { audit } from '../../src/store/audit.ts';
 import { openStream } from '../support/event-reader.ts';
-import { freshDatabase, onEachDatabase, startTestService } from '../support/service.ts';
+import type { Answer } from '../support/http.ts';
+import { freshDatabase, onEachDatabase, plansFile, startTestService } from '../support/service.ts';
 import { lastCharge, lastChargeBecomes } from '../support/spending.ts';
 import { startTcpProxy } from '../support/tcp-proxy.ts';
 import { MODEL, startUpstream } from '../support/upstream/client.ts';
@@ -151,4 +152,38 @@ t.test('of two attempts at a stream one is told done, the one whose answer is ke
     t.equal((await one.client.get('/usage', caller)).body.used.chat, 1);
   }
   t.same((await audit(db)).differences, []);
+});
+
+t.test('a settlement whose outcome is unknown: the headers show the units as charged', async (t) => {
+  const { drop, env: direct } = await freshDatabase('postgres');
+  const url = new URL(String(direct.DATABASE_URL));
+  const proxy = await startTcpProxy(Number(url.port));
+  url.port = String(proxy.port);
+  t.teardown(async () => {
+    await proxy.close();
+    await drop();
+  });
+  const plan = plansFile(t, { chat: 50 });
+  const service = await startTestService(t, 'postgres', { ...env, ...plan, DATABASE_URL: url.href });
+  const { client } = service;
+  await upstream.reset();
+  const caller = await client.signUp();
+  const quota = ({ headers }: Answer) => /"chat";r=(\d+)/.exec(headers.get('ratelimit') ?? '')?.[1];
+  for (const [path, body] of [
+    ['/chat', { message: 'Hi' }],
+    ['/chat/completions', { messages, stream: true }],
+  ] as const) {
+    const answered = await client.post(path, body, caller);
+    t.equal(answered.status, 200);
+    proxy.cutAnswerTo('ledger_settle', Number.POSITIVE_INFINITY);
+    const unknown = await client.post(path, body, caller);
+    proxy.cutAnswerTo('ledger_settle', 0);
+    t.match(unknown, { status: 503, body: { error: { message: /not known yet/ } } });
+    t.equal(Number(quota(unknown)), Number(quota(answered)) - 1);
+    await upstream.configure({ fault: 'status' });
+    const refunded = await client.post(path, body, caller);
+    await upstream.reset();
+    t.equal(refunded.status, 502);
+    t.equal(quota(refunded), quota(unknown), 'a refund that is written shows');
+  }
 });

@@ -1,0 +1,32 @@
+/** Answers with one JSON body under a charge. Contract section 5. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Admission, Outcome } from '../domain/ledger.ts';
+import { runUnderCharge } from './charge.ts';
+import { serialised } from './replay.ts';
+
+/**
+ * Runs metered work and answers with its value.
+ *
+ * @param units - all or nothing
+ * @param work - returns the value, and the outcome for the ledger
+ * @returns the value; or the reply, if nothing is left to send
+ * @throws ApiError as `runUnderCharge` does
+ */
+export function answerJson<T>(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  units: number,
+  work: (admission: Admission, signal: AbortSignal) => Promise<{ value: T; outcome: Outcome }>,
+): Promise<T | FastifyReply> {
+  let value: T;
+  let body: string | undefined;
+  return runUnderCharge(request, reply, units, {
+    async prepare(admission, signal) {
+      const done = await work(admission, signal);
+      value = done.value;
+      body = admission.retry && serialised(reply, value);
+      return { ...done.outcome, ...(body !== undefined && { answer: { status: 200, body } }) };
+    },
+    send: () => (body === undefined ? value : reply.type('application/json; charset=utf-8').send(body)),
+  });
+}

@@ -1,0 +1,84 @@
+/** Answers with a stream of events under a charge. No byte precedes the engine's first output. Contract section 7. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Admission } from '../domain/ledger.ts';
+import type { Script } from '../domain/stream-script.ts';
+import type { CompletionChunk } from '../engines/types.ts';
+import { nothingKnown, runUnderCharge } from './charge.ts';
+import type { EventStream } from './event-stream.ts';
+
+/** More chunks than choices are not waited for, even if nothing is in them. */
+const MOST_HELD = 16;
+
+const isSomething = (value: unknown) =>
+  value !== null && value !== undefined && value !== '' && !(Array.isArray(value) && value.length === 0);
+
+/** Whether a chunk holds output. Servers send the role at once, long before the model has anything to say. */
+const isOutput = ({ choices }: CompletionChunk): boolean =>
+  choices.some(
+    ({ delta, finish_reason }) =>
+      finish_reason !== null ||
+      Object.entries(delta).some(([name, value]) => name !== 'role' && isSomething(value)),
+  );
+
+/** Everything up to and including the engine's first output. */
+async function firstOutput(chunks: AsyncIterator<CompletionChunk, void>): Promise<CompletionChunk[]> {
+  const held: CompletionChunk[] = [];
+  while (held.length < MOST_HELD) {
+    const { done, value } = await chunks.next();
+    if (done) break;
+    held.push(value);
+    if (isOutput(value)) break;
+  }
+  return held;
+}
+
+/**
+ * Runs metered work and streams its events, as fast as the client reads.
+ *
+ * @param units - all or nothing
+ * @param begin - makes the script for an admitted charge
+ * @returns the reply, which is written to already
+ * @throws ApiError as `runUnderCharge` does
+ */
+export function answerStream(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  units: number,
+  begin: (admission: Admission) => Script,
+): Promise<FastifyReply> {
+  let script: Script;
+  let chunks: AsyncIterator<CompletionChunk, void> | undefined;
+  let held: CompletionChunk[];
+  let stream: EventStream | undefined;
+  const send = (chunk: CompletionChunk) => {
+    const text = script.tell(chunk);
+    return text === '' ? undefined : stream?.write(text);
+  };
+  return runUnderCharge<FastifyReply>(request, reply, units, {
+    async prepare(admission, signal) {
+      script = begin(admission);
+      chunks = script.chunks(signal)[Symbol.asyncIterator]();
+      held = await firstOutput(chunks);
+      return undefined;
+    },
+    async stream(work) {
+      stream = request.server.streams.open(reply, work);
+      for (const chunk of held) await send(chunk);
+      while (!work.signal.aborted) {
+        const next = await chunks?.next();
+        if (next === undefined || next.done) return;
+        const isFull = send(next.value);
+        if (isFull !== undefined) await isFull;
+      }
+      throw work.signal.reason;
+    },
+    outcome: (isKept) => script?.outcome(isKept) ?? nothingKnown,
+    replay: (envelope) => script.replay(envelope),
+    end(envelope) {
+      // Nobody else would end a connection that was taken over already.
+      if (stream === undefined) reply.raw.destroy();
+      else stream.end(envelope === undefined ? script.end() : script.error(envelope));
+    },
+    close: async () => chunks?.return?.(),
+  });
+}
