@@ -4,6 +4,7 @@
  */
 import { Type } from '@sinclair/typebox';
 import { Count, extensible, nullable, ref, stringEnum, Timestamp } from './common.ts';
+import type { Scope } from './keys.ts';
 
 /** `type` as OpenAI's clients read it. */
 const errorTypes = [
@@ -17,9 +18,36 @@ const errorTypes = [
   'server_error',
 ] as const;
 type ErrorType = (typeof errorTypes)[number];
-type ErrorEntry = { status: number; type: ErrorType; message: string };
 
-/** code → status, type, and the sentence that is sent where the thrower has no better one. */
+/** What one occurrence of an error says in headers. */
+export type HeaderFacts = {
+  /** For `Retry-After`; 1 where it is not given. */
+  retryAfterSeconds?: number;
+  /** The scope that the key lacks, for `WWW-Authenticate`. */
+  neededScope?: Scope;
+  /** The methods that the path supports, for `Allow`. */
+  allowedMethods?: readonly string[];
+  /** False where OpenAI's clients must not retry, although they would for this status. */
+  shouldRetry?: false;
+};
+
+/** A value, or how to make it; undefined leaves the header out. */
+type ErrorHeader = string | ((facts: HeaderFacts) => string | undefined);
+type ErrorEntry = {
+  status: number;
+  type: ErrorType;
+  message: string;
+  headers?: Readonly<Record<string, ErrorHeader>>;
+};
+
+const retryAfter = { 'retry-after': ({ retryAfterSeconds = 1 }: HeaderFacts) => String(retryAfterSeconds) };
+const invalidToken = { 'www-authenticate': 'Bearer error="invalid_token"' };
+/** Failures that can stay charged. */
+const retryUnlessCharged = {
+  'x-should-retry': ({ shouldRetry }: HeaderFacts) => (shouldRetry === false ? 'false' : undefined),
+};
+
+/** code → status, type, the sentence that is sent where the thrower has no better one, and headers. */
 export const errorTable = {
   invalidRequest: { status: 400, type: 'invalid_request_error', message: 'The request is not valid.' },
   apiKeyInQuery: {
@@ -32,22 +60,26 @@ export const errorTable = {
     status: 401,
     type: 'authentication_error',
     message: 'This endpoint needs an API key. Send it as `Authorization: Bearer <API_KEY>`.',
+    headers: { 'www-authenticate': 'Bearer' },
   },
   invalidApiKey: {
     status: 401,
     type: 'authentication_error',
     message:
       'The API key is malformed or unknown. Check that it was copied whole, or create a new one in the dashboard.',
+    headers: invalidToken,
   },
   apiKeyRevoked: {
     status: 401,
     type: 'authentication_error',
     message: 'This API key was revoked or replaced. Use a current key, or create a new one in the dashboard.',
+    headers: invalidToken,
   },
   apiKeyExpired: {
     status: 401,
     type: 'authentication_error',
     message: 'This API key has expired. Create a new one in the dashboard.',
+    headers: invalidToken,
   },
   sessionRequired: {
     status: 401,
@@ -63,6 +95,10 @@ export const errorTable = {
     status: 403,
     type: 'permission_error',
     message: 'This API key does not have the scope that the endpoint needs. Create a key that has it.',
+    headers: {
+      'www-authenticate': ({ neededScope }: HeaderFacts) =>
+        `Bearer error="insufficient_scope", scope="${neededScope}"`,
+    },
   },
   originNotAllowed: {
     status: 403,
@@ -101,6 +137,7 @@ export const errorTable = {
     status: 405,
     type: 'invalid_request_error',
     message: 'This path does not take that method; the `Allow` header lists those that it takes.',
+    headers: { allow: ({ allowedMethods = [] }: HeaderFacts) => [...allowedMethods].sort().join(', ') },
   },
   emailTaken: {
     status: 409,
@@ -112,6 +149,7 @@ export const errorTable = {
     type: 'conflict_error',
     message:
       'A request with this `Idempotency-Key` is being answered already. Nothing was charged; send it again in a moment, with the same key and body.',
+    headers: retryAfter,
   },
   payloadTooLarge: { status: 413, type: 'invalid_request_error', message: 'The request body is too large.' },
   unsupportedMediaType: {
@@ -134,52 +172,67 @@ export const errorTable = {
     status: 429,
     type: 'insufficient_quota',
     message: "Today's quota is spent. It resets at 00:00 UTC.",
+    // OpenAI's clients would otherwise sleep until midnight.
+    headers: { ...retryAfter, 'x-should-retry': 'false' },
   },
   tooManyStreams: {
     status: 429,
     type: 'rate_limit_error',
     message:
       'This account has as many streams open as it may. Read one to its end or close it, then try again. Nothing was charged.',
+    headers: retryAfter,
   },
   tooManyCalls: {
     status: 429,
     type: 'rate_limit_error',
     message:
       'This account has as many calls under way as it may. Wait for one to end, then try again. Nothing was charged.',
+    headers: retryAfter,
   },
   rateLimitExceeded: {
     status: 429,
     type: 'rate_limit_error',
     message: 'Too many requests. Nothing was charged; wait as long as `Retry-After` says.',
+    headers: retryAfter,
   },
   internalError: {
     status: 500,
     type: 'server_error',
     message: 'Something went wrong on our side. Try again; if it stays, give the operator the request id.',
+    headers: retryUnlessCharged,
   },
   upstreamError: {
     status: 502,
     type: 'server_error',
     message: 'The model behind this service answered with an error. Nothing was charged; try again later.',
+    headers: retryUnlessCharged,
   },
   serviceUnavailable: {
     status: 503,
     type: 'server_error',
     message: 'The service cannot answer right now. Nothing was charged; try again shortly.',
+    headers: retryAfter,
   },
   overloaded: {
     status: 503,
     type: 'server_error',
     message: 'The service is busy right now. Nothing was charged; try again shortly.',
+    headers: retryAfter,
   },
   upstreamTimeout: {
     status: 504,
     type: 'server_error',
     message: 'The model behind this service did not answer in time. Nothing was charged; try again later.',
+    headers: retryUnlessCharged,
   },
 } as const satisfies Record<string, ErrorEntry>;
 
 export type ErrorCode = keyof typeof errorTable;
+
+/** The headers that a code can answer with. */
+export const headersOf = (code: ErrorCode): Readonly<Record<string, ErrorHeader>> =>
+  (errorTable[code] as ErrorEntry).headers ?? {};
+
 export const errorCodes = Object.keys(errorTable) as ErrorCode[];
 export const ErrorCode = stringEnum(errorCodes, {
   $id: 'ErrorCode',

@@ -1,6 +1,13 @@
-/** Errors as they are thrown: codes and sentences come from the one table in `schemas/errors.ts`. */
+/** Errors as they are thrown: codes, sentences and headers come from the one table in `schemas/errors.ts`. */
 import type { Static } from '@sinclair/typebox';
-import { type ErrorBody, type ErrorCode, errorTable } from '../schemas/errors.ts';
+import {
+  type ErrorBody,
+  type ErrorCode,
+  errorTable,
+  type HeaderFacts,
+  headersOf,
+} from '../schemas/errors.ts';
+import { type LimitReading, rateHeaders } from './domain/rate-headers.ts';
 
 type Body = Static<typeof ErrorBody>;
 
@@ -8,7 +15,7 @@ type Body = Static<typeof ErrorBody>;
 export type Envelope = { error: Body };
 
 /** What an error may say beyond its code. All but `cause` and `isProvokable` reaches the client. */
-export type ErrorOptions = {
+export type ErrorOptions = HeaderFacts & {
   /** A better sentence than the table's. Never built from an upstream's or the database's words. */
   message?: string;
   param?: string;
@@ -19,8 +26,8 @@ export type ErrorOptions = {
   charged?: boolean;
   /** Whether a client can bring the failure about on purpose, at the operator's expense: refunds of it are limited. */
   isProvokable?: boolean;
-  /** Response headers, e.g. `Retry-After`, `Allow`, `WWW-Authenticate`. */
-  headers?: Record<string, string>;
+  /** The limit that refused, for the rate headers and `Retry-After`. */
+  exceeded?: LimitReading;
   /** What really happened: for the log, never for the client. */
   cause?: unknown;
 };
@@ -42,6 +49,17 @@ export class ApiError extends Error {
     this.code = code;
     this.statusCode = errorTable[code].status;
     this.options = options;
+  }
+
+  /** The response headers: those of the table, and for a limit those that describe it. */
+  get headers(): Record<string, string> {
+    const { exceeded, retryAfterSeconds = exceeded?.resetSeconds } = this.options;
+    const facts = { ...this.options, ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) };
+    const made = Object.entries(headersOf(this.code)).flatMap(([name, header]) => {
+      const value = typeof header === 'string' ? header : header(facts);
+      return value === undefined ? [] : [[name, value]];
+    });
+    return { ...(exceeded && rateHeaders(exceeded)), ...Object.fromEntries(made) };
   }
 }
 

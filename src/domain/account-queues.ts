@@ -131,7 +131,7 @@ export class AccountQueues<Item extends AccountItem, Result> {
       return await this.#write(items, OWN_LOCK_TIMEOUT_MS);
     } catch (error) {
       if (isLockFailure(error)) {
-        throw new ApiError('serviceUnavailable', { headers: { 'retry-after': '2' }, cause: error });
+        throw new ApiError('serviceUnavailable', { retryAfterSeconds: 2, cause: error });
       }
       if (!isRefusal(error) || items.length === 1) throw error;
       return this.#oneByOne(items);

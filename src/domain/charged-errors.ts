@@ -3,9 +3,9 @@
  * Contract sections 5, 7 and 10.
  */
 
-import type { ErrorCode } from '../../schemas/errors.ts';
+import type { ErrorCode, HeaderFacts } from '../../schemas/errors.ts';
 import { AnswerLimitError } from '../engines/answer-limits.ts';
-import { ApiError, type ErrorOptions } from '../errors.ts';
+import { ApiError } from '../errors.ts';
 
 type Sentences = Partial<Record<ErrorCode, string>>;
 
@@ -24,12 +24,12 @@ const beforeAnswering: Sentences = {
   internalError: 'Something went wrong on our side.',
 };
 
-function charged({ code, options }: ApiError, message: string, headers: ErrorOptions['headers']): ApiError {
+function charged({ code, options }: ApiError, message: string, facts: HeaderFacts = {}): ApiError {
   const { cause, param, reason } = options;
   return new ApiError(code, {
     message,
     charged: true,
-    ...(headers && { headers }),
+    ...facts,
     ...(param !== undefined && { param }),
     ...(reason !== undefined && { reason }),
     cause,
@@ -40,7 +40,7 @@ function charged({ code, options }: ApiError, message: string, headers: ErrorOpt
 export function brokenOff(problem: ApiError): ApiError {
   const limit = problem instanceof AnswerLimitError ? problem.limit : undefined;
   const what = limit ?? whileAnswering[problem.code] ?? 'The model behind this service broke off.';
-  const error = charged(problem, `${what} The answer is incomplete, and stays charged.`, undefined);
+  const error = charged(problem, `${what} The answer is incomplete, and stays charged.`);
   error.options.cause ??= problem;
   return error;
 }
@@ -59,17 +59,19 @@ export function staysCharged(problem: ApiError, isResumed: boolean): ApiError {
     problem,
     `${beforeAnswering[problem.code] ?? problem.message} ${why}`,
     // A 400 is sent again by nobody.
-    problem.statusCode < 500 ? undefined : { 'x-should-retry': 'false' },
+    problem.statusCode < 500 ? {} : { shouldRetry: false },
   );
 }
 
 /** The failure of an attempt to answer a request again that was charged before, and may be made once more. */
-export const stillCharged = (problem: ApiError): ApiError =>
-  charged(
+export function stillCharged(problem: ApiError): ApiError {
+  const { retryAfterSeconds } = problem.options;
+  return charged(
     problem,
     `${beforeAnswering[problem.code] ?? problem.message} The request was charged before, and stays charged. Send it again with the same \`Idempotency-Key\`.`,
-    problem.options.headers,
+    retryAfterSeconds === undefined ? {} : { retryAfterSeconds },
   );
+}
 
 /**
  * Whether our side failed, rather than the engine or the client: then a retry with the same idempotency key runs the work

@@ -43,7 +43,7 @@ export class GroupCommit<Item, Result> {
    */
   submit(item: Item): Promise<Result> {
     if (this.#queue.length >= this.#options.queueSize) {
-      return Promise.reject(new ApiError('overloaded', { headers: { 'retry-after': '1' } }));
+      return Promise.reject(new ApiError('overloaded'));
     }
     return new Promise((resolve, reject) => {
       this.#queue.push({ item, resolve, reject });

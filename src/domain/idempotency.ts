@@ -60,10 +60,10 @@ export const retriesExhausted = (): ApiError =>
   new ApiError('internalError', {
     message:
       'The service failed three times while it answered this request, which stays charged. Tell the operator the request id. To run the work again, send it with a new `Idempotency-Key`: that is a new charge.',
-    headers: { 'x-should-retry': 'false' },
+    shouldRetry: false,
     charged: true,
   });
 
 /** The refusal of a request that is being answered already. */
 export const idempotencyInProgress = (): ApiError =>
-  new ApiError('idempotencyInProgress', { param: 'idempotency-key', headers: { 'retry-after': '1' } });
+  new ApiError('idempotencyInProgress', { param: 'idempotency-key' });

@@ -35,8 +35,7 @@ const ABANDONED_AT_ONCE = 1000;
 
 const DAY_MS = 86_400_000;
 
-const unavailable = (cause: unknown) =>
-  new ApiError('serviceUnavailable', { headers: { 'retry-after': '1' }, cause });
+const unavailable = (cause: unknown) => new ApiError('serviceUnavailable', { cause });
 
 export class LedgerWriter {
   readonly process: string = uuidv7();

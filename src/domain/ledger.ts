@@ -119,7 +119,6 @@ const perhapsCharged = (cause: unknown) =>
   new ApiError('serviceUnavailable', {
     message:
       'The service lost its database while it answered. Whether this request stays charged is not known yet; the usage shows it. Send it again, with the same `Idempotency-Key` if it had one: then it is charged once.',
-    headers: { 'retry-after': '1' },
     cause,
   });
 
@@ -232,9 +231,7 @@ export class Ledger {
     }
     if (isFinal) return;
     // Refunded by the sweep; under an idempotency key another attempt's answer may have been kept instead.
-    throw outcome?.answer === undefined
-      ? new ApiError('serviceUnavailable', { headers: { 'retry-after': '1' } })
-      : perhapsCharged(undefined);
+    throw outcome?.answer === undefined ? new ApiError('serviceUnavailable') : perhapsCharged(undefined);
   }
 
   /**
@@ -249,8 +246,7 @@ export class Ledger {
       this.#writer.abandon(row);
       throw error;
     });
-    if (!isSettled && outcome.answer !== undefined)
-      throw new ApiError('serviceUnavailable', { headers: { 'retry-after': '1' } });
+    if (!isSettled && outcome.answer !== undefined) throw new ApiError('serviceUnavailable');
   }
 
   /**

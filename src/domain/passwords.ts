@@ -13,7 +13,7 @@ const RUNNING_AT_ONCE = 2;
 /** At 15 to 60 ms each, two at a time, the last in the queue waits for half a second to two seconds. */
 const WAITING_AT_MOST = 64;
 
-const overloaded = () => new ApiError('overloaded', { headers: { 'retry-after': '1' } });
+const overloaded = () => new ApiError('overloaded');
 
 /** Runs a few tasks at once and lets some wait, in order; the rest are refused at once. */
 export class BoundedQueue {

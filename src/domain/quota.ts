@@ -1,7 +1,7 @@
 /** What the daily quota says to a client. Contract section 5. */
 import type { Meter } from '../../schemas/plans.ts';
 import { ApiError } from '../errors.ts';
-import { type LimitReading, refusalHeaders } from './rate-headers.ts';
+import type { LimitReading } from './rate-headers.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -42,10 +42,6 @@ export function quotaExceeded(reading: QuotaReading & { ceiling: number }): ApiE
         ? `Today's ${meter} quota of ${ceiling} has ${left} left, which is less than this request asks for. It resets at ${resetsAt}.`
         : `Today's ${meter} quota of ${ceiling} is spent. It resets at ${resetsAt}.`,
     limit: { name: meter, ceiling, resetsAt },
-    headers: {
-      ...refusalHeaders(limit),
-      // OpenAI's clients would otherwise sleep until midnight.
-      'x-should-retry': 'false',
-    },
+    exceeded: limit,
   });
 }

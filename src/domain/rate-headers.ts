@@ -2,7 +2,6 @@
  * What responses say about limits, to clients that read either family of headers: the three fields that most read
  * today, and the structured fields of the current draft (draft-ietf-httpapi-ratelimit-headers). Contract section 5.
  */
-import { ApiError } from '../errors.ts';
 
 /** A limit as one request found it, that request included. */
 export type LimitReading = {
@@ -53,30 +52,4 @@ export function rateHeaders(...limits: [LimitReading, ...LimitReading[]]): Recor
       .join(', '),
     ratelimit: limits.map((one) => `"${one.name}";r=${one.remaining};t=${one.resetSeconds}`).join(', '),
   };
-}
-
-/** The headers of a refusal: they describe the limit that refused, and when to come back. */
-export const refusalHeaders = (limit: LimitReading): Record<string, string> => ({
-  ...rateHeaders(limit),
-  'retry-after': String(limit.resetSeconds),
-});
-
-const windowNames: Readonly<Record<number, string>> = { 60: 'minute', 3600: 'hour', 86400: 'day' };
-
-const inWords = (seconds: number) => windowNames[seconds] ?? `${seconds} seconds`;
-
-/**
- * The refusal of a request that its window does not hold.
- *
- * @param limit - what refused
- * @param what - what was counted, such as `requests`
- * @param nowMs - from when the seconds to the reset count
- */
-export function rateLimitExceeded(limit: LimitReading, what: string, nowMs = Date.now()): ApiError {
-  const { ceiling, name, resetSeconds, windowSeconds } = limit;
-  return new ApiError('rateLimitExceeded', {
-    message: `The limit of ${ceiling} ${what} per ${inWords(windowSeconds)} is reached. Try again in ${resetSeconds} seconds.`,
-    limit: { name, ceiling, resetsAt: new Date(nowMs + resetSeconds * 1000).toISOString() },
-    headers: refusalHeaders(limit),
-  });
 }

@@ -1,6 +1,6 @@
 /** Decides whether a Bearer credential may do what it asks for. Contract section 3. */
 import type { Scope } from '../../schemas/keys.ts';
-import { ApiError, type ErrorOptions } from '../errors.ts';
+import { ApiError } from '../errors.ts';
 import type { StoredSecret } from '../store/keys.ts';
 
 /** A right key, whether or not it may still be used. */
@@ -13,26 +13,24 @@ export type IdentifiedKey = Pick<
   isExpired: boolean;
 };
 
-const invalidToken: ErrorOptions = { headers: { 'www-authenticate': 'Bearer error="invalid_token"' } };
-
 /** The refusal of a credential whose account was deleted since it was verified; `keyId` null is the web. */
 export const accountGone = (keyId: string | null): ApiError =>
-  keyId === null ? new ApiError('sessionRequired') : new ApiError('apiKeyRevoked', invalidToken);
+  keyId === null ? new ApiError('sessionRequired') : new ApiError('apiKeyRevoked');
 
 /** The refusal of a credential that is malformed, unknown or wrong. */
-export const invalidApiKey = (): ApiError => new ApiError('invalidApiKey', invalidToken);
+export const invalidApiKey = (): ApiError => new ApiError('invalidApiKey');
 
 /** @throws ApiError `apiKeyRevoked`, `apiKeyExpired` */
 export function assertActive({ isExpired, isRevoked }: IdentifiedKey): void {
-  if (isRevoked) throw new ApiError('apiKeyRevoked', invalidToken);
-  if (isExpired) throw new ApiError('apiKeyExpired', invalidToken);
+  if (isRevoked) throw new ApiError('apiKeyRevoked');
+  if (isExpired) throw new ApiError('apiKeyExpired');
 }
 
 /** The refusal of a key that lacks what the route needs. */
 export const insufficientScope = (scopes: readonly Scope[], needed: Scope): ApiError =>
   new ApiError('insufficientScope', {
     message: `This API key does not have the scope \`${needed}\`. It has: ${scopes.join(', ')}. Create a key with the scope in the dashboard.`,
-    headers: { 'www-authenticate': `Bearer error="insufficient_scope", scope="${needed}"` },
+    neededScope: needed,
   });
 
 /**

@@ -35,15 +35,12 @@ export type Slot = {
 };
 
 function refusal(limit: FullLimit, ceiling: number): ApiError {
-  const headers = { 'retry-after': '1' };
   if (limit === 'streams')
     return new ApiError('tooManyStreams', {
       message: `This account has ${ceiling} streams open, the most it may have at once. Read one to its end or close it, then try again. Nothing was charged.`,
-      headers,
     });
   return new ApiError('tooManyCalls', {
     message: `This account has ${ceiling} calls under way, the most it may have at once. Wait for one to end, then try again. Nothing was charged.`,
-    headers,
   });
 }
 

@@ -8,9 +8,9 @@ import { type ErrorCode, errorTable } from '../../schemas/errors.ts';
 import { type Scope, scopes } from '../../schemas/keys.ts';
 import type { Meter } from '../../schemas/plans.ts';
 import { quotaExceeded } from '../domain/quota.ts';
-import { rateLimitExceeded } from '../domain/rate-headers.ts';
 import { insufficientScope } from '../domain/verify-key.ts';
 import { ApiError, errorEnvelope } from '../errors.ts';
+import { rateLimitExceeded } from '../limits/exceeded.ts';
 import { errorHeaders } from './headers.ts';
 
 export type Access = NonNullable<FastifyContextConfig['access']>;

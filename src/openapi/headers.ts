@@ -1,6 +1,6 @@
 /** The headers of responses in `openapi.json`: which responses carry which follows from who may call and what is said. */
 import type { FastifyContextConfig } from 'fastify';
-import type { ErrorCode } from '../../schemas/errors.ts';
+import { type ErrorCode, headersOf } from '../../schemas/errors.ts';
 
 type Reference = { $ref: string };
 
@@ -108,32 +108,8 @@ const baseNames = ({ access = 'public', announcement }: FastifyContextConfig): r
   ...(announcement?.link === undefined ? [] : (['Link'] as const)),
 ];
 
-/** Codes that come with a challenge. */
-const challenges: readonly ErrorCode[] = [
-  'missingCredentials',
-  'invalidApiKey',
-  'apiKeyRevoked',
-  'apiKeyExpired',
-  'insufficientScope',
-];
-/** Codes that say when to come back. */
-const pauses: readonly ErrorCode[] = [
-  'idempotencyInProgress',
-  'quotaExceeded',
-  'tooManyStreams',
-  'tooManyCalls',
-  'rateLimitExceeded',
-  'serviceUnavailable',
-  'overloaded',
-];
-
-/** Codes with which a client may be told not to send the request again by itself. */
-const unretried: readonly ErrorCode[] = [
-  'quotaExceeded',
-  'internalError',
-  'upstreamError',
-  'upstreamTimeout',
-];
+/** Of the error table; 405, which alone has `Allow`, is in no operation. */
+const challengeAndPause: readonly HeaderName[] = ['WWW-Authenticate', 'Retry-After'];
 
 /** Codes of failures that can stay charged: a metered operation stores those for retries. */
 const stored: readonly ErrorCode[] = ['invalidRequest', 'upstreamError', 'upstreamTimeout'];
@@ -144,14 +120,14 @@ const stored: readonly ErrorCode[] = ['invalidRequest', 'upstreamError', 'upstre
  */
 export function errorHeaders(status: number, config: FastifyContextConfig, codes: readonly ErrorCode[]) {
   const { access = 'public' } = config;
-  const has = (others: readonly ErrorCode[]) => codes.some((code) => others.includes(code));
+  const named = new Set(codes.flatMap((code) => Object.keys(headersOf(code))));
+  const has = (name: HeaderName) => named.has(name.toLowerCase());
   return references([
     ...baseNames(config),
     ...(status === 429 && access === 'public' ? rateNames : []),
-    ...(has(challenges) ? (['WWW-Authenticate'] as const) : []),
-    ...(has(pauses) ? (['Retry-After'] as const) : []),
-    ...(has(stored) ? (['Idempotency-Replayed'] as const) : []),
-    ...(has(unretried) ? (['X-Should-Retry'] as const) : []),
+    ...challengeAndPause.filter(has),
+    ...(codes.some((code) => stored.includes(code)) ? (['Idempotency-Replayed'] as const) : []),
+    ...(has('X-Should-Retry') ? (['X-Should-Retry'] as const) : []),
   ]);
 }
 

@@ -34,7 +34,6 @@ const refusals: Record<Refusal, (limit: number) => ApiError> = {
     new ApiError('overloaded', {
       message:
         'Too many large request bodies are being received. Nothing was charged; send fewer at the same time, or try again shortly.',
-      headers: { 'retry-after': '1' },
     }),
   tooSlow: () =>
     new ApiError('invalidRequest', {
@@ -55,8 +54,7 @@ const refusals: Record<Refusal, (limit: number) => ApiError> = {
 function toApiError(error: unknown, limit: number): unknown {
   if (error instanceof ReadError) return refusals[error.refusal](limit);
   if (error instanceof BodyError) return new ApiError('invalidRequest', { message: error.message });
-  if (error instanceof BusyError)
-    return new ApiError('overloaded', { headers: { 'retry-after': '1' }, cause: error.cause });
+  if (error instanceof BusyError) return new ApiError('overloaded', { cause: error.cause });
   return error;
 }
 

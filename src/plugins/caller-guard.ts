@@ -12,9 +12,6 @@ import { judgeLateBodies } from '../requests/late-body.ts';
 import { acceptOrigin } from './cors.ts';
 import { restoreSession } from './sessions.ts';
 
-const missingCredentials = () =>
-  new ApiError('missingCredentials', { headers: { 'www-authenticate': 'Bearer' } });
-
 export default fp(
   async (app) => {
     app.decorateRequest('caller');
@@ -24,7 +21,7 @@ export default fp(
 
     const fromSession = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
       const session = await restoreSession(request);
-      if (session === null) throw missingCredentials();
+      if (session === null) throw new ApiError('missingCredentials');
       request.caller = { accountId: session.accountId, keyId: null, plan: session.plan };
       await acceptSession(request, reply);
     };
@@ -61,7 +58,7 @@ export default fp(
     judgeLateBodies(app, async (request, reply) => {
       const credential = bearerCredential(request);
       if (credential === undefined) {
-        if ((await restoreSession(request)) === null) throw missingCredentials();
+        if ((await restoreSession(request)) === null) throw new ApiError('missingCredentials');
         return;
       }
       const stored = await app.keyLookup.identify(credential);

@@ -45,7 +45,7 @@ export default fp(
       server.closeIdleConnections();
     };
     const onDeadline = () => {
-      app.inFlight.giveUp(new ApiError('serviceUnavailable', { headers: { 'retry-after': '1' } }));
+      app.inFlight.giveUp(new ApiError('serviceUnavailable'));
       timers.push(setTimeout(() => server.closeAllConnections(), LAST_WORDS_MS));
     };
 

@@ -39,7 +39,7 @@ export default fp(
       return (
         reply
           .code(error.statusCode)
-          .headers(error.options.headers ?? {})
+          .headers(error.headers)
           .type('application/json; charset=utf-8')
           // Messages name what is wrong, and clients send keys where they do not belong.
           .serializer((envelope) => withoutApiKeys(JSON.stringify(envelope)))
@@ -51,7 +51,7 @@ export default fp(
       const error = toApiError(thrown);
       if (!wantsErrorPage(request)) return answer(error, request, reply);
       note(error, request);
-      return sendPage(reply.code(error.statusCode).headers(error.options.headers ?? {}), errorPage(error));
+      return sendPage(reply.code(error.statusCode).headers(error.headers), errorPage(error));
     });
     // What leads nowhere is a public page as well.
     app.setNotFoundHandler(async (request, reply) => {

@@ -44,7 +44,7 @@ export const methodRegister = fp(
 
 /** The refusal of a method that a path does not take. */
 export const methodNotAllowed = ({ methodsOf }: FastifyInstance, url: string): ApiError =>
-  new ApiError('methodNotAllowed', { headers: { allow: [...(methodsOf.get(url) ?? [])].sort().join(', ') } });
+  new ApiError('methodNotAllowed', { allowedMethods: [...(methodsOf.get(url) ?? [])] });
 
 /** Gives every known path an answer for the methods it does not take. Registered after the routes. */
 export const methodFallbacks = fp(

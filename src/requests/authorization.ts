@@ -21,6 +21,5 @@ export function bearerCredential(request: FastifyRequest): string | undefined {
   if (credential !== undefined) return credential;
   throw new ApiError('invalidApiKey', {
     message: 'The `Authorization` header is not of the form `Bearer <API_KEY>`.',
-    headers: { 'www-authenticate': 'Bearer error="invalid_token"' },
   });
 }

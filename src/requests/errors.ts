@@ -38,8 +38,7 @@ export function toApiError(thrown: unknown): ApiError {
   if (error.validation) return fromValidation(error);
   const known = fastifyErrors[error.code];
   if (known) return known();
-  if (isUnavailable(error))
-    return new ApiError('serviceUnavailable', { headers: { 'retry-after': '1' }, cause: error });
+  if (isUnavailable(error)) return new ApiError('serviceUnavailable', { cause: error });
   if (error.statusCode === 400) return new ApiError('invalidRequest', { cause: error });
   return new ApiError('internalError', { cause: error });
 }

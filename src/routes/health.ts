@@ -7,10 +7,8 @@ import { Health } from '../../schemas/service.ts';
 import { ApiError } from '../errors.ts';
 
 const DATABASE_TIMEOUT_MS = 1000;
-const RETRY_AFTER_SECONDS = '1';
 
-const notReady = (cause: unknown) =>
-  new ApiError('serviceUnavailable', { headers: { 'retry-after': RETRY_AFTER_SECONDS }, cause });
+const notReady = (cause: unknown) => new ApiError('serviceUnavailable', { cause });
 
 const routes: FastifyPluginAsyncTypebox = async (app) => {
   async function askDatabase(): Promise<void> {

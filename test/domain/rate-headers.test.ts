@@ -1,6 +1,7 @@
 import t from 'tap';
 import { quotaExceeded, quotaLimit } from '../../src/domain/quota.ts';
-import { type LimitReading, rateHeaders, rateLimitExceeded } from '../../src/domain/rate-headers.ts';
+import { type LimitReading, rateHeaders } from '../../src/domain/rate-headers.ts';
+import { rateLimitExceeded } from '../../src/limits/exceeded.ts';
 
 const requests: LimitReading = {
   name: 'requests',
@@ -38,7 +39,7 @@ t.test('a quota: never negative, reset to midnight rounded up, Retry-After not b
   const readAt = new Date('2026-11-20T23:59:57.001Z');
   const lowered = quotaLimit({ meter: 'chat', used: 70, ceiling: 50, readAt });
   t.match(lowered, { remaining: 0, resetSeconds: 3, windowSeconds: 86_400 });
-  const headers = quotaExceeded({ meter: 'chat', used: 70, ceiling: 50, readAt }).options.headers;
+  const headers = quotaExceeded({ meter: 'chat', used: 70, ceiling: 50, readAt }).headers;
   t.match(headers, {
     'ratelimit-remaining': '0',
     'ratelimit-reset': '3',
@@ -50,11 +51,11 @@ t.test('a quota: never negative, reset to midnight rounded up, Retry-After not b
 
 t.test('a rate: says how many, of what, how long, and until when', async (t) => {
   const before = Date.now();
-  const { code, message, options } = rateLimitExceeded({ ...requests, remaining: 0 }, 'requests');
+  const { code, headers, message, options } = rateLimitExceeded({ ...requests, remaining: 0 }, 'requests');
   t.equal(code, 'rateLimitExceeded');
   t.equal(message, 'The limit of 20 requests per minute is reached. Try again in 42 seconds.');
-  t.match(options.headers, { 'retry-after': '42', 'ratelimit-reset': '42', 'ratelimit-limit': '20' });
-  t.equal(options.headers?.['x-should-retry'], undefined);
+  t.match(headers, { 'retry-after': '42', 'ratelimit-reset': '42', 'ratelimit-limit': '20' });
+  t.equal(headers['x-should-retry'], undefined);
   t.match(options.limit, { name: 'requests', ceiling: 20 });
   const resetsIn = Date.parse(options.limit?.resetsAt ?? '') - before;
   t.ok(resetsIn >= 42_000 && resetsIn < 43_000, `${resetsIn}`);

@@ -45,6 +45,6 @@ export class Bodies {
   #tooMuch(exchange: Exchange): ApiError {
     const cause = new UpstreamProblem(`The upstream's answers are larger than ${this.#most} bytes together.`);
     exchange.abort(cause);
-    return new ApiError('overloaded', { headers: { 'retry-after': '1' }, cause });
+    return new ApiError('overloaded', { cause });
   }
 }

@@ -8,8 +8,7 @@ import { UpstreamProblem } from './errors.ts';
 /** How long a request waits for a connection, at most. */
 const PATIENCE_MS = 10_000;
 
-const busy = (why: string) =>
-  new ApiError('overloaded', { headers: { 'retry-after': '1' }, cause: new UpstreamProblem(why) });
+const busy = (why: string) => new ApiError('overloaded', { cause: new UpstreamProblem(why) });
 
 type Waiting = { begin: () => void };
 

@@ -36,11 +36,11 @@ function forLog(said: string, apiKey: string | undefined): string {
 }
 
 /** A whole number of seconds from 1 to 60. Dates are not read: the clocks may differ. */
-function retryAfter(headers: IncomingHttpHeaders): string {
+function retryAfterSeconds(headers: IncomingHttpHeaders): number {
   const seconds = Number(
     /^\s*\d{1,9}(\.\d+)?\s*$/.test(headers['retry-after'] ?? '') ? headers['retry-after'] : 1,
   );
-  return String(Math.min(Math.max(Math.ceil(seconds), 1), MAX_RETRY_AFTER_SECONDS));
+  return Math.min(Math.max(Math.ceil(seconds), 1), MAX_RETRY_AFTER_SECONDS);
 }
 
 function invalidRequest(
@@ -96,7 +96,7 @@ export function refusalError(refusal: Refusal, apiKey: string | undefined): ApiE
 
   if (status === 400 || status === 413 || status === 422) return invalidRequest(problem, status, sent, cause);
   if (status === 429)
-    return new ApiError('overloaded', { headers: { 'retry-after': retryAfter(headers) }, cause });
+    return new ApiError('overloaded', { retryAfterSeconds: retryAfterSeconds(headers), cause });
   if (status === 404 && sent.includes('model') && saysNoSuchModel(problem)) {
     return new ApiError('notFound', {
       message: 'This model is not to be had right now. Choose another that `GET /api/v1/models` lists.',

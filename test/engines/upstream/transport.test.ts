@@ -177,7 +177,7 @@ t.test('an error whose body does not end is told by its status', async (t) => {
   });
   const error = await failure(chatEngine(`http://127.0.0.1:${port}`).complete(asking('Hello'), never()));
   t.equal(error.code, 'overloaded');
-  t.same(error.options.headers, { 'retry-after': '3' });
+  t.same(error.headers, { 'retry-after': '3' });
 });
 
 t.test('hints that come before the answer are not the answer', async (t) => {

@@ -43,7 +43,7 @@ export async function failure(promise: Promise<unknown>): Promise<ApiError> {
     (reason: unknown) => reason,
   );
   assert.ok(error instanceof ApiError, `Not an ApiError: ${error instanceof Error ? error.stack : error}`);
-  const told = JSON.stringify([errorEnvelope(error, 'id', 'http://parley'), error.options.headers]);
+  const told = JSON.stringify([errorEnvelope(error, 'id', 'http://parley'), error.headers]);
   assert.ok(
     !told.includes(CANARY) && !told.includes(KEY) && !told.includes('127.0.0.1'),
     `It tells the client too much: ${told}`,

@@ -1,0 +1,23 @@
+/** The refusal by a limit of requests. Contract section 5. */
+import type { LimitReading } from '../domain/rate-headers.ts';
+import { ApiError } from '../errors.ts';
+
+const windowNames: Readonly<Record<number, string>> = { 60: 'minute', 3600: 'hour', 86400: 'day' };
+
+const inWords = (seconds: number) => windowNames[seconds] ?? `${seconds} seconds`;
+
+/**
+ * The refusal of a request that its window does not hold.
+ *
+ * @param limit - what refused
+ * @param what - what was counted, such as `requests`
+ * @param nowMs - from when the seconds to the reset count
+ */
+export function rateLimitExceeded(limit: LimitReading, what: string, nowMs = Date.now()): ApiError {
+  const { ceiling, name, resetSeconds, windowSeconds } = limit;
+  return new ApiError('rateLimitExceeded', {
+    message: `The limit of ${ceiling} ${what} per ${inWords(windowSeconds)} is reached. Try again in ${resetSeconds} seconds.`,
+    limit: { name, ceiling, resetsAt: new Date(nowMs + resetSeconds * 1000).toISOString() },
+    exceeded: limit,
+  });
+}
