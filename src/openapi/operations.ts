@@ -33,12 +33,26 @@ const singular: Record<string, string> = {
   sessions: 'Session',
 };
 
-/** The name of a parameter as a component; undefined for one that a single operation has. */
+/**
+ * The name of a parameter as a component; undefined for one that a single operation has.
+ *
+ * @throws Error for a parameter without a name here
+ */
 function parameterName(path: string, { in: place, name, schema }: Parameter): string | undefined {
-  if (place === 'path')
-    return `${singular[path.split('/{')[0]?.split('/').at(-1) ?? '']}${capitalised(name)}`;
-  if (place === 'header') return 'IdempotencyKey';
-  if (name === 'limit') return `LimitTo${schema.maximum}`;
+  if (place === 'path') {
+    const plural = path.split('/{')[0]?.split('/').at(-1) ?? '';
+    const resource = singular[plural];
+    if (resource === undefined) throw new Error(`Add the singular of "${plural}" in ${path}.`);
+    return `${resource}${capitalised(name)}`;
+  }
+  if (place === 'header') {
+    if (name !== 'idempotency-key') throw new Error(`Name the header ${name} of ${path}.`);
+    return 'IdempotencyKey';
+  }
+  if (name === 'limit') {
+    if (schema.maximum === undefined) throw new Error(`Give the limit of ${path} a maximum.`);
+    return `LimitTo${schema.maximum}`;
+  }
   return name === 'cursor' ? 'Cursor' : undefined;
 }
 
@@ -112,7 +126,8 @@ export function withOperations<T extends Document>(
   const components = document.components ?? {};
   for (const [path, item] of Object.entries(document.paths ?? {})) {
     for (const [method, operation] of Object.entries(item)) {
-      const config = configOf.get(operation.operationId) ?? {};
+      const config = configOf.get(operation.operationId);
+      if (config === undefined) throw new Error(`${operation.operationId} has no route.`);
       shareParameters(path, operation, all);
       if (operation.requestBody && config.bodyIsOptional) operation.requestBody.required = false;
       for (const response of Object.values(operation.responses)) {

@@ -16,6 +16,9 @@ export default fp(
   async (app) => {
     app.decorateRequest('caller');
     app.addHook('onRoute', (route) => {
+      const { scope, takesAnyKey = false } = route.config ?? {};
+      if (scope === undefined && !takesAnyKey)
+        throw new Error(`${route.method} ${route.url} needs config.scope, or config.takesAnyKey: true.`);
       route.config = { ...route.config, access: 'caller' };
     });
 

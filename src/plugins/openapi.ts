@@ -17,8 +17,10 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Who may call: a Bearer key or the web (`caller`), the dashboard session only, or anybody. Set by the scope's guard. */
     access?: 'caller' | 'session' | 'public';
-    /** The scope that a key needs. */
+    /** The scope that a key needs. Every route for callers names one, or sets `takesAnyKey`. */
     scope?: Scope;
+    /** Whether a key may call whatever its scopes are. */
+    takesAnyKey?: true;
     /** Whether it tells what others created with the same key: not to keys that are public. */
     isListing?: true;
     /** The meter that a call is charged on. */
@@ -61,6 +63,7 @@ export default fp(
         if (schema === undefined || schema.hide || route.method === 'HEAD')
           return { schema: { ...schema, hide: true }, url };
         const config = route.config ?? {};
+        if (schema.operationId === undefined) throw new Error(`Give ${route.method} ${url} an operationId.`);
         configOf.set(String(schema.operationId), config);
         const needs = [
           config.scope && `Needs the scope \`${config.scope}\` when called with a key.`,
