@@ -123,7 +123,7 @@ export async function buildApp(resources: Resources): Promise<FastifyInstance> {
   const app = fastify(serverOptions(config)).withTypeProvider<TypeBoxTypeProvider>();
 
   const engines = createEngines(config, database.db);
-  const ledger = new Ledger(database, config.plans);
+  const ledger = new Ledger(database, config.plans, app.log);
   const keyLookup = new KeyLookup(database, config.databaseDirectUrl, app.log);
   app.register(pipelining);
   app.register(services, { ...resources, engines, keyLookup, ledger });

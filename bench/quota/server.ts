@@ -42,10 +42,10 @@ await database.run(
   'create table if not exists bench_counters (account_id uuid, day date, meter text, used bigint not null, primary key (account_id, day, meter)) with (fillfactor = 50)',
   [],
 );
-const ledger = new Ledger(database, config.plans);
+const app = fastify(serverOptions(config));
+const ledger = new Ledger(database, config.plans, app.log);
 await ledger.start();
 
-const app = fastify(serverOptions(config));
 const unused = undefined as never;
 app.register(settings, {
   config,

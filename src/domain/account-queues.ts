@@ -5,6 +5,7 @@
 
 import { isUnavailable, sqlState } from '../database/client.ts';
 import { ApiError } from '../errors.ts';
+import { Semaphore } from '../semaphore.ts';
 import { GroupCommit } from './group-commit.ts';
 
 /** A row that somebody holds delays a common batch by this much, once. */
@@ -35,8 +36,8 @@ export class AccountQueues<Item extends AccountItem, Result> {
   readonly #sizeOf: (item: Item) => number;
   readonly #common: GroupCommit<Item, Result>;
   readonly #queues = new Map<string, GroupCommit<Item, Result>>();
-  readonly #waitingQueues: (() => void)[] = [];
-  #freeQueues: number;
+  /** Of the queues of single accounts. */
+  readonly #turns: Semaphore;
 
   /**
    * @param queuesAtOnce - queues that write at the same time: the connections are few, and the common batches need one
@@ -48,7 +49,7 @@ export class AccountQueues<Item extends AccountItem, Result> {
     sizeOf: (item: Item) => number = () => 0,
   ) {
     this.#write = write;
-    this.#freeQueues = queuesAtOnce;
+    this.#turns = new Semaphore(queuesAtOnce);
     this.#sizeOf = sizeOf;
     this.#common = this.#groupCommit((items) => this.#writeCommon(items));
   }
@@ -105,25 +106,13 @@ export class AccountQueues<Item extends AccountItem, Result> {
   #queueOf(accountId: string): GroupCommit<Item, Result> {
     const known = this.#queues.get(accountId);
     if (known !== undefined) return known;
-    const queue = this.#groupCommit((items) => this.#inTurn(() => this.#writeOwn(items)));
+    const queue = this.#groupCommit((items) => this.#turns.run(() => this.#writeOwn(items)));
     this.#queues.set(accountId, queue);
     // Once it is idle, the account goes with the others again.
     queueMicrotask(() => {
       void queue.idle().then(() => this.#queues.delete(accountId));
     });
     return queue;
-  }
-
-  async #inTurn<T>(write: () => Promise<T>): Promise<T> {
-    if (this.#freeQueues > 0) this.#freeQueues -= 1;
-    else await new Promise<void>((resolve) => this.#waitingQueues.push(resolve));
-    try {
-      return await write();
-    } finally {
-      const next = this.#waitingQueues.shift();
-      if (next === undefined) this.#freeQueues += 1;
-      else next();
-    }
   }
 
   async #writeOwn(items: Item[]): Promise<(Result | Promise<Result>)[]> {

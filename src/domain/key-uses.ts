@@ -1,13 +1,10 @@
 /** Notes which keys are used and writes it down once a second, off the requests' path. Contract section 2, `last_used_at`. */
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Db } from '../database/client.ts';
 import { type KeyId, recordKeyUses } from '../store/keys.ts';
+import { FlushTimer } from './flush-timer.ts';
 
-const FLUSH_MS = 1000;
 /** A key is noted once in so long: what is recorded lags behind by that, a flush, and what another process recorded. */
 const WINDOW_MS = 30_000;
-/** A database that hangs does not keep the process from ending. */
-const STOP_MS = 2000;
 /** Keys in a window; the uses of more are not recorded. */
 const KEYS_AT_MOST = 50_000;
 const ROWS_AT_MOST = 5000;
@@ -19,9 +16,8 @@ export class KeyUses {
   readonly #log: DebugLog;
   #noted = new Set<string>();
   #waiting: (KeyId & { usedAt: number })[] = [];
-  #writing: Promise<void> | undefined;
   #windowEndsAt = 0;
-  #timer: NodeJS.Timeout | undefined;
+  readonly #timer = new FlushTimer(() => this.#write());
 
   constructor(db: Db, log: DebugLog) {
     this.#db = db;
@@ -36,31 +32,19 @@ export class KeyUses {
   }
 
   start(): void {
-    this.#timer = setInterval(() => void this.#flush(), FLUSH_MS).unref();
+    this.#timer.start();
   }
 
   /** Writes what is noted. */
-  async stop(): Promise<void> {
-    clearInterval(this.#timer);
-    const written = async () => {
-      await this.#writing;
-      await this.#flush();
-    };
-    await Promise.race([written(), delay(STOP_MS, undefined, { ref: false })]);
+  stop(): Promise<void> {
+    return this.#timer.stop();
   }
 
-  #flush(): Promise<void> {
+  async #write(): Promise<void> {
     if (performance.now() > this.#windowEndsAt) {
       this.#noted = new Set();
       this.#windowEndsAt = performance.now() + WINDOW_MS;
     }
-    this.#writing ??= this.#write().finally(() => {
-      this.#writing = undefined;
-    });
-    return this.#writing;
-  }
-
-  async #write(): Promise<void> {
     const batch = this.#waiting.splice(0, ROWS_AT_MOST);
     if (batch.length === 0) return;
     const now = performance.now();

@@ -18,12 +18,14 @@ import {
   sweepCharges,
 } from '../store/ledger.ts';
 import { AccountQueues, isRefusal } from './account-queues.ts';
+import { loggingOutages, type OutageLog } from './outage-log.ts';
 import type { PlanCatalogue } from './plans.ts';
 
 const LEASE_SECONDS = 20;
 const RENEW_MS = 4000;
 const SWEEP_MS = 5000;
 const SWEEP_AT_MOST = 500;
+const REPAIR_MS = 1000;
 
 /** For so long a batch whose answer was lost is sent again; then its requests fail. */
 const RESEND_MS = 3000;
@@ -41,6 +43,7 @@ export class LedgerWriter {
   readonly process: string = uuidv7();
   readonly #database: Database;
   readonly #rules: AdmissionRules;
+  readonly #log: OutageLog;
   readonly #admissions: AccountQueues<ChargeRow, Decision | undefined>;
   readonly #settlements: AccountQueues<SettlementRow, boolean>;
   /** What was sent and not answered: it may have taken effect, and the next statement of a charge has to look for it. */
@@ -49,8 +52,9 @@ export class LedgerWriter {
   readonly #timers: NodeJS.Timeout[] = [];
   #isSettlingAbandoned = false;
 
-  constructor(database: Database, plans: PlanCatalogue) {
+  constructor(database: Database, plans: PlanCatalogue, log: OutageLog) {
     this.#database = database;
+    this.#log = log;
     this.#rules = {
       ceilings: Object.fromEntries(plans.plans.map((plan) => [plan.id, plan.limits])),
       standard: plans.standard.id,
@@ -91,13 +95,13 @@ export class LedgerWriter {
 
   async start(): Promise<void> {
     await this.#renew();
-    const every = (ms: number, work: () => Promise<unknown>) => {
-      // A failure shows in the requests that it concerns; the next turn tries again.
-      this.#timers.push(setInterval(() => void work().catch(() => {}), ms).unref());
+    const every = (ms: number, name: string, work: () => Promise<unknown>) => {
+      const logged = loggingOutages(this.#log, name, work);
+      this.#timers.push(setInterval(() => void logged(), ms).unref());
     };
-    every(RENEW_MS, () => this.#renew());
-    every(SWEEP_MS, () => this.#sweep());
-    every(1000, () => this.#settleAbandoned());
+    every(RENEW_MS, "The renewal of the ledger's lease", () => this.#renew());
+    every(SWEEP_MS, "The ledger's sweep", () => this.#sweep());
+    every(REPAIR_MS, "The ledger's repair of charges", () => this.#settleAbandoned());
   }
 
   async stop(): Promise<void> {
@@ -105,8 +109,10 @@ export class LedgerWriter {
     await this.#admissions.idle();
     await this.#settlements.idle();
     // Whatever is still admitted is for the sweep of another process, at once.
-    await renewLease(this.#database, this.process, -1).catch(() => {});
-    await this.#sweep().catch(() => {});
+    await loggingOutages(this.#log, "The end of the ledger's lease", async () => {
+      await renewLease(this.#database, this.process, -1);
+      await this.#sweep();
+    })();
   }
 
   #renew = (): Promise<void> => renewLease(this.#database, this.process, LEASE_SECONDS);
@@ -119,20 +125,27 @@ export class LedgerWriter {
     if (this.#isSettlingAbandoned) return;
     this.#isSettlingAbandoned = true;
     const waiting = [...this.#abandoned].slice(0, ABANDONED_AT_ONCE);
-    await Promise.all(waiting.map(([name, { row, until }]) => this.#settleOneAbandoned(name, row, until)));
+    const settled = waiting.map(([name, { row, until }]) => this.#settleOneAbandoned(name, row, until));
+    const results = await Promise.allSettled(settled);
     this.#isSettlingAbandoned = false;
+    for (const result of results) if (result.status === 'rejected') throw result.reason;
   }
 
+  /** @throws what the database said */
   async #settleOneAbandoned(name: string, row: SettlementRow, until: number): Promise<void> {
-    const isOver = await this.settle(row).then(
-      (isSettled) => isSettled || Date.now() > until,
+    let isOver = false;
+    try {
+      isOver = (await this.settle(row)) || Date.now() > until;
+    } catch (error) {
       // What the database refuses it refuses the next time too; the rest is tried again.
-      isRefusal,
-    );
-    // Another step of the charge may have been given up meanwhile.
-    if (this.#abandoned.get(name)?.row === row) {
-      this.#abandoned.delete(name);
-      if (!isOver) this.#abandoned.set(name, { row, until });
+      isOver = isRefusal(error);
+      throw error;
+    } finally {
+      // Another step of the charge may have been given up meanwhile.
+      if (this.#abandoned.get(name)?.row === row) {
+        this.#abandoned.delete(name);
+        if (!isOver) this.#abandoned.set(name, { row, until });
+      }
     }
   }
 

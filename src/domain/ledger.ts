@@ -23,6 +23,7 @@ import {
   type StoredAnswer,
 } from './idempotency.ts';
 import { LedgerWriter } from './ledger-writer.ts';
+import type { OutageLog } from './outage-log.ts';
 import type { PlanCatalogue } from './plans.ts';
 import { type QuotaReading, quotaExceeded } from './quota.ts';
 import { accountGone } from './verify-key.ts';
@@ -126,9 +127,10 @@ export class Ledger {
   readonly #writer: LedgerWriter;
   readonly #db: Db;
 
-  constructor(database: Database, plans: PlanCatalogue) {
+  /** @param log - gets outages of the lease, the sweep and the repair */
+  constructor(database: Database, plans: PlanCatalogue, log: OutageLog) {
     this.#db = database.db;
-    this.#writer = new LedgerWriter(database, plans);
+    this.#writer = new LedgerWriter(database, plans, log);
   }
 
   /** Names this process in the rows it admits. */

@@ -4,6 +4,7 @@
  */
 import { hash, verify } from '@node-rs/argon2';
 import { ApiError } from '../errors.ts';
+import { Semaphore } from '../semaphore.ts';
 
 /** One of the sets that OWASP recommends; `algorithm` 2 is Argon2id. */
 export const argon2Parameters = { algorithm: 2, memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
@@ -17,16 +18,13 @@ const overloaded = () => new ApiError('overloaded');
 
 /** Runs a few tasks at once and lets some wait, in order; the rest are refused at once. */
 export class BoundedQueue {
-  readonly #waitingAtMost: number;
-  readonly #waiting: (() => void)[] = [];
+  readonly #slots: Semaphore;
   /** Of each owner that has any, how many run or wait. */
   readonly #places = new Map<string, number>();
   readonly #placesOfOwner: number;
-  #free: number;
 
   constructor(runningAtOnce: number, waitingAtMost: number) {
-    this.#free = runningAtOnce;
-    this.#waitingAtMost = waitingAtMost;
+    this.#slots = new Semaphore(runningAtOnce, waitingAtMost);
     this.#placesOfOwner = Math.floor((runningAtOnce + waitingAtMost) / 2);
   }
 
@@ -51,18 +49,8 @@ export class BoundedQueue {
   }
 
   async #run<T>(task: () => Promise<T>): Promise<T> {
-    if (this.#free > 0) this.#free--;
-    else if (this.#waiting.length < this.#waitingAtMost)
-      await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    else throw overloaded();
-    try {
-      return await task();
-    } finally {
-      // The place passes to the next in line without becoming free in between.
-      const next = this.#waiting.shift();
-      if (next) next();
-      else this.#free++;
-    }
+    if (this.#slots.isFull) throw overloaded();
+    return this.#slots.run(task);
   }
 }
 

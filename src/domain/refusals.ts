@@ -2,13 +2,10 @@
  * Counts refused requests of known accounts and writes the counts down once a second. Best effort, contract section 5:
  * what cannot be written is dropped, so that a refusal costs neither a statement nor memory without bound.
  */
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Db } from '../database/client.ts';
 import { addRefusals, type RefusalCount } from '../store/refusals.ts';
+import { FlushTimer } from './flush-timer.ts';
 
-const FLUSH_MS = 1000;
-/** A database that hangs does not keep the process from ending. */
-const STOP_MS = 2000;
 /** Different accounts, keys and codes that are counted between two writes; more are not counted. */
 export const REFUSALS_AT_MOST = 10_000;
 
@@ -23,8 +20,7 @@ export class Refusals {
   readonly #db: Db;
   readonly #log: DebugLog;
   #counts = new Map<string, RefusalCount>();
-  #writing: Promise<void> | undefined;
-  #timer: NodeJS.Timeout | undefined;
+  readonly #timer = new FlushTimer(() => this.#write());
 
   constructor(db: Db, log: DebugLog) {
     this.#db = db;
@@ -41,25 +37,17 @@ export class Refusals {
   }
 
   start(): void {
-    this.#timer = setInterval(() => void this.flush(), FLUSH_MS).unref();
+    this.#timer.start();
+  }
+
+  /** Writes what is counted. */
+  flush(): Promise<void> {
+    return this.#timer.flush();
   }
 
   /** Writes what is counted, and nothing after it. */
-  async stop(): Promise<void> {
-    clearInterval(this.#timer);
-    const written = async () => {
-      await this.#writing;
-      await this.flush();
-    };
-    await Promise.race([written(), delay(STOP_MS, undefined, { ref: false })]);
-  }
-
-  /** Writes what is counted, unless a write is under way: that keeps the order of several writes, and one connection busy at most. */
-  flush(): Promise<void> {
-    this.#writing ??= this.#write().finally(() => {
-      this.#writing = undefined;
-    });
-    return this.#writing;
+  stop(): Promise<void> {
+    return this.#timer.stop();
   }
 
   async #write(): Promise<void> {

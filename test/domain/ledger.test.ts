@@ -6,6 +6,7 @@ import { type Database, openDatabase, rowsOf } from '../../src/database/client.t
 import { type Charge, Ledger } from '../../src/domain/ledger.ts';
 import type { PlanCatalogue } from '../../src/domain/plans.ts';
 import { audit } from '../../src/store/audit.ts';
+import { silentLog } from '../support/ledger.ts';
 import { databaseKinds, freshDatabase } from '../support/service.ts';
 
 const plan = {
@@ -44,7 +45,7 @@ for (const kind of databaseKinds) {
     const fresh = await freshDatabase(kind);
     const { DATABASE_URL: url, DATA_DIR: dataDir } = fresh.env;
     const database = await openDatabase(url ? { url } : { dataDir: String(dataDir) });
-    const ledger = new Ledger(database, plans);
+    const ledger = new Ledger(database, plans, silentLog);
     await ledger.start();
     t.teardown(async () => {
       await ledger.stop();
@@ -174,7 +175,7 @@ for (const kind of databaseKinds) {
       'the sweep refunds what a process with an expired lease left, and nothing of a living one',
       async (t) => {
         const [dying, slow] = [await newAccount(database), await newAccount(database)];
-        const other = new Ledger(database, plans);
+        const other = new Ledger(database, plans, silentLog);
         await other.start();
         await other.admit(charge(dying, 3));
         const working = await ledger.admit(charge(slow, 2));
@@ -195,7 +196,7 @@ for (const kind of databaseKinds) {
 
     await t.test('stopping gives back what nobody will settle', async (t) => {
       const account = await newAccount(database);
-      const other = new Ledger(database, plans);
+      const other = new Ledger(database, plans, silentLog);
       await other.start();
       await other.admit(charge(account, 5));
       await other.stop();
@@ -219,7 +220,7 @@ for (const kind of databaseKinds) {
 t.test('postgres: one locked account delays neither the other 99 nor fails them', async (t) => {
   const fresh = await freshDatabase('postgres');
   const database = await openDatabase({ url: String(fresh.env.DATABASE_URL) });
-  const ledger = new Ledger(database, plans);
+  const ledger = new Ledger(database, plans, silentLog);
   await ledger.start();
   t.teardown(async () => {
     await ledger.stop();

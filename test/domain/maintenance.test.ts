@@ -9,6 +9,7 @@ import { Maintenance } from '../../src/domain/maintenance.ts';
 import { defaultPlans } from '../../src/domain/plans.ts';
 import { audit } from '../../src/store/audit.ts';
 import { shiftClock } from '../support/clock.ts';
+import { silentLog } from '../support/ledger.ts';
 import { type DatabaseKind, databaseKinds, freshDatabase } from '../support/service.ts';
 
 const log = { warn: () => {} };
@@ -18,7 +19,7 @@ async function open(t: Test, kind: DatabaseKind) {
   const fresh = await freshDatabase(kind);
   const { DATABASE_URL: url, DATA_DIR: dataDir } = fresh.env;
   const database = await openDatabase(url ? { url } : { dataDir: String(dataDir) });
-  const ledger = new Ledger(database, defaultPlans);
+  const ledger = new Ledger(database, defaultPlans, silentLog);
   await ledger.start();
   t.teardown(async () => {
     await ledger.stop();

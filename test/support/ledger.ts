@@ -5,6 +5,7 @@ import type { Test } from 'tap';
 import { v7 as uuidv7 } from 'uuid';
 import { type Database, openDatabase, rowsOf } from '../../src/database/client.ts';
 import { Ledger } from '../../src/domain/ledger.ts';
+import type { OutageLog } from '../../src/domain/outage-log.ts';
 import type { PlanCatalogue } from '../../src/domain/plans.ts';
 import type { AdmissionRules, ChargeRow } from '../../src/store/ledger.ts';
 import { freshDatabase } from './service.ts';
@@ -21,6 +22,9 @@ const plan = {
   requests_per_minute: 1000,
 };
 const plans: PlanCatalogue = { plans: [plan], standard: plan, find: () => plan, of: () => plan };
+
+/** Nobody reads it. */
+export const silentLog: OutageLog = { error: () => {}, info: () => {} };
 
 export const outcome = { model: 'm', inputTokens: 3, outputTokens: 4 };
 export const failure = { code: 'upstreamError', statusCode: 502 };
@@ -77,15 +81,15 @@ export async function start(t: Test) {
 }
 
 /** A process's ledger, until the test ends. */
-export async function startLedger(t: Test, database: Database): Promise<Ledger> {
-  const ledger = newLedger(database);
+export async function startLedger(t: Test, database: Database, log = silentLog): Promise<Ledger> {
+  const ledger = newLedger(database, log);
   await ledger.start();
   t.teardown(() => ledger.stop());
   return ledger;
 }
 
 /** The ledger of a process that does nothing by the clock: it renews no lease unless it is made to. */
-export const newLedger = (database: Database): Ledger => new Ledger(database, plans);
+export const newLedger = (database: Database, log = silentLog): Ledger => new Ledger(database, plans, log);
 
 /** Waits until it is so; fails the test after `withinMs`. */
 export async function until(t: Test, what: string, withinMs: number, isSo: () => Promise<boolean>) {

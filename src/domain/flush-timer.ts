@@ -1,0 +1,39 @@
+/** Writes once a second what was collected meanwhile, off the requests' path. */
+import { setTimeout as delay } from 'node:timers/promises';
+
+const FLUSH_MS = 1000;
+/** A database that hangs does not keep the process from ending. */
+const STOP_MS = 2000;
+
+export class FlushTimer {
+  readonly #write: () => Promise<void>;
+  #writing: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  /** @param write - must not reject */
+  constructor(write: () => Promise<void>) {
+    this.#write = write;
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => void this.flush(), FLUSH_MS).unref();
+  }
+
+  /** Writes, unless a write is under way: that keeps the order of several writes, and one connection busy at most. */
+  flush(): Promise<void> {
+    this.#writing ??= this.#write().finally(() => {
+      this.#writing = undefined;
+    });
+    return this.#writing;
+  }
+
+  /** Writes what is left, and nothing after it. */
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    const written = async () => {
+      await this.#writing;
+      await this.flush();
+    };
+    await Promise.race([written(), delay(STOP_MS, undefined, { ref: false })]);
+  }
+}

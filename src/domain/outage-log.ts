@@ -1,0 +1,27 @@
+/** Work that is repeated through outages: the log has the first failure of each outage, and its end. */
+
+export type OutageLog = { error(details: object, message: string): void; info(message: string): void };
+
+/**
+ * Makes repeated work log its outages.
+ *
+ * @param name - of the work, as the log calls it
+ * @returns runs the work; never rejects
+ */
+export function loggingOutages(
+  log: OutageLog,
+  name: string,
+  work: () => Promise<unknown>,
+): () => Promise<void> {
+  let isFailing = false;
+  return async () => {
+    try {
+      await work();
+      if (isFailing) log.info(`${name} works again.`);
+      isFailing = false;
+    } catch (err) {
+      if (!isFailing) log.error({ err }, `${name} failed. It is repeated until it works.`);
+      isFailing = true;
+    }
+  };
+}

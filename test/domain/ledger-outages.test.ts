@@ -1,0 +1,56 @@
+// What the ledger does by the clock says when it fails, once an outage, and when it works again.
+import { setTimeout as delay } from 'node:timers/promises';
+import t from 'tap';
+import { loggingOutages } from '../../src/domain/outage-log.ts';
+import { failure, start, startLedger, until } from '../support/ledger.ts';
+
+/** A log that keeps its lines. */
+function recorder() {
+  const lines: string[] = [];
+  const log = {
+    error: (_details: object, message: string) => void lines.push(`error: ${message}`),
+    info: (message: string) => void lines.push(`info: ${message}`),
+  };
+  return { lines, log };
+}
+
+t.test('an outage is two lines, however often the work fails', async (t) => {
+  const { lines, log } = recorder();
+  let isBroken = false;
+  const run = loggingOutages(log, 'The work', async () => {
+    if (isBroken) throw new Error('no');
+  });
+  for (const next of [false, true, true, true, false, false, true]) {
+    isBroken = next;
+    await run();
+  }
+  t.same(lines, [
+    'error: The work failed. It is repeated until it works.',
+    'info: The work works again.',
+    'error: The work failed. It is repeated until it works.',
+  ]);
+});
+
+t.test('a database that is away: lease, sweep and repair are logged, and that they work again', async (t) => {
+  const { charge, database, proxy, states } = await start(t);
+  const { lines, log } = recorder();
+  const ledger = await startLedger(t, database, log);
+  const admission = await ledger.admit(charge);
+  proxy.refuse();
+  await ledger.refund(admission, failure);
+  const works = ["The renewal of the ledger's lease", "The ledger's sweep", "The ledger's repair of charges"];
+  const ofKind = (kind: string) => lines.filter((line) => line.startsWith(kind)).length;
+  await until(t, 'all three are logged', 20_000, async () => ofKind('error') === works.length);
+  await delay(2500);
+  proxy.accept();
+  await until(t, 'all three work again', 20_000, async () => ofKind('info') === works.length);
+  t.same(
+    lines.filter((line) => line.startsWith('error')).sort(),
+    [...works.map((work) => `error: ${work} failed. It is repeated until it works.`)].sort(),
+  );
+  t.same(
+    lines.filter((line) => line.startsWith('info')).sort(),
+    works.map((work) => `info: ${work} works again.`).sort(),
+  );
+  t.same(await states(), ['refunded']);
+});

@@ -1,0 +1,47 @@
+// A few run at once, some wait in order, and whoever gives up takes no slot.
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import t from 'tap';
+import { Semaphore } from '../src/semaphore.ts';
+
+t.test('slots pass on in order, and one who gave up is left out', async (t) => {
+  const slots = new Semaphore(1, 3);
+  const release = await slots.take();
+  const begun: string[] = [];
+  const enter = async (name: string, signal?: AbortSignal) => {
+    const done = await slots.take(signal);
+    begun.push(name);
+    return done;
+  };
+  const leaving = new AbortController();
+  const [first, gone, second] = [enter('first'), enter('gone', leaving.signal), enter('second')];
+  t.ok(slots.isFull);
+  leaving.abort(new Error('left'));
+  await t.rejects(gone, { message: 'left' });
+  t.notOk(slots.isFull);
+  release();
+  (await first)();
+  (await second)();
+  t.same(begun, ['first', 'second']);
+  t.equal(await slots.run(async () => 'free again'), 'free again');
+});
+
+t.test('a slot is free after a task that failed, and an aborted signal takes none', async (t) => {
+  const slots = new Semaphore(1);
+  await t.rejects(
+    slots.run(async () => {
+      throw new Error('no');
+    }),
+  );
+  await t.rejects(slots.take(AbortSignal.abort(new Error('over'))), { message: 'over' });
+  const order: number[] = [];
+  await Promise.all(
+    [1, 2, 3].map((n) =>
+      slots.run(async () => {
+        order.push(n);
+        await nextTurn();
+        order.push(-n);
+      }),
+    ),
+  );
+  t.same(order, [1, -1, 2, -2, 3, -3], 'one at a time');
+});
