@@ -5,6 +5,15 @@ import type { FastifyRequest } from 'fastify';
 import type { Config } from '../config.ts';
 import { withoutApiKeys } from '../domain/api-key.ts';
 
+/** Some proxies put the port of a connection into `X-Forwarded-For`: `1.2.3.4:5678`, `[::1]:5678`. */
+const withPort = /^(?:\[([^\]]+)\](?::\d+)?|(\d+\.\d+\.\d+\.\d+):\d+)$/;
+
+/** The address of a text that may have a port, too. */
+function withoutPort(text: string): string {
+  const [, ipv6, ipv4] = withPort.exec(text) ?? [];
+  return ipv6 ?? ipv4 ?? text;
+}
+
 /** Providers hand a customer at least so much of IPv6; counting single addresses would count nothing. */
 const IPV6_PREFIX = 64;
 
@@ -14,7 +23,8 @@ const IPV6_PREFIX = 64;
  * @param address - as Fastify found it, by the proxies that are trusted
  */
 export function addressKey(address: string): string {
-  const withoutZone = address.split('%', 1)[0] ?? address;
+  const bare = withoutPort(address);
+  const withoutZone = bare.split('%', 1)[0] ?? bare;
   const normal = rateLimit.normalizeIP(withoutZone, IPV6_PREFIX);
   return isIPv6(normal) ? `${normal}/${IPV6_PREFIX}` : normal;
 }
@@ -35,8 +45,10 @@ loopback.addSubnet('127.0.0.0', 8);
 loopback.addAddress('::1', 'ipv6');
 
 /** Whether an address is this machine's own, also where it is mapped into IPv6. */
-export const isLoopback = (address: string): boolean =>
-  loopback.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
+export function isLoopback(address: string): boolean {
+  const bare = withoutPort(address);
+  return loopback.check(bare, isIPv6(bare) ? 'ipv6' : 'ipv4');
+}
 
 /** A trusted proxy may send more than an address. */
 const ADDRESS_LENGTH = 64;
@@ -44,6 +56,6 @@ const USER_AGENT_LENGTH = 300;
 
 /** Where a request came from, as sessions and the audit trail keep it, without the keys that a header may hold. */
 export const sourceOf = (request: FastifyRequest): { address: string; userAgent: string } => ({
-  address: withoutApiKeys(request.ip).slice(0, ADDRESS_LENGTH),
+  address: withoutApiKeys(withoutPort(request.ip)).slice(0, ADDRESS_LENGTH),
   userAgent: withoutApiKeys(request.headers['user-agent'] ?? '').slice(0, USER_AGENT_LENGTH),
 });

@@ -1,5 +1,6 @@
+import type { FastifyRequest } from 'fastify';
 import t from 'tap';
-import { addressKey } from '../../src/limits/address.ts';
+import { addressKey, isLoopback, sourceOf } from '../../src/limits/address.ts';
 
 t.test('IPv6 counts by its /64, however it is written', async (t) => {
   const network = addressKey('2001:db8:1:2::1');
@@ -17,4 +18,23 @@ t.test('IPv4 counts by the address, also where it is mapped into IPv6', async (t
 t.test('what is no address is taken as it is: a trusted proxy may send names', async (t) => {
   t.equal(addressKey('unknown'), 'unknown');
   t.equal(addressKey(''), '');
+});
+
+t.test('a port that a proxy adds is no part of the address', async (t) => {
+  const seen: [sent: string, key: string, address: string][] = [
+    ['1.2.3.4:5678', '1.2.3.4', '1.2.3.4'],
+    ['[2001:db8::1]:5678', addressKey('2001:db8::1'), '2001:db8::1'],
+    ['[2001:db8::1]', addressKey('2001:db8::1'), '2001:db8::1'],
+    ['[::ffff:1.2.3.4]:5678', '1.2.3.4', '::ffff:1.2.3.4'],
+    ['2001:db8::1', addressKey('2001:db8::1'), '2001:db8::1'],
+    ['1.2.3.4:', '1.2.3.4:', '1.2.3.4:'],
+    ['proxy:5678', 'proxy:5678', 'proxy:5678'],
+    ['1.2.3.4', '1.2.3.4', '1.2.3.4'],
+  ];
+  for (const [sent, key, address] of seen) {
+    t.equal(addressKey(sent), key, sent);
+    t.equal(sourceOf({ ip: sent, headers: {} } as FastifyRequest).address, address, sent);
+  }
+  for (const sent of ['127.0.0.1:5678', '[::1]:5678', '[::ffff:127.0.0.1]:5678'])
+    t.ok(isLoopback(sent), sent);
 });

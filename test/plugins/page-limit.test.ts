@@ -94,6 +94,11 @@ t.test('300 public pages a minute for an address', async (t) => {
     t.equal(statuses.filter((status) => status === 429).length, 1);
     t.equal((await askRaw(port, '/docs', { 'x-forwarded-for': '2001:db8:1:3::1' })).status, 200);
   });
+
+  await t.test('a proxy that sends ports makes no new addresses', async (t) => {
+    for (const sent of [`${from['x-forwarded-for']}:5678`, '[2001:db8:1:2::1]:5678'])
+      t.equal((await askRaw(port, '/docs', { 'x-forwarded-for': sent })).status, 429, sent);
+  });
 });
 
 t.test('a page that cannot be shown says why: a page in a browser, the envelope elsewhere', async (t) => {
