@@ -42,18 +42,52 @@ export function textOf(value: unknown): string {
   return left < 0 ? texts.join('\n').padEnd(SEARCHED_CHARACTERS + 1) : texts.join('\n');
 }
 
+/** Scripts that do not separate words, or join particles to them; and numbers, whose parts are as telling as the whole. */
+const unspaced = ['Han', 'Hira', 'Kana', 'Hang', 'Thai', 'Laoo', 'Khmr', 'Mymr', 'Tibt']
+  .map((script) => String.raw`\p{Script=${script}}`)
+  .concat(String.raw`\p{N}`, 'ー')
+  .join('');
+const unspacedRuns = new RegExp(`[${unspaced}]+`, 'gu');
+const words = new RegExp(`(?:(?![${unspaced}])[\\p{L}\\p{M}]){2,}`, 'gu');
+
+/** Hides each pair of neighboring characters that the request has, too. Takes time in proportion to both texts. */
+function withoutSharedPairs(said: string, known: string): string {
+  if (said.search(unspacedRuns) < 0) return said;
+  const shared = new Set<string>();
+  for (const [run] of known.matchAll(unspacedRuns)) {
+    const characters = [...run];
+    for (const [index, character] of characters.entries())
+      shared.add(character + (characters[index + 1] ?? ''));
+    for (const digit of run.match(/\p{N}/gu) ?? []) shared.add(digit);
+  }
+  return said.replace(unspacedRuns, (run) => {
+    const characters = [...run];
+    const isHidden = (index: number) =>
+      shared.has(`${characters[index - 1]}${characters[index]}`) ||
+      shared.has(`${characters[index]}${characters[index + 1]}`) ||
+      (characters.length === 1 && /\p{N}/u.test(run) && shared.has(run));
+    return characters.map((character, index) => (isHidden(index) ? HIDDEN : character)).join('');
+  });
+}
+
+/** Some servers repeat a request as JSON within a sentence. */
+const unescaped = (said: string): string =>
+  said.replace(/\\+u([0-9a-f]{4})/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
+
 /**
- * A sentence of an upstream without the words that the request has, too.
+ * A sentence of an upstream without the words and numbers that the request has, too. Of scripts without spaces between
+ * words it loses every two characters in a row that the request has.
  *
  * @param asked - the request's text
  */
 export function withoutEcho(said: string, asked: string): string {
   if (asked.length > SEARCHED_CHARACTERS) return said === '' ? '' : HIDDEN;
   const known = asked.toLowerCase();
-  const masked = said
-    .slice(0, QUOTED_CHARACTERS)
-    .replace(/[\p{L}\p{N}\p{M}]{3,}/gu, (word) => (known.includes(word.toLowerCase()) ? HIDDEN : word));
-  return masked.replace(/…([^\p{L}\p{N}]{1,3}…)+/gu, HIDDEN);
+  const masked = withoutSharedPairs(unescaped(said).slice(0, QUOTED_CHARACTERS), known).replace(
+    words,
+    (word) => (known.includes(word.toLowerCase()) ? HIDDEN : word),
+  );
+  return masked.replace(/…([^\p{L}\p{N}]{0,3}…)+/gu, HIDDEN);
 }
 
 /** An answer that is none, without a word of it: what it calls its error, and how long it is. */

@@ -30,6 +30,28 @@ t.test('an upstream that repeats the request is quoted without it, however it do
   }
 });
 
+t.test('so are numbers, short words and scripts that do not separate words', async (t) => {
+  const cases: [asked: string, said: string, quoted: string][] = [
+    ['我的密码是剑鱼', '输入我的密码是剑鱼无效', '输入…无效'],
+    ['我的密码是剑鱼', '值剑鱼不行', '值…不行'],
+    ['私の暗証番号は四七一一', 'エラー: 暗証番号は四七一一です', 'エラー: …です'],
+    ['รหัสผ่านคือปลา', 'ค่ารหัสผ่านคือปลาผิด', 'ค…ผิด'],
+    ['비밀번호는 황새치', '입력값황새치거부', '입력값…거부'],
+    ['my pin is 42 7 19', 'Bad value: my pin is 42 7 19', 'Bad value: …'],
+    ['my pin is 42 7 19', 'Bad value pin42, 1942', 'Bad value …'],
+    ['我的密码', String.raw`Bad: '\u6211\u7684\u5bc6\u7801'`, "Bad: '…'"],
+  ];
+  for (const [asked, said, quoted] of cases) t.equal(withoutEcho(said, asked), quoted, asked);
+});
+
+t.test('it takes no time to speak of', async (t) => {
+  const startedAt = process.cpuUsage();
+  for (const text of ['密', '1', 'a', '密1', 'a1 '])
+    withoutEcho(text.repeat(500), text.repeat(65_000 / text.length));
+  const { user } = process.cpuUsage(startedAt);
+  t.ok(user < 1_000_000, `${user / 1000} ms`);
+});
+
 t.test('what an operator needs stays', async (t) => {
   const asked = textOf(request);
   for (const said of [
