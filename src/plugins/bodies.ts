@@ -96,7 +96,12 @@ export default fp(
     app.addContentTypeParser('application/json', async (request: FastifyRequest) => {
       const { bodyLimit, config, schema } = request.routeOptions;
       // What is answered without looking at the body is answered without waiting for it.
-      if (request.is404 || config.isMethodFallback) return undefined;
+      if (request.is404) return undefined;
+      const { 'content-encoding': encoding = '' } = request.headers;
+      if (!/^(identity)?$/i.test(encoding.trim()))
+        throw new ApiError('unsupportedMediaType', {
+          message: 'Request bodies must not be compressed. Send the body without `Content-Encoding`.',
+        });
       try {
         if ((announcedLength(request.raw) ?? 0) <= bodyLimit) askForBody(request.raw);
         const { bytes, release } = await reader.read(request.raw, {

@@ -56,9 +56,11 @@ export const methodFallbacks = fp(
         method: answerable.filter((method) => !methods.has(method)),
         config: { isMethodFallback: true, ...(access && { access }) },
         schema: { hide: true },
-        handler: () => {
+        // Before the body is looked at, whatever it is.
+        onRequest: async () => {
           throw methodNotAllowed(app, url);
         },
+        handler: () => {},
       });
     }
   },

@@ -109,6 +109,33 @@ onEachDatabase(t, {}, async (t, { client, port }) => {
     t.match(await sendRaw(untyped), /^HTTP\/1\.1 415 /);
   });
 
+  await t.test('415 unsupportedMediaType: any Content-Encoding but identity', async (t) => {
+    const body = { message: 'Hello', nonsense: 1 };
+    for (const encoding of ['gzip', 'br', 'GZIP', 'identity, gzip', 'x'])
+      t.match(
+        await client.post('/chat', body, { key, headers: { 'content-encoding': encoding } }),
+        {
+          status: 415,
+          body: { error: { code: 'unsupportedMediaType', message: /`Content-Encoding`/ } },
+        },
+        encoding,
+      );
+    for (const encoding of ['identity', 'Identity', ''])
+      t.match(
+        await client.post('/chat', body, { key, headers: { 'content-encoding': encoding } }),
+        { status: 400, body: { error: { param: 'nonsense' } } },
+        encoding,
+      );
+  });
+
+  await t.test('405 before the body is looked at', async (t) => {
+    for (const type of ['', 'Content-Type: application/json\r\n', 'Content-Type: text/plain\r\n'])
+      for (const target of ['QUERY /api/v1/keys', 'PUT /api/v1/keys', 'POST /api/v1/usage']) {
+        const head = `${target} HTTP/1.1\r\nHost: x\r\n${type}Content-Length: 2\r\n\r\n`;
+        t.match(await sendRaw(`${head}{}`), /^HTTP\/1\.1 405 [\s\S]*methodNotAllowed/, `${target} ${type}`);
+      }
+  });
+
   await t.test('Content-Type with tab, space or parameters → validated all the same', async (t) => {
     for (const type of [
       'application/json\t',
