@@ -30,6 +30,7 @@ import services, { type Resources } from './plugins/services.ts';
 import sessionGuard from './plugins/session-guard.ts';
 import sessions from './plugins/sessions.ts';
 import singleHeaders from './plugins/single-headers.ts';
+import unnoticedProxy from './plugins/unnoticed-proxy.ts';
 import unreadAnswers from './plugins/unread-answers.ts';
 import account from './routes/account.ts';
 import auth from './routes/auth.ts';
@@ -143,6 +144,7 @@ export async function buildApp(resources: Resources): Promise<FastifyInstance> {
   app.register(inFlightRequests);
   app.register(draining);
   app.register(unreadAnswers);
+  app.register(unnoticedProxy);
   app.register(eventStreams);
   app.register(redis);
   app.register(rateLimit);

@@ -51,6 +51,7 @@ export type Config = Readonly<{
   securityContact: string | undefined;
   /** Addresses and networks of trusted proxies, or how many of them stand in front; 0 for none. */
   trustProxy: number | readonly string[];
+  trustProxyIsSet: boolean;
   redisUrl: string | undefined;
   /** Sign-ups and reports of leaked keys for an address, and failed sign-ins for an address and e-mail address. */
   authAttemptsPerMinute: number;
@@ -324,6 +325,7 @@ export function loadConfig(env: Env = process.env): Config {
     operatorContact: text(env, 'OPERATOR_CONTACT') ?? null,
     securityContact: securityContact(env),
     trustProxy: trustProxy(env),
+    trustProxyIsSet: text(env, 'TRUST_PROXY') !== undefined,
     redisUrl: redisUrl(env),
     authAttemptsPerMinute: integer(env, 'AUTH_ATTEMPTS_PER_MINUTE', 10, 1, 1_000_000),
     signupsPerAddressPerDay: {

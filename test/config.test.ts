@@ -16,6 +16,7 @@ t.test('nothing is required: every default serves', async (t) => {
     billing: 'open',
     operatorContact: null,
     trustProxy: 0,
+    trustProxyIsSet: false,
     authAttemptsPerMinute: 10,
     drainSeconds: 30,
     readyDelaySeconds: 5,

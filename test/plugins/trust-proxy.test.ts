@@ -4,7 +4,8 @@ import { type IncomingMessage, request } from 'node:http';
 import { json } from 'node:stream/consumers';
 import t, { type Test } from 'tap';
 import { startForwardingProxy } from '../support/forwarding-proxy.ts';
-import { startTestService } from '../support/service.ts';
+import { startProcess } from '../support/process.ts';
+import { freshDatabase, startTestService } from '../support/service.ts';
 
 const ADA = '127.0.0.11';
 const BOB = '127.0.0.12';
@@ -91,4 +92,23 @@ t.test('69 TRUST_PROXY=off: the header is not believed', async (t) => {
 t.test('69 the addresses of proxies: the first that is none of them is the client', async (t) => {
   const origin = await start(t, '127.0.0.21,127.0.0.22', 2);
   t.equal(await addressSeen({ origin, from: ADA, forwardedFor: '192.0.2.1' }), ADA);
+});
+
+t.test('a proxy on this machine that nobody configured: one warning that says what to set', async (t) => {
+  for (const [env, count] of [
+    [{}, 1],
+    [{ TRUST_PROXY: 'off' }, 0],
+  ] as const) {
+    const database = await freshDatabase('embedded');
+    const service = await startProcess(t, { ...database.env, ...env });
+    const ask = (headers: Record<string, string>) => fetch(`${service.origin}/healthz`, { headers });
+    await ask({});
+    t.notMatch(service.output(), /TRUST_PROXY/, 'without a proxy nothing is said');
+    await ask({ 'x-forwarded-for': '192.0.2.1' });
+    await ask({ 'x-forwarded-for': '192.0.2.2' });
+    await ask({ forwarded: 'for=192.0.2.3' });
+    await service.end();
+    t.equal(service.output().match(/TRUST_PROXY=1/g)?.length ?? 0, count, JSON.stringify(env));
+    await database.drop();
+  }
 });

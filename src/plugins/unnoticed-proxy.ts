@@ -1,0 +1,20 @@
+/** Says once that a proxy stands in front where nobody told the service so: everybody would share its limits. Contract section 5. */
+import fp from 'fastify-plugin';
+import { isLoopback } from '../limits/address.ts';
+
+export default fp(
+  async (app) => {
+    if (app.config.trustProxyIsSet) return;
+    let isSaid = false;
+    app.addHook('onRequest', async ({ headers, socket }) => {
+      if (isSaid || (headers['x-forwarded-for'] ?? headers.forwarded) === undefined) return;
+      // From elsewhere anybody can send these headers.
+      if (!isLoopback(socket.remoteAddress ?? '')) return;
+      isSaid = true;
+      app.log.warn(
+        'A proxy on this machine forwards requests, but TRUST_PROXY is not set, so all clients share one address and its limits. Set TRUST_PROXY=1 for one proxy, or TRUST_PROXY=off if this is intended.',
+      );
+    });
+  },
+  { name: 'unnoticed-proxy', dependencies: ['services'] },
+);
