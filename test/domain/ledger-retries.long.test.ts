@@ -216,7 +216,8 @@ t.test('a charge is resumed twice at most; attempts that never ran do not count'
     await t.rejects(ledger.admit(retried), {
       code: 'internalError',
       message: /stays charged/,
-      options: { charged: true, headers: { 'x-should-retry': 'false' } },
+      options: { charged: true },
+      headers: { 'x-should-retry': 'false' },
     });
   }
   t.same(await states(), ['final']);

@@ -46,7 +46,8 @@ async function appWith(t: Test, announced: Deprecation, schema: object = {}) {
   });
   app.register(async (scope) => {
     await scope.register(callerGuard);
-    scope.get('/api/v1/guarded', route('getGuarded'), async (_request, reply) => reply.code(204).send());
+    const guarded = { ...route('getGuarded'), config: { takesAnyKey: true } } as const;
+    scope.get('/api/v1/guarded', guarded, async (_request, reply) => reply.code(204).send());
   });
   // Not the application itself: a promise of it would wait until it is ready.
   return { app };
