@@ -9,7 +9,7 @@ type Operation = {
   operationId: string;
   security: object[];
   parameters?: (Parameter | { $ref: string })[];
-  requestBody?: { content: { 'application/json': { schema: Json } } };
+  requestBody?: { required?: boolean; content: { 'application/json': { schema: Json } } };
 };
 export type Call = { method: string; template: string; operation: Operation };
 export type Credential = 'key' | 'session' | 'none' | 'invalid';
