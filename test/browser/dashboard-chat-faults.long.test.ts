@@ -110,7 +110,7 @@ t.test('a session that ends while an answer is on its way', { skip: noDashboard 
   await field.fill('And then I want to know');
   await client.post('/auth/logout', undefined, { cookie });
   // Once the answer is whole, what is left today is asked for anew: that is refused.
-  expectRefusals(20);
+  expectRefusals();
   await page.getByText('Your session has ended. Sign in to go on where you were.').waitFor();
   await page.waitForTimeout(500);
   expectRefusals(0);
@@ -126,7 +126,7 @@ t.test('a session that ends while an answer is on its way', { skip: noDashboard 
   await upstream.configure({});
   const [again = ''] = (await page.context().cookies()).map(({ name, value }) => `${name}=${value}`);
   await client.post('/auth/logout', undefined, { cookie: again });
-  expectRefusals(20);
+  expectRefusals();
   await field.press('Enter');
   await page.getByText('Your session has ended').waitFor();
   await page.waitForTimeout(500);
@@ -156,7 +156,7 @@ t.test('an answer that the model broke off', { skip: noDashboard }, async (t) =>
 });
 
 t.test('no network', { skip: noDashboard }, async (t) => {
-  const { button, complaints, chats, context, expectRefusals, look, page, setBetween, text } =
+  const { button, complaints, chats, context, cutChats, expectRefusals, look, page, text } =
     await startDashboard(t, '/chat', { CHAT_URL: upstream.url });
   const field = page.getByLabel('Your message');
   const log = page.getByRole('log');
@@ -164,7 +164,7 @@ t.test('no network', { skip: noDashboard }, async (t) => {
   await context.setOffline(true);
   await text('You are offline').first().waitFor();
   await field.fill('Is anybody there?');
-  expectRefusals(10);
+  expectRefusals();
   await field.press('Enter');
   await page.getByRole('alert').getByText('You are offline. Connect to a network, then try again.').waitFor();
   t.equal(await log.getByText('Is anybody there?').count(), 1, 'what was asked is there');
@@ -178,14 +178,13 @@ t.test('no network', { skip: noDashboard }, async (t) => {
   t.equal(chats.length, 1);
 
   await upstream.configure(slow);
-  // A browser that is told to be offline keeps the connections that it has: this one breaks.
-  setBetween({ cutsChats: true });
   await field.press('Enter');
   await log.getByText('0xxx').waitFor();
   await field.fill('A draft');
   await context.setOffline(true);
+  // A browser that is told to be offline keeps the connections that it has.
+  cutChats();
   await log.getByText('You are offline. Connect to a network, then try again.').waitFor();
-  setBetween({});
   await look(t, 'chat-offline-streaming');
   t.equal(await log.getByText('0xxx').count(), 1, 'what was read stays');
   await context.setOffline(false);

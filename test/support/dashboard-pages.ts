@@ -1,6 +1,6 @@
 /** The dashboard of somebody who is signed in, far from UTC, in a browser that may be kept from the service. */
 import { existsSync, writeFileSync } from 'node:fs';
-import type { RequestListener } from 'node:http';
+import type { RequestListener, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import { projectRoot } from '../../src/project.ts';
@@ -54,8 +54,6 @@ export type Between = {
   breaks?: string;
   /** The service runs another build: the files that this one named are gone. */
   isUpdated?: boolean;
-  /** Answers to chats are cut off on their way. */
-  cutsChats?: boolean;
 };
 
 /**
@@ -82,11 +80,13 @@ export async function startDashboard(
   const between: Between = {};
   /** The idempotency key of each chat that was sent. */
   const chats: (string | undefined)[] = [];
+  const answers = new Set<ServerResponse>();
   const proxy: RequestListener = (request, response) => {
     const { headers, method, url = '' } = request;
     if (method === 'POST' && url === '/api/v1/chat') {
       chats.push(headers['idempotency-key']?.toString());
-      if (between.cutsChats) setTimeout(() => response.destroy(), 1500);
+      answers.add(response);
+      response.on('close', () => answers.delete(response));
     }
     if (between.isUpdated && url.startsWith('/assets/'))
       return response.writeHead(404, { 'content-type': 'application/json' }).end('{}');
@@ -121,8 +121,12 @@ export async function startDashboard(
     chats,
     /** Passes everything on, but for what is named. */
     setBetween(next: Between): void {
-      for (const key of ['holds', 'breaks', 'cutsChats', 'isUpdated'] as const) delete between[key];
+      for (const key of ['holds', 'breaks', 'isUpdated'] as const) delete between[key];
       Object.assign(between, next);
+    },
+    /** Breaks the connection of every chat that is being answered. */
+    cutChats(): void {
+      for (const answer of answers) answer.destroy();
     },
     button: (label: string | RegExp) => walk.page.getByRole('button', { name: label }),
     text: (words: string | RegExp) => walk.page.getByText(words),

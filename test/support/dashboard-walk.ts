@@ -45,8 +45,12 @@ export type Walk = {
   look(t: Test, name: string, at?: Locator): Promise<void>;
   /** Looks at widths in between, where tables are widest for the room that they have. */
   fitsBetween(t: Test, name: string): Promise<void>;
-  /** The browser notes every answer of 400 and above; that many are meant from here on. */
-  expectRefusals(count: number): void;
+  /**
+   * The browser's console has a line for every answer of 400 and above, and for every request that fails.
+   *
+   * @param count - how many of them are expected from here on; any number by default, as where a page polls
+   */
+  expectRefusals(count?: number): void;
 };
 
 /** Once the font is there, and every colour has changed to what it is to be. */
@@ -119,7 +123,7 @@ export async function startWalk(
     page,
     complaints,
     hosts,
-    expectRefusals: (count) => {
+    expectRefusals: (count = Number.POSITIVE_INFINITY) => {
       refusals = count;
     },
     async fitsBetween(t, name) {
