@@ -7,13 +7,13 @@ const email = Type.String({
   format: 'email',
   minLength: 3,
   maxLength: 254,
-  description: 'E-mail address; case does not matter.',
+  description: 'Email address, case-insensitive.',
   examples: ['ada@example.com'],
 });
 const newPassword = Type.String({
   minLength: 8,
   maxLength: 256,
-  description: '8 to 256 characters. Common passwords and those made of the e-mail address are refused.',
+  description: '8 to 256 characters. Common passwords and passwords based on the email address are rejected.',
   examples: ['correct horse battery'],
 });
 /** A password to compare: any length up to the longest that could have been set. */
@@ -33,7 +33,7 @@ export const Account = Type.Object(
 
 export const SignUp = Type.Object(
   { email, password: newPassword },
-  { $id: 'SignUp', additionalProperties: false, description: 'Who signs up.' },
+  { $id: 'SignUp', additionalProperties: false, description: 'The credentials of the new account.' },
 );
 
 export const LogIn = Type.Object(
@@ -41,25 +41,25 @@ export const LogIn = Type.Object(
     email: Type.String({
       minLength: 1,
       maxLength: 254,
-      description: 'E-mail address.',
+      description: 'Email address.',
       examples: ['ada@example.com'],
     }),
     password: givenPassword('The password.'),
   },
-  { $id: 'LogIn', additionalProperties: false, description: 'Who signs in.' },
+  { $id: 'LogIn', additionalProperties: false, description: 'The credentials to sign in with.' },
 );
 
 export const UpdateAccount = Type.Object(
-  { email, current_password: givenPassword('The current password, as proof.') },
-  { $id: 'UpdateAccount', additionalProperties: false, description: 'A new e-mail address.' },
+  { email, current_password: givenPassword('The current password, to confirm the change.') },
+  { $id: 'UpdateAccount', additionalProperties: false, description: 'The new email address.' },
 );
 
 export const DeleteAccount = Type.Object(
-  { current_password: givenPassword('The current password, as proof.') },
+  { current_password: givenPassword('The current password, to confirm the change.') },
   {
     $id: 'DeleteAccount',
     additionalProperties: false,
-    description: 'Proof that the owner deletes the account.',
+    description: 'Confirmation that the owner deletes the account.',
   },
 );
 

@@ -21,21 +21,21 @@ export const ChatStreamOpening = Type.Object(
     conversation_id: nullable(Uuid(''), { description: 'Pass it to continue; null with `store: false`.' }),
     model: Type.String({
       maxLength: 200,
-      description: 'The model that answers.',
+      description: 'The model that generates the reply.',
       examples: ['parley-builtin'],
     }),
   },
   {
     $id: 'ChatStreamOpening',
     additionalProperties: false,
-    description: 'What is known of a reply as it begins.',
+    description: 'What is known when a reply starts.',
   },
 );
 
 export const ChatStreamStart = event('ChatStreamStart', 'start', ref(ChatStreamOpening), 'The first event.');
 
 export const ChatStreamText = Type.Object(
-  { text: Type.String({ maxLength: 10_000_000, description: 'What follows.', examples: ['Open '] }) },
+  { text: Type.String({ maxLength: 10_000_000, description: 'The text to append.', examples: ['Open '] }) },
   { $id: 'ChatStreamText', additionalProperties: false, description: 'The next piece of a reply.' },
 );
 
@@ -50,14 +50,14 @@ export const ChatStreamDone = event(
   'ChatStreamDone',
   'done',
   ref(ChatReply),
-  'The last event of a reply that is whole: all of it. The turn has been stored.',
+  'The last event of a complete reply, with the whole reply. The turn is already stored.',
 );
 
 export const ChatStreamError = event(
   'ChatStreamError',
   'error',
   ref(ErrorResponse),
-  'The last event of a reply that broke off.',
+  'The last event of an incomplete reply.',
 );
 
 export const ChatStreamEvent = Type.Unsafe<never>({

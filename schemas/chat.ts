@@ -5,7 +5,7 @@ import { Count, nullable, ref, stringEnum, Timestamp, Uuid } from './common.ts';
 const model = Type.String({
   minLength: 1,
   maxLength: 200,
-  description: 'A model that `GET /models` lists; the default one when left out.',
+  description: 'A model from `GET /models`. Defaults to the default model.',
   examples: ['parley-builtin'],
 });
 
@@ -14,41 +14,41 @@ export const ChatRequest = Type.Object(
     message: Type.String({
       minLength: 1,
       maxLength: 100_000,
-      description: 'What to say.',
+      description: 'The message text.',
       examples: ['How do I create a key?'],
     }),
-    conversation_id: Type.Optional(Uuid('Continue this conversation; a new one when left out.')),
+    conversation_id: Type.Optional(Uuid('The conversation to continue. Omit it to start a new one.')),
     model: Type.Optional(model),
     instructions: Type.Optional(
       Type.String({
         maxLength: 100_000,
-        description: 'How the model should behave, for this reply only.',
+        description: 'Instructions for the model, for this reply only.',
         examples: ['Answer in one sentence.'],
       }),
     ),
     temperature: Type.Optional(
-      Type.Number({ minimum: 0, maximum: 2, description: 'Randomness of the reply.', examples: [0.7] }),
+      Type.Number({ minimum: 0, maximum: 2, description: 'The randomness of the reply.', examples: [0.7] }),
     ),
     max_output_tokens: Type.Optional(
       Type.Integer({
         minimum: 1,
         maximum: 1_000_000,
         format: 'int32',
-        description: 'The most tokens the reply may have.',
+        description: 'The maximum number of tokens in the reply.',
         examples: [500],
       }),
     ),
     stream: Type.Optional(
       Type.Boolean({
         default: false,
-        description: 'Whether the reply comes as it is made, as server-sent events.',
+        description: 'Whether to stream the reply as server-sent events.',
         examples: [false],
       }),
     ),
     store: Type.Optional(
       Type.Boolean({
         default: true,
-        description: 'Whether the turn is kept in a conversation; false keeps nothing.',
+        description: 'Whether to store the turn in a conversation. If false, nothing is stored.',
         examples: [true],
       }),
     ),
@@ -60,29 +60,29 @@ export const finishReasons = ['stop', 'length', 'content_filter', 'tool_calls'] 
 
 export const FinishReason = stringEnum(finishReasons, {
   $id: 'FinishReason',
-  description: 'Why the reply ended.',
+  description: 'The reason that the reply ended.',
 });
 
 export const TokenUsage = Type.Object(
   {
-    input_tokens: Count('Tokens the model read.', [42]),
-    output_tokens: Count('Tokens the model wrote.', [128]),
+    input_tokens: Count('Input tokens.', [42]),
+    output_tokens: Count('Output tokens.', [128]),
   },
-  { $id: 'TokenUsage', additionalProperties: false, description: 'Model tokens of one reply.' },
+  { $id: 'TokenUsage', additionalProperties: false, description: 'Token usage of one reply.' },
 );
 
 export const ChatHistory = Type.Object(
   {
-    included: Count('Earlier messages of the conversation that the model was sent, whole ones only.', [4]),
+    included: Count('The number of earlier messages sent to the model. Messages are never split.', [4]),
     omitted: Count(
-      'Older messages that it was not sent, because they did not fit. They stay in the conversation.',
+      'The number of older messages left out because they did not fit. They stay in the conversation.',
       [0],
     ),
   },
   {
     $id: 'ChatHistory',
     additionalProperties: false,
-    description: 'How much of the conversation the model knew as it answered.',
+    description: 'How much of the conversation was sent to the model.',
   },
 );
 
@@ -93,13 +93,13 @@ export const ChatReply = Type.Object(
     model,
     reply: Type.String({
       maxLength: 10_000_000,
-      description: 'What the model said, as Markdown.',
+      description: 'The reply, in Markdown.',
       examples: ['Open "Your API" and press Create key.'],
     }),
     finish_reason: ref(FinishReason),
     usage: ref(TokenUsage),
     history: Type.Optional(ref(ChatHistory)),
-    created_at: Timestamp('When the reply was made.'),
+    created_at: Timestamp('When the reply was created.'),
   },
   { $id: 'ChatReply', additionalProperties: false, description: 'The reply to a message.' },
 );

@@ -67,7 +67,7 @@ export const limitTo = (maximum: number, standard: number) =>
       maximum,
       default: standard,
       format: 'int32',
-      description: 'How many at most.',
+      description: 'The maximum number of items.',
       examples: [standard],
     }),
   );
@@ -77,4 +77,4 @@ export const idParams = (description: string) =>
   Type.Object({ id: Uuid(description) }, { additionalProperties: false });
 
 /** Answer without a body. */
-export const NoContent = Type.Null({ description: 'Done; no body.' });
+export const NoContent = Type.Null({ description: 'Success, without a body.' });

@@ -20,20 +20,20 @@ export const CompletionDelta = Type.Object(
       }),
     ),
   },
-  { $id: 'CompletionDelta', additionalProperties: true, description: 'What a chunk adds to a choice.' },
+  { $id: 'CompletionDelta', additionalProperties: true, description: 'The addition to a choice.' },
 );
 
 export const CompletionChunkChoice = Type.Object(
   {
-    index: Count('Which choice.', [0]),
+    index: Count('The index of the choice.', [0]),
     delta: ref(CompletionDelta),
     logprobs,
     finish_reason: nullable(Type.String({ maxLength: 60 }), {
-      description: 'Why the choice ended; null until it did.',
+      description: 'The reason that the choice ended; null until then.',
       examples: [null],
     }),
   },
-  { $id: 'CompletionChunkChoice', additionalProperties: true, description: 'The next piece of one answer.' },
+  { $id: 'CompletionChunkChoice', additionalProperties: true, description: 'The next piece of one choice.' },
 );
 
 export const CompletionChunk = Type.Object(
@@ -49,20 +49,18 @@ export const CompletionChunk = Type.Object(
     created: Count('Unix time in seconds.', [1763596800]),
     model: Type.String({
       maxLength: 200,
-      description: 'The model that answers.',
+      description: 'The model that generates the reply.',
       examples: ['parley-builtin'],
     }),
     system_fingerprint: nullable(Type.String({ maxLength: 200 }), {
-      description: "The model's configuration, where known.",
+      description: "The model's configuration, if known.",
       examples: [null],
     }),
     choices: Type.Array(ref(CompletionChunkChoice), {
       maxItems: 8,
-      description: 'Pieces of the answers; none in the chunk with `usage`.',
+      description: 'Pieces of the choices. Empty in the chunk with `usage`.',
     }),
-    usage: Type.Optional(
-      nullable(ref(CompletionUsage), { description: 'In the last chunk, where asked for.' }),
-    ),
+    usage: Type.Optional(nullable(ref(CompletionUsage), { description: 'In the last chunk, if requested.' })),
   },
   {
     $id: 'CompletionChunk',
@@ -73,7 +71,7 @@ export const CompletionChunk = Type.Object(
 
 export const CompletionStreamEnd = stringConst('[DONE]', {
   $id: 'CompletionStreamEnd',
-  description: 'The end of a streamed completion that is whole.',
+  description: 'The end of a complete streamed completion.',
 });
 
 /** An event of a streamed completion: OpenAI's have no names. */
@@ -82,7 +80,7 @@ export const CompletionStreamEvent = Type.Object(
     data: Type.Unsafe<never>({
       oneOf: [ref(CompletionChunk), ref(ErrorResponse), ref(CompletionStreamEnd)],
       description:
-        'JSON, but for the last: `[DONE]`. An answer that breaks off ends with the error envelope and no `[DONE]`.',
+        'JSON, except for the last event, `[DONE]`. An incomplete answer ends with the error envelope and no `[DONE]`.',
     }),
   },
   {

@@ -22,7 +22,7 @@ export const ContentPart = Type.Object(
   {
     $id: 'ContentPart',
     additionalProperties: true,
-    description: 'A part of a message; other members pass through to the model.',
+    description: 'A part of a message. Other members are passed to the model.',
   },
 );
 
@@ -32,7 +32,7 @@ const content = Type.Unsafe<string | null | Static<typeof ContentPart>[]>({
     { type: 'array', items: { $ref: 'ContentPart#' }, maxItems: 2000, description: 'A list of parts.' },
     { type: 'null' },
   ],
-  description: 'Text, or a list of parts; null where an assistant message only calls tools.',
+  description: 'Text, or a list of parts; null if an assistant message only calls tools.',
   examples: ['How do I create a key?'],
 });
 
@@ -40,7 +40,7 @@ export const completionRoles = ['system', 'developer', 'user', 'assistant', 'too
 
 export const CompletionRole = stringEnum(completionRoles, {
   $id: 'CompletionRole',
-  description: 'Who says it.',
+  description: 'The author of the message.',
   examples: ['user'],
 });
 
@@ -52,7 +52,7 @@ export const CompletionMessage = Type.Object(
   {
     $id: 'CompletionMessage',
     additionalProperties: true,
-    description: 'A message; other members pass through to the model.',
+    description: 'A message. Other members are passed to the model.',
   },
 );
 
@@ -68,7 +68,7 @@ export const CompletionStreamOptions = Type.Object(
   {
     include_usage: Type.Optional(
       nullable(Type.Boolean(), {
-        description: 'Whether a last chunk tells the tokens.',
+        description: 'Whether to send a last chunk with the token usage.',
         examples: [true],
       }),
     ),
@@ -76,7 +76,7 @@ export const CompletionStreamOptions = Type.Object(
   {
     $id: 'CompletionStreamOptions',
     additionalProperties: true,
-    description: 'How to stream; other members pass through to the model.',
+    description: 'Streaming options. Other members are passed to the model.',
   },
 );
 
@@ -86,7 +86,7 @@ export const CompletionRequest = Type.Object(
       Type.String({
         minLength: 1,
         maxLength: 200,
-        description: 'A model that `GET /models` lists; the default one when left out.',
+        description: 'A model from `GET /models`. Defaults to the default model.',
         examples: ['parley-builtin'],
       }),
     ),
@@ -97,13 +97,13 @@ export const CompletionRequest = Type.Object(
     }),
     n: Type.Optional(
       nullable(Type.Integer({ minimum: 1, maximum: 8, format: 'int32' }), {
-        description: 'How many choices; each is charged.',
+        description: 'The number of choices. Each one is charged.',
         examples: [1],
       }),
     ),
     stream: Type.Optional(
       nullable(Type.Boolean(), {
-        description: 'Whether the answer comes as it is made, as server-sent events.',
+        description: 'Whether to stream the answer as server-sent events.',
         examples: [false],
       }),
     ),
@@ -112,18 +112,18 @@ export const CompletionRequest = Type.Object(
     ),
     temperature: Type.Optional(
       nullable(Type.Number({ minimum: 0, maximum: 2 }), {
-        description: 'Randomness of the reply.',
+        description: 'The randomness of the reply.',
         examples: [0.7],
       }),
     ),
-    max_tokens: maxTokens('The most tokens a choice may have (older name).'),
-    max_completion_tokens: maxTokens('The most tokens a choice may have.'),
+    max_tokens: maxTokens('The maximum number of tokens in a choice (older name).'),
+    max_completion_tokens: maxTokens('The maximum number of tokens in a choice.'),
   },
   {
     $id: 'CompletionRequest',
     additionalProperties: true,
     description:
-      "The body of OpenAI's chat completions. OpenAI's other fields for sampling, tools, reasoning and caching (`tools`, `response_format`, …) and vLLM's pass through to the model untouched; further ones are dropped and named in `X-Parley-Ignored-Fields`.",
+      "The body of OpenAI's chat completions. OpenAI's other fields for sampling, tools, reasoning, and caching (`tools`, `response_format`, …) and vLLM's fields are passed to the model unchanged. Other fields are dropped and listed in `X-Parley-Ignored-Fields`.",
   },
 );
 
@@ -131,11 +131,11 @@ export const CompletionAnswer = Type.Object(
   {
     role: stringConst('assistant', { description: 'Always `assistant`.' }),
     content: nullable(text('', MAX_ANSWERED), {
-      description: 'What the model said.',
+      description: 'The text of the message.',
       examples: ['Open "Your API" and press Create key.'],
     }),
     refusal: nullable(text('', MAX_ANSWERED), {
-      description: 'Why the model refused, where it did.',
+      description: 'The reason for a refusal, if the model refused.',
       examples: [null],
     }),
   },
@@ -147,35 +147,35 @@ export const CompletionLogprobs = Type.Object(
   {
     $id: 'CompletionLogprobs',
     additionalProperties: true,
-    description: 'Log probabilities, as the model gives them.',
+    description: 'Log probabilities, as returned by the model.',
   },
 );
 
 export const logprobs = nullable(ref(CompletionLogprobs), {
-  description: 'Log probabilities, where asked for and known.',
+  description: 'Log probabilities, if requested and available.',
   examples: [null],
 });
 
 export const CompletionChoice = Type.Object(
   {
-    index: Count('Which choice.', [0]),
+    index: Count('The index of the choice.', [0]),
     message: ref(CompletionAnswer),
     logprobs,
     finish_reason: nullable(Type.String({ maxLength: 60 }), {
-      description: 'Why it ended.',
+      description: 'The reason that the choice ended.',
       examples: ['stop'],
     }),
   },
-  { $id: 'CompletionChoice', additionalProperties: true, description: 'One answer.' },
+  { $id: 'CompletionChoice', additionalProperties: true, description: 'A choice.' },
 );
 
 export const CompletionUsage = Type.Object(
   {
-    prompt_tokens: Count('Tokens the model read.', [42]),
-    completion_tokens: Count('Tokens the model wrote.', [128]),
-    total_tokens: Count('Both together.', [170]),
+    prompt_tokens: Count('Input tokens.', [42]),
+    completion_tokens: Count('Output tokens.', [128]),
+    total_tokens: Count('Total tokens.', [170]),
   },
-  { $id: 'CompletionUsage', additionalProperties: true, description: 'Model tokens.' },
+  { $id: 'CompletionUsage', additionalProperties: true, description: 'Token usage.' },
 );
 
 export const Completion = Type.Object(
@@ -189,14 +189,14 @@ export const Completion = Type.Object(
     created: Count('Unix time in seconds.', [1763596800]),
     model: Type.String({
       maxLength: 200,
-      description: 'The model that answered.',
+      description: 'The model that generated the answer.',
       examples: ['parley-builtin'],
     }),
     system_fingerprint: nullable(Type.String({ maxLength: 200 }), {
-      description: "The model's configuration, where known.",
+      description: "The model's configuration, if known.",
       examples: [null],
     }),
-    choices: Type.Array(ref(CompletionChoice), { maxItems: 8, description: 'The answers.' }),
+    choices: Type.Array(ref(CompletionChoice), { maxItems: 8, description: 'The choices.' }),
     usage: ref(CompletionUsage),
   },
   { $id: 'Completion', additionalProperties: true, description: "OpenAI's chat completion." },

@@ -16,7 +16,7 @@ const conversationFields = {
   id: Uuid("The conversation's id."),
   title: Type.String({
     maxLength: 120,
-    description: 'The beginning of its first message.',
+    description: 'The start of its first message.',
     examples: ['How do I create a key?'],
   }),
   key_id: nullable(Uuid(''), { description: 'The key that created it; null for the web chat.' }),
@@ -26,7 +26,7 @@ const conversationFields = {
 
 export const MessageRole = stringEnum(['user', 'assistant'], {
   $id: 'MessageRole',
-  description: 'Who said it.',
+  description: 'The author of the message.',
 });
 
 export const Message = Type.Object(
@@ -35,7 +35,7 @@ export const Message = Type.Object(
     role: ref(MessageRole),
     content: Type.String({
       maxLength: 10_000_000,
-      description: 'What was said.',
+      description: 'The text of the message.',
       examples: ['How do I create a key?'],
     }),
     model: nullable(Type.String({ maxLength: 200 }), {
@@ -58,7 +58,7 @@ export const Conversation = Type.Object(
     ...conversationFields,
     messages: Type.Array(ref(Message), {
       maxItems: 500,
-      description: 'Oldest first; the newest page first when there are more.',
+      description: 'In chronological order. The first page has the newest messages.',
     }),
     next_cursor: NextCursor,
   },

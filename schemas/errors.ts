@@ -54,25 +54,26 @@ export const errorTable = {
     status: 400,
     type: 'invalid_request_error',
     message:
-      'An API key must not be sent in the query string, where logs and histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it was a real one.',
+      'Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.',
   },
   missingCredentials: {
     status: 401,
     type: 'authentication_error',
-    message: 'This endpoint needs an API key. Send it as `Authorization: Bearer <API_KEY>`.',
+    message: 'This endpoint requires an API key. Send it as `Authorization: Bearer <API_KEY>`.',
     headers: { 'www-authenticate': 'Bearer' },
   },
   invalidApiKey: {
     status: 401,
     type: 'authentication_error',
     message:
-      'The API key is malformed or unknown. Check that it was copied whole, or create a new one in the dashboard.',
+      'The API key is malformed or unknown. Check that you copied all of it, or create a new one in the dashboard.',
     headers: invalidToken,
   },
   apiKeyRevoked: {
     status: 401,
     type: 'authentication_error',
-    message: 'This API key was revoked or replaced. Use a current key, or create a new one in the dashboard.',
+    message:
+      'This API key has been revoked or replaced. Use an active key, or create a new one in the dashboard.',
     headers: invalidToken,
   },
   apiKeyExpired: {
@@ -84,17 +85,17 @@ export const errorTable = {
   sessionRequired: {
     status: 401,
     type: 'authentication_error',
-    message: 'Sign in first: this endpoint takes the dashboard session cookie.',
+    message: 'This endpoint requires a dashboard session. Sign in first.',
   },
   invalidLogin: {
     status: 401,
     type: 'authentication_error',
-    message: 'The e-mail address or the password is wrong.',
+    message: 'The email address or password is incorrect.',
   },
   insufficientScope: {
     status: 403,
     type: 'permission_error',
-    message: 'This API key does not have the scope that the endpoint needs. Create a key that has it.',
+    message: 'This API key does not have the scope that this endpoint requires. Create a key that has it.',
     headers: {
       'www-authenticate': ({ neededScope }: HeaderFacts) =>
         `Bearer error="insufficient_scope", scope="${neededScope}"`,
@@ -104,23 +105,23 @@ export const errorTable = {
     status: 403,
     type: 'permission_error',
     message:
-      'This origin is not among the allowed origins of the API key. Add it in the dashboard under "Your API".',
+      'This origin is not in the allowed origins of the API key. Add it in the dashboard under "Your API".',
   },
   listingNotAllowed: {
     status: 403,
     type: 'permission_error',
     message:
-      'A key with allowed origins is public, so it cannot list conversations. Read one by its id, or list them with a key without allowed origins, or in the dashboard.',
+      'A key with allowed origins is public and cannot list conversations. Read one by its id, or list them in the dashboard or with a key that has no allowed origins.',
   },
   bearerNotAccepted: {
     status: 403,
     type: 'permission_error',
-    message: 'API keys are not accepted here: this endpoint is for the signed-in dashboard only.',
+    message: 'This endpoint does not accept API keys. Use it from the dashboard, signed in.',
   },
   crossSiteRequest: {
     status: 403,
     type: 'permission_error',
-    message: 'This request came from another site and was refused.',
+    message: 'Requests from other sites are not allowed here.',
   },
   signupsClosed: {
     status: 403,
@@ -130,48 +131,48 @@ export const errorTable = {
   planNotSelfServe: {
     status: 403,
     type: 'permission_error',
-    message: 'Plans are changed by the operator of this service. Ask them to change yours.',
+    message: 'Only the operator of this service can change plans. Ask them to change yours.',
   },
-  notFound: { status: 404, type: 'not_found_error', message: 'There is nothing here by that name.' },
+  notFound: { status: 404, type: 'not_found_error', message: 'The requested resource was not found.' },
   methodNotAllowed: {
     status: 405,
     type: 'invalid_request_error',
-    message: 'This path does not take that method; the `Allow` header lists those that it takes.',
+    message: 'This path does not support this method. The `Allow` header lists the supported methods.',
     headers: { allow: ({ allowedMethods = [] }: HeaderFacts) => [...allowedMethods].sort().join(', ') },
   },
   emailTaken: {
     status: 409,
     type: 'conflict_error',
-    message: 'There is an account with this e-mail address already. Sign in, or use another address.',
+    message: 'An account with this email address already exists. Sign in, or use a different address.',
   },
   idempotencyInProgress: {
     status: 409,
     type: 'conflict_error',
     message:
-      'A request with this `Idempotency-Key` is being answered already. Nothing was charged; send it again in a moment, with the same key and body.',
+      'A request with this `Idempotency-Key` is still in progress. This one was not charged. Retry in a moment with the same key and body.',
     headers: retryAfter,
   },
   payloadTooLarge: { status: 413, type: 'invalid_request_error', message: 'The request body is too large.' },
   unsupportedMediaType: {
     status: 415,
     type: 'invalid_request_error',
-    message: 'Bodies are JSON. Send `Content-Type: application/json`.',
+    message: 'The request body must be JSON. Send `Content-Type: application/json`.',
   },
   idempotencyMismatch: {
     status: 422,
     type: 'invalid_request_error',
     message:
-      'This `Idempotency-Key` was used for another request within 24 hours. Nothing was charged; use a new key for new work, and the same body for a retry.',
+      'This `Idempotency-Key` was used for a different request in the last 24 hours. Nothing was charged. Use a new key for a new request, or the original body for a retry.',
   },
   apiKeyLimitReached: {
     status: 429,
     type: 'invalid_request_error',
-    message: 'This account has 5 active keys already. Revoke one before creating another.',
+    message: 'This account already has 5 active keys. Revoke one before you create another.',
   },
   quotaExceeded: {
     status: 429,
     type: 'insufficient_quota',
-    message: "Today's quota is spent. It resets at 00:00 UTC.",
+    message: "Today's quota is used up. It resets at 00:00 UTC.",
     // OpenAI's clients would otherwise sleep until midnight.
     headers: { ...retryAfter, 'x-should-retry': 'false' },
   },
@@ -179,50 +180,51 @@ export const errorTable = {
     status: 429,
     type: 'rate_limit_error',
     message:
-      'This account has as many streams open as it may. Read one to its end or close it, then try again. Nothing was charged.',
+      'This account has reached its limit of open streams. Nothing was charged. Finish or close a stream, then try again.',
     headers: retryAfter,
   },
   tooManyCalls: {
     status: 429,
     type: 'rate_limit_error',
     message:
-      'This account has as many calls under way as it may. Wait for one to end, then try again. Nothing was charged.',
+      'This account has reached its limit of concurrent calls. Nothing was charged. Wait for a call to finish, then try again.',
     headers: retryAfter,
   },
   rateLimitExceeded: {
     status: 429,
     type: 'rate_limit_error',
-    message: 'Too many requests. Nothing was charged; wait as long as `Retry-After` says.',
+    message: 'Too many requests. Nothing was charged. Wait for the time in `Retry-After`, then try again.',
     headers: retryAfter,
   },
   internalError: {
     status: 500,
     type: 'server_error',
-    message: 'Something went wrong on our side. Try again; if it stays, give the operator the request id.',
+    message:
+      'Something went wrong on our side. Try again. If the problem persists, give the request id to the operator.',
     headers: retryUnlessCharged,
   },
   upstreamError: {
     status: 502,
     type: 'server_error',
-    message: 'The model behind this service answered with an error. Nothing was charged; try again later.',
+    message: 'The model behind this service returned an error. Nothing was charged. Try again later.',
     headers: retryUnlessCharged,
   },
   serviceUnavailable: {
     status: 503,
     type: 'server_error',
-    message: 'The service cannot answer right now. Nothing was charged; try again shortly.',
+    message: 'The service is temporarily unavailable. Nothing was charged. Try again shortly.',
     headers: retryAfter,
   },
   overloaded: {
     status: 503,
     type: 'server_error',
-    message: 'The service is busy right now. Nothing was charged; try again shortly.',
+    message: 'The service is overloaded. Nothing was charged. Try again shortly.',
     headers: retryAfter,
   },
   upstreamTimeout: {
     status: 504,
     type: 'server_error',
-    message: 'The model behind this service did not answer in time. Nothing was charged; try again later.',
+    message: 'The model behind this service did not respond in time. Nothing was charged. Try again later.',
     headers: retryUnlessCharged,
   },
 } as const satisfies Record<string, ErrorEntry>;
@@ -237,42 +239,41 @@ export const errorCodes = Object.keys(errorTable) as ErrorCode[];
 export const ErrorCode = stringEnum(errorCodes, {
   $id: 'ErrorCode',
   ...extensible,
-  description:
-    'Stable; branch on this. New codes may be added: treat those that you do not know by their status.',
+  description: 'A stable code to branch on. New codes may be added. Handle unknown codes by their status.',
 });
 
 export const ErrorType = stringEnum(errorTypes, {
   $id: 'ErrorType',
-  description: "The class of an error, as OpenAI's clients read it.",
+  description: "The error class, as OpenAI's clients expect it.",
 });
 
 export const ErrorDetail = Type.Object(
   {
     path: Type.String({
       maxLength: 1000,
-      description: 'Where in the input: a JSON pointer, or a parameter name.',
+      description: 'The location in the input: a JSON pointer or a parameter name.',
       examples: ['/message'],
     }),
     message: Type.String({
       maxLength: 1000,
-      description: 'What is wrong there.',
+      description: 'The problem at this location.',
       examples: ['must be string'],
     }),
   },
-  { $id: 'ErrorDetail', additionalProperties: false, description: 'One thing that validation found.' },
+  { $id: 'ErrorDetail', additionalProperties: false, description: 'A validation error.' },
 );
 
 export const ExceededLimit = Type.Object(
   {
     name: Type.String({
       maxLength: 100,
-      description: 'The meter or limit that refused.',
+      description: 'The meter or limit that was exceeded.',
       examples: ['chat'],
     }),
-    ceiling: Count('How much the limit allows in its window.', [50]),
+    ceiling: Count('The maximum within the window.', [50]),
     resetsAt: Timestamp('When the window ends.'),
   },
-  { $id: 'ExceededLimit', additionalProperties: false, description: 'The limit that refused the request.' },
+  { $id: 'ExceededLimit', additionalProperties: false, description: 'The limit that the request exceeded.' },
 );
 
 export const ErrorBody = Type.Object(
@@ -280,47 +281,47 @@ export const ErrorBody = Type.Object(
     code: ref(ErrorCode),
     message: Type.String({
       maxLength: 2000,
-      description: 'A sentence a person can act on.',
+      description: 'A readable explanation of the error and how to fix it.',
       examples: ['The request is not valid.'],
     }),
     type: ref(ErrorType),
     param: nullable(Type.String({ maxLength: 1000 }), {
-      description: 'The parameter at fault, where there is one.',
+      description: 'The parameter that caused the error, if any.',
       examples: ['message'],
     }),
     request_id: Type.String({
       maxLength: 36,
-      description: 'Give it to the operator; also in `X-Request-Id`.',
+      description: 'The request id, for support. Also in `X-Request-Id`.',
       examples: ['01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f'],
     }),
     docs: Type.String({
       format: 'uri',
       maxLength: 2000,
-      description: 'What this code means and what to do.',
+      description: 'A page that explains this code and how to fix it.',
       examples: ['http://localhost:3000/docs/errors/invalidRequest'],
     }),
     details: Type.Optional(
       Type.Array(ref(ErrorDetail), {
         maxItems: 100,
-        description: 'Each fault that validation found.',
+        description: 'All validation errors.',
       }),
     ),
     limit: Type.Optional(ref(ExceededLimit)),
     reason: Type.Optional(
       Type.String({
         maxLength: 100,
-        description: 'A finer code where the model refused the input.',
+        description: 'A more specific code if the model rejected the input.',
         examples: ['context_length_exceeded'],
       }),
     ),
     charged: Type.Optional(
       Type.Boolean({
-        description: 'True where the request stays charged although it failed; left out otherwise.',
+        description: 'True if the failed request remains charged; omitted otherwise.',
         examples: [true],
       }),
     ),
   },
-  { $id: 'ErrorBody', additionalProperties: false, description: 'What went wrong.' },
+  { $id: 'ErrorBody', additionalProperties: false, description: 'The error.' },
 );
 
 export const ErrorResponse = Type.Object(

@@ -34,7 +34,7 @@ export type AccountEventType = (typeof accountEventTypes)[number];
 export const AccountEventType = stringEnum(accountEventTypes, {
   $id: 'AccountEventType',
   ...extensible,
-  description: 'What happened. New types may be added.',
+  description: 'The type of event. New types may be added.',
   examples: ['signedIn'],
 });
 
@@ -44,16 +44,16 @@ export const AccountEvent = Type.Object(
     at: Timestamp('When it happened.'),
     type: ref(AccountEventType),
     address: nullable(Type.String({ maxLength: 64 }), {
-      description: 'The network address that it came from; null for what the operator did.',
+      description: 'The network address of the request; null for actions of the operator.',
       examples: ['192.0.2.7'],
     }),
     user_agent: nullable(Type.String({ maxLength: 300 }), {
-      description: 'The `User-Agent` that it came with; null for what the operator did.',
+      description: 'The `User-Agent` of the request; null for actions of the operator.',
       examples: ['curl/8.16.0'],
     }),
-    key_id: nullable(Uuid(''), { description: 'The key that it is about.', examples: [null] }),
+    key_id: nullable(Uuid(''), { description: 'The key that the event concerns.', examples: [null] }),
     detail: nullable(Type.String({ maxLength: 300 }), {
-      description: 'What it is about, in a few words: a plan, an e-mail address, the name of a key.',
+      description: 'A short detail, such as a plan, an email address, or the name of a key.',
       examples: ['plus, yearly'],
     }),
   },

@@ -21,45 +21,45 @@ export const ImageRequest = Type.Object(
     prompt: Type.String({
       minLength: 1,
       maxLength: 32_000,
-      description: 'What the picture shows.',
+      description: 'A description of the image.',
       examples: ['A lighthouse at dusk'],
     }),
     n: Type.Optional(
       nullable(Type.Integer({ minimum: 1, maximum: 4, format: 'int32' }), {
-        description: 'How many pictures; each is charged.',
+        description: 'The number of images. Each one is charged.',
         examples: [1],
       }),
     ),
     size: Type.Optional(
       nullable(stringEnum(imageSizes), {
-        description: 'Width and height in pixels; an engine may not have all of them.',
+        description: 'Width and height in pixels. An engine may not support all sizes.',
         examples: ['1024x1024'],
       }),
     ),
     response_format: Type.Optional(
       nullable(stringEnum(['b64_json', 'url'] as const), {
-        description: 'Only `b64_json`: pictures are not kept, so that there is no URL for them.',
+        description: 'Only `b64_json`: the service does not store images, so it cannot return URLs.',
         examples: ['b64_json'],
       }),
     ),
     output_format: Type.Optional(
       nullable(stringEnum(['png', 'jpeg', 'webp'] as const), {
-        description: 'The type of the file; the built-in engine draws `png` only.',
+        description: 'The file type. The built-in engine supports only `png`.',
         examples: ['png'],
       }),
     ),
     output_compression: Type.Optional(
       nullable(Type.Integer({ minimum: 0, maximum: 100, format: 'int32' }), {
-        description: 'How much a `jpeg` or `webp` is compressed, in percent.',
+        description: 'The compression of a `jpeg` or `webp` file, in percent.',
         examples: [100],
       }),
     ),
-    model: optional('dall-e-3', 'Which model draws, where the operator has not settled that.'),
-    quality: optional('auto', 'As far as the engine makes use of it.'),
-    style: optional('vivid', 'As far as the engine makes use of it.'),
-    background: optional('auto', 'As far as the engine makes use of it.'),
-    moderation: optional('auto', 'As far as the engine makes use of it.'),
-    user: optional('user-1', 'Your own name for the person who asks.'),
+    model: optional('dall-e-3', 'The model, unless the operator has set one.'),
+    quality: optional('auto', 'Applies if the engine supports it.'),
+    style: optional('vivid', 'Applies if the engine supports it.'),
+    background: optional('auto', 'Applies if the engine supports it.'),
+    moderation: optional('auto', 'Applies if the engine supports it.'),
+    user: optional('user-1', 'Your identifier for the end user.'),
   },
   {
     $id: 'ImageRequest',
@@ -78,7 +78,7 @@ export const GeneratedImage = Type.Object(
     revised_prompt: Type.Optional(
       Type.String({
         maxLength: 100_000,
-        description: 'What the model made of the prompt, where it says.',
+        description: 'The prompt as revised by the model, if it reports one.',
         examples: ['A lighthouse at dusk, in oil'],
       }),
     ),
@@ -89,7 +89,7 @@ export const GeneratedImage = Type.Object(
 export const ImageList = Type.Object(
   {
     created: Count('Unix time in seconds.', [1763596800]),
-    data: Type.Array(ref(GeneratedImage), { maxItems: 4, description: 'The pictures, `n` of them.' }),
+    data: Type.Array(ref(GeneratedImage), { maxItems: 4, description: 'The `n` images.' }),
   },
-  { $id: 'ImageList', additionalProperties: false, description: 'The pictures that were asked for.' },
+  { $id: 'ImageList', additionalProperties: false, description: 'The generated images.' },
 );

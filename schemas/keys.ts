@@ -10,21 +10,21 @@ export type Scope = (typeof scopes)[number];
 
 export const Scope = stringEnum(scopes, {
   $id: 'Scope',
-  description: 'What a key may do.',
+  description: 'A permission of a key.',
   examples: ['chat'],
 });
 
 const name = Type.String({
   minLength: 1,
   maxLength: 100,
-  description: 'A label for the key; surrounding white space is dropped.',
+  description: 'A label for the key. Surrounding whitespace is removed.',
   examples: ['Website'],
 });
 const keyScopes = Type.Array(ref(Scope), {
   minItems: 1,
   maxItems: scopes.length,
   uniqueItems: true,
-  description: 'What the key may do.',
+  description: 'The permissions of the key.',
 });
 
 const allowedOrigins = Type.Array(
@@ -36,17 +36,17 @@ const allowedOrigins = Type.Array(
   {
     maxItems: 10,
     description:
-      "The https origins whose pages may call with this key, as browsers send them. Empty: servers and the service's own pages only.",
+      "The https origins whose pages can call with this key, as browsers send them. If empty, only servers and the service's own pages can use the key.",
   },
 );
 const expiresAt = nullable(Type.String({ format: 'date-time', maxLength: 40 }), {
-  description: 'When the key stops working; null for never. Must lie ahead.',
+  description: 'When the key expires; null for never. Must be in the future.',
   examples: ['2027-01-01T00:00:00.000Z'],
 });
 const keyPrefix = Type.String({
   pattern: '^parley_[0-9A-Za-z]{8}$',
   maxLength: 15,
-  description: 'The beginning of the key, the only part shown after creation.',
+  description: 'The start of the key, the only part shown after creation.',
   examples: ['parley_4Fq0ZkT9'],
 });
 
@@ -58,7 +58,7 @@ const keyFields = {
   key_prefix: keyPrefix,
   created_at: Timestamp('When the key was created.'),
   last_used_at: nullable(Timestamp(''), {
-    description: 'When the key was last used, to the minute; null until then.',
+    description: 'When the key was last used, accurate to the minute; null if never.',
   }),
   expires_at: expiresAt,
 };
@@ -103,7 +103,7 @@ export const CreateApiKey = Type.Object(
   {
     $id: 'CreateApiKey',
     additionalProperties: false,
-    description: 'What the new key is called and what it may do.',
+    description: 'The name, permissions, and restrictions of the new key.',
   },
 );
 
@@ -124,7 +124,7 @@ export const RotateApiKey = Type.Object(
         maximum: 604_800,
         default: 0,
         format: 'int32',
-        description: 'For how long the old secret goes on working beside the new one; at most 7 days.',
+        description: 'How long the old secret keeps working alongside the new one; at most 7 days.',
         examples: [3600],
       }),
     ),
@@ -132,7 +132,7 @@ export const RotateApiKey = Type.Object(
   {
     $id: 'RotateApiKey',
     additionalProperties: false,
-    description: 'How long the old secret lives on.',
+    description: 'How long the old secret keeps working.',
   },
 );
 
@@ -141,19 +141,19 @@ export const ReportLeakedKeys = Type.Object(
     keys: Type.Array(
       Type.String({
         maxLength: 200,
-        description: 'A raw key, as it was found.',
+        description: 'A raw key, exactly as found.',
         examples: [EXAMPLE_KEY],
       }),
       {
         minItems: 1,
         maxItems: 20,
-        description: 'Raw keys; what is none is passed over.',
+        description: 'Raw keys. Other strings are ignored.',
       },
     ),
   },
   {
     $id: 'ReportLeakedKeys',
     additionalProperties: false,
-    description: 'API keys that were found where they do not belong.',
+    description: 'Leaked API keys.',
   },
 );

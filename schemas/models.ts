@@ -7,15 +7,19 @@ export const Model = Type.Object(
     id: Type.String({ maxLength: 200, description: 'Pass it as `model`.', examples: ['parley-builtin'] }),
     object: stringConst('model', { description: 'Always `model`.' }),
     created: Count('Unix time in seconds.', [1763596800]),
-    owned_by: Type.String({ maxLength: 200, description: 'Who provides it.', examples: ['parley'] }),
+    owned_by: Type.String({
+      maxLength: 200,
+      description: 'The provider of the model.',
+      examples: ['parley'],
+    }),
   },
-  { $id: 'Model', additionalProperties: false, description: 'A model that answers chats.' },
+  { $id: 'Model', additionalProperties: false, description: 'A chat model.' },
 );
 
 export const ModelList = Type.Object(
   {
     object: stringConst('list', { description: 'Always `list`.' }),
-    data: Type.Array(ref(Model), { maxItems: 10_000, description: 'The models; the default one first.' }),
+    data: Type.Array(ref(Model), { maxItems: 10_000, description: 'The models, the default first.' }),
   },
   { $id: 'ModelList', additionalProperties: false, description: 'The models of this service.' },
 );

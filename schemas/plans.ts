@@ -7,14 +7,14 @@ export const meters = ['chat', 'images', 'search'] as const;
 export type Meter = (typeof meters)[number];
 export const Meter = stringEnum(meters, {
   $id: 'Meter',
-  description: 'A daily quota that calls draw on.',
+  description: 'A daily quota that calls count toward.',
 });
 
 export const billingPeriods = ['monthly', 'yearly'] as const;
 export type BillingPeriod = (typeof billingPeriods)[number];
 export const BillingPeriod = stringEnum(billingPeriods, {
   $id: 'BillingPeriod',
-  description: 'How often the plan is paid.',
+  description: 'The billing period.',
   examples: ['monthly'],
 });
 
@@ -26,7 +26,7 @@ const planId = Type.String({
   examples: ['plus'],
 });
 const ceiling = (what: string, example: number) =>
-  nullable(Count(''), { description: `${what} a UTC day; null for no ceiling.`, examples: [example] });
+  nullable(Count(''), { description: `${what} per UTC day; null for no ceiling.`, examples: [example] });
 
 export const Limits = Type.Object(
   { chat: ceiling('Chat replies', 1000), images: ceiling('Images', 50), search: ceiling('Searches', 500) },
@@ -38,7 +38,7 @@ const cents = (description: string, example: number) =>
 
 const planFields = {
   id: planId,
-  name: Type.String({ minLength: 1, maxLength: 60, description: 'What people call it.', examples: ['Plus'] }),
+  name: Type.String({ minLength: 1, maxLength: 60, description: 'The display name.', examples: ['Plus'] }),
   currency: Type.String({
     pattern: '^[A-Z]{3}$',
     minLength: 3,
@@ -46,14 +46,14 @@ const planFields = {
     description: 'ISO 4217 code.',
     examples: ['USD'],
   }),
-  monthly_price_cents: cents('Price of a month, billed monthly.', 1000),
-  yearly_price_cents: cents('Price of a year, billed yearly: 17 % less than 12 months.', 9960),
+  monthly_price_cents: cents('The price per month, billed monthly.', 1000),
+  yearly_price_cents: cents('The price per year, billed yearly: 17% less than 12 months.', 9960),
   limits: ref(Limits),
   requests_per_minute: Type.Integer({
     minimum: 1,
     maximum: 1_000_000,
     format: 'int32',
-    description: 'Requests a minute, over all keys and the web together.',
+    description: 'Requests per minute across all keys and the web.',
     examples: [60],
   }),
 };
@@ -61,7 +61,7 @@ const planFields = {
 export const Plan = Type.Object(planFields, {
   $id: 'Plan',
   additionalProperties: false,
-  description: 'What an account can subscribe to.',
+  description: 'A plan that an account can subscribe to.',
 });
 
 export const PlanList = Type.Object(
@@ -69,7 +69,7 @@ export const PlanList = Type.Object(
     data: Type.Array(ref(Plan), {
       minItems: 1,
       maxItems: 50,
-      description: 'In the order in which to show them; new accounts start on the first.',
+      description: 'The plans in display order. New accounts start on the first.',
     }),
   },
   { $id: 'PlanList', additionalProperties: false, description: 'The plans of this service.' },
@@ -93,12 +93,12 @@ export const Subscription = Type.Object(
   {
     plan: planId,
     billing_period: ref(BillingPeriod),
-    price_cents: cents('What one billing period costs.', 1000),
+    price_cents: cents('The price of one billing period.', 1000),
     currency: planFields.currency,
     limits: ref(Limits),
     requests_per_minute: planFields.requests_per_minute,
     self_serve: Type.Boolean({
-      description: 'Whether the owner can change the plan here; else the operator does.',
+      description: 'Whether the owner can change the plan. If false, only the operator can.',
       examples: [true],
     }),
     changed_at: Timestamp('When the plan or billing period last changed.'),
@@ -106,11 +106,15 @@ export const Subscription = Type.Object(
   {
     $id: 'Subscription',
     additionalProperties: false,
-    description: "The account's plan and how it is billed.",
+    description: "The account's plan and billing.",
   },
 );
 
 export const UpdateSubscription = Type.Object(
   { plan: planId, billing_period: ref(BillingPeriod) },
-  { $id: 'UpdateSubscription', additionalProperties: false, description: 'The plan to change to, at once.' },
+  {
+    $id: 'UpdateSubscription',
+    additionalProperties: false,
+    description: 'The plan to change to, effective immediately.',
+  },
 );

@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox';
 import { Count, Cursor, limitTo, NextCursor, nullable, ref, stringEnum, Timestamp, Uuid } from './common.ts';
 import { Meter } from './plans.ts';
 
-/** The endpoint of charges that an account of the same e-mail address made earlier that day. */
+/** The endpoint of charges that an account of the same email address made earlier that day. */
 export const CARRIED_OVER = 'carriedOver';
 
 export const requestStates = ['admitted', 'final', 'refunded', 'refused'] as const;
@@ -11,51 +11,52 @@ export const requestStates = ['admitted', 'final', 'refunded', 'refused'] as con
 export const RequestState = stringEnum(requestStates, {
   $id: 'RequestState',
   description:
-    '`admitted`: charged, under way. `final`: charged, answered. `refunded`: it failed, and the charge was given back. `refused`: never charged.',
+    '`admitted`: charged and in progress. `final`: charged and complete. `refunded`: failed and refunded. `refused`: never charged.',
   examples: ['final'],
 });
 
 export const LoggedRequestKind = stringEnum(['request', 'refusals'], {
   $id: 'LoggedRequestKind',
   description:
-    '`request`: one request that was charged. `refusals`: requests that were refused without a charge, counted by minute, key and code.',
+    '`request`: one charged request. `refusals`: requests refused without a charge, counted by minute, key, and code.',
 });
 
 export const LoggedRequest = Type.Object(
   {
-    id: Uuid(
-      'The `X-Request-Id` of the request that was charged; of refusals, which are counted, an id that stays the same.',
-    ),
+    id: Uuid('The `X-Request-Id` of a charged request, or a stable id for a row of refusals.'),
     kind: ref(LoggedRequestKind),
-    at: Timestamp('When it was admitted; of refusals the beginning of their minute.'),
+    at: Timestamp('When the request was admitted; for refusals, the start of their minute.'),
     key_id: nullable(Uuid(''), { description: 'The key; null for the web.' }),
     endpoint: nullable(Type.String({ maxLength: 200 }), {
       description:
-        'Method and path; null for refusals. `carriedOver`: units that a deleted account with this e-mail address used earlier that day.',
+        'Method and path; null for refusals. `carriedOver` counts units that a deleted account with this email address used earlier that day.',
       examples: ['POST /api/v1/chat'],
     }),
     meter: nullable(ref(Meter), {
-      description: 'The quota that it draws on; null for refusals.',
+      description: 'The quota that the request counts toward; null for refusals.',
       examples: ['chat'],
     }),
-    units: Count('How many units were charged; 0 for refusals.', [1]),
+    units: Count('The number of units charged; 0 for refusals.', [1]),
     state: ref(RequestState),
     status: nullable(Type.Integer({ minimum: 100, maximum: 599, format: 'int32' }), {
-      description: 'The HTTP status; null while it is under way, and where `endpoint` is `carriedOver`.',
+      description:
+        'The HTTP status; null while the request is in progress or if `endpoint` is `carriedOver`.',
       examples: [200],
     }),
     code: nullable(Type.String({ maxLength: 100 }), {
-      description: 'The error code, where it ended in an error.',
+      description: 'The error code, if the request failed.',
       examples: [null],
     }),
     model: nullable(Type.String({ maxLength: 1000 }), {
-      description: 'The model that answered.',
+      description: 'The model that generated the answer.',
       examples: ['parley-builtin'],
     }),
-    input_tokens: nullable(Count(''), { description: 'Tokens in, when known.' }),
-    output_tokens: nullable(Count(''), { description: 'Tokens out, when known.' }),
-    latency_ms: nullable(Count(''), { description: 'Milliseconds from the charge to its end.' }),
-    count: Count('How many requests the row stands for: 1, but for refusals.', [1]),
+    input_tokens: nullable(Count(''), { description: 'Input tokens, if known.' }),
+    output_tokens: nullable(Count(''), { description: 'Output tokens, if known.' }),
+    latency_ms: nullable(Count(''), {
+      description: 'Milliseconds from the charge to the end of the request.',
+    }),
+    count: Count('The number of requests in the row: 1, except for refusals.', [1]),
   },
   { $id: 'LoggedRequest', additionalProperties: false, description: 'A row of the request log.' },
 );
@@ -76,14 +77,14 @@ export const RequestLogQuery = Type.Object(
     cursor: Type.Optional(Cursor),
     id: Type.Optional(
       Uuid(
-        'The one request that was answered with this `X-Request-Id`. Requests that were not charged have no row.',
+        'Only the request with this `X-Request-Id`. Requests that were not charged have no row of their own.',
       ),
     ),
     key_id: Type.Optional(
       Type.String({
         pattern: `^(web|${UUID})$`,
         maxLength: 36,
-        description: 'Requests of one key, or `web`.',
+        description: 'Only requests made with this key; `web` for requests from the web.',
         examples: ['web'],
       }),
     ),
@@ -92,7 +93,7 @@ export const RequestLogQuery = Type.Object(
         minLength: 1,
         maxLength: 200,
         description:
-          'Requests to one endpoint, method and path, or `carriedOver`. Refusals are counted without their endpoint and left out.',
+          'Only requests to this endpoint (method and path), or `carriedOver`. Leaves out refusals, whose endpoint is not recorded.',
         examples: ['POST /api/v1/chat'],
       }),
     ),
@@ -101,7 +102,7 @@ export const RequestLogQuery = Type.Object(
         pattern: '^[1-5]([0-9]{2}|xx)$',
         minLength: 3,
         maxLength: 3,
-        description: 'A status (`429`) or a class of them (`4xx`).',
+        description: 'A status (`429`) or a class of statuses (`4xx`).',
         examples: ['429'],
       }),
     ),
@@ -109,7 +110,7 @@ export const RequestLogQuery = Type.Object(
       Type.String({
         format: 'date-time',
         maxLength: 40,
-        description: 'Nothing before it.',
+        description: 'Only rows at or after this time.',
         examples: ['2026-11-20T00:00:00.000Z'],
       }),
     ),
@@ -117,7 +118,7 @@ export const RequestLogQuery = Type.Object(
       Type.String({
         format: 'date-time',
         maxLength: 40,
-        description: 'Only what is before it.',
+        description: 'Only rows before this time.',
         examples: ['2026-11-21T00:00:00.000Z'],
       }),
     ),

@@ -5,7 +5,7 @@ import { ref } from './common.ts';
 const query = Type.String({
   minLength: 1,
   maxLength: 1000,
-  description: 'What to look for; every character is taken literally.',
+  description: 'The search query. Every character is literal.',
   examples: ['create a key'],
 });
 
@@ -18,12 +18,12 @@ export const SearchRequest = Type.Object(
         maximum: 20,
         default: 10,
         format: 'int32',
-        description: 'How many results at most.',
+        description: 'The maximum number of results.',
         examples: [10],
       }),
     ),
   },
-  { $id: 'SearchRequest', additionalProperties: false, description: 'What to look for.' },
+  { $id: 'SearchRequest', additionalProperties: false, description: 'The search request.' },
 );
 
 export const SearchResult = Type.Object(
@@ -36,25 +36,28 @@ export const SearchResult = Type.Object(
     url: Type.String({
       format: 'uri',
       maxLength: 4000,
-      description: 'Where it is.',
+      description: 'The URL of the page.',
       examples: ['http://localhost:3000/docs/guides/keys#create-an-api-key'],
     }),
     snippet: Type.String({
       maxLength: 4000,
-      description: 'The passage that matches, as plain text.',
+      description: 'The matching passage, as plain text.',
       examples: ['Open "Your API" and press Create key.'],
     }),
     score: Type.Number({
       minimum: 0,
       maximum: 1_000_000_000,
-      description: 'How well it matches; higher is better, comparable within one answer.',
+      description: 'The relevance: higher is better, and only comparable within one response.',
       examples: [0.42],
     }),
   },
-  { $id: 'SearchResult', additionalProperties: false, description: 'One result.' },
+  { $id: 'SearchResult', additionalProperties: false, description: 'A search result.' },
 );
 
 export const SearchResponse = Type.Object(
-  { query, results: Type.Array(ref(SearchResult), { maxItems: 20, description: 'Best first.' }) },
-  { $id: 'SearchResponse', additionalProperties: false, description: 'What was found.' },
+  {
+    query,
+    results: Type.Array(ref(SearchResult), { maxItems: 20, description: 'The results, best match first.' }),
+  },
+  { $id: 'SearchResponse', additionalProperties: false, description: 'The search results.' },
 );

@@ -4,30 +4,30 @@ import { nullable, ref, stringConst, stringEnum } from './common.ts';
 
 export const EngineKind = stringEnum(['builtin', 'upstream'], {
   $id: 'EngineKind',
-  description: 'Who answers: the engine that is built in, or a server that the operator has configured.',
+  description: 'The engine: built in, or a server that the operator configured.',
 });
 
 export const EngineInfo = Type.Object(
   {
-    chat: ref(EngineKind, { description: 'Who answers chats.' }),
-    images: ref(EngineKind, { description: 'Who draws images.' }),
-    search: ref(EngineKind, { description: 'Who answers searches.' }),
+    chat: ref(EngineKind, { description: 'The engine for chat.' }),
+    images: ref(EngineKind, { description: 'The engine for images.' }),
+    search: ref(EngineKind, { description: 'The engine for search.' }),
     default_model: nullable(Type.String({ maxLength: 200 }), {
-      description: 'The model that answers when none is named.',
+      description: 'The default model.',
       examples: ['parley-builtin'],
     }),
   },
-  { $id: 'EngineInfo', additionalProperties: false, description: 'Which engines answer.' },
+  { $id: 'EngineInfo', additionalProperties: false, description: 'The engines in use.' },
 );
 
 export const SignUps = stringEnum(['open', 'closed'], {
   $id: 'SignUps',
-  description: 'Whether anybody may sign up.',
+  description: 'Whether sign-ups are open.',
 });
 
 export const Billing = stringEnum(['open', 'managed'], {
   $id: 'Billing',
-  description: 'Who changes plans: owners their own (`open`), or the operator (`managed`).',
+  description: 'Who can change plans: account owners (`open`) or only the operator (`managed`).',
 });
 
 export const Service = Type.Object(
@@ -36,12 +36,12 @@ export const Service = Type.Object(
     signups: ref(SignUps),
     billing: ref(Billing),
     operator_contact: nullable(Type.String({ maxLength: 500 }), {
-      description: 'Where to reach the operator.',
+      description: 'How to contact the operator.',
       examples: ['ops@example.com'],
     }),
     engine: ref(EngineInfo),
   },
-  { $id: 'Service', additionalProperties: false, description: 'What the sign-up page needs to know.' },
+  { $id: 'Service', additionalProperties: false, description: 'Information about this service.' },
 );
 
 export const Health = Type.Object(

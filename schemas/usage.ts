@@ -13,7 +13,7 @@ export const UsedCounters = Type.Object(
   {
     $id: 'UsedCounters',
     additionalProperties: false,
-    description: 'What the account used since 00:00 UTC, over all keys and the web.',
+    description: "The account's usage since 00:00 UTC, across all keys and the web.",
   },
 );
 
@@ -22,9 +22,9 @@ export const Usage = Type.Object(
     plan: Type.String({ maxLength: 40, description: "The account's plan.", examples: ['free'] }),
     used: ref(UsedCounters),
     limits: ref(Limits),
-    resetsAt: Timestamp('The next 00:00 UTC, when the counters start again at 0.'),
+    resetsAt: Timestamp('The next 00:00 UTC, when the counters reset.'),
   },
-  { $id: 'Usage', additionalProperties: false, description: "The account's use of today's quota." },
+  { $id: 'Usage', additionalProperties: false, description: "The account's usage of today's quota." },
 );
 
 /** What history is kept of: the meters with ceilings, and tokens. */
@@ -32,32 +32,36 @@ export const usageMeters = [...meters, 'tokens'] as const;
 export type UsageMeter = (typeof usageMeters)[number];
 export const UsageMeter = stringEnum(usageMeters, {
   $id: 'UsageMeter',
-  description: 'What was used.',
+  description: 'The meter.',
 });
 
 export const KeyShare = Type.Object(
   {
     key_id: nullable(Uuid(''), { description: 'The key; null for the web.' }),
-    used: Count('What it used.'),
+    used: Count('The units used.'),
   },
-  { $id: 'KeyShare', additionalProperties: false, description: 'What one key, or the web, used in a day.' },
+  {
+    $id: 'KeyShare',
+    additionalProperties: false,
+    description: 'The usage of one key, or of the web, on one day.',
+  },
 );
 
 export const DayUsage = Type.Object(
   {
     day: Day('The UTC day.'),
     meter: ref(UsageMeter),
-    used: Count('All that counts toward the quota of the day: what was charged and not given back.'),
+    used: Count('The units that count toward the quota of the day: charged and not refunded.'),
     by_key: Type.Array(ref(KeyShare), {
       maxItems: 1000,
       description:
-        'Who used it, the largest share first. Requests under way are in `used` and not yet in here; the web is `key_id` null.',
+        'Usage by key, largest first. `key_id` is null for the web. In-flight requests count in `used` but do not appear here yet.',
     }),
   },
   {
     $id: 'DayUsage',
     additionalProperties: false,
-    description: 'What an account used of one meter in one day.',
+    description: "An account's usage of one meter on one day.",
   },
 );
 
@@ -67,30 +71,30 @@ export const KeyLabel = Type.Object(
     name: Type.String({ maxLength: 100, description: "The key's name.", examples: ['Website'] }),
     key_prefix: Type.String({
       maxLength: 15,
-      description: 'The beginning of its current or last secret.',
+      description: 'The start of its current or last secret.',
       examples: ['parley_4Fq0ZkT9'],
     }),
     active: Type.Boolean({
-      description: 'Whether it works: false once it is revoked or has expired.',
+      description: 'Whether the key works: false once it is revoked or expired.',
       examples: [true],
     }),
   },
-  { $id: 'KeyLabel', additionalProperties: false, description: 'What to call a key that was used.' },
+  { $id: 'KeyLabel', additionalProperties: false, description: 'The name of a key for display.' },
 );
 
 export const UsageHistory = Type.Object(
   {
     data: Type.Array(ref(DayUsage), {
       maxItems: 360,
-      description: 'Each day and each meter, also where nothing was used: the oldest day first, today last.',
+      description: 'One row per day and meter, even without usage, from the oldest day to today.',
     }),
     keys: Type.Array(ref(KeyLabel), {
       maxItems: 1000,
       description:
-        'The keys that worked in the period, revoked and expired ones too; active ones first, then the newest.',
+        'The keys that were active at any time in the period, including revoked and expired keys. Active keys come first, then the newest.',
     }),
   },
-  { $id: 'UsageHistory', additionalProperties: false, description: 'What an account used day by day.' },
+  { $id: 'UsageHistory', additionalProperties: false, description: 'The daily usage of an account.' },
 );
 
 export const UsageHistoryQuery = Type.Object(
@@ -101,7 +105,7 @@ export const UsageHistoryQuery = Type.Object(
         maximum: 90,
         default: 30,
         format: 'int32',
-        description: 'How many UTC days, today included.',
+        description: 'The number of UTC days, including today.',
         examples: [7],
       }),
     ),

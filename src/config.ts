@@ -53,7 +53,7 @@ export type Config = Readonly<{
   trustProxy: number | readonly string[];
   trustProxyIsSet: boolean;
   redisUrl: string | undefined;
-  /** Sign-ups and reports of leaked keys for an address, and failed sign-ins for an address and e-mail address. */
+  /** Sign-ups and reports of leaked keys for an address, and failed sign-ins for an address and email address. */
   authAttemptsPerMinute: number;
   /** New accounts for an address; loopback is limited only where the operator gave the number. */
   signupsPerAddressPerDay: Readonly<{ count: number; limitsLoopback: boolean }>;
@@ -88,7 +88,7 @@ function integer(env: Env, name: string, fallback: number, minimum: number, maxi
   if (value === undefined) return fallback;
   const number = Number(value);
   if (!/^\d+$/.test(value) || number < minimum || number > maximum) {
-    throw new ConfigError(name, `takes a whole number from ${minimum} to ${maximum}, not "${value}".`);
+    throw new ConfigError(name, `must be a whole number from ${minimum} to ${maximum}, not "${value}".`);
   }
   return number;
 }
@@ -101,7 +101,7 @@ function oneOf<const T extends readonly string[]>(
 ): T[number] {
   const value = text(env, name);
   if (value === undefined) return fallback;
-  if (!values.includes(value)) throw new ConfigError(name, `takes ${values.join(' or ')}, not "${value}".`);
+  if (!values.includes(value)) throw new ConfigError(name, `must be ${values.join(' or ')}, not "${value}".`);
   return value;
 }
 
@@ -130,7 +130,7 @@ function publicOrigin(env: Env, port: number): { publicUrl: string; publicUrlIsS
   if (!isOrigin) {
     throw new ConfigError(
       'PUBLIC_URL',
-      `takes an origin such as https://chat.example.com, without a path, not "${value}".`,
+      `must be an origin such as https://chat.example.com, without a path, not "${value}".`,
     );
   }
   return { publicUrl: url.origin, publicUrlIsSet: true };
@@ -140,7 +140,7 @@ function publicOrigin(env: Env, port: number): { publicUrl: string; publicUrlIsS
 function postgresUrl(env: Env, name: string): string | undefined {
   const value = text(env, name);
   if (value !== undefined && !(/^postgres(ql)?:\/\//.test(value) && URL.canParse(value))) {
-    throw new ConfigError(name, 'takes a URL such as postgres://user:password@host:5432/database.');
+    throw new ConfigError(name, 'must be a URL such as postgres://user:password@host:5432/database.');
   }
   return value;
 }
@@ -149,7 +149,7 @@ function postgresUrl(env: Env, name: string): string | undefined {
 function redisUrl(env: Env): string | undefined {
   const value = text(env, 'REDIS_URL');
   if (value !== undefined && !(/^rediss?:\/\//.test(value) && URL.canParse(value))) {
-    throw new ConfigError('REDIS_URL', 'takes a URL such as redis://user:password@host:6379/0.');
+    throw new ConfigError('REDIS_URL', 'must be a URL such as redis://user:password@host:6379/0.');
   }
   return value;
 }
@@ -163,7 +163,7 @@ function sessionSecrets(env: Env): Config['sessionSecrets'] {
   if (value.length < SECRET_LENGTH)
     throw new ConfigError(
       'SESSION_SECRET',
-      'takes a secret of at least 32 characters, or several, separated by commas.',
+      'must be one or more secrets of at least 32 characters, separated by commas.',
     );
   const [first = value, ...others] = value.split(',').map((secret) => secret.trim());
   return [first, ...others].every(({ length }) => length >= SECRET_LENGTH) ? [first, ...others] : [value];
@@ -188,7 +188,7 @@ function trustProxy(env: Env): Config['trustProxy'] {
   if (!addresses.every(isAddressOrNetwork)) {
     throw new ConfigError(
       'TRUST_PROXY',
-      `takes off, a number of hops, or addresses such as 10.0.0.0/8,loopback, not "${value}".`,
+      `must be off, a number of hops, or addresses such as 10.0.0.0/8,loopback, not "${value}".`,
     );
   }
   return addresses;
@@ -202,7 +202,7 @@ function securityContact(env: Env): string | undefined {
   if (uri === undefined) {
     throw new ConfigError(
       'SECURITY_CONTACT',
-      `takes an e-mail address, a telephone number such as +1-201-555-0123, or an https URL, not "${value}".`,
+      `must be an email address, a phone number such as +1-201-555-0123, or an https URL, not "${value}".`,
     );
   }
   return uri;
@@ -216,7 +216,7 @@ function plans(env: Env): PlanCatalogue {
   } catch (error) {
     throw new ConfigError(
       'PLANS_FILE',
-      `takes a JSON file in the shape of GET /api/v1/plans: ${(error as Error).message}`,
+      `must be a JSON file with the format of GET /api/v1/plans: ${(error as Error).message}`,
     );
   }
 }
@@ -229,10 +229,10 @@ function upstreamUrl(env: Env, name: string, example: string, endpoint?: string)
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.hash)
     throw new ConfigError(
       name,
-      `takes an http or https URL such as ${example}, without a user or a fragment.`,
+      `must be an http or https URL such as ${example}, without credentials or a fragment.`,
     );
   if (endpoint !== undefined && url.pathname.replace(/\/+$/, '').endsWith(endpoint))
-    throw new ConfigError(name, `takes the base URL, such as ${example}, without ${endpoint}.`);
+    throw new ConfigError(name, `must be the base URL, such as ${example}, without ${endpoint}.`);
   return value;
 }
 
@@ -240,15 +240,14 @@ function upstreamUrl(env: Env, name: string, example: string, endpoint?: string)
 function upstreamKey(env: Env, name: string): string | undefined {
   const value = text(env, name);
   if (value !== undefined && !/^[\x21-\x7e]+$/.test(value))
-    throw new ConfigError(name, 'takes a key of visible ASCII characters, without spaces.');
+    throw new ConfigError(name, 'must contain only visible ASCII characters, without spaces.');
   return value;
 }
 
 /** A key or a model without a URL is a mistake, and the built-in engine would answer without a word of it. */
 function refuseWithoutUrl(env: Env, service: 'CHAT' | 'IMAGES'): undefined {
   const given = [`${service}_API_KEY`, `${service}_MODEL`].find((name) => text(env, name) !== undefined);
-  if (given !== undefined)
-    throw new ConfigError(given, `takes effect with ${service}_URL only; set both or neither.`);
+  if (given !== undefined) throw new ConfigError(given, `requires ${service}_URL. Set both or neither.`);
 }
 
 function chatUpstream(env: Env): Config['chat'] {
@@ -271,7 +270,7 @@ function imagesUpstream(env: Env): Config['images'] {
   if (url === undefined) return refuseWithoutUrl(env, 'IMAGES');
   const model = text(env, 'IMAGES_MODEL');
   if (model !== undefined && model.length > 200)
-    throw new ConfigError('IMAGES_MODEL', 'takes a name of at most 200 characters.');
+    throw new ConfigError('IMAGES_MODEL', 'must be at most 200 characters.');
   return { url, apiKey: upstreamKey(env, 'IMAGES_API_KEY'), model };
 }
 

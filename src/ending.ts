@@ -20,8 +20,8 @@ export function endInOrder({ app, stop }: Service, { drainSeconds }: Pick<Config
     { delay: (drainSeconds + GRACE_SECONDS) * 1000, logger: app.log, skip: ['SIGTERM'] },
     async ({ err, signal }) => {
       isStopping = true;
-      if (err) app.log.fatal({ err }, 'Ending after an error that nothing caught.');
-      else if (signal) app.log.info(`Ending on ${signal}.`);
+      if (err) app.log.fatal({ err }, 'Shutting down after an uncaught error.');
+      else if (signal) app.log.info(`Shutting down on ${signal}.`);
       app.drain.begin();
       await stop();
     },
@@ -29,11 +29,11 @@ export function endInOrder({ app, stop }: Service, { drainSeconds }: Pick<Config
 
   process.on('SIGTERM', () => {
     if (isStopping) {
-      app.log.error('A second signal: ending at once.');
+      app.log.error('Received a second signal: exiting immediately.');
       process.exit(1);
     }
     if (app.drain.isUnderWay) return wait.abort();
-    app.log.info('Ending on SIGTERM.');
+    app.log.info('Shutting down on SIGTERM.');
     app.drain.begin();
     void app.drain.untilNoticed(wait.signal).then(() => {
       if (!isStopping) grace.close();

@@ -11,19 +11,20 @@ function explain(error: unknown, config: Config | undefined): string {
   const { code, message } = error as NodeJS.ErrnoException;
   const where = config && `${config.host}:${config.port}`;
   if (code === 'EADDRINUSE')
-    return `${where} is taken by another process. Stop that one, or set PORT to another port.`;
-  if (code === 'EADDRNOTAVAIL') return `${where} is not an address of this machine. Set HOST to one that is.`;
-  if (code === 'EACCES') return `This user may not listen at ${where}. Set PORT to 1024 or above.`;
+    return `${where} is in use by another process. Stop that process, or set PORT to another port.`;
+  if (code === 'EADDRNOTAVAIL')
+    return `${where} is not an address of this machine. Set HOST to an address that is.`;
+  if (code === 'EACCES') return `This user is not allowed to listen on ${where}. Set PORT to 1024 or above.`;
   if (code === 'ENOTFOUND' && (error as { hostname?: string }).hostname === config?.host) {
-    return `HOST takes an address of this machine, not "${config?.host}".`;
+    return `HOST must be an address of this machine, not "${config?.host}".`;
   }
   const state = sqlState(error);
   if (state === '28P01' || state === '28000')
-    return 'The database refused the user or the password in DATABASE_URL.';
-  if (state === '3D000') return 'The database that DATABASE_URL names does not exist. Create it first.';
+    return 'The database rejected the user or password in DATABASE_URL.';
+  if (state === '3D000') return 'The database in DATABASE_URL does not exist. Create it first.';
   if (state === NO_CONNECTION_LEFT) return noConnectionLeft(config?.databaseConnections);
   if (isUnavailable(error))
-    return `The database at DATABASE_URL cannot be reached (${state}). Check that it runs and that the address is right.`;
+    return `The database at DATABASE_URL cannot be reached (${state}). Check that it is running and that the address is correct.`;
   return `The service could not start: ${message}`;
 }
 
@@ -32,14 +33,14 @@ async function banner({ database, port }: Service, config: Config): Promise<stri
   const url = config.publicUrlIsSet ? config.publicUrl : `http://localhost:${port}`;
   const store =
     database.kind === 'embedded'
-      ? `embedded Postgres ${await database.version()} in ${config.dataDir}, for trying out and small installs; it does not survive a power loss. DATABASE_URL sets another.`
+      ? `embedded Postgres ${await database.version()} in ${config.dataDir} (for evaluation and small installs; not safe against power loss). Set DATABASE_URL to use a Postgres server.`
       : `Postgres ${await database.version()}`;
   const by = (upstream: { url: string } | undefined) => (upstream ? new URL(upstream.url).host : 'built-in');
   const engines = `chat ${by(config.chat)}, images ${by(config.images)}, search ${by(config.search)}`;
-  const hint = config.chat ? '' : '; answers come from the guides. CHAT_URL connects a language model.';
+  const hint = config.chat ? '' : '. Answers come from the guides; set CHAT_URL to connect a language model.';
   return [
     '',
-    `  Parley serves at ${url}`,
+    `  Parley is running at ${url}`,
     `  Database  ${store}`,
     `  Engines   ${engines}${hint}`,
     `  Read      ${url}/docs`,

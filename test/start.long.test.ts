@@ -19,7 +19,7 @@ t.test(
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {
       const database = await freshDatabase('embedded');
       const service = await startProcess(t, database.env);
-      t.match(service.output(), /embedded Postgres [\d.]+ in .*does not survive a power loss/);
+      t.match(service.output(), /embedded Postgres [\d.]+ in .*not safe against power loss/);
       t.match(service.output(), /built-in/);
       t.match(await service.end(signal), { code: 0 });
       await database.drop();
@@ -61,8 +61,8 @@ t.test('what an operator can mend is one line that says how', async (t) => {
   const { port } = taken.address() as { port: number };
   const database = await freshDatabase('embedded');
   const cases: [Record<string, string>, RegExp][] = [
-    [{ ...database.env, PORT: String(port) }, /is taken by another process\. .*set PORT/],
-    [{ PORT: 'many' }, /^PORT takes a whole number/],
+    [{ ...database.env, PORT: String(port) }, /is in use by another process\. .*set PORT/],
+    [{ PORT: 'many' }, /^PORT must be a whole number/],
     [{ DATABASE_URL: 'postgres://x:secret@127.0.0.1:9/y' }, /^(?!.*secret).*cannot be reached/],
   ];
   if (process.getuid?.() !== 0) {

@@ -40,6 +40,6 @@ export function parseScanned(bytes: Buffer): unknown {
     throw new BodyError('The request body is not valid JSON.');
   }
   if (couldHoldForbiddenText.test(text) && holdsForbiddenText(value))
-    throw new BodyError('The request body holds a NUL character or half of a surrogate pair.');
+    throw new BodyError('The request body contains a NUL character or an unpaired surrogate.');
   return value;
 }

@@ -25,7 +25,7 @@ const WORKER_HEAP_MB = 512;
 /** Where the work queue is full. */
 export class BusyError extends Error {
   constructor(cause: unknown) {
-    super('The body could not be parsed now.', { cause });
+    super('The body parser is unavailable.', { cause });
     this.name = 'BusyError';
   }
 }

@@ -38,7 +38,7 @@ export function scanJson(body: Uint8Array): Scan {
         return refused(`${MAX_STRUCTURE.toLocaleString('en')} braces, brackets, and colons`);
       if (byte === 0x5b || byte === 0x7b) {
         if (++depth > MAX_NESTING)
-          return { refusal: `The request body nests deeper than ${MAX_NESTING} levels.`, marks: 0 };
+          return { refusal: `The request body is nested deeper than ${MAX_NESTING} levels.`, marks: 0 };
       } else if (byte !== COLON) depth--;
     }
   }

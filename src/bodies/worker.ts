@@ -53,7 +53,7 @@ function work({ bytes, isCompared, isPassedOn }: Task): Result {
   const lightened = lighten(parsed);
   if (lightened === undefined)
     return {
-      refusal: 'The request body has too many fields, or is a list. Send a JSON object with fewer fields.',
+      refusal: 'The request body is a list or has too many fields. Send a JSON object with fewer fields.',
     };
   const { pieces, value } = lightened;
   for (const name of longStrings) {

@@ -24,7 +24,7 @@ async function inThisProcess(config: Config, name: string, args: string[]): Prom
   const { dataDir } = config;
   if (!existsSync(join(dataDir, 'PG_VERSION'))) {
     throw new CommandError(
-      `There is no database in DATA_DIR ${dataDir} yet. Start the service once, or set DATA_DIR or DATABASE_URL as for the service.`,
+      `DATA_DIR ${dataDir} has no database yet. Start the service once, or set DATA_DIR or DATABASE_URL to the values that the service uses.`,
     );
   }
   // What the embedded database writes meanwhile is for this user.

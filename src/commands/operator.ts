@@ -28,7 +28,7 @@ type Command = {
 
 async function accountOf(db: Db, email: string) {
   const account = await findByEmail(db, email);
-  if (account === undefined) throw new CommandError(`There is no account with the e-mail address ${email}.`);
+  if (account === undefined) throw new CommandError(`There is no account with the email address ${email}.`);
   return account;
 }
 
@@ -50,11 +50,11 @@ const resetPassword: Command = {
     const updated = await updatePassword(db, account, await hashPassword(password), null);
     if (updated === undefined)
       throw new CommandError(
-        'The password was changed at the same moment. Nothing was done; run the command again.',
+        'Another process changed the password at the same time, so this command changed nothing. Run the command again.',
       );
     return [
       `New password of ${updated.email}: ${password}`,
-      'It is shown only here. Every session of the account has ended, and the limits of failed sign-ins begin anew; its keys go on working.',
+      'It is shown only once. All sessions of the account have ended, and its failed sign-in limits are reset. Its API keys still work.',
     ];
   },
 };
@@ -65,17 +65,17 @@ const changePlan: Command = {
     const plan = config.plans.find(planId);
     if (plan === undefined) {
       const known = config.plans.plans.map(({ id }) => id).join(', ');
-      throw new CommandError(`There is no plan "${planId}". The plans are ${known}.`);
+      throw new CommandError(`There is no plan "${planId}". Available plans: ${known}.`);
     }
     const period = billingPeriods.find((one) => one === periodName);
     if (period === undefined)
       throw new CommandError(
-        `There is no billing period "${periodName}". The periods are ${billingPeriods.join(', ')}.`,
+        `There is no billing period "${periodName}". Available periods: ${billingPeriods.join(', ')}.`,
       );
     const account = await accountOf(db, email);
     const updated = await setPlan(db, account.id, plan.id, period, null);
-    if (updated === undefined) throw new CommandError('The account was deleted at the same moment.');
-    return [`${updated.email} is on the plan ${updated.plan}, billed ${updated.billingPeriod}, from now on.`];
+    if (updated === undefined) throw new CommandError('The account has just been deleted.');
+    return [`${updated.email} is now on the ${updated.plan} plan, billed ${updated.billingPeriod}.`];
   },
 };
 
@@ -83,7 +83,7 @@ const auditLedger: Command = {
   parameters: [],
   run: async ({ db }) => {
     const { counters, differences, open } = await audit(db);
-    const summary = `${counters} counters compared, ${open} charges open, ${differences.length} differences.`;
+    const summary = `${counters} counters compared, ${open} open charges, ${differences.length} differences.`;
     if (differences.length === 0) return [summary];
     const lines = differences.map(
       ({ accountId, charged, day, meter, used }) =>
@@ -103,7 +103,7 @@ function commandNamed(name: string): Command {
   const command = commands.get(name);
   if (command === undefined)
     throw new CommandError(
-      `There is no command "${name}". The commands are ${[...commands.keys()].join(', ')}.`,
+      `There is no command "${name}". Available commands: ${[...commands.keys()].join(', ')}.`,
     );
   return command;
 }
@@ -143,7 +143,7 @@ export async function runOperatorCommand(
   checkUsage(name, args);
   if (context === undefined)
     throw new CommandError(
-      'The process that has the database is not ready yet. Run the command again in a moment.',
+      'The process that uses the database is not ready yet. Run the command again in a moment.',
     );
   try {
     return await commandNamed(name).run(context, args);

@@ -86,7 +86,7 @@ export const NO_CONNECTION_LEFT = '53300';
 
 /** What an operator can do about that, in one line. */
 export const noConnectionLeft = (connections: number | undefined): string =>
-  `Postgres has no connection left for this process, which needs up to ${connections} (SQLSTATE ${NO_CONNECTION_LEFT}). Raise max_connections of the database, or the limit of its role, or set DATABASE_CONNECTIONS to less on each process.`;
+  `Postgres has no free connections for this process, which needs up to ${connections} (SQLSTATE ${NO_CONNECTION_LEFT}). Raise max_connections or the connection limit of the role, or lower DATABASE_CONNECTIONS on each process.`;
 
 /** A database that hangs does not hold requests longer than this. */
 export const STATEMENT_TIMEOUT_MS = 5000;

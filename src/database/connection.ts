@@ -176,7 +176,7 @@ export class Connection {
   /** A socket for the driver. It asks again where a host hung up: then it is the next one's turn. */
   #call({ host, path, port }: Target): Socket {
     if (this.isLost || this.#calls === host.length) {
-      const error = new DatabaseUnavailable('ECONNREFUSED', 'The database did not take the connection.');
+      const error = new DatabaseUnavailable('ECONNREFUSED', 'The database did not accept the connection.');
       this.lose(error);
       throw error;
     }

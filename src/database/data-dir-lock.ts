@@ -43,10 +43,10 @@ const codeOf = (error: unknown) => (error as NodeJS.ErrnoException).code;
 
 const reasons: Record<string, string> = {
   EACCES: 'permission denied',
-  EEXIST: 'it is not a folder',
+  EEXIST: 'it is not a directory',
   ENOSPC: 'the disk is full',
-  ENOTDIR: 'it is not a folder',
-  ENOTSUP: 'its file system holds no Unix sockets',
+  ENOTDIR: 'it is not a directory',
+  ENOTSUP: 'its file system does not support Unix sockets',
   EPERM: 'permission denied',
   EROFS: 'its file system is read-only',
 };
@@ -55,7 +55,7 @@ const unusable = (folder: string, error: unknown) => {
   if (error instanceof DataDirError) return error;
   const code = codeOf(error) ?? 'unknown';
   return new DataDirError(
-    `DATA_DIR ${folder} cannot be used: ${reasons[code] ?? 'the system refused'} (${code}). Give this user the folder, or set DATA_DIR to another.`,
+    `DATA_DIR ${folder} cannot be used: ${reasons[code] ?? 'the system denied access'} (${code}). Make this user its owner, or set DATA_DIR to another directory.`,
   );
 };
 
@@ -99,7 +99,7 @@ async function outlast(folder: string, own: string): Promise<void> {
     const mustYield = others.some(({ name, state }) => state === 'holding' || name < own);
     if (mustYield || Date.now() > deadline) {
       throw new DataDirError(
-        `DATA_DIR ${folder} is in use by another process. Stop that one, or set DATA_DIR to another folder.`,
+        `DATA_DIR ${folder} is in use by another process. Stop that process, or set DATA_DIR to another directory.`,
       );
     }
     await sleep(20);
@@ -111,7 +111,7 @@ async function keepOthersOut(folder: string): Promise<void> {
   const mode = await closeFolder(folder);
   if (mode === undefined) return;
   throw new DataDirError(
-    `DATA_DIR ${folder} is open to every user of this machine (mode ${mode}), and this user may not change that. Run "chmod 700" on it as its owner, or set DATA_DIR to another folder.`,
+    `DATA_DIR ${folder} is accessible to every user of this machine (mode ${mode}), and this user cannot change that. Run "chmod 700" on it as its owner, or set DATA_DIR to another directory.`,
   );
 }
 

@@ -147,9 +147,9 @@ export const searchForm = (
 
 function resultsHtml(query: string, { best, count: found }: Results): string {
   if (found === 0)
-    return html`<p role="status">Nothing was found for “${query}”. Fewer or other words may find more; the <a href="/docs/guides">guides</a> and the <a href="/docs">API reference</a> list everything.</p>`;
+    return html`<p role="status">No results for “${query}”. Try fewer or different words, or browse the <a href="/docs/guides">guides</a> and the <a href="/docs">API reference</a>.</p>`;
   const count =
-    found > MOST ? `The best ${MOST} of ${found} results` : `${found} ${found === 1 ? 'result' : 'results'}`;
+    found > MOST ? `Top ${MOST} of ${found} results` : `${found} ${found === 1 ? 'result' : 'results'}`;
   return html`<p role="status">${count} for “${query}”</p>
 <ol class="results">
 !${best.map(
@@ -162,7 +162,7 @@ function resultsHtml(query: string, { best, count: found }: Results): string {
 /** The page with what a query finds; without a query, the form alone. */
 export const searchPage = (query: string, search: Search): Page => ({
   title: query === '' ? 'Search · Parley' : `${query} · Search · Parley`,
-  description: 'Search guides, operations of the API and error codes.',
+  description: 'Search guides, API operations, and error codes.',
   main: html`<h1>Search</h1>
 !${searchForm(query)}!${query === '' ? '' : resultsHtml(query, search(query))}`,
 });

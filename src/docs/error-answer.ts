@@ -25,7 +25,7 @@ export const errorPage = (error: ApiError): Page => {
   const title = STATUS_CODES[error.statusCode] ?? 'Error';
   return {
     title: `${title} · Parley`,
-    description: 'The page cannot be shown.',
+    description: 'This page cannot be displayed.',
     main: html`<h1>${title}</h1>
 <p>!${sentenceHtml(error.message)}</p>
 <p><a href="${errorUrl('', error.code)}">About this error</a></p>

@@ -24,7 +24,7 @@ function raisedBy(document: object, code: ErrorCode) {
 function operationsHtml(document: object, code: ErrorCode): string {
   const operations = raisedBy(document, code);
   if (operations.length === 0)
-    return html`<p>No operation of its own: it answers requests that reach none, such as one with a method that the path does not have.</p>`;
+    return html`<p>No specific operation. The service returns it for requests that match no operation, such as an unsupported method.</p>`;
   return html`<ul class="operations">
 !${operations.map(
     (operation) =>
@@ -54,9 +54,9 @@ export function errorPages(guide: Guide, document: object, publicUrl: string): M
 <dt><code>error.type</code></dt><dd><code>${type}</code></dd>
 </dl>
 !${section ? sectionHtml(guide, section, publicUrl) : ''}
-<h2>Operations that answer with it</h2>
+<h2>Operations that return this error</h2>
 !${operationsHtml(document, code)}
-<p><a href="/docs/errors">All errors</a> · <a href="/docs/guides/errors">How errors look, and how to handle them</a></p>
+<p><a href="/docs/errors">All errors</a> · <a href="/docs/guides/errors">Error format and how to handle errors</a></p>
 !${neighbourLinks('Errors', link(errorCodes[position - 1]), link(errorCodes[position + 1]))}`;
       return [code, { title: `${code} · Parley`, description: message, main }];
     }),
@@ -66,9 +66,9 @@ export function errorPages(guide: Guide, document: object, publicUrl: string): M
 /** The table of all codes. */
 export const errorIndex: Page = {
   title: 'Errors · Parley',
-  description: 'Every error code of the API: its status, what it means and what to do.',
+  description: 'Every error code of the API, with its status, meaning, and fix.',
   main: html`<h1>Errors</h1>
-<p>Every error carries one of these codes, and in <code>docs</code> the address of its page. <a href="/docs/guides/errors">The guide</a> says how an error looks and how to handle it.</p>
+<p>Every error has one of these codes, and a link to its page in <code>docs</code>. The <a href="/docs/guides/errors">errors guide</a> explains the format and how to handle errors.</p>
 <div class="scroll" role="group" aria-label="Error codes" tabindex="0"><table>
 <thead><tr><th>Status</th><th>Code</th><th>Message</th></tr></thead>
 <tbody>

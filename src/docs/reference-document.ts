@@ -24,11 +24,11 @@ function notFilledIn(parameter: Parameter, document: object): Parameter {
   };
 }
 
-const tryIt = `## Trying it here
+const tryIt = `## Try it here
 
-Enter your key under Authentication. It stays in the memory of this page, until you leave or reload it, and goes with your
-calls to operations that take a key; no cookie does. Operations of the dashboard take your session instead: [sign in](/)
-in this browser first. Calls are real: they charge your quota, and what they delete is gone.`;
+Enter your key under Authentication. The page keeps it in memory until you leave or reload, and sends it only to
+operations that accept a key. These calls send no cookies. Dashboard operations use your session instead: [sign in](/) in
+this browser first. Calls are real: they use your quota, and deletions are permanent.`;
 
 /**
  * Prepares a document for the reference.

@@ -49,7 +49,7 @@ export function referencePage(renderer: string): { headers: Record<string, strin
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>API reference · Parley</title>
-<meta name="description" content="Every operation of the API, with samples, and a form to try it with your own key.">
+<meta name="description" content="Every operation of the API, with code samples and a form to try it with your key.">
 <meta name="color-scheme" content="light dark">
 <meta property="csp-nonce" content="${nonce}">
 <link rel="icon" href="data:,">

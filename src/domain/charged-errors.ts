@@ -10,17 +10,17 @@ import { ApiError } from '../errors.ts';
 type Sentences = Partial<Record<ErrorCode, string>>;
 
 const whileAnswering: Sentences = {
-  invalidRequest: 'The model gave fewer choices than `n` asks for.',
-  upstreamTimeout: 'The model behind this service stopped answering.',
-  serviceUnavailable: 'The service had to stop.',
+  invalidRequest: 'The model returned fewer choices than `n`.',
+  upstreamTimeout: 'The model behind this service stopped responding.',
+  serviceUnavailable: 'The service is shutting down.',
   internalError: 'Something went wrong on our side.',
 };
 
 const beforeAnswering: Sentences = {
-  upstreamError: 'The model behind this service answered with an error.',
-  upstreamTimeout: 'The model behind this service did not answer in time.',
-  serviceUnavailable: 'The service cannot answer right now.',
-  overloaded: 'The service is busy right now.',
+  upstreamError: 'The model behind this service returned an error.',
+  upstreamTimeout: 'The model behind this service did not respond in time.',
+  serviceUnavailable: 'The service is temporarily unavailable.',
+  overloaded: 'The service is overloaded.',
   internalError: 'Something went wrong on our side.',
 };
 
@@ -39,8 +39,8 @@ function charged({ code, options }: ApiError, message: string, facts: HeaderFact
 /** The end of an answer that had begun: what came stays charged. */
 export function brokenOff(problem: ApiError): ApiError {
   const limit = problem instanceof AnswerLimitError ? problem.limit : undefined;
-  const what = limit ?? whileAnswering[problem.code] ?? 'The model behind this service broke off.';
-  const error = charged(problem, `${what} The answer is incomplete, and stays charged.`);
+  const what = limit ?? whileAnswering[problem.code] ?? 'The model behind this service ended the response early.';
+  const error = charged(problem, `${what} The answer is incomplete and remains charged.`);
   error.options.cause ??= problem;
   return error;
 }
@@ -53,8 +53,8 @@ export function brokenOff(problem: ApiError): ApiError {
  */
 export function staysCharged(problem: ApiError, isResumed: boolean): ApiError {
   const why = isResumed
-    ? 'The request was charged before, and stays charged.'
-    : 'The request stays charged: this account was refunded too often within an hour for failures that requests can cause.';
+    ? 'The request was already charged and remains charged.'
+    : 'The request remains charged because this account reached its hourly refund limit for failures that requests can cause.';
   return charged(
     problem,
     `${beforeAnswering[problem.code] ?? problem.message} ${why}`,
@@ -68,7 +68,7 @@ export function stillCharged(problem: ApiError): ApiError {
   const { retryAfterSeconds } = problem.options;
   return charged(
     problem,
-    `${beforeAnswering[problem.code] ?? problem.message} The request was charged before, and stays charged. Send it again with the same \`Idempotency-Key\`.`,
+    `${beforeAnswering[problem.code] ?? problem.message} The request was already charged and remains charged. Send it again with the same \`Idempotency-Key\`.`,
     retryAfterSeconds === undefined ? {} : { retryAfterSeconds },
   );
 }

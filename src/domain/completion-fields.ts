@@ -51,18 +51,18 @@ export function parseChatFields(value: string | undefined): readonly string[] {
     .split(',')
     .map((name) => name.trim())
     .filter((name) => name !== '');
-  if (names.length > MOST_ADDED) throw new Error(`takes at most ${MOST_ADDED} names.`);
+  if (names.length > MOST_ADDED) throw new Error(`must list at most ${MOST_ADDED} names.`);
   const known = new Map([...own, ...openai, ...vllm].map((name) => [folded(name), name]));
   for (const name of names) {
     if (!NAME.test(name) || name === '__proto__')
-      throw new Error(`takes names of fields such as mirostat,grammar, not "${name}".`);
+      throw new Error(`must list field names such as mirostat,grammar, not "${name}".`);
     if (never.includes(folded(name)))
       throw new Error(
-        `takes no field such as ${name}, by which clients would choose another model, provider or price.`,
+        `must not list ${name}: clients could use it to choose another model, provider, or price.`,
       );
     const other = known.get(folded(name));
     if (other !== undefined && other !== name)
-      throw new Error(`takes no field that differs from ${other} only in its case, such as ${name}.`);
+      throw new Error(`must not list ${name}: it differs from ${other} only in case.`);
     known.set(folded(name), name);
   }
   return [...new Set(names)];
@@ -85,7 +85,7 @@ export class CompletionFields {
       const listed = this.#listed.get(folded(name));
       if (listed === undefined || listed === name) continue;
       throw new ApiError('invalidRequest', {
-        message: `A field of the body differs from \`${listed}\` only in its case. Spell it \`${listed}\`.`,
+        message: `A field of the body differs from \`${listed}\` only in case. Spell it \`${listed}\`.`,
         param: listed,
         reason: 'unknown_parameter',
       });

@@ -47,7 +47,8 @@ export function decodeCursor<const T extends readonly Part[]>(
     !shape.every((part, index) => checks[part](parts[index] ?? ''))
   ) {
     throw new ApiError('invalidRequest', {
-      message: '`cursor` is not one that this list returned. Send its `next_cursor`, or start without one.',
+      message:
+        '`cursor` did not come from this list. Send the `next_cursor` of a previous page, or leave it out to start from the first page.',
       param: 'cursor',
     });
   }

@@ -37,7 +37,7 @@ export function parseDevice(value: string | undefined): Device | undefined {
 /**
  * Whether the account signed in on the device before.
  *
- * @param account - undefined where there is none with the e-mail address
+ * @param account - undefined where there is none with the email address
  * @param secrets - a mark made with any of them counts
  */
 export function isKnownDevice(device: Device, account: MarkedAccount | undefined, secrets: Secrets): boolean {

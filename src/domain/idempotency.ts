@@ -59,7 +59,7 @@ export const idempotencyMismatch = (): ApiError =>
 export const retriesExhausted = (): ApiError =>
   new ApiError('internalError', {
     message:
-      'The service failed three times while it answered this request, which stays charged. Tell the operator the request id. To run the work again, send it with a new `Idempotency-Key`: that is a new charge.',
+      'The service failed three times to answer this request, which remains charged. Give the request id to the operator. To run it again, send it with a new `Idempotency-Key`; that is a new charge.',
     shouldRetry: false,
     charged: true,
   });

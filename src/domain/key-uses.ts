@@ -52,10 +52,7 @@ export class KeyUses {
     try {
       await recordKeyUses(this.#db, uses);
     } catch (error) {
-      this.#log.debug(
-        { err: error, rows: batch.length },
-        'Uses of keys could not be recorded; trying again.',
-      );
+      this.#log.debug({ err: error, rows: batch.length }, 'Could not record key usage; retrying.');
       if (this.#waiting.length < KEYS_AT_MOST) this.#waiting.unshift(...batch);
     }
   }

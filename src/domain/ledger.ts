@@ -119,7 +119,7 @@ function settlement(kind: SettlementRow['kind'], admission: Admission, outcome?:
 const perhapsCharged = (cause: unknown) =>
   new ApiError('serviceUnavailable', {
     message:
-      'The service lost its database while it answered. Whether this request stays charged is not known yet; the usage shows it. Send it again, with the same `Idempotency-Key` if it had one: then it is charged once.',
+      'The service lost its database connection during this request. It may remain charged; check your usage. If it had an `Idempotency-Key`, retry with the same key to be charged only once.',
     cause,
   });
 

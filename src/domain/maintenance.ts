@@ -98,11 +98,11 @@ export class Maintenance {
   }
 
   async #work(isDue: boolean): Promise<void> {
-    const inAMinute = 'Data of deleted accounts could not be removed; trying again in a minute.';
+    const inAMinute = 'Could not remove the data of deleted accounts; retrying in a minute.';
     await this.purge().catch((error) => this.#report(error, inAMinute));
     if (!isDue) return;
     const inAnHour =
-      'The coming days of the ledger could not be prepared, or old ones not be removed; trying again in an hour.';
+      'Could not create the ledger partitions for upcoming days or remove old ones; retrying in an hour.';
     await this.run().catch((error) => this.#report(error, inAnHour));
   }
 

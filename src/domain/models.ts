@@ -11,7 +11,7 @@ export async function findModel(engine: ChatEngine, id: string): Promise<Model> 
   const model = (await engine.models()).find((candidate) => candidate.id === id);
   if (model !== undefined) return model;
   throw new ApiError('notFound', {
-    message: 'There is no such model. `GET /api/v1/models` lists those that there are.',
+    message: 'This model does not exist. `GET /api/v1/models` lists the available models.',
     param: 'model',
   });
 }
@@ -24,6 +24,6 @@ export async function findModel(engine: ChatEngine, id: string): Promise<Model> 
 export async function resolveModel(engine: ChatEngine, named: string | undefined): Promise<Model> {
   if (named !== undefined) return findModel(engine, named);
   const [standard] = await engine.models();
-  if (standard === undefined) throw new ApiError('upstreamError', { cause: 'The engine offers no model.' });
+  if (standard === undefined) throw new ApiError('upstreamError', { cause: 'The engine has no models.' });
   return standard;
 }

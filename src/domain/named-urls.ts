@@ -52,7 +52,7 @@ export function parseImageHosts(value: string | undefined): ReadonlySet<string> 
       const host = /^[^/\\@?#\s]+$/.test(entry) && URL.canParse(url) ? new URL(url) : undefined;
       if (host === undefined || host.port !== '')
         throw new Error(
-          `takes hosts such as images.internal,10.0.0.5, without scheme and port, not "${entry}".`,
+          `must list hosts such as images.internal,10.0.0.5, without scheme or port, not "${entry}".`,
         );
       return nameOf(host);
     }),
@@ -71,15 +71,15 @@ function isPublic(host: string): boolean {
 /** What is wrong with a URL; undefined where it may be fetched. */
 function faultOf(text: string, allowed: ReadonlySet<string>): string | undefined {
   if (/^data:/i.test(text)) return undefined;
-  if (text.length > MAX_URL) return `must be a \`data:\` URL, or one of at most ${MAX_URL} characters`;
+  if (text.length > MAX_URL) return `must be a \`data:\` URL, or a URL of at most ${MAX_URL} characters`;
   if (!/^https:\/\/[^/]/i.test(text) || AMBIGUOUS.test(text) || !URL.canParse(text))
     return 'must be a `data:` or an `https` URL';
   const url = new URL(text);
-  if (url.username !== '' || url.password !== '') return 'must be a URL without a user';
+  if (url.username !== '' || url.password !== '') return 'must be a URL without credentials';
   const host = nameOf(url);
   return allowed.has(host) || isPublic(host)
     ? undefined
-    : 'leads to a private address or a local name; send the file itself as a `data:` URL';
+    : 'points to a private address or a local name; send the file as a `data:` URL';
 }
 
 type Visit = { path: string; allowed: ReadonlySet<string>; isMember: boolean; skipped: ReadonlySet<string> };

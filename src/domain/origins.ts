@@ -17,22 +17,22 @@ const hasForbidden = (entry: string, hostname: string) => /\p{Cc}/u.test(entry) 
 const hasEmptyLabel = (hostname: string) => hostname.split('.').includes('');
 
 const devProxy =
-  'Pages call with a key from https origins only. In development let the dev server call instead: with Vite, ' +
-  '`server.proxy` passes `/api/v1` on to this service, adds the `Authorization` header and removes `Origin`. ' +
-  'The whole recipe is at /docs/guides/browser-keys#develop-on-localhost-with-a-browser-key';
+  'Pages can use a key only from https origins. During development, let the dev server make the calls: with Vite, ' +
+  '`server.proxy` forwards `/api/v1` to this service, adds the `Authorization` header, and removes `Origin`. ' +
+  'For the full setup, see /docs/guides/browser-keys#develop-on-localhost-with-a-browser-key';
 
 function refusal(entry: string): string {
   const shown = JSON.stringify(entry.length > 100 ? `${entry.slice(0, 100)}…` : entry);
   if (/^http:\/\/([^/]*\.)?(localhost|127\.\d+\.\d+\.\d+|\[::1\])([:/]|$)/i.test(entry))
     return `${shown} is not an https origin. ${devProxy}.`;
   if (/^http:\/\//i.test(entry)) return `${shown} is not an https origin: http is not accepted.`;
-  if (entry.includes('*')) return `${shown} holds a wildcard. List each origin, ${example}.`;
-  if (/^https:\/\/[^/]+\/$/i.test(entry)) return `${shown} ends in a slash. Leave it out.`;
-  if (/^https:\/\/[^/]+\.(:\d+)?$/i.test(entry)) return `${shown} ends in a dot. Leave it out.`;
-  if (/^https:\/\/[^/]*@/i.test(entry)) return `${shown} holds a user. Leave it out.`;
+  if (entry.includes('*')) return `${shown} contains a wildcard. List each origin, ${example}.`;
+  if (/^https:\/\/[^/]+\/$/i.test(entry)) return `${shown} ends in a slash. Remove it.`;
+  if (/^https:\/\/[^/]+\.(:\d+)?$/i.test(entry)) return `${shown} ends in a dot. Remove it.`;
+  if (/^https:\/\/[^/]*@/i.test(entry)) return `${shown} contains a user name. Remove it.`;
   if (/^https:\/\/[^/]+[/?#]/i.test(entry))
-    return `${shown} holds a path. Send the origin alone, ${example}.`;
-  return `${shown} is not an https origin. An entry is https, a host and optionally a port, ${example}.`;
+    return `${shown} contains a path. Send only the origin, ${example}.`;
+  return `${shown} is not an https origin. An origin is https, a host, and optionally a port, ${example}.`;
 }
 
 /**

@@ -15,7 +15,7 @@ export function commonPasswords(): Promise<ReadonlySet<string>> {
 /** Parts of an address that are shorter are in too many words. */
 const PART_LENGTH = 3;
 
-/** The parts of an e-mail address, the longest first: `ada.lovelace@example.com` has ada, lovelace, example and com. */
+/** The parts of an email address, the longest first: `ada.lovelace@example.com` has ada, lovelace, example and com. */
 const partsOf = (email: string): string[] =>
   email
     .toLowerCase()
@@ -24,7 +24,7 @@ const partsOf = (email: string): string[] =>
     .sort((one, other) => other.length - one.length);
 
 /**
- * Whether a password is little more than parts of the e-mail address: what remains without them has fewer than four
+ * Whether a password is little more than parts of the email address: what remains without them has fewer than four
  * letters or digits, or no letter and fewer than eight digits, such as a year or a date.
  */
 function isMadeOf(password: string, email: string): boolean {
@@ -46,7 +46,7 @@ function isMadeOf(password: string, email: string): boolean {
 export async function assertAcceptable(password: string, email: string, param: string): Promise<void> {
   const why = await faultOf(password.normalize('NFKC').toLowerCase(), email);
   if (why === undefined) return;
-  const message = `${why} Choose another one, for example four random words.`;
+  const message = `${why} Choose a different one, for example four random words.`;
   throw new ApiError('invalidRequest', { message, param, details: [{ path: `/${param}`, message }] });
 }
 
@@ -54,15 +54,14 @@ async function faultOf(password: string, email: string): Promise<string | undefi
   if (!/[\p{L}\p{N}\p{P}\p{S}]/u.test(password)) return 'This password is blank.';
   if (/^(.)\1*$/su.test(password)) return 'This password repeats a single character.';
   const common = await commonPasswords();
-  if (common.has(password) || common.has(password.trim()))
-    return 'This password is among the most common ones.';
-  if (isMadeOf(password, email)) return 'This password is made of the e-mail address.';
+  if (common.has(password) || common.has(password.trim())) return 'This password is too common.';
+  if (isMadeOf(password, email)) return 'This password is based on the email address.';
   return undefined;
 }
 
 /** @throws ApiError `invalidRequest` where a change would change nothing */
 export function assertDifferent(current: string, next: string, param: string): void {
   if (current.normalize('NFKC') !== next.normalize('NFKC')) return;
-  const message = 'The new password is the current one. Choose another one.';
+  const message = 'The new password must be different from the current one.';
   throw new ApiError('invalidRequest', { message, param, details: [{ path: `/${param}`, message }] });
 }

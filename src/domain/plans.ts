@@ -76,7 +76,7 @@ export function loadPlans(file: string): PlanCatalogue {
     data.map((plan) => {
       const yearly = yearlyPriceCents(plan.monthly_price_cents);
       if (plan.yearly_price_cents !== undefined && plan.yearly_price_cents !== yearly) {
-        throw new Error(`plan "${plan.id}": yearly_price_cents must be ${yearly} (12 months less 17 %).`);
+        throw new Error(`plan "${plan.id}": yearly_price_cents must be ${yearly} (12 months minus 17%).`);
       }
       return { ...plan, yearly_price_cents: yearly };
     }),

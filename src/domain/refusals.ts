@@ -55,7 +55,10 @@ export class Refusals {
     const counts = [...this.#counts.values()];
     this.#counts = new Map();
     await addRefusals(this.#db, counts).catch((error) =>
-      this.#log.debug({ err: error, rows: counts.length }, 'Counts of refused requests were dropped.'),
+      this.#log.debug(
+        { err: error, rows: counts.length },
+        'Could not record refused requests; their counts are lost.',
+      ),
     );
   }
 }

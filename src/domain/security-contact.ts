@@ -4,7 +4,7 @@ const EMAIL = /^[^\s@<>"(),:;\\[\]]+@[^\s@<>"(),:;\\[\]]+\.[^\s@<>"(),:;\\[\]]+$
 const TELEPHONE = /^\+[0-9][0-9 ().-]{5,25}$/;
 
 /**
- * The URI of a contact: an e-mail address, a telephone number that begins with `+`, or a `mailto:`, `https:` or `tel:`
+ * The URI of a contact: an email address, a telephone number that begins with `+`, or a `mailto:`, `https:` or `tel:`
  * URI.
  *
  * @returns undefined for anything else

@@ -29,7 +29,7 @@ export function assertActive({ isExpired, isRevoked }: IdentifiedKey): void {
 /** The refusal of a key that lacks what the route needs. */
 export const insufficientScope = (scopes: readonly Scope[], needed: Scope): ApiError =>
   new ApiError('insufficientScope', {
-    message: `This API key does not have the scope \`${needed}\`. It has: ${scopes.join(', ')}. Create a key with the scope in the dashboard.`,
+    message: `This API key does not have the scope \`${needed}\`. Its scopes: ${scopes.join(', ')}. Create a key with that scope in the dashboard.`,
     neededScope: needed,
   });
 

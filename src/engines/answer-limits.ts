@@ -34,18 +34,15 @@ export class AnswerLimitError extends ApiError {
 const tooLong = (most: number) =>
   new AnswerLimitError(
     'upstreamError',
-    `The answer passed the limit of ${most.toLocaleString('en-US')} characters.`,
+    `The answer exceeded the limit of ${most.toLocaleString('en-US')} characters.`,
   );
 const tooLarge = () =>
-  new AnswerLimitError(
-    'upstreamError',
-    "The parts of the answer beside its text passed the service's limit.",
-  );
+  new AnswerLimitError('upstreamError', "The non-text parts of the answer exceeded the service's limit.");
 
 function tooSlow(milliseconds: number): AnswerLimitError {
   const minutes = milliseconds / 60_000;
   const limit = minutes >= 1 ? `${minutes} minutes` : `${milliseconds / 1000} seconds`;
-  return new AnswerLimitError('upstreamTimeout', `The answer passed the limit of ${limit}.`);
+  return new AnswerLimitError('upstreamTimeout', `The answer exceeded the limit of ${limit}.`);
 }
 
 /** A signal that is aborted with another one, by hand, or when the time is up. */

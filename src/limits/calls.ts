@@ -37,10 +37,10 @@ export type Slot = {
 function refusal(limit: FullLimit, ceiling: number): ApiError {
   if (limit === 'streams')
     return new ApiError('tooManyStreams', {
-      message: `This account has ${ceiling} streams open, the most it may have at once. Read one to its end or close it, then try again. Nothing was charged.`,
+      message: `This account has reached its limit of ${ceiling} open streams. Nothing was charged. Finish or close a stream, then try again.`,
     });
   return new ApiError('tooManyCalls', {
-    message: `This account has ${ceiling} calls under way, the most it may have at once. Wait for one to end, then try again. Nothing was charged.`,
+    message: `This account has reached its limit of ${ceiling} concurrent calls. Nothing was charged. Wait for a call to finish, then try again.`,
   });
 }
 

@@ -16,7 +16,7 @@ const inWords = (seconds: number) => windowNames[seconds] ?? `${seconds} seconds
 export function rateLimitExceeded(limit: LimitReading, what: string, nowMs = Date.now()): ApiError {
   const { ceiling, name, resetSeconds, windowSeconds } = limit;
   return new ApiError('rateLimitExceeded', {
-    message: `The limit of ${ceiling} ${what} per ${inWords(windowSeconds)} is reached. Try again in ${resetSeconds} seconds.`,
+    message: `You have reached the limit of ${ceiling} ${what} per ${inWords(windowSeconds)}. Try again in ${resetSeconds} seconds.`,
     limit: { name, ceiling, resetsAt: new Date(nowMs + resetSeconds * 1000).toISOString() },
     exceeded: limit,
   });

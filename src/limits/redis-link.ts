@@ -106,7 +106,7 @@ export class RedisLink {
   #warn(error: Error): void {
     this.#log.warn(
       { err: error },
-      'Redis does not answer: until it does, each process counts its limits by itself.',
+      'Redis is not responding. Each process counts its limits separately until it does.',
     );
   }
 
@@ -121,7 +121,7 @@ export class RedisLink {
     if (this.#isUsable || this.#isClosed) return;
     clearTimeout(this.#probe);
     this.#isUsable = true;
-    this.#log.info('Redis answers: the limits are shared.');
+    this.#log.info('Redis is responding. Processes share their limits again.');
     for (const callback of this.#onRegain) callback();
   }
 

@@ -1,5 +1,5 @@
 /**
- * The limits of failed sign-ins, of wrong passwords within a session, of new accounts and of changes of the e-mail address.
+ * The limits of failed sign-ins, of wrong passwords within a session, of new accounts and of email address changes.
  * Each attempt is counted before it is made and taken back where it does not count, so that attempts at the same time do not
  * pass a limit together. Contract section 5, argued in docs/decisions/0020-sign-in-and-sign-up.md.
  */
@@ -14,9 +14,9 @@ import type { Windows } from './memory-windows.ts';
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
-/** Failed sign-ins an hour for an e-mail address from unknown devices, for a known device, for a session. */
+/** Failed sign-ins an hour for an email address from unknown devices, for a known device, for a session. */
 const FAILURES_PER_HOUR = 100;
-/** Failed sign-ins an hour from an address, as a multiple of those a minute for one e-mail address. */
+/** Failed sign-ins an hour from an address, as a multiple of those a minute for one email address. */
 const ADDRESS_FACTOR = 10;
 const EMAIL_CHANGES_PER_HOUR = 5;
 
@@ -52,7 +52,7 @@ export type SignInLimits = {
    * @throws ApiError `rateLimitExceeded`; what making it throws, and then it does not count
    */
   limitNewAccount<T>(request: FastifyRequest, make: () => Promise<T>): Promise<T>;
-  /** @throws ApiError `rateLimitExceeded` where an account has tried too often to change its e-mail address */
+  /** @throws ApiError `rateLimitExceeded` where an account has tried too often to change its email address */
   countEmailChange(accountId: string): Promise<void>;
   /** Counts a failed sign-in of a known account; returns whether it is the first of its minute. */
   countFailure(accountId: string): Promise<boolean>;
@@ -162,7 +162,7 @@ export function signInLimits(
     countEmailChange: (accountId) =>
       count({
         name: 'email_change',
-        what: 'changes of the e-mail address',
+        what: 'email address changes',
         ceiling: EMAIL_CHANGES_PER_HOUR,
         windowMs: HOUR_MS,
         key: `email-change:${accountId}`,

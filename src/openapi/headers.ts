@@ -18,66 +18,66 @@ const count = (description: string, example: number) => ({
 /** Every header that a response can be documented with. */
 export const headers = {
   'X-Request-Id': {
-    ...text('The id of the request; give it to the operator.', '01932f62-4e1c-7f09-a0b1-c2d3e4f5a6b7', 36),
+    ...text('The request id, for support.', '01932f62-4e1c-7f09-a0b1-c2d3e4f5a6b7', 36),
     required: true,
   },
-  'Cache-Control': { ...text('Nothing of it is to be kept.', 'no-store'), required: true },
+  'Cache-Control': { ...text('Do not cache the response.', 'no-store'), required: true },
   'RateLimit-Limit': count(
-    'The ceiling of the limit with the least remaining; at 429 of the one that refused. Once the account is known.',
+    'The ceiling of the limit with the least remaining; on a 429, of the exceeded limit. Sent once the account is known.',
     50,
   ),
-  'RateLimit-Remaining': count('What remains of it.', 12),
-  'RateLimit-Reset': count('Seconds until it starts again.', 35_231),
+  'RateLimit-Remaining': count('The remaining amount of that limit.', 12),
+  'RateLimit-Reset': count('Seconds until that limit resets.', 35_231),
   'RateLimit-Policy': text(
-    'Each limit that the request was measured against: `q` its ceiling, `w` its window in seconds.',
+    'The limits that apply to the request: `q` is the ceiling, `w` the window in seconds.',
     '"requests";q=20;w=60, "chat";q=50;w=86400',
   ),
   RateLimit: text(
-    'The same limits: `r` remaining, `t` seconds until the limit starts again.',
+    'The same limits: `r` is the remaining amount, `t` the seconds until the reset.',
     '"requests";r=19;t=42, "chat";r=12;t=35231',
   ),
   'Idempotency-Replayed': text(
-    '`true` where this is the stored answer of an earlier request with the same `Idempotency-Key`; this one was not charged.',
+    '`true` if this is the stored response to an earlier request with the same `Idempotency-Key`. This request was not charged.',
     'true',
   ),
-  'Retry-After': count('Seconds to wait; not where waiting does not help.', 42),
+  'Retry-After': count('Seconds to wait. Omitted if waiting does not help.', 42),
   'X-Should-Retry': text(
-    "`false` where a quota is spent, or where the request stays charged: OpenAI's clients would otherwise send it again.",
+    "`false` if a quota is used up or the request remains charged. It keeps OpenAI's clients from retrying.",
     'false',
   ),
   'WWW-Authenticate': text(
-    'What is wrong with the key, where one was needed or sent (RFC 6750).',
+    'The problem with the key, if one was required or sent (RFC 6750).',
     'Bearer error="invalid_token"',
   ),
   'Access-Control-Allow-Origin': text(
-    'The origin of the page that called, where the key allows it.',
+    'The origin of the calling page, if the key allows it.',
     'https://app.example.com',
   ),
   'Access-Control-Expose-Headers': text(
-    'The headers that this page may read.',
+    'The headers that the page can read.',
     'retry-after, x-should-retry, ratelimit-limit, ratelimit-remaining, ratelimit-reset, ratelimit-policy, ratelimit, x-request-id, idempotency-replayed, x-parley-ignored-fields, www-authenticate',
   ),
-  Vary: text('Answers differ by the origin that calls.', 'Origin'),
+  Vary: text('The response depends on the calling origin.', 'Origin'),
   'Set-Cookie': text(
-    'The session cookie, or its end.',
+    'Sets or clears the session cookie.',
     'parley_session=2mZ8nV0c.5Uq1; Path=/; Expires=Sun, 20 Dec 2026 13:45:12 GMT; HttpOnly; SameSite=Strict',
     4096,
   ),
   Deprecation: {
-    ...text('Since when the operation is to go (RFC 9745): seconds of Unix time.', '@1795132800', 40),
+    ...text('When the operation was deprecated (RFC 9745), in Unix seconds.', '@1795132800', 40),
     required: true,
   },
   Sunset: {
-    ...text('From when it may be gone (RFC 8594).', 'Tue, 01 Jun 2027 00:00:00 GMT', 40),
+    ...text('The earliest removal date (RFC 8594).', 'Tue, 01 Jun 2027 00:00:00 GMT', 40),
     required: true,
   },
-  Link: text('What to use instead.', '</docs/guides/versioning>; rel="deprecation"; type="text/html"'),
+  Link: text('The replacement.', '</docs/guides/versioning>; rel="deprecation"; type="text/html"'),
   'X-Parley-Ignored-Fields': text(
-    'Fields of the body that did not reach the model, because they are not among those that Parley knows.',
+    'Body fields that were not sent to the model because Parley does not know them.',
     'provider, metadata',
     500,
   ),
-  'X-Accel-Buffering': text('`no` with a stream: proxies are to pass it on as it comes.', 'no'),
+  'X-Accel-Buffering': text('`no` for a stream, so that proxies do not buffer it.', 'no'),
 } as const;
 
 type HeaderName = keyof typeof headers;

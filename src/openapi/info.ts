@@ -10,12 +10,12 @@ const tag = (name: string, description: string, slug: string, title: string) => 
 export const info = {
   title: 'Parley API',
   version,
-  summary: 'Chat, images and search with keys, scopes and one exact daily quota.',
+  summary: 'Chat, images, and search with API keys, scopes, and an exact daily quota.',
   description: [
-    'A chat API with keys, scopes and one exact daily quota shared by web and API use. Send your key as `Authorization: Bearer <API_KEY>`.',
-    'Every error has the same envelope; `error.code` says what happened. Each operation lists its codes by status, and new ones may be added. A known path with a method that it does not take answers 405 `methodNotAllowed` with `Allow`.',
-    'Streams are server-sent events. Where a response is `text/event-stream`, the schema is that of one event: `event` its name, `data` what its `data` line holds, parsed where it is JSON. Lines that begin with a colon are comments.',
-    'Beside the headers that are listed with each response, every answer carries those that tell browsers to run nothing in it (`Content-Security-Policy`, `X-Content-Type-Options`, `Permissions-Policy` and their kind).',
+    'A chat API with keys, scopes, and one exact daily quota that web and API use share. Send your key as `Authorization: Bearer <API_KEY>`.',
+    'Every error has the same envelope, and `error.code` identifies the error. Each operation lists its codes by status. New codes may be added. An unsupported method on a known path returns 405 `methodNotAllowed` with an `Allow` header.',
+    'Streams are server-sent events. The schema of a `text/event-stream` response describes one event: `event` is its name, and `data` is the content of its `data` line, parsed if it is JSON. Lines that begin with a colon are comments.',
+    'In addition to the headers listed for each response, every response has headers that keep browsers from running its content, such as `Content-Security-Policy`, `X-Content-Type-Options`, and `Permissions-Policy`.',
   ].join('\n\n'),
   contact: { name: 'Parley contributors' },
   license: { name: 'MIT', identifier: 'MIT' },
@@ -25,50 +25,50 @@ export const info = {
 export const tags = [
   tag(
     'Chat',
-    "Talk to a model: with the service's own messages, or with OpenAI's chat completions for its clients. Replies come whole or as a stream.",
+    "Chat with a model through Parley's chat API or OpenAI-compatible chat completions, with or without streaming.",
     'chat',
     'How to chat',
   ),
   tag(
     'Conversations',
-    'The stored turns of chats: list, read and delete them. A key sees those that it began.',
+    'List, read, and delete stored conversations. A key sees the conversations that it created.',
     'chat',
     'How to chat',
   ),
   tag(
     'Images',
-    "Pictures from words, in the shape of OpenAI's image generations.",
+    "Generate images from text, in the format of OpenAI's image generations.",
     'images',
-    'How to draw images',
+    'How to generate images',
   ),
-  tag('Search', 'Pages for a few words or a question.', 'search', 'How to search'),
-  tag('Models', 'The models that a chat may name.', 'models', 'Which models there are'),
-  tag('Usage', 'What was used: today, in the last days, and request by request.', 'quotas', 'Quotas'),
+  tag('Search', 'Find pages for keywords or a question.', 'search', 'How to search'),
+  tag('Models', 'The models available for chat.', 'models', 'Available models'),
+  tag('Usage', 'Usage today, in recent days, and per request.', 'quotas', 'Quotas'),
   tag(
     'Keys',
-    'API keys with scopes and allowed origins, managed by the signed-in owner. At most 5 are active.',
+    'API keys with scopes and allowed origins, managed by their signed-in owner. An account can have 5 active keys.',
     'keys',
     'How to manage keys',
   ),
   tag(
     'Plans',
-    'The plans of this service, and which of them the account has.',
+    'The plans of this service and the subscription of the account.',
     'plans',
     'Plans and subscriptions',
   ),
   tag(
     'Authentication',
-    'Signing up, in and out, and where the account is signed in.',
+    'Sign up, sign in, sign out, and manage sessions.',
     'authentication',
     'Keys, scopes and sessions',
   ),
+  tag('Account', 'The account: email address, password, audit trail, and deletion.', 'accounts', 'Accounts'),
   tag(
-    'Account',
-    'The account itself: its e-mail address, password, audit trail and deletion.',
-    'accounts',
-    'Accounts',
+    'Service',
+    'Information about this installation, and its health.',
+    'running-parley',
+    'How to run Parley',
   ),
-  tag('Service', 'This installation: what it offers, and its health.', 'running-parley', 'How to run Parley'),
 ];
 
 /** Relative: whoever serves the document serves the API. */
@@ -80,13 +80,13 @@ export const securitySchemes = {
     scheme: 'bearer',
     bearerFormat: 'parley_…',
     description:
-      'An API key with the scope that the operation names. Pages of the origins in its `allowed_origins` may call from browsers: preflights are answered, and every answer, errors and streams included, carries `Access-Control-Allow-Origin` and `Access-Control-Expose-Headers`. Pages of any other origin but the own get 403 `originNotAllowed`.',
+      "An API key with the scope that the operation requires. Pages on the key's `allowed_origins` can call from browsers: Parley answers preflights and sends `Access-Control-Allow-Origin` and `Access-Control-Expose-Headers` with every response, including errors and streams. Other origins, except the service's own, get 403 `originNotAllowed`.",
   },
   session: {
     type: 'apiKey' as const,
     in: 'cookie',
     name: 'parley_session',
     description:
-      'The cookie of the signed-in owner, for the own origin only: its operations never send a CORS header. Named `__Host-parley_session` where the service is on https.',
+      "The session cookie of the signed-in owner. It works only on the service's own origin: these operations never send CORS headers. Over https, its name is `__Host-parley_session`.",
   },
 };

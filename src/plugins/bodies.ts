@@ -33,21 +33,21 @@ const refusals: Record<Refusal, (limit: number) => ApiError> = {
   noMemory: () =>
     new ApiError('overloaded', {
       message:
-        'Too many large request bodies are being received. Nothing was charged; send fewer at the same time, or try again shortly.',
+        'The service is receiving too many large request bodies. Nothing was charged. Send fewer at a time, or try again shortly.',
     }),
   tooSlow: () =>
     new ApiError('invalidRequest', {
       message:
-        'The request body arrived too slowly: it needs 64 KiB a second on average. Try again on a faster connection, or send less.',
+        'The request body arrived too slowly: it must average at least 64 KiB per second. Try again on a faster connection, or send less.',
     }),
   tinyChunks: () =>
     new ApiError('invalidRequest', {
       message:
         'The request body arrived in chunks of a few bytes each. Send chunks of at least 64 bytes on average, or the body with `Content-Length`.',
     }),
-  brokenOff: () => new ApiError('invalidRequest', { message: 'The request body broke off.' }),
+  brokenOff: () => new ApiError('invalidRequest', { message: 'The request body ended early.' }),
   wrongLength: () =>
-    new ApiError('invalidRequest', { message: 'The body is not as long as `Content-Length` says.' }),
+    new ApiError('invalidRequest', { message: 'The length of the body does not match `Content-Length`.' }),
 };
 
 /** The error of the contract for a body that was not received or not understood. */

@@ -39,7 +39,7 @@ export function answerClientError(publicUrl: string) {
     }
     const requestId = uuidv7();
     const problem = new ApiError('invalidRequest', {
-      message: 'The request is not valid HTTP, or came too slowly.',
+      message: 'The request is not valid HTTP or arrived too slowly.',
     });
     const body = JSON.stringify(errorEnvelope(problem, requestId, publicUrl));
     const head = [

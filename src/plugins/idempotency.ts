@@ -21,7 +21,7 @@ const headers = Type.Object({
       maxLength: 255,
       pattern: '^[!-~]*$',
       description:
-        'Makes it safe to send the request again: within 24 hours the same key and body get the first answer, charged once. 1 to 255 visible ASCII characters; use a random UUID for each new piece of work.',
+        'Makes retries safe: for 24 hours, the same key and body return the first response and are charged once. 1 to 255 visible ASCII characters. Use a random UUID for each new request.',
       examples: ['5e3f3a52-7c0b-4b1c-9a55-0d6a1f8c7f11'],
     }),
   ),

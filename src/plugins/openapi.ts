@@ -42,7 +42,7 @@ const securityOf = ({ access = 'public', scope }: FastifyContextConfig) => {
 };
 
 const inWords = ({ link, since, sunset }: Announcement) =>
-  `Deprecated since ${since}; it may be gone from ${sunset} on.${link ? ` [What to use instead](${link}).` : ''}`;
+  `Deprecated since ${since}; may be removed on or after ${sunset}.${link ? ` [What to use instead](${link}).` : ''}`;
 
 export default fp(
   async (app) => {
@@ -66,8 +66,8 @@ export default fp(
         if (schema.operationId === undefined) throw new Error(`Give ${route.method} ${url} an operationId.`);
         configOf.set(String(schema.operationId), config);
         const needs = [
-          config.scope && `Needs the scope \`${config.scope}\` when called with a key.`,
-          config.meter && `Charges the daily quota \`${config.meter}\`.`,
+          config.scope && `Requires the scope \`${config.scope}\` when called with a key.`,
+          config.meter && `Counts toward the daily quota \`${config.meter}\`.`,
           config.announcement && inWords(config.announcement),
         ].filter(Boolean);
         return {

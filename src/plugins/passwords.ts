@@ -80,7 +80,7 @@ export default fp(
       if (accountId === null || !(await limits.countFailure(accountId))) return;
       const event = { accountId, type: 'signInFailed', from: sourceOf(request) } as const;
       await recordEvent(db, event).catch((err) =>
-        request.log.warn({ err }, 'A failed sign-in could not be recorded.'),
+        request.log.warn({ err }, 'Could not record a failed sign-in.'),
       );
     });
   },

@@ -16,7 +16,7 @@ function faultOf(encoded: string): string | undefined {
   // Most have nothing encoded.
   if (!encoded.includes('%')) return undefined;
   try {
-    return decodeURIComponent(encoded).includes('\u0000') ? 'holds a NUL character' : undefined;
+    return decodeURIComponent(encoded).includes('\u0000') ? 'contains a NUL character' : undefined;
   } catch {
     return 'is not percent-encoded UTF-8; write a percent sign as `%25`';
   }

@@ -97,7 +97,7 @@ export const deviceOf = (request: FastifyRequest): Device | undefined =>
 /** The session of a request that the session guard has admitted. */
 export function ownSession(request: FastifyRequest): SessionKey {
   const { accountId, id } = request.session;
-  if (accountId === undefined || id === undefined) throw new Error('Nobody is signed in.');
+  if (accountId === undefined || id === undefined) throw new Error('No user is signed in.');
   return { accountId, id };
 }
 

@@ -56,7 +56,7 @@ export class UnreadAnswers {
 export default fp(
   async (app) => {
     const unread = new UnreadAnswers(({ remoteAddress }) =>
-      app.log.info({ address: remoteAddress }, 'client reads nothing'),
+      app.log.info({ address: remoteAddress }, 'client stopped reading'),
     );
     app.server.on('connection', (socket: Socket) => unread.watch(socket));
     const timer = setInterval(() => unread.beat(BEATS), app.config.unreadMs / BEATS).unref();

@@ -9,11 +9,11 @@ const fastifyErrors: Record<string, () => ApiError> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: () => new ApiError('unsupportedMediaType'),
   FST_ERR_CTP_BODY_TOO_LARGE: () => new ApiError('payloadTooLarge'),
   FST_ERR_CTP_EMPTY_JSON_BODY: () =>
-    new ApiError('invalidRequest', { message: 'The request body is empty; send a JSON object.' }),
+    new ApiError('invalidRequest', { message: 'The request body is empty. Send a JSON object.' }),
   FST_ERR_CTP_INVALID_JSON_BODY: () =>
     new ApiError('invalidRequest', { message: 'The request body is not valid JSON.' }),
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: () =>
-    new ApiError('invalidRequest', { message: 'The body is not as long as `Content-Length` says.' }),
+    new ApiError('invalidRequest', { message: 'The length of the body does not match `Content-Length`.' }),
 };
 
 function fromValidation(error: FastifyError): ApiError {

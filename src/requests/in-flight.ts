@@ -40,7 +40,7 @@ export class InFlightRequests {
       log.info({ res: reply, responseTime: reply.elapsedTime }, 'client left');
       if (outlivesClient) return;
       work.isAbandoned = true;
-      controller.abort(new Error('The client left.'));
+      controller.abort(new Error('The client disconnected.'));
     };
     const work: Work = {
       signal: controller.signal,

@@ -26,7 +26,7 @@ export const toAccount = (account: Account, plans: PlanCatalogue) => ({
 });
 
 const wrongPassword = () =>
-  new ApiError('invalidLogin', { message: 'The current password is wrong.', param: 'current_password' });
+  new ApiError('invalidLogin', { message: 'The current password is incorrect.', param: 'current_password' });
 
 const routes: FastifyPluginAsyncTypebox = async (app) => {
   const { db } = app;
@@ -54,7 +54,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       schema: {
         operationId: 'getAccount',
         summary: 'Read the account',
-        description: 'The account that is signed in.',
+        description: 'Returns the signed-in account.',
         tags: ['Account'],
         response: { 200: ref(AccountSchema) },
       },
@@ -67,9 +67,9 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     {
       schema: {
         operationId: 'updateAccount',
-        summary: 'Change the e-mail address',
+        summary: 'Change the email address',
         description:
-          'Sign in with the new address from now on. Sessions and keys stay as they are. Needs the current password. At most 5 attempts an hour.',
+          'Changes the address that the account signs in with. Sessions and keys stay valid. Requires the current password. At most 5 attempts per hour.',
         tags: ['Account'],
         body: ref(UpdateAccount),
         response: { 200: ref(AccountSchema) },
@@ -94,7 +94,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'deleteAccount',
         summary: 'Delete the account',
         description:
-          'Ends every session and every key at once and frees the e-mail address; the data of the account is removed soon after. It cannot be undone. Needs the current password.',
+          "Immediately ends every session and key and frees the email address. The account's data is removed soon after. This cannot be undone. Requires the current password.",
         tags: ['Account'],
         body: ref(DeleteAccount),
         response: { 204: NoContent },
@@ -116,7 +116,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'changePassword',
         summary: 'Change the password',
         description:
-          'Ends every other session of the account; this one goes on under a new cookie. Keys stay as they are. Needs the current password.',
+          'Ends all other sessions of the account. This session continues with a new cookie. Keys stay valid. Requires the current password.',
         tags: ['Account'],
         body: ref(ChangePassword),
         response: { 204: NoContent },

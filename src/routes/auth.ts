@@ -26,7 +26,7 @@ const beginnings: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'signUp',
         summary: 'Sign up',
         description:
-          'Creates an account on the first plan and signs it in: the answer sets the session cookie. What an account with this e-mail address used earlier that day still counts.',
+          'Creates an account on the first plan and signs it in by setting the session cookie. Usage from earlier that day by another account with this email address still counts.',
         tags: ['Authentication'],
         body: ref(SignUp),
         response: { 201: ref(Account) },
@@ -39,7 +39,7 @@ const beginnings: FastifyPluginAsyncTypebox = async (app) => {
         if (signups === 'open') return;
         const whom = operatorContact === null ? 'its operator' : `its operator: ${operatorContact}`;
         throw new ApiError('signupsClosed', {
-          message: `Sign-ups are closed on this service. For an account ask ${whom}.`,
+          message: `Sign-ups are closed on this service. To get an account, ask ${whom}.`,
         });
       },
       preHandler: async (request) => {
@@ -67,7 +67,7 @@ const beginnings: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'logIn',
         summary: 'Sign in',
         description:
-          'Begins a new session: the answer sets the session cookie. An unknown e-mail address and a wrong password get the same answer.',
+          'Starts a new session by setting the session cookie. An unknown email address and a wrong password return the same error.',
         tags: ['Authentication'],
         body: ref(LogIn),
         response: { 200: ref(Account) },
@@ -99,7 +99,7 @@ const ends: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'logOut',
         summary: 'Sign out',
         description:
-          'Ends the session on every replica and clears its cookie. Other sessions of the account go on.',
+          'Ends the session on every replica and clears its cookie. Other sessions of the account continue.',
         tags: ['Authentication'],
         response: { 204: NoContent },
       },

@@ -18,7 +18,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
   async function historyOf(owner: Owner, conversationId: string, budget: number): Promise<History> {
     if ((await findConversation(app.db, owner, conversationId)) === undefined) {
       throw new ApiError('notFound', {
-        message: 'You have no conversation with this id.',
+        message: 'You do not have a conversation with this id.',
         param: 'conversation_id',
       });
     }
@@ -33,13 +33,13 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'chat',
         summary: 'Send a message and get the reply',
         description:
-          "Answers a message. Without `conversation_id` a new conversation is begun; with it, the conversation's recent history goes to the model too, as much of it as fits; `history` says how much. With `stream` the reply comes as it is made.",
+          'Sends a message and returns the reply. Without `conversation_id`, starts a new conversation. With it, also sends the model as much of the recent history as fits; `history` reports how much. With `stream`, the reply arrives as it is generated.',
         tags: ['Chat'],
         body: ref(ChatRequest),
         response: {
           200: {
             description:
-              'The reply; with `stream`, its events: the schema of `text/event-stream` is that of one.',
+              'The reply. With `stream`, its events; the `text/event-stream` schema describes one event.',
             content: {
               'application/json': { schema: ref(ChatReply) },
               'text/event-stream': { schema: ref(ChatStreamEvent) },
@@ -72,7 +72,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         const completion = await chat.complete(turn.input, signal);
         const [choice] = completion.choices;
         if (choice === undefined)
-          throw new ApiError('upstreamError', { cause: 'The completion has no choice.' });
+          throw new ApiError('upstreamError', { cause: 'The completion has no choices.' });
         const text = choice.message.content ?? '';
         const { completion_tokens: outputTokens, prompt_tokens: inputTokens } = completion.usage;
         const finishReason = choice.finish_reason;

@@ -22,13 +22,13 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'createChatCompletion',
         summary: "OpenAI's chat completions",
         description:
-          "Takes and answers what OpenAI's clients send and expect: set their base URL to this service's `/api/v1`. Each of the `n` choices is charged.",
+          "Works with OpenAI's clients: set their base URL to this service's `/api/v1`. Each of the `n` choices is charged.",
         tags: ['Chat'],
         body: ref(CompletionRequest),
         response: {
           200: {
             description:
-              'The completion; with `stream`, its chunks: the schema of `text/event-stream` is that of one event.',
+              'The completion. With `stream`, its chunks; the `text/event-stream` schema describes one event.',
             content: {
               'application/json': { schema: ref(Completion) },
               'text/event-stream': { schema: ref(CompletionStreamEvent) },

@@ -28,7 +28,7 @@ const guideIndex = (all: readonly Guide[], publicUrl: string): Page => ({
   title: 'Guides · Parley',
   description: 'How to use the API and how to run the service.',
   main: html`<h1>Guides</h1>
-<p>How to use the API and how to run the service. Every operation is in the <a href="/docs">API reference</a>, made from <a href="/openapi.json">openapi.json</a>, every error code in the <a href="/docs/errors">list of errors</a>.</p>
+<p>How to use the API and how to run the service. See also the <a href="/docs">API reference</a>, its source <a href="/openapi.json">openapi.json</a>, and the <a href="/docs/errors">error codes</a>.</p>
 !${searchForm()}<dl class="guides">
 !${all.map(({ slug, summary, title }) => html`<dt><a href="${guideUrl('', slug)}">${title}</a></dt><dd>${withOwnOrigin(summary, publicUrl)}</dd>`)}
 </dl>
@@ -38,9 +38,9 @@ const guideIndex = (all: readonly Guide[], publicUrl: string): Page => ({
 /** For somebody in a browser. */
 const noSuch = (what: string, list: string): Page => ({
   title: 'Not found · Parley',
-  description: `There is no such ${what}.`,
-  main: html`<h1>There is no such ${what}</h1>
-<p><a href="${list}">All of them</a> are listed.</p>
+  description: `This ${what} does not exist.`,
+  main: html`<h1>This ${what} does not exist</h1>
+<p>See the <a href="${list}">full list</a>.</p>
 `,
 });
 
@@ -63,7 +63,9 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     const page = pages.get(request.params.slug);
     if (page === undefined) {
       if (wantsPage(request)) return sendPage(reply.code(404), noSuch('guide', '/docs/guides'));
-      throw new ApiError('notFound', { message: 'There is no such guide. `/docs/guides` lists them.' });
+      throw new ApiError('notFound', {
+        message: 'This guide does not exist. `/docs/guides` lists all guides.',
+      });
     }
     return sendPage(reply, page);
   });
@@ -78,7 +80,9 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     const page = ofErrors?.get(request.params.code);
     if (page === undefined) {
       if (wantsPage(request)) return sendPage(reply.code(404), noSuch('error code', '/docs/errors'));
-      throw new ApiError('notFound', { message: 'There is no such code. `/docs/errors` lists them.' });
+      throw new ApiError('notFound', {
+        message: 'This error code does not exist. `/docs/errors` lists all codes.',
+      });
     }
     return sendPage(reply, page);
   });

@@ -23,7 +23,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'listEvents',
         summary: 'Read the audit trail',
         description:
-          'What was done to the account, its sessions, keys and plan, newest first, kept for a year: when and from where, never a secret. Of failed sign-ins it tells at most one a minute.',
+          'Lists changes to the account and its sessions, keys, and plan, newest first, with time and network address but never a secret. Events are kept for a year. Failed sign-ins are recorded at most once a minute.',
         tags: ['Account'],
         querystring: AccountEventListQuery,
         response: { 200: ref(AccountEventList) },

@@ -36,9 +36,9 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     {
       schema: {
         operationId: 'getHealth',
-        summary: 'Whether the process is up',
+        summary: 'Check liveness',
         description:
-          'Answers as long as the process runs, whatever the state of the database. Restart it when this does not answer.',
+          'Responds while the process runs, whatever the state of the database. Restart the process when it stops responding.',
         tags: ['Service'],
         response: { 200: ref(Health) },
       },
@@ -51,9 +51,9 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     {
       schema: {
         operationId: 'getReadiness',
-        summary: 'Whether to send traffic here',
+        summary: 'Check readiness',
         description:
-          'Answers 200 while the database answers and the process is not stopping. Send traffic only then.',
+          'Returns 200 while the database responds and the process is not shutting down. Send traffic only then.',
         tags: ['Service'],
         response: { 200: ref(Health) },
       },
@@ -61,7 +61,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     },
     async () => {
       app.drain.notePoll();
-      if (app.drain.isUnderWay) throw notReady('The process is stopping.');
+      if (app.drain.isUnderWay) throw notReady('The process is shutting down.');
       await databaseAnswers().catch((error) => {
         throw notReady(error);
       });

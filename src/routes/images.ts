@@ -19,7 +19,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'createImage',
         summary: "OpenAI's image generations",
         description:
-          'Draws pictures from words, and answers with the files themselves. Each of the `n` pictures is charged.',
+          'Generates images from a prompt and returns the files. Each of the `n` images is charged.',
         tags: ['Images'],
         body: ref(ImageRequest),
         response: { 200: ref(ImageList) },
@@ -31,7 +31,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       if (body.response_format === 'url') {
         throw new ApiError('invalidRequest', {
           message:
-            'Pictures are not kept here, so that there is no URL for them. Ask for `b64_json`, or leave `response_format` out: the answer holds the file.',
+            'The service does not store images, so it cannot return URLs. Set `response_format` to `b64_json` or leave it out; the response contains the file.',
           param: 'response_format',
           reason: 'unsupported_value',
         });

@@ -60,7 +60,7 @@ function expiryFrom(expiresAt: string | null | undefined): Date | null {
   });
 }
 
-const noSuchKey = () => new ApiError('notFound', { message: 'You have no active key with this id.' });
+const noSuchKey = () => new ApiError('notFound', { message: 'You do not have an active key with this id.' });
 
 /** The rules for a name hold after trimming. */
 async function trimName(request: FastifyRequest): Promise<void> {
@@ -78,7 +78,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     {
       schema: {
         operationId: 'listKeys',
-        summary: 'List the active keys',
+        summary: 'List active keys',
         description:
           "The account's active keys, at most 5, without their secrets. Expired and revoked keys are not listed.",
         tags: ['Keys'],
@@ -95,7 +95,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'createKey',
         summary: 'Create a key',
         description:
-          'Makes a new key. The raw key is in this response only: it is stored hashed and cannot be shown again.',
+          'Creates a key. Only this response contains the raw key: Parley stores its hash and cannot show it again.',
         tags: ['Keys'],
         body: ref(CreateApiKey),
         response: { 201: ref(CreatedApiKey) },
@@ -128,7 +128,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'updateKey',
         summary: "Change a key's allowed origins",
         description:
-          "Replaces the list of origins whose pages may call with this key: https only, at most 10. An empty list restricts the key to servers and the service's own origin.",
+          "Replaces the list of origins whose pages can call with this key: https only, at most 10. With an empty list, only servers and the service's own pages can use the key.",
         tags: ['Keys'],
         params: KeyParams,
         body: ref(UpdateApiKey),
@@ -149,9 +149,9 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     {
       schema: {
         operationId: 'rotateKey',
-        summary: 'Give a key a new secret',
+        summary: 'Rotate a key',
         description:
-          'Name, scopes, origins, expiry and id stay; `key_prefix` changes. The old secret works for `grace_seconds` longer, a still older one ends at once. The new raw key is in this response only.',
+          "Replaces the key's secret. Its name, scopes, origins, expiry, and id stay the same; `key_prefix` changes. The old secret works for another `grace_seconds`; any older one ends immediately. Only this response contains the new raw key.",
         tags: ['Keys'],
         params: KeyParams,
         body: ref(RotateApiKey),
@@ -175,7 +175,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'revokeKey',
         summary: 'Revoke a key',
         description:
-          'Ends the key at once and for good, with a secret that was replaced and still works. Requests that are being answered run to their end.',
+          'Permanently ends the key, including a replaced secret that still works. Takes effect immediately. In-flight requests run to completion.',
         tags: ['Keys'],
         params: KeyParams,
         response: { 204: NoContent },

@@ -19,7 +19,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'reportLeakedKeys',
         summary: 'Report leaked keys',
         description:
-          'For anyone who finds API keys in public. Valid keys are revoked at once, and their owners see it. A key with allowed origins is public by design: it keeps working, and its owner sees the report. The answer is the same for keys that do not exist.',
+          'For anyone who finds API keys in public. Valid keys are revoked immediately. A key with allowed origins is public by design and keeps working. In both cases, the owner sees the report. The response is the same for keys that do not exist.',
         tags: ['Keys'],
         body: ref(ReportLeakedKeys),
         response: { 202: NoContent },

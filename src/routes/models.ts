@@ -12,8 +12,8 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     {
       schema: {
         operationId: 'listModels',
-        summary: 'List the models',
-        description: 'The models that a chat may name, the default one first.',
+        summary: 'List models',
+        description: 'Lists the models available for chat, the default first.',
         tags: ['Models'],
         response: { 200: ref(ModelList) },
       },
@@ -27,9 +27,9 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     {
       schema: {
         operationId: 'getModel',
-        summary: 'Look up a model',
+        summary: 'Retrieve a model',
         description:
-          'One model by its id. The slashes of an id such as `org/name` may be sent as they are or encoded.',
+          'Returns a model by its id. You can send the slash in an id such as `org/name` as is or percent-encoded.',
         tags: ['Models'],
         params: ModelParams,
         response: { 200: ref(Model) },

@@ -11,9 +11,9 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     {
       schema: {
         operationId: 'listPlans',
-        summary: 'List the plans',
+        summary: 'List plans',
         description:
-          'Prices and ceilings of every plan, in the order in which to show them. Anybody may read them.',
+          'Lists the prices and ceilings of every plan, in display order. No credentials required.',
         tags: ['Plans'],
         response: { 200: ref(PlanList) },
       },

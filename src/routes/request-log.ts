@@ -26,7 +26,7 @@ function instantFrom(param: 'from' | 'to', value: string): Date {
   const time = Date.parse(value);
   if (Number.isNaN(time)) {
     throw new ApiError('invalidRequest', {
-      message: `\`${param}\` is not a time that can be asked for.`,
+      message: `\`${param}\` is outside the supported range of times.`,
       param,
     });
   }
@@ -59,7 +59,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'listRequests',
         summary: 'Read the request log',
         description:
-          "The account's metered requests, and those that were refused (403, 429, 5xx), newest first. Requests that were refused have one row for each minute, key and code, with their number; these rows appear within a second or two and are kept on a best-effort basis, while charges are exact. Where few rows fit the filters, a page may have fewer rows than `limit`, or none, and a `next_cursor` that leads on: the end is where it is null.",
+          "Lists the account's metered requests and its refused requests (403, 429, 5xx), newest first. Charges are exact. Refused requests have one row per minute, key, and code, with a count; these rows appear within a second or two and are best-effort. If few rows match the filters, a page can have fewer rows than `limit`, or none. The last page is the one whose `next_cursor` is null.",
         tags: ['Usage'],
         querystring: RequestLogQuery,
         response: { 200: ref(RequestLog) },

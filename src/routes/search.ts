@@ -14,7 +14,8 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       schema: {
         operationId: 'search',
         summary: 'Search',
-        description: 'Finds pages for a few words or a question, best first. Nothing found is an empty list.',
+        description:
+          'Finds pages for keywords or a question, best match first. Returns an empty list if nothing matches.',
         tags: ['Search'],
         body: ref(SearchRequest),
         response: { 200: ref(SearchResponse) },

@@ -9,7 +9,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
   app.get('/.well-known/security.txt', { schema: { hide: true } }, async (_request, reply) => {
     if (securityContact === undefined)
       throw new ApiError('notFound', {
-        message: 'The operator of this service has named no contact for security reports.',
+        message: 'The operator of this service has not published a contact for security reports.',
       });
     return reply.type('text/plain; charset=utf-8').send(securityText(securityContact, publicUrl));
   });

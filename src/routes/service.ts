@@ -13,9 +13,9 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     {
       schema: {
         operationId: 'getService',
-        summary: 'Read about this service',
+        summary: 'Retrieve service information',
         description:
-          'What a sign-up page needs to know: the version, whether sign-ups are open, who changes plans, and which engines answer.',
+          'Returns what a sign-up page needs: the version, whether sign-ups are open, who changes plans, and the engines in use.',
         tags: ['Service'],
         response: { 200: ref(Service) },
       },

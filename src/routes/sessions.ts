@@ -13,8 +13,9 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     {
       schema: {
         operationId: 'listSessions',
-        summary: 'List the sessions',
-        description: 'Where the account is signed in, the newest session first; `current` marks this one.',
+        summary: 'List sessions',
+        description:
+          'Lists the sessions of the account, newest first. `current` marks the session of this request.',
         tags: ['Authentication'],
         response: { 200: ref(SessionList) },
       },
@@ -42,7 +43,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'endSession',
         summary: 'End a session',
         description:
-          'Signs the account out there, on every replica at once. Ending the session of this request is signing out: its cookie is cleared.',
+          'Signs out a device on every replica immediately. If you end the session of this request, its cookie is cleared too.',
         tags: ['Authentication'],
         params: SessionParams,
         response: { 204: NoContent },

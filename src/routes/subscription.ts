@@ -30,7 +30,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       schema: {
         operationId: 'getSubscription',
         summary: 'Read the subscription',
-        description: "The account's plan, how it is billed, and what it allows.",
+        description: "Returns the account's plan, its billing, and its limits.",
         tags: ['Plans'],
         response: { 200: ref(Subscription) },
       },
@@ -49,7 +49,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'updateSubscription',
         summary: 'Change the plan',
         description:
-          'Takes effect at once; what was used today stays used. Where the operator manages plans, the answer is 403 `planNotSelfServe`.',
+          "Takes effect immediately. Today's usage still counts. If the operator manages plans, returns 403 `planNotSelfServe`.",
         tags: ['Plans'],
         body: ref(UpdateSubscription),
         response: { 200: ref(Subscription) },
@@ -60,13 +60,15 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       if (billing === 'managed') {
         const whom =
           operatorContact === null ? 'the operator of this service' : `the operator: ${operatorContact}`;
-        throw new ApiError('planNotSelfServe', { message: `Plans are not changed here. Ask ${whom}.` });
+        throw new ApiError('planNotSelfServe', {
+          message: `You cannot change plans on this service. Ask ${whom}.`,
+        });
       }
       const plan = plans.find(request.body.plan);
       if (plan === undefined) {
         const known = plans.plans.map(({ id }) => id).join(', ');
         throw new ApiError('invalidRequest', {
-          message: `There is no such plan. There are: ${known}.`,
+          message: `This plan does not exist. Available plans: ${known}.`,
           param: 'plan',
         });
       }

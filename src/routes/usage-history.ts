@@ -21,9 +21,9 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     {
       schema: {
         operationId: 'getUsageHistory',
-        summary: 'Read the usage of the last days',
+        summary: 'Read daily usage',
         description:
-          'What the account used in each of the last UTC days, by meter and by key. Every day and meter has its row, also where nothing was used.',
+          "Returns the account's usage for each recent UTC day, by meter and key. Every day and meter has a row, even without usage.",
         tags: ['Usage'],
         querystring: UsageHistoryQuery,
         response: { 200: ref(UsageHistory) },

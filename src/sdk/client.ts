@@ -52,7 +52,7 @@ export function createParley({ apiKey, baseUrl, headers, maxRetries = 2, ...rest
   const { pathname, protocol } = new URL(baseUrl);
   if (!/^https?:$/.test(protocol) || /\/api\/v1\/?$/.test(pathname))
     throw new TypeError(
-      `baseUrl is the address of the service, such as https://chat.example.com: ${baseUrl}`,
+      `baseUrl must be the address of the service, such as https://chat.example.com: ${baseUrl}`,
     );
   // Looked up with every call, as fetch may be replaced later.
   const { fetch = (request: Request) => globalThis.fetch(request) } = rest;

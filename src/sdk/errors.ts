@@ -80,12 +80,12 @@ export function errorOf(response: Response, body: unknown): ParleyError {
   const envelope = (body as { error?: Envelope } | null | undefined)?.error;
   if (typeof envelope?.code === 'string')
     return new ParleyError({ code: envelope.code, message: envelope.message, status, envelope, headers });
-  const message = `The answer (${status}) is none of Parley's: something in between has answered.`;
+  const message = `The response (${status}) did not come from Parley. A proxy may have answered instead.`;
   return new ParleyError({ code: 'unreadableAnswer', message, status, headers });
 }
 
 /** @param cause - what `fetch`, or reading its answer, rejected with */
 export function connectionFailed(cause: unknown): ParleyError {
-  const message = 'The service cannot be reached, or the connection broke before the answer was whole.';
+  const message = 'The service cannot be reached, or the connection closed before the response was complete.';
   return new ParleyError({ code: 'connectionFailed', message, cause });
 }

@@ -43,233 +43,233 @@ export const operations = {
 export interface Operations {
   /**
    * Change the password.
-   * Ends every other session of the account; this one goes on under a new cookie. Keys stay as they are. Needs the current password.
+   * Ends all other sessions of the account. This session continues with a new cookie. Keys stay valid. Requires the current password.
    */
   changePassword: Method<'changePassword'>;
 
   /**
    * Send a message and get the reply.
-   * Answers a message. Without `conversation_id` a new conversation is begun; with it, the conversation's recent history goes to the model too, as much of it as fits; `history` says how much. With `stream` the reply comes as it is made.
+   * Sends a message and returns the reply. Without `conversation_id`, starts a new conversation. With it, also sends the model as much of the recent history as fits; `history` reports how much. With `stream`, the reply arrives as it is generated.
    *
-   * Needs the scope `chat` when called with a key.
+   * Requires the scope `chat` when called with a key.
    *
-   * Charges the daily quota `chat`.
+   * Counts toward the daily quota `chat`.
    */
   chat: Method<'chat'>;
 
   /**
    * OpenAI's chat completions.
-   * Takes and answers what OpenAI's clients send and expect: set their base URL to this service's `/api/v1`. Each of the `n` choices is charged.
+   * Works with OpenAI's clients: set their base URL to this service's `/api/v1`. Each of the `n` choices is charged.
    *
-   * Needs the scope `chat` when called with a key.
+   * Requires the scope `chat` when called with a key.
    *
-   * Charges the daily quota `chat`.
+   * Counts toward the daily quota `chat`.
    */
   createChatCompletion: Method<'createChatCompletion'>;
 
   /**
    * OpenAI's image generations.
-   * Draws pictures from words, and answers with the files themselves. Each of the `n` pictures is charged.
+   * Generates images from a prompt and returns the files. Each of the `n` images is charged.
    *
-   * Needs the scope `images` when called with a key.
+   * Requires the scope `images` when called with a key.
    *
-   * Charges the daily quota `images`.
+   * Counts toward the daily quota `images`.
    */
   createImage: Method<'createImage'>;
 
   /**
    * Create a key.
-   * Makes a new key. The raw key is in this response only: it is stored hashed and cannot be shown again.
+   * Creates a key. Only this response contains the raw key: Parley stores its hash and cannot show it again.
    */
   createKey: Method<'createKey'>;
 
   /**
    * Delete the account.
-   * Ends every session and every key at once and frees the e-mail address; the data of the account is removed soon after. It cannot be undone. Needs the current password.
+   * Immediately ends every session and key and frees the email address. The account's data is removed soon after. This cannot be undone. Requires the current password.
    */
   deleteAccount: Method<'deleteAccount'>;
 
   /**
    * Delete a conversation.
-   * Deletes the conversation and all its messages, for good.
+   * Permanently deletes the conversation and all its messages.
    *
-   * Needs the scope `chat` when called with a key.
+   * Requires the scope `chat` when called with a key.
    */
   deleteConversation: Method<'deleteConversation'>;
 
   /**
    * End a session.
-   * Signs the account out there, on every replica at once. Ending the session of this request is signing out: its cookie is cleared.
+   * Signs out a device on every replica immediately. If you end the session of this request, its cookie is cleared too.
    */
   endSession: Method<'endSession'>;
 
   /**
    * Read the account.
-   * The account that is signed in.
+   * Returns the signed-in account.
    */
   getAccount: Method<'getAccount'>;
 
   /**
    * Read a conversation.
-   * The conversation with its newest messages, oldest of them first; `next_cursor` leads to older ones. A page of long messages has fewer than `limit`.
+   * Returns the conversation with a page of its newest messages, in chronological order. `next_cursor` returns older messages. A page of long messages can have fewer than `limit`.
    *
-   * Needs the scope `chat` when called with a key.
+   * Requires the scope `chat` when called with a key.
    */
   getConversation: Method<'getConversation'>;
 
   /**
-   * Whether the process is up.
-   * Answers as long as the process runs, whatever the state of the database. Restart it when this does not answer.
+   * Check liveness.
+   * Responds while the process runs, whatever the state of the database. Restart the process when it stops responding.
    */
   getHealth: Method<'getHealth'>;
 
   /**
-   * Look up a model.
-   * One model by its id. The slashes of an id such as `org/name` may be sent as they are or encoded.
+   * Retrieve a model.
+   * Returns a model by its id. You can send the slash in an id such as `org/name` as is or percent-encoded.
    *
-   * Needs the scope `models` when called with a key.
+   * Requires the scope `models` when called with a key.
    */
   getModel: Method<'getModel'>;
 
   /**
-   * Whether to send traffic here.
-   * Answers 200 while the database answers and the process is not stopping. Send traffic only then.
+   * Check readiness.
+   * Returns 200 while the database responds and the process is not shutting down. Send traffic only then.
    */
   getReadiness: Method<'getReadiness'>;
 
   /**
-   * Read about this service.
-   * What a sign-up page needs to know: the version, whether sign-ups are open, who changes plans, and which engines answer.
+   * Retrieve service information.
+   * Returns what a sign-up page needs: the version, whether sign-ups are open, who changes plans, and the engines in use.
    */
   getService: Method<'getService'>;
 
   /**
    * Read the subscription.
-   * The account's plan, how it is billed, and what it allows.
+   * Returns the account's plan, its billing, and its limits.
    */
   getSubscription: Method<'getSubscription'>;
 
   /**
    * Read today's usage.
-   * What the account used since 00:00 UTC over all keys and the web, the ceilings of its plan, and when the counters start again.
+   * Returns the account's usage since 00:00 UTC across all keys and the web, the ceilings of its plan, and the time of the next reset.
    *
-   * Needs the scope `usage` when called with a key.
+   * Requires the scope `usage` when called with a key.
    */
   getUsage: Method<'getUsage'>;
 
   /**
-   * Read the usage of the last days.
-   * What the account used in each of the last UTC days, by meter and by key. Every day and meter has its row, also where nothing was used.
+   * Read daily usage.
+   * Returns the account's usage for each recent UTC day, by meter and key. Every day and meter has a row, even without usage.
    */
   getUsageHistory: Method<'getUsageHistory'>;
 
   /**
    * List conversations.
-   * Most recently updated first. A key lists those that it created; one with allowed origins, which is public, lists none (403 `listingNotAllowed`) and reads a conversation by its id. The dashboard lists all of the account.
+   * Most recently updated first. A key lists the conversations that it created. A key with allowed origins is public and cannot list conversations (403 `listingNotAllowed`), but can read one by its id. The dashboard lists all conversations of the account.
    *
-   * Needs the scope `chat` when called with a key.
+   * Requires the scope `chat` when called with a key.
    */
   listConversations: Method<'listConversations'>;
 
   /**
    * Read the audit trail.
-   * What was done to the account, its sessions, keys and plan, newest first, kept for a year: when and from where, never a secret. Of failed sign-ins it tells at most one a minute.
+   * Lists changes to the account and its sessions, keys, and plan, newest first, with time and network address but never a secret. Events are kept for a year. Failed sign-ins are recorded at most once a minute.
    */
   listEvents: Method<'listEvents'>;
 
   /**
-   * List the active keys.
+   * List active keys.
    * The account's active keys, at most 5, without their secrets. Expired and revoked keys are not listed.
    */
   listKeys: Method<'listKeys'>;
 
   /**
-   * List the models.
-   * The models that a chat may name, the default one first.
+   * List models.
+   * Lists the models available for chat, the default first.
    *
-   * Needs the scope `models` when called with a key.
+   * Requires the scope `models` when called with a key.
    */
   listModels: Method<'listModels'>;
 
   /**
-   * List the plans.
-   * Prices and ceilings of every plan, in the order in which to show them. Anybody may read them.
+   * List plans.
+   * Lists the prices and ceilings of every plan, in display order. No credentials required.
    */
   listPlans: Method<'listPlans'>;
 
   /**
    * Read the request log.
-   * The account's metered requests, and those that were refused (403, 429, 5xx), newest first. Requests that were refused have one row for each minute, key and code, with their number; these rows appear within a second or two and are kept on a best-effort basis, while charges are exact. Where few rows fit the filters, a page may have fewer rows than `limit`, or none, and a `next_cursor` that leads on: the end is where it is null.
+   * Lists the account's metered requests and its refused requests (403, 429, 5xx), newest first. Charges are exact. Refused requests have one row per minute, key, and code, with a count; these rows appear within a second or two and are best-effort. If few rows match the filters, a page can have fewer rows than `limit`, or none. The last page is the one whose `next_cursor` is null.
    */
   listRequests: Method<'listRequests'>;
 
   /**
-   * List the sessions.
-   * Where the account is signed in, the newest session first; `current` marks this one.
+   * List sessions.
+   * Lists the sessions of the account, newest first. `current` marks the session of this request.
    */
   listSessions: Method<'listSessions'>;
 
   /**
    * Sign in.
-   * Begins a new session: the answer sets the session cookie. An unknown e-mail address and a wrong password get the same answer.
+   * Starts a new session by setting the session cookie. An unknown email address and a wrong password return the same error.
    */
   logIn: Method<'logIn'>;
 
   /**
    * Sign out.
-   * Ends the session on every replica and clears its cookie. Other sessions of the account go on.
+   * Ends the session on every replica and clears its cookie. Other sessions of the account continue.
    */
   logOut: Method<'logOut'>;
 
   /**
    * Report leaked keys.
-   * For anyone who finds API keys in public. Valid keys are revoked at once, and their owners see it. A key with allowed origins is public by design: it keeps working, and its owner sees the report. The answer is the same for keys that do not exist.
+   * For anyone who finds API keys in public. Valid keys are revoked immediately. A key with allowed origins is public by design and keeps working. In both cases, the owner sees the report. The response is the same for keys that do not exist.
    */
   reportLeakedKeys: Method<'reportLeakedKeys'>;
 
   /**
    * Revoke a key.
-   * Ends the key at once and for good, with a secret that was replaced and still works. Requests that are being answered run to their end.
+   * Permanently ends the key, including a replaced secret that still works. Takes effect immediately. In-flight requests run to completion.
    */
   revokeKey: Method<'revokeKey'>;
 
   /**
-   * Give a key a new secret.
-   * Name, scopes, origins, expiry and id stay; `key_prefix` changes. The old secret works for `grace_seconds` longer, a still older one ends at once. The new raw key is in this response only.
+   * Rotate a key.
+   * Replaces the key's secret. Its name, scopes, origins, expiry, and id stay the same; `key_prefix` changes. The old secret works for another `grace_seconds`; any older one ends immediately. Only this response contains the new raw key.
    */
   rotateKey: Method<'rotateKey'>;
 
   /**
    * Search.
-   * Finds pages for a few words or a question, best first. Nothing found is an empty list.
+   * Finds pages for keywords or a question, best match first. Returns an empty list if nothing matches.
    *
-   * Needs the scope `search` when called with a key.
+   * Requires the scope `search` when called with a key.
    *
-   * Charges the daily quota `search`.
+   * Counts toward the daily quota `search`.
    */
   search: Method<'search'>;
 
   /**
    * Sign up.
-   * Creates an account on the first plan and signs it in: the answer sets the session cookie. What an account with this e-mail address used earlier that day still counts.
+   * Creates an account on the first plan and signs it in by setting the session cookie. Usage from earlier that day by another account with this email address still counts.
    */
   signUp: Method<'signUp'>;
 
   /**
-   * Change the e-mail address.
-   * Sign in with the new address from now on. Sessions and keys stay as they are. Needs the current password. At most 5 attempts an hour.
+   * Change the email address.
+   * Changes the address that the account signs in with. Sessions and keys stay valid. Requires the current password. At most 5 attempts per hour.
    */
   updateAccount: Method<'updateAccount'>;
 
   /**
    * Change a key's allowed origins.
-   * Replaces the list of origins whose pages may call with this key: https only, at most 10. An empty list restricts the key to servers and the service's own origin.
+   * Replaces the list of origins whose pages can call with this key: https only, at most 10. With an empty list, only servers and the service's own pages can use the key.
    */
   updateKey: Method<'updateKey'>;
 
   /**
    * Change the plan.
-   * Takes effect at once; what was used today stays used. Where the operator manages plans, the answer is 403 `planNotSelfServe`.
+   * Takes effect immediately. Today's usage still counts. If the operator manages plans, returns 403 `planNotSelfServe`.
    */
   updateSubscription: Method<'updateSubscription'>;
 }

@@ -13,21 +13,21 @@ export interface paths {
         };
         /**
          * Read the account
-         * @description The account that is signed in.
+         * @description Returns the signed-in account.
          */
         get: operations["getAccount"];
         put?: never;
         post?: never;
         /**
          * Delete the account
-         * @description Ends every session and every key at once and frees the e-mail address; the data of the account is removed soon after. It cannot be undone. Needs the current password.
+         * @description Immediately ends every session and key and frees the email address. The account's data is removed soon after. This cannot be undone. Requires the current password.
          */
         delete: operations["deleteAccount"];
         options?: never;
         head?: never;
         /**
-         * Change the e-mail address
-         * @description Sign in with the new address from now on. Sessions and keys stay as they are. Needs the current password. At most 5 attempts an hour.
+         * Change the email address
+         * @description Changes the address that the account signs in with. Sessions and keys stay valid. Requires the current password. At most 5 attempts per hour.
          */
         patch: operations["updateAccount"];
         trace?: never;
@@ -43,7 +43,7 @@ export interface paths {
         put?: never;
         /**
          * Change the password
-         * @description Ends every other session of the account; this one goes on under a new cookie. Keys stay as they are. Needs the current password.
+         * @description Ends all other sessions of the account. This session continues with a new cookie. Keys stay valid. Requires the current password.
          */
         post: operations["changePassword"];
         delete?: never;
@@ -63,7 +63,7 @@ export interface paths {
         put?: never;
         /**
          * Sign in
-         * @description Begins a new session: the answer sets the session cookie. An unknown e-mail address and a wrong password get the same answer.
+         * @description Starts a new session by setting the session cookie. An unknown email address and a wrong password return the same error.
          */
         post: operations["logIn"];
         delete?: never;
@@ -83,7 +83,7 @@ export interface paths {
         put?: never;
         /**
          * Sign out
-         * @description Ends the session on every replica and clears its cookie. Other sessions of the account go on.
+         * @description Ends the session on every replica and clears its cookie. Other sessions of the account continue.
          */
         post: operations["logOut"];
         delete?: never;
@@ -103,7 +103,7 @@ export interface paths {
         put?: never;
         /**
          * Sign up
-         * @description Creates an account on the first plan and signs it in: the answer sets the session cookie. What an account with this e-mail address used earlier that day still counts.
+         * @description Creates an account on the first plan and signs it in by setting the session cookie. Usage from earlier that day by another account with this email address still counts.
          */
         post: operations["signUp"];
         delete?: never;
@@ -123,11 +123,11 @@ export interface paths {
         put?: never;
         /**
          * Send a message and get the reply
-         * @description Answers a message. Without `conversation_id` a new conversation is begun; with it, the conversation's recent history goes to the model too, as much of it as fits; `history` says how much. With `stream` the reply comes as it is made.
+         * @description Sends a message and returns the reply. Without `conversation_id`, starts a new conversation. With it, also sends the model as much of the recent history as fits; `history` reports how much. With `stream`, the reply arrives as it is generated.
          *
-         *     Needs the scope `chat` when called with a key.
+         *     Requires the scope `chat` when called with a key.
          *
-         *     Charges the daily quota `chat`.
+         *     Counts toward the daily quota `chat`.
          */
         post: operations["chat"];
         delete?: never;
@@ -147,11 +147,11 @@ export interface paths {
         put?: never;
         /**
          * OpenAI's chat completions
-         * @description Takes and answers what OpenAI's clients send and expect: set their base URL to this service's `/api/v1`. Each of the `n` choices is charged.
+         * @description Works with OpenAI's clients: set their base URL to this service's `/api/v1`. Each of the `n` choices is charged.
          *
-         *     Needs the scope `chat` when called with a key.
+         *     Requires the scope `chat` when called with a key.
          *
-         *     Charges the daily quota `chat`.
+         *     Counts toward the daily quota `chat`.
          */
         post: operations["createChatCompletion"];
         delete?: never;
@@ -169,9 +169,9 @@ export interface paths {
         };
         /**
          * List conversations
-         * @description Most recently updated first. A key lists those that it created; one with allowed origins, which is public, lists none (403 `listingNotAllowed`) and reads a conversation by its id. The dashboard lists all of the account.
+         * @description Most recently updated first. A key lists the conversations that it created. A key with allowed origins is public and cannot list conversations (403 `listingNotAllowed`), but can read one by its id. The dashboard lists all conversations of the account.
          *
-         *     Needs the scope `chat` when called with a key.
+         *     Requires the scope `chat` when called with a key.
          */
         get: operations["listConversations"];
         put?: never;
@@ -191,18 +191,18 @@ export interface paths {
         };
         /**
          * Read a conversation
-         * @description The conversation with its newest messages, oldest of them first; `next_cursor` leads to older ones. A page of long messages has fewer than `limit`.
+         * @description Returns the conversation with a page of its newest messages, in chronological order. `next_cursor` returns older messages. A page of long messages can have fewer than `limit`.
          *
-         *     Needs the scope `chat` when called with a key.
+         *     Requires the scope `chat` when called with a key.
          */
         get: operations["getConversation"];
         put?: never;
         post?: never;
         /**
          * Delete a conversation
-         * @description Deletes the conversation and all its messages, for good.
+         * @description Permanently deletes the conversation and all its messages.
          *
-         *     Needs the scope `chat` when called with a key.
+         *     Requires the scope `chat` when called with a key.
          */
         delete: operations["deleteConversation"];
         options?: never;
@@ -219,7 +219,7 @@ export interface paths {
         };
         /**
          * Read the audit trail
-         * @description What was done to the account, its sessions, keys and plan, newest first, kept for a year: when and from where, never a secret. Of failed sign-ins it tells at most one a minute.
+         * @description Lists changes to the account and its sessions, keys, and plan, newest first, with time and network address but never a secret. Events are kept for a year. Failed sign-ins are recorded at most once a minute.
          */
         get: operations["listEvents"];
         put?: never;
@@ -241,11 +241,11 @@ export interface paths {
         put?: never;
         /**
          * OpenAI's image generations
-         * @description Draws pictures from words, and answers with the files themselves. Each of the `n` pictures is charged.
+         * @description Generates images from a prompt and returns the files. Each of the `n` images is charged.
          *
-         *     Needs the scope `images` when called with a key.
+         *     Requires the scope `images` when called with a key.
          *
-         *     Charges the daily quota `images`.
+         *     Counts toward the daily quota `images`.
          */
         post: operations["createImage"];
         delete?: never;
@@ -262,14 +262,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the active keys
+         * List active keys
          * @description The account's active keys, at most 5, without their secrets. Expired and revoked keys are not listed.
          */
         get: operations["listKeys"];
         put?: never;
         /**
          * Create a key
-         * @description Makes a new key. The raw key is in this response only: it is stored hashed and cannot be shown again.
+         * @description Creates a key. Only this response contains the raw key: Parley stores its hash and cannot show it again.
          */
         post: operations["createKey"];
         delete?: never;
@@ -289,7 +289,7 @@ export interface paths {
         put?: never;
         /**
          * Report leaked keys
-         * @description For anyone who finds API keys in public. Valid keys are revoked at once, and their owners see it. A key with allowed origins is public by design: it keeps working, and its owner sees the report. The answer is the same for keys that do not exist.
+         * @description For anyone who finds API keys in public. Valid keys are revoked immediately. A key with allowed origins is public by design and keeps working. In both cases, the owner sees the report. The response is the same for keys that do not exist.
          */
         post: operations["reportLeakedKeys"];
         delete?: never;
@@ -310,14 +310,14 @@ export interface paths {
         post?: never;
         /**
          * Revoke a key
-         * @description Ends the key at once and for good, with a secret that was replaced and still works. Requests that are being answered run to their end.
+         * @description Permanently ends the key, including a replaced secret that still works. Takes effect immediately. In-flight requests run to completion.
          */
         delete: operations["revokeKey"];
         options?: never;
         head?: never;
         /**
          * Change a key's allowed origins
-         * @description Replaces the list of origins whose pages may call with this key: https only, at most 10. An empty list restricts the key to servers and the service's own origin.
+         * @description Replaces the list of origins whose pages can call with this key: https only, at most 10. With an empty list, only servers and the service's own pages can use the key.
          */
         patch: operations["updateKey"];
         trace?: never;
@@ -332,8 +332,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Give a key a new secret
-         * @description Name, scopes, origins, expiry and id stay; `key_prefix` changes. The old secret works for `grace_seconds` longer, a still older one ends at once. The new raw key is in this response only.
+         * Rotate a key
+         * @description Replaces the key's secret. Its name, scopes, origins, expiry, and id stay the same; `key_prefix` changes. The old secret works for another `grace_seconds`; any older one ends immediately. Only this response contains the new raw key.
          */
         post: operations["rotateKey"];
         delete?: never;
@@ -350,10 +350,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the models
-         * @description The models that a chat may name, the default one first.
+         * List models
+         * @description Lists the models available for chat, the default first.
          *
-         *     Needs the scope `models` when called with a key.
+         *     Requires the scope `models` when called with a key.
          */
         get: operations["listModels"];
         put?: never;
@@ -372,10 +372,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Look up a model
-         * @description One model by its id. The slashes of an id such as `org/name` may be sent as they are or encoded.
+         * Retrieve a model
+         * @description Returns a model by its id. You can send the slash in an id such as `org/name` as is or percent-encoded.
          *
-         *     Needs the scope `models` when called with a key.
+         *     Requires the scope `models` when called with a key.
          */
         get: operations["getModel"];
         put?: never;
@@ -394,8 +394,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the plans
-         * @description Prices and ceilings of every plan, in the order in which to show them. Anybody may read them.
+         * List plans
+         * @description Lists the prices and ceilings of every plan, in display order. No credentials required.
          */
         get: operations["listPlans"];
         put?: never;
@@ -415,7 +415,7 @@ export interface paths {
         };
         /**
          * Read the request log
-         * @description The account's metered requests, and those that were refused (403, 429, 5xx), newest first. Requests that were refused have one row for each minute, key and code, with their number; these rows appear within a second or two and are kept on a best-effort basis, while charges are exact. Where few rows fit the filters, a page may have fewer rows than `limit`, or none, and a `next_cursor` that leads on: the end is where it is null.
+         * @description Lists the account's metered requests and its refused requests (403, 429, 5xx), newest first. Charges are exact. Refused requests have one row per minute, key, and code, with a count; these rows appear within a second or two and are best-effort. If few rows match the filters, a page can have fewer rows than `limit`, or none. The last page is the one whose `next_cursor` is null.
          */
         get: operations["listRequests"];
         put?: never;
@@ -437,11 +437,11 @@ export interface paths {
         put?: never;
         /**
          * Search
-         * @description Finds pages for a few words or a question, best first. Nothing found is an empty list.
+         * @description Finds pages for keywords or a question, best match first. Returns an empty list if nothing matches.
          *
-         *     Needs the scope `search` when called with a key.
+         *     Requires the scope `search` when called with a key.
          *
-         *     Charges the daily quota `search`.
+         *     Counts toward the daily quota `search`.
          */
         post: operations["search"];
         delete?: never;
@@ -458,8 +458,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read about this service
-         * @description What a sign-up page needs to know: the version, whether sign-ups are open, who changes plans, and which engines answer.
+         * Retrieve service information
+         * @description Returns what a sign-up page needs: the version, whether sign-ups are open, who changes plans, and the engines in use.
          */
         get: operations["getService"];
         put?: never;
@@ -478,8 +478,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the sessions
-         * @description Where the account is signed in, the newest session first; `current` marks this one.
+         * List sessions
+         * @description Lists the sessions of the account, newest first. `current` marks the session of this request.
          */
         get: operations["listSessions"];
         put?: never;
@@ -502,7 +502,7 @@ export interface paths {
         post?: never;
         /**
          * End a session
-         * @description Signs the account out there, on every replica at once. Ending the session of this request is signing out: its cookie is cleared.
+         * @description Signs out a device on every replica immediately. If you end the session of this request, its cookie is cleared too.
          */
         delete: operations["endSession"];
         options?: never;
@@ -519,12 +519,12 @@ export interface paths {
         };
         /**
          * Read the subscription
-         * @description The account's plan, how it is billed, and what it allows.
+         * @description Returns the account's plan, its billing, and its limits.
          */
         get: operations["getSubscription"];
         /**
          * Change the plan
-         * @description Takes effect at once; what was used today stays used. Where the operator manages plans, the answer is 403 `planNotSelfServe`.
+         * @description Takes effect immediately. Today's usage still counts. If the operator manages plans, returns 403 `planNotSelfServe`.
          */
         put: operations["updateSubscription"];
         post?: never;
@@ -543,9 +543,9 @@ export interface paths {
         };
         /**
          * Read today's usage
-         * @description What the account used since 00:00 UTC over all keys and the web, the ceilings of its plan, and when the counters start again.
+         * @description Returns the account's usage since 00:00 UTC across all keys and the web, the ceilings of its plan, and the time of the next reset.
          *
-         *     Needs the scope `usage` when called with a key.
+         *     Requires the scope `usage` when called with a key.
          */
         get: operations["getUsage"];
         put?: never;
@@ -564,8 +564,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read the usage of the last days
-         * @description What the account used in each of the last UTC days, by meter and by key. Every day and meter has its row, also where nothing was used.
+         * Read daily usage
+         * @description Returns the account's usage for each recent UTC day, by meter and key. Every day and meter has a row, even without usage.
          */
         get: operations["getUsageHistory"];
         put?: never;
@@ -584,8 +584,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Whether the process is up
-         * @description Answers as long as the process runs, whatever the state of the database. Restart it when this does not answer.
+         * Check liveness
+         * @description Responds while the process runs, whatever the state of the database. Restart the process when it stops responding.
          */
         get: operations["getHealth"];
         put?: never;
@@ -604,8 +604,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Whether to send traffic here
-         * @description Answers 200 while the database answers and the process is not stopping. Send traffic only then.
+         * Check readiness
+         * @description Returns 200 while the database responds and the process is not shutting down. Send traffic only then.
          */
         get: operations["getReadiness"];
         put?: never;
@@ -630,7 +630,7 @@ export interface components {
             id: string;
             /**
              * Format: email
-             * @description E-mail address; case does not matter.
+             * @description Email address, case-insensitive.
              * @example ada@example.com
              */
             email: string;
@@ -663,23 +663,23 @@ export interface components {
             at: string;
             type: components["schemas"]["AccountEventType"];
             /**
-             * @description The network address that it came from; null for what the operator did.
+             * @description The network address of the request; null for actions of the operator.
              * @example 192.0.2.7
              */
             address: string | null;
             /**
-             * @description The `User-Agent` that it came with; null for what the operator did.
+             * @description The `User-Agent` of the request; null for actions of the operator.
              * @example curl/8.16.0
              */
             user_agent: string | null;
             /**
              * Format: uuid
-             * @description The key that it is about.
+             * @description The key that the event concerns.
              * @example null
              */
             key_id: string | null;
             /**
-             * @description What it is about, in a few words: a plan, an e-mail address, the name of a key.
+             * @description A short detail, such as a plan, an email address, or the name of a key.
              * @example plus, yearly
              */
             detail: string | null;
@@ -695,7 +695,7 @@ export interface components {
             next_cursor: string | null;
         };
         /**
-         * @description What happened. New types may be added.
+         * @description The type of event. New types may be added.
          * @example signedIn
          * @enum {string}
          */
@@ -709,16 +709,16 @@ export interface components {
              */
             id: string;
             /**
-             * @description A label for the key; surrounding white space is dropped.
+             * @description A label for the key. Surrounding whitespace is removed.
              * @example Website
              */
             name: string;
-            /** @description What the key may do. */
+            /** @description The permissions of the key. */
             scopes: components["schemas"]["Scope"][];
-            /** @description The https origins whose pages may call with this key, as browsers send them. Empty: servers and the service's own pages only. */
+            /** @description The https origins whose pages can call with this key, as browsers send them. If empty, only servers and the service's own pages can use the key. */
             allowed_origins: string[];
             /**
-             * @description The beginning of the key, the only part shown after creation.
+             * @description The start of the key, the only part shown after creation.
              * @example parley_4Fq0ZkT9
              */
             key_prefix: string;
@@ -730,13 +730,13 @@ export interface components {
             created_at: string;
             /**
              * Format: date-time
-             * @description When the key was last used, to the minute; null until then.
+             * @description When the key was last used, accurate to the minute; null if never.
              * @example 2026-11-20T13:45:12.345Z
              */
             last_used_at: string | null;
             /**
              * Format: date-time
-             * @description When the key stops working; null for never. Must lie ahead.
+             * @description When the key expires; null for never. Must be in the future.
              * @example 2027-01-01T00:00:00.000Z
              */
             expires_at: string | null;
@@ -748,10 +748,10 @@ export interface components {
         };
         /** @description Status 400: `invalidRequest`, `apiKeyInQuery`. */
         BadRequestError: {
-            /** @description What went wrong. */
+            /** @description The error. */
             error: components["schemas"]["ErrorBody"] & {
                 /**
-                 * @description Which of the errors it is.
+                 * @description The error code.
                  * @example invalidRequest
                  * @enum {string}
                  */
@@ -759,23 +759,23 @@ export interface components {
             };
         };
         /**
-         * @description Who changes plans: owners their own (`open`), or the operator (`managed`).
+         * @description Who can change plans: account owners (`open`) or only the operator (`managed`).
          * @example open
          * @enum {string}
          */
         Billing: "open" | "managed";
         /**
-         * @description How often the plan is paid.
+         * @description The billing period.
          * @example monthly
          * @enum {string}
          */
         BillingPeriod: "monthly" | "yearly";
         /** @description Status 503: `overloaded`, `serviceUnavailable`. */
         BusyError: {
-            /** @description What went wrong. */
+            /** @description The error. */
             error: components["schemas"]["ErrorBody"] & {
                 /**
-                 * @description Which of the errors it is.
+                 * @description The error code.
                  * @example overloaded
                  * @enum {string}
                  */
@@ -784,10 +784,10 @@ export interface components {
         };
         /** @description Status 403: `insufficientScope`, `originNotAllowed`. */
         CallerForbiddenError: {
-            /** @description What went wrong. */
+            /** @description The error. */
             error: components["schemas"]["ErrorBody"] & {
                 /**
-                 * @description Which of the errors it is.
+                 * @description The error code.
                  * @example insufficientScope
                  * @enum {string}
                  */
@@ -796,10 +796,10 @@ export interface components {
         };
         /** @description Status 403: `insufficientScope`, `originNotAllowed`, `listingNotAllowed`. */
         CallerListForbiddenError: {
-            /** @description What went wrong. */
+            /** @description The error. */
             error: components["schemas"]["ErrorBody"] & {
                 /**
-                 * @description Which of the errors it is.
+                 * @description The error code.
                  * @example insufficientScope
                  * @enum {string}
                  */
@@ -808,10 +808,10 @@ export interface components {
         };
         /** @description Status 401: `missingCredentials`, `invalidApiKey`, `apiKeyRevoked`, `apiKeyExpired`, `sessionRequired`. */
         CallerUnauthorizedError: {
-            /** @description What went wrong. */
+            /** @description The error. */
             error: components["schemas"]["ErrorBody"] & {
                 /**
-                 * @description Which of the errors it is.
+                 * @description The error code.
                  * @example missingCredentials
                  * @enum {string}
                  */
@@ -820,10 +820,10 @@ export interface components {
         };
         /** @description Status 403: `insufficientScope`, `originNotAllowed`, `crossSiteRequest`. */
         CallerWriteForbiddenError: {
-            /** @description What went wrong. */
+            /** @description The error. */
             error: components["schemas"]["ErrorBody"] & {
                 /**
-                 * @description Which of the errors it is.
+                 * @description The error code.
                  * @example insufficientScope
                  * @enum {string}
                  */
@@ -838,22 +838,22 @@ export interface components {
              */
             current_password: string;
             /**
-             * @description 8 to 256 characters. Common passwords and those made of the e-mail address are refused.
+             * @description 8 to 256 characters. Common passwords and passwords based on the email address are rejected.
              * @example correct horse battery
              */
             new_password: string;
         };
-        /** @description How much of the conversation the model knew as it answered. */
+        /** @description How much of the conversation was sent to the model. */
         ChatHistory: {
             /**
              * Format: int64
-             * @description Earlier messages of the conversation that the model was sent, whole ones only.
+             * @description The number of earlier messages sent to the model. Messages are never split.
              * @example 4
              */
             included: number;
             /**
              * Format: int64
-             * @description Older messages that it was not sent, because they did not fit. They stay in the conversation.
+             * @description The number of older messages left out because they did not fit. They stay in the conversation.
              * @example 0
              */
             omitted: number;
@@ -873,12 +873,12 @@ export interface components {
              */
             conversation_id: string | null;
             /**
-             * @description A model that `GET /models` lists; the default one when left out.
+             * @description A model from `GET /models`. Defaults to the default model.
              * @example parley-builtin
              */
             model: string;
             /**
-             * @description What the model said, as Markdown.
+             * @description The reply, in Markdown.
              * @example Open "Your API" and press Create key.
              */
             reply: string;
@@ -887,7 +887,7 @@ export interface components {
             history?: components["schemas"]["ChatHistory"];
             /**
              * Format: date-time
-             * @description When the reply was made.
+             * @description When the reply was created.
              * @example 2026-11-20T13:45:12.345Z
              */
             created_at: string;
@@ -895,45 +895,45 @@ export interface components {
         /** @description A message to the model. */
         ChatRequest: {
             /**
-             * @description What to say.
+             * @description The message text.
              * @example How do I create a key?
              */
             message: string;
             /**
              * Format: uuid
-             * @description Continue this conversation; a new one when left out.
+             * @description The conversation to continue. Omit it to start a new one.
              * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
              */
             conversation_id?: string;
             /**
-             * @description A model that `GET /models` lists; the default one when left out.
+             * @description A model from `GET /models`. Defaults to the default model.
              * @example parley-builtin
              */
             model?: string;
             /**
-             * @description How the model should behave, for this reply only.
+             * @description Instructions for the model, for this reply only.
              * @example Answer in one sentence.
              */
             instructions?: string;
             /**
-             * @description Randomness of the reply.
+             * @description The randomness of the reply.
              * @example 0.7
              */
             temperature?: number;
             /**
              * Format: int32
-             * @description The most tokens the reply may have.
+             * @description The maximum number of tokens in the reply.
              * @example 500
              */
             max_output_tokens?: number;
             /**
-             * @description Whether the reply comes as it is made, as server-sent events.
+             * @description Whether to stream the reply as server-sent events.
              * @default false
              * @example false
              */
             stream?: boolean;
             /**
-             * @description Whether the turn is kept in a conversation; false keeps nothing.
+             * @description Whether to store the turn in a conversation. If false, nothing is stored.
              * @default true
              * @example true
              */
@@ -948,7 +948,7 @@ export interface components {
             event: "delta";
             data: components["schemas"]["ChatStreamText"];
         };
-        /** @description The last event of a reply that is whole: all of it. The turn has been stored. */
+        /** @description The last event of a complete reply, with the whole reply. The turn is already stored. */
         ChatStreamDone: {
             /**
              * @description Always `done`. (enum property replaced by openapi-typescript)
@@ -957,7 +957,7 @@ export interface components {
             event: "done";
             data: components["schemas"]["ChatReply"];
         };
-        /** @description The last event of a reply that broke off. */
+        /** @description The last event of an incomplete reply. */
         ChatStreamError: {
             /**
              * @description Always `error`. (enum property replaced by openapi-typescript)
@@ -968,7 +968,7 @@ export interface components {
         };
         /** @description An event of a streamed reply. Lines that begin with a colon are comments. */
         ChatStreamEvent: components["schemas"]["ChatStreamStart"] | components["schemas"]["ChatStreamDelta"] | components["schemas"]["ChatStreamDone"] | components["schemas"]["ChatStreamError"];
-        /** @description What is known of a reply as it begins. */
+        /** @description What is known when a reply starts. */
         ChatStreamOpening: {
             /**
              * Format: uuid
@@ -983,7 +983,7 @@ export interface components {
              */
             conversation_id: string | null;
             /**
-             * @description The model that answers.
+             * @description The model that generates the reply.
              * @example parley-builtin
              */
             model: string;
@@ -1000,7 +1000,7 @@ export interface components {
         /** @description The next piece of a reply. */
         ChatStreamText: {
             /**
-             * @description What follows.
+             * @description The text to append.
              * @example Open
              */
             text: string;
@@ -1025,16 +1025,16 @@ export interface components {
              */
             created: number;
             /**
-             * @description The model that answered.
+             * @description The model that generated the answer.
              * @example parley-builtin
              */
             model: string;
             /**
-             * @description The model's configuration, where known.
+             * @description The model's configuration, if known.
              * @example null
              */
             system_fingerprint: string | null;
-            /** @description The answers. */
+            /** @description The choices. */
             choices: components["schemas"]["CompletionChoice"][];
             usage: components["schemas"]["CompletionUsage"];
         } & {
@@ -1049,34 +1049,34 @@ export interface components {
              */
             role: "assistant";
             /**
-             * @description What the model said.
+             * @description The text of the message.
              * @example Open "Your API" and press Create key.
              */
             content: string | null;
             /**
-             * @description Why the model refused, where it did.
+             * @description The reason for a refusal, if the model refused.
              * @example null
              */
             refusal: string | null;
         } & {
             [key: string]: unknown;
         };
-        /** @description One answer. */
+        /** @description A choice. */
         CompletionChoice: {
             /**
              * Format: int64
-             * @description Which choice.
+             * @description The index of the choice.
              * @example 0
              */
             index: number;
             message: components["schemas"]["CompletionAnswer"];
             /**
-             * @description Log probabilities, where asked for and known.
+             * @description Log probabilities, if requested and available.
              * @example null
              */
             logprobs: components["schemas"]["CompletionLogprobs"] | null;
             /**
-             * @description Why it ended.
+             * @description The reason that the choice ended.
              * @example stop
              */
             finish_reason: string | null;
@@ -1103,45 +1103,45 @@ export interface components {
              */
             created: number;
             /**
-             * @description The model that answers.
+             * @description The model that generates the reply.
              * @example parley-builtin
              */
             model: string;
             /**
-             * @description The model's configuration, where known.
+             * @description The model's configuration, if known.
              * @example null
              */
             system_fingerprint: string | null;
-            /** @description Pieces of the answers; none in the chunk with `usage`. */
+            /** @description Pieces of the choices. Empty in the chunk with `usage`. */
             choices: components["schemas"]["CompletionChunkChoice"][];
-            /** @description In the last chunk, where asked for. */
+            /** @description In the last chunk, if requested. */
             usage?: components["schemas"]["CompletionUsage"] | null;
         } & {
             [key: string]: unknown;
         };
-        /** @description The next piece of one answer. */
+        /** @description The next piece of one choice. */
         CompletionChunkChoice: {
             /**
              * Format: int64
-             * @description Which choice.
+             * @description The index of the choice.
              * @example 0
              */
             index: number;
             delta: components["schemas"]["CompletionDelta"];
             /**
-             * @description Log probabilities, where asked for and known.
+             * @description Log probabilities, if requested and available.
              * @example null
              */
             logprobs: components["schemas"]["CompletionLogprobs"] | null;
             /**
-             * @description Why the choice ended; null until it did.
+             * @description The reason that the choice ended; null until then.
              * @example null
              */
             finish_reason: string | null;
         } & {
             [key: string]: unknown;
         };
-        /** @description What a chunk adds to a choice. */
+        /** @description The addition to a choice. */
         CompletionDelta: {
             /**
              * @description In the first chunk of a choice.
@@ -1162,25 +1162,25 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        /** @description Log probabilities, as the model gives them. */
+        /** @description Log probabilities, as returned by the model. */
         CompletionLogprobs: {
             [key: string]: unknown;
         };
-        /** @description A message; other members pass through to the model. */
+        /** @description A message. Other members are passed to the model. */
         CompletionMessage: {
             role: components["schemas"]["CompletionRole"];
             /**
-             * @description Text, or a list of parts; null where an assistant message only calls tools.
+             * @description Text, or a list of parts; null if an assistant message only calls tools.
              * @example How do I create a key?
              */
             content?: string | components["schemas"]["ContentPart"][] | null;
         } & {
             [key: string]: unknown;
         };
-        /** @description The body of OpenAI's chat completions. OpenAI's other fields for sampling, tools, reasoning and caching (`tools`, `response_format`, …) and vLLM's pass through to the model untouched; further ones are dropped and named in `X-Parley-Ignored-Fields`. */
+        /** @description The body of OpenAI's chat completions. OpenAI's other fields for sampling, tools, reasoning, and caching (`tools`, `response_format`, …) and vLLM's fields are passed to the model unchanged. Other fields are dropped and listed in `X-Parley-Ignored-Fields`. */
         CompletionRequest: {
             /**
-             * @description A model that `GET /models` lists; the default one when left out.
+             * @description A model from `GET /models`. Defaults to the default model.
              * @example parley-builtin
              */
             model?: string;
@@ -1188,31 +1188,31 @@ export interface components {
             messages: components["schemas"]["CompletionMessage"][];
             /**
              * Format: int32
-             * @description How many choices; each is charged.
+             * @description The number of choices. Each one is charged.
              * @example 1
              */
             n?: number | null;
             /**
-             * @description Whether the answer comes as it is made, as server-sent events.
+             * @description Whether to stream the answer as server-sent events.
              * @example false
              */
             stream?: boolean | null;
             /** @description Only with `stream`. */
             stream_options?: components["schemas"]["CompletionStreamOptions"] | null;
             /**
-             * @description Randomness of the reply.
+             * @description The randomness of the reply.
              * @example 0.7
              */
             temperature?: number | null;
             /**
              * Format: int32
-             * @description The most tokens a choice may have (older name).
+             * @description The maximum number of tokens in a choice (older name).
              * @example 500
              */
             max_tokens?: number | null;
             /**
              * Format: int32
-             * @description The most tokens a choice may have.
+             * @description The maximum number of tokens in a choice.
              * @example 500
              */
             max_completion_tokens?: number | null;
@@ -1220,56 +1220,56 @@ export interface components {
             [key: string]: unknown;
         };
         /**
-         * @description Who says it.
+         * @description The author of the message.
          * @example user
          * @enum {string}
          */
         CompletionRole: "system" | "developer" | "user" | "assistant" | "tool" | "function";
         /**
-         * @description The end of a streamed completion that is whole.
+         * @description The end of a complete streamed completion.
          * @example [DONE]
          * @constant
          */
         CompletionStreamEnd: "[DONE]";
         /** @description An event of a streamed completion. */
         CompletionStreamEvent: {
-            /** @description JSON, but for the last: `[DONE]`. An answer that breaks off ends with the error envelope and no `[DONE]`. */
+            /** @description JSON, except for the last event, `[DONE]`. An incomplete answer ends with the error envelope and no `[DONE]`. */
             data: components["schemas"]["CompletionChunk"] | components["schemas"]["ErrorResponse"] | components["schemas"]["CompletionStreamEnd"];
         };
-        /** @description How to stream; other members pass through to the model. */
+        /** @description Streaming options. Other members are passed to the model. */
         CompletionStreamOptions: {
             /**
-             * @description Whether a last chunk tells the tokens.
+             * @description Whether to send a last chunk with the token usage.
              * @example true
              */
             include_usage?: boolean | null;
         } & {
             [key: string]: unknown;
         };
-        /** @description Model tokens. */
+        /** @description Token usage. */
         CompletionUsage: {
             /**
              * Format: int64
-             * @description Tokens the model read.
+             * @description Input tokens.
              * @example 42
              */
             prompt_tokens: number;
             /**
              * Format: int64
-             * @description Tokens the model wrote.
+             * @description Output tokens.
              * @example 128
              */
             completion_tokens: number;
             /**
              * Format: int64
-             * @description Both together.
+             * @description Total tokens.
              * @example 170
              */
             total_tokens: number;
         } & {
             [key: string]: unknown;
         };
-        /** @description A part of a message; other members pass through to the model. */
+        /** @description A part of a message. Other members are passed to the model. */
         ContentPart: {
             /**
              * @description The kind of part: `text`, `image_url`, …
@@ -1293,7 +1293,7 @@ export interface components {
              */
             id: string;
             /**
-             * @description The beginning of its first message.
+             * @description The start of its first message.
              * @example How do I create a key?
              */
             title: string;
@@ -1315,7 +1315,7 @@ export interface components {
              * @example 2026-11-20T13:45:12.345Z
              */
             updated_at: string;
-            /** @description Oldest first; the newest page first when there are more. */
+            /** @description In chronological order. The first page has the newest messages. */
             messages: components["schemas"]["Message"][];
             /**
              * @description Pass it as `cursor` for the next page; null on the last page.
@@ -1342,7 +1342,7 @@ export interface components {
              */
             id: string;
             /**
-             * @description The beginning of its first message.
+             * @description The start of its first message.
              * @example How do I create a key?
              */
             title: string;
@@ -1365,20 +1365,20 @@ export interface components {
              */
             updated_at: string;
         };
-        /** @description What the new key is called and what it may do. */
+        /** @description The name, permissions, and restrictions of the new key. */
         CreateApiKey: {
             /**
-             * @description A label for the key; surrounding white space is dropped.
+             * @description A label for the key. Surrounding whitespace is removed.
              * @example Website
              */
             name: string;
-            /** @description What the key may do. */
+            /** @description The permissions of the key. */
             scopes: components["schemas"]["Scope"][];
-            /** @description The https origins whose pages may call with this key, as browsers send them. Empty: servers and the service's own pages only. */
+            /** @description The https origins whose pages can call with this key, as browsers send them. If empty, only servers and the service's own pages can use the key. */
             allowed_origins?: string[];
             /**
              * Format: date-time
-             * @description When the key stops working; null for never. Must lie ahead.
+             * @description When the key expires; null for never. Must be in the future.
              * @example 2027-01-01T00:00:00.000Z
              */
             expires_at?: string | null;
@@ -1392,16 +1392,16 @@ export interface components {
              */
             id: string;
             /**
-             * @description A label for the key; surrounding white space is dropped.
+             * @description A label for the key. Surrounding whitespace is removed.
              * @example Website
              */
             name: string;
-            /** @description What the key may do. */
+            /** @description The permissions of the key. */
             scopes: components["schemas"]["Scope"][];
-            /** @description The https origins whose pages may call with this key, as browsers send them. Empty: servers and the service's own pages only. */
+            /** @description The https origins whose pages can call with this key, as browsers send them. If empty, only servers and the service's own pages can use the key. */
             allowed_origins: string[];
             /**
-             * @description The beginning of the key, the only part shown after creation.
+             * @description The start of the key, the only part shown after creation.
              * @example parley_4Fq0ZkT9
              */
             key_prefix: string;
@@ -1413,13 +1413,13 @@ export interface components {
             created_at: string;
             /**
              * Format: date-time
-             * @description When the key was last used, to the minute; null until then.
+             * @description When the key was last used, accurate to the minute; null if never.
              * @example 2026-11-20T13:45:12.345Z
              */
             last_used_at: string | null;
             /**
              * Format: date-time
-             * @description When the key stops working; null for never. Must lie ahead.
+             * @description When the key expires; null for never. Must be in the future.
              * @example 2027-01-01T00:00:00.000Z
              */
             expires_at: string | null;
@@ -1429,7 +1429,7 @@ export interface components {
              */
             key: string;
         };
-        /** @description What an account used of one meter in one day. */
+        /** @description An account's usage of one meter on one day. */
         DayUsage: {
             /**
              * Format: date
@@ -1440,104 +1440,104 @@ export interface components {
             meter: components["schemas"]["UsageMeter"];
             /**
              * Format: int64
-             * @description All that counts toward the quota of the day: what was charged and not given back.
+             * @description The units that count toward the quota of the day: charged and not refunded.
              * @example 12
              */
             used: number;
-            /** @description Who used it, the largest share first. Requests under way are in `used` and not yet in here; the web is `key_id` null. */
+            /** @description Usage by key, largest first. `key_id` is null for the web. In-flight requests count in `used` but do not appear here yet. */
             by_key: components["schemas"]["KeyShare"][];
         };
-        /** @description Proof that the owner deletes the account. */
+        /** @description Confirmation that the owner deletes the account. */
         DeleteAccount: {
             /**
-             * @description The current password, as proof.
+             * @description The current password, to confirm the change.
              * @example correct horse battery
              */
             current_password: string;
         };
         /** @description Status 409: `emailTaken`. */
         EmailConflictError: {
-            /** @description What went wrong. */
+            /** @description The error. */
             error: components["schemas"]["ErrorBody"] & {
                 /**
-                 * @description Which of the errors it is.
+                 * @description The error code.
                  * @example emailTaken
                  * @enum {string}
                  */
                 code: "emailTaken";
             };
         };
-        /** @description Which engines answer. */
+        /** @description The engines in use. */
         EngineInfo: {
             chat: components["schemas"]["EngineKind"];
             images: components["schemas"]["EngineKind"];
             search: components["schemas"]["EngineKind"];
             /**
-             * @description The model that answers when none is named.
+             * @description The default model.
              * @example parley-builtin
              */
             default_model: string | null;
         };
         /**
-         * @description Who answers: the engine that is built in, or a server that the operator has configured.
+         * @description The engine: built in, or a server that the operator configured.
          * @example builtin
          * @enum {string}
          */
         EngineKind: "builtin" | "upstream";
-        /** @description What went wrong. */
+        /** @description The error. */
         ErrorBody: {
             code: components["schemas"]["ErrorCode"];
             /**
-             * @description A sentence a person can act on.
+             * @description A readable explanation of the error and how to fix it.
              * @example The request is not valid.
              */
             message: string;
             type: components["schemas"]["ErrorType"];
             /**
-             * @description The parameter at fault, where there is one.
+             * @description The parameter that caused the error, if any.
              * @example message
              */
             param: string | null;
             /**
-             * @description Give it to the operator; also in `X-Request-Id`.
+             * @description The request id, for support. Also in `X-Request-Id`.
              * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
              */
             request_id: string;
             /**
              * Format: uri
-             * @description What this code means and what to do.
+             * @description A page that explains this code and how to fix it.
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
-            /** @description Each fault that validation found. */
+            /** @description All validation errors. */
             details?: components["schemas"]["ErrorDetail"][];
             limit?: components["schemas"]["ExceededLimit"];
             /**
-             * @description A finer code where the model refused the input.
+             * @description A more specific code if the model rejected the input.
              * @example context_length_exceeded
              */
             reason?: string;
             /**
-             * @description True where the request stays charged although it failed; left out otherwise.
+             * @description True if the failed request remains charged; omitted otherwise.
              * @example true
              */
             charged?: boolean;
         };
         /**
-         * @description Stable; branch on this. New codes may be added: treat those that you do not know by their status.
+         * @description A stable code to branch on. New codes may be added. Handle unknown codes by their status.
          * @example invalidRequest
          * @enum {string}
          */
         ErrorCode: "invalidRequest" | "apiKeyInQuery" | "missingCredentials" | "invalidApiKey" | "apiKeyRevoked" | "apiKeyExpired" | "sessionRequired" | "invalidLogin" | "insufficientScope" | "originNotAllowed" | "listingNotAllowed" | "bearerNotAccepted" | "crossSiteRequest" | "signupsClosed" | "planNotSelfServe" | "notFound" | "methodNotAllowed" | "emailTaken" | "idempotencyInProgress" | "payloadTooLarge" | "unsupportedMediaType" | "idempotencyMismatch" | "apiKeyLimitReached" | "quotaExceeded" | "tooManyStreams" | "tooManyCalls" | "rateLimitExceeded" | "internalError" | "upstreamError" | "serviceUnavailable" | "overloaded" | "upstreamTimeout";
-        /** @description One thing that validation found. */
+        /** @description A validation error. */
         ErrorDetail: {
             /**
-             * @description Where in the input: a JSON pointer, or a parameter name.
+             * @description The location in the input: a JSON pointer or a parameter name.
              * @example /message
              */
             path: string;
             /**
-             * @description What is wrong there.
+             * @description The problem at this location.
              * @example must be string
              */
             message: string;
@@ -1547,21 +1547,21 @@ export interface components {
             error: components["schemas"]["ErrorBody"];
         };
         /**
-         * @description The class of an error, as OpenAI's clients read it.
+         * @description The error class, as OpenAI's clients expect it.
          * @example invalid_request_error
          * @enum {string}
          */
         ErrorType: "invalid_request_error" | "authentication_error" | "permission_error" | "not_found_error" | "conflict_error" | "rate_limit_error" | "insufficient_quota" | "server_error";
-        /** @description The limit that refused the request. */
+        /** @description The limit that the request exceeded. */
         ExceededLimit: {
             /**
-             * @description The meter or limit that refused.
+             * @description The meter or limit that was exceeded.
              * @example chat
              */
             name: string;
             /**
              * Format: int64
-             * @description How much the limit allows in its window.
+             * @description The maximum within the window.
              * @example 50
              */
             ceiling: number;
@@ -1573,7 +1573,7 @@ export interface components {
             resetsAt: string;
         };
         /**
-         * @description Why the reply ended.
+         * @description The reason that the reply ended.
          * @example stop
          * @enum {string}
          */
@@ -1586,7 +1586,7 @@ export interface components {
              */
             b64_json: string;
             /**
-             * @description What the model made of the prompt, where it says.
+             * @description The prompt as revised by the model, if it reports one.
              * @example A lighthouse at dusk, in oil
              */
             revised_prompt?: string;
@@ -1600,7 +1600,7 @@ export interface components {
              */
             status: "ok";
         };
-        /** @description The pictures that were asked for. */
+        /** @description The generated images. */
         ImageList: {
             /**
              * Format: int64
@@ -1608,90 +1608,90 @@ export interface components {
              * @example 1763596800
              */
             created: number;
-            /** @description The pictures, `n` of them. */
+            /** @description The `n` images. */
             data: components["schemas"]["GeneratedImage"][];
         };
         /** @description The body of OpenAI's image generations. */
         ImageRequest: {
             /**
-             * @description What the picture shows.
+             * @description A description of the image.
              * @example A lighthouse at dusk
              */
             prompt: string;
             /**
              * Format: int32
-             * @description How many pictures; each is charged.
+             * @description The number of images. Each one is charged.
              * @example 1
              */
             n?: number | null;
             /**
-             * @description Width and height in pixels; an engine may not have all of them.
+             * @description Width and height in pixels. An engine may not support all sizes.
              * @example 1024x1024
              * @enum {string|null}
              */
             size?: "auto" | "256x256" | "512x512" | "1024x1024" | "1024x1536" | "1536x1024" | "1024x1792" | "1792x1024" | null;
             /**
-             * @description Only `b64_json`: pictures are not kept, so that there is no URL for them.
+             * @description Only `b64_json`: the service does not store images, so it cannot return URLs.
              * @example b64_json
              * @enum {string|null}
              */
             response_format?: "b64_json" | "url" | null;
             /**
-             * @description The type of the file; the built-in engine draws `png` only.
+             * @description The file type. The built-in engine supports only `png`.
              * @example png
              * @enum {string|null}
              */
             output_format?: "png" | "jpeg" | "webp" | null;
             /**
              * Format: int32
-             * @description How much a `jpeg` or `webp` is compressed, in percent.
+             * @description The compression of a `jpeg` or `webp` file, in percent.
              * @example 100
              */
             output_compression?: number | null;
             /**
-             * @description Which model draws, where the operator has not settled that.
+             * @description The model, unless the operator has set one.
              * @example dall-e-3
              */
             model?: string | null;
             /**
-             * @description As far as the engine makes use of it.
+             * @description Applies if the engine supports it.
              * @example auto
              */
             quality?: string | null;
             /**
-             * @description As far as the engine makes use of it.
+             * @description Applies if the engine supports it.
              * @example vivid
              */
             style?: string | null;
             /**
-             * @description As far as the engine makes use of it.
+             * @description Applies if the engine supports it.
              * @example auto
              */
             background?: string | null;
             /**
-             * @description As far as the engine makes use of it.
+             * @description Applies if the engine supports it.
              * @example auto
              */
             moderation?: string | null;
             /**
-             * @description Your own name for the person who asks.
+             * @description Your identifier for the end user.
              * @example user-1
              */
             user?: string | null;
         };
         /** @description Status 500: `internalError`. */
         InternalError: {
-            /** @description What went wrong. */
+            /** @description The error. */
             error: components["schemas"]["ErrorBody"] & {
                 /**
-                 * @description Which of the errors it is.
+                 * @description The error code.
                  * @example internalError
                  * @enum {string}
                  */
                 code: "internalError";
             };
         };
-        /** @description What to call a key that was used. */
+        /** @description The name of a key for display. */
         KeyLabel: {
             /**
              * Format: uuid
@@ -1705,29 +1705,29 @@ export interface components {
              */
             name: string;
             /**
-             * @description The beginning of its current or last secret.
+             * @description The start of its current or last secret.
              * @example parley_4Fq0ZkT9
              */
             key_prefix: string;
             /**
-             * @description Whether it works: false once it is revoked or has expired.
+             * @description Whether the key works: false once it is revoked or expired.
              * @example true
              */
             active: boolean;
         };
         /** @description Status 429: `apiKeyLimitReached`, `rateLimitExceeded`. */
         KeyLimitError: {
-            /** @description What went wrong. */
+            /** @description The error. */
             error: components["schemas"]["ErrorBody"] & {
                 /**
-                 * @description Which of the errors it is.
+                 * @description The error code.
                  * @example apiKeyLimitReached
                  * @enum {string}
                  */
                 code: "apiKeyLimitReached" | "rateLimitExceeded";
             };
         };
-        /** @description What one key, or the web, used in a day. */
+        /** @description The usage of one key, or of the web, on one day. */
         KeyShare: {
             /**
              * Format: uuid
@@ -1737,7 +1737,7 @@ export interface components {
             key_id: string | null;
             /**
              * Format: int64
-             * @description What it used.
+             * @description The units used.
              * @example 12
              */
             used: number;
@@ -1746,27 +1746,27 @@ export interface components {
         Limits: {
             /**
              * Format: int64
-             * @description Chat replies a UTC day; null for no ceiling.
+             * @description Chat replies per UTC day; null for no ceiling.
              * @example 1000
              */
             chat: number | null;
             /**
              * Format: int64
-             * @description Images a UTC day; null for no ceiling.
+             * @description Images per UTC day; null for no ceiling.
              * @example 50
              */
             images: number | null;
             /**
              * Format: int64
-             * @description Searches a UTC day; null for no ceiling.
+             * @description Searches per UTC day; null for no ceiling.
              * @example 500
              */
             search: number | null;
         };
-        /** @description Who signs in. */
+        /** @description The credentials to sign in with. */
         LogIn: {
             /**
-             * @description E-mail address.
+             * @description Email address.
              * @example ada@example.com
              */
             email: string;
@@ -1778,10 +1778,10 @@ export interface components {
         };
         /** @description Status 403: `crossSiteRequest`. */
         LogInForbiddenError: {
-            /** @description What went wrong. */
+            /** @description The error. */
             error: components["schemas"]["ErrorBody"] & {
                 /**
-                 * @description Which of the errors it is.
+                 * @description The error code.
                  * @example crossSiteRequest
                  * @enum {string}
                  */
@@ -1790,10 +1790,10 @@ export interface components {
         };
         /** @description Status 401: `invalidLogin`. */
         LogInUnauthorizedError: {
-            /** @description What went wrong. */
+            /** @description The error. */
             error: components["schemas"]["ErrorBody"] & {
                 /**
-                 * @description Which of the errors it is.
+                 * @description The error code.
                  * @example invalidLogin
                  * @enum {string}
                  */
@@ -1804,14 +1804,14 @@ export interface components {
         LoggedRequest: {
             /**
              * Format: uuid
-             * @description The `X-Request-Id` of the request that was charged; of refusals, which are counted, an id that stays the same.
+             * @description The `X-Request-Id` of a charged request, or a stable id for a row of refusals.
              * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
              */
             id: string;
             kind: components["schemas"]["LoggedRequestKind"];
             /**
              * Format: date-time
-             * @description When it was admitted; of refusals the beginning of their minute.
+             * @description When the request was admitted; for refusals, the start of their minute.
              * @example 2026-11-20T13:45:12.345Z
              */
             at: string;
@@ -1822,65 +1822,65 @@ export interface components {
              */
             key_id: string | null;
             /**
-             * @description Method and path; null for refusals. `carriedOver`: units that a deleted account with this e-mail address used earlier that day.
+             * @description Method and path; null for refusals. `carriedOver` counts units that a deleted account with this email address used earlier that day.
              * @example POST /api/v1/chat
              */
             endpoint: string | null;
             /**
-             * @description The quota that it draws on; null for refusals.
+             * @description The quota that the request counts toward; null for refusals.
              * @example chat
              */
             meter: components["schemas"]["Meter"] | null;
             /**
              * Format: int64
-             * @description How many units were charged; 0 for refusals.
+             * @description The number of units charged; 0 for refusals.
              * @example 1
              */
             units: number;
             state: components["schemas"]["RequestState"];
             /**
              * Format: int32
-             * @description The HTTP status; null while it is under way, and where `endpoint` is `carriedOver`.
+             * @description The HTTP status; null while the request is in progress or if `endpoint` is `carriedOver`.
              * @example 200
              */
             status: number | null;
             /**
-             * @description The error code, where it ended in an error.
+             * @description The error code, if the request failed.
              * @example null
              */
             code: string | null;
             /**
-             * @description The model that answered.
+             * @description The model that generated the answer.
              * @example parley-builtin
              */
             model: string | null;
             /**
              * Format: int64
-             * @description Tokens in, when known.
+             * @description Input tokens, if known.
              * @example 12
              */
             input_tokens: number | null;
             /**
              * Format: int64
-             * @description Tokens out, when known.
+             * @description Output tokens, if known.
              * @example 12
              */
             output_tokens: number | null;
             /**
              * Format: int64
-             * @description Milliseconds from the charge to its end.
+             * @description Milliseconds from the charge to the end of the request.
              * @example 12
              */
             latency_ms: number | null;
             /**
              * Format: int64
-             * @description How many requests the row stands for: 1, but for refusals.
+             * @description The number of requests in the row: 1, except for refusals.
              * @example 1
              */
             count: number;
         };
         /**
-         * @description `request`: one request that was charged. `refusals`: requests that were refused without a charge, counted by minute, key and code.
+         * @description `request`: one charged request. `refusals`: requests refused without a charge, counted by minute, key, and code.
          * @example request
          * @enum {string}
          */
@@ -1895,7 +1895,7 @@ export interface components {
             id: string;
             role: components["schemas"]["MessageRole"];
             /**
-             * @description What was said.
+             * @description The text of the message.
              * @example How do I create a key?
              */
             content: string;
@@ -1912,18 +1912,18 @@ export interface components {
             created_at: string;
         };
         /**
-         * @description Who said it.
+         * @description The author of the message.
          * @example user
          * @enum {string}
          */
         MessageRole: "user" | "assistant";
         /**
-         * @description A daily quota that calls draw on.
+         * @description A daily quota that calls count toward.
          * @example chat
          * @enum {string}
          */
         Meter: "chat" | "images" | "search";
-        /** @description A model that answers chats. */
+        /** @description A chat model. */
         Model: {
             /**
              * @description Pass it as `model`.
@@ -1943,7 +1943,7 @@ export interface components {
              */
             created: number;
             /**
-             * @description Who provides it.
+             * @description The provider of the model.
              * @example parley
              */
             owned_by: string;
@@ -1956,15 +1956,15 @@ export interface components {
              * @constant
              */
             object: "list";
-            /** @description The models; the default one first. */
+            /** @description The models, the default first. */
             data: components["schemas"]["Model"][];
         };
         /** @description Status 404: `notFound`. */
         NotFoundError: {
-            /** @description What went wrong. */
+            /** @description The error. */
             error: components["schemas"]["ErrorBody"] & {
                 /**
-                 * @description Which of the errors it is.
+                 * @description The error code.
                  * @example notFound
                  * @enum {string}
                  */
@@ -1973,10 +1973,10 @@ export interface components {
         };
         /** @description Status 401: `sessionRequired`, `invalidLogin`. */
         PasswordUnauthorizedError: {
-            /** @description What went wrong. */
+            /** @description The error. */
             error: components["schemas"]["ErrorBody"] & {
                 /**
-                 * @description Which of the errors it is.
+                 * @description The error code.
                  * @example sessionRequired
                  * @enum {string}
                  */
@@ -1985,17 +1985,17 @@ export interface components {
         };
         /** @description Status 413: `payloadTooLarge`. */
         PayloadTooLargeError: {
-            /** @description What went wrong. */
+            /** @description The error. */
             error: components["schemas"]["ErrorBody"] & {
                 /**
-                 * @description Which of the errors it is.
+                 * @description The error code.
                  * @example payloadTooLarge
                  * @enum {string}
                  */
                 code: "payloadTooLarge";
             };
         };
-        /** @description What an account can subscribe to. */
+        /** @description A plan that an account can subscribe to. */
         Plan: {
             /**
              * @description The plan's id.
@@ -2003,7 +2003,7 @@ export interface components {
              */
             id: string;
             /**
-             * @description What people call it.
+             * @description The display name.
              * @example Plus
              */
             name: string;
@@ -2014,30 +2014,30 @@ export interface components {
             currency: string;
             /**
              * Format: int32
-             * @description Price of a month, billed monthly.
+             * @description The price per month, billed monthly.
              * @example 1000
              */
             monthly_price_cents: number;
             /**
              * Format: int32
-             * @description Price of a year, billed yearly: 17 % less than 12 months.
+             * @description The price per year, billed yearly: 17% less than 12 months.
              * @example 9960
              */
             yearly_price_cents: number;
             limits: components["schemas"]["Limits"];
             /**
              * Format: int32
-             * @description Requests a minute, over all keys and the web together.
+             * @description Requests per minute across all keys and the web.
              * @example 60
              */
             requests_per_minute: number;
         };
         /** @description Status 403: `bearerNotAccepted`, `crossSiteRequest`, `planNotSelfServe`. */
         PlanForbiddenError: {
-            /** @description What went wrong. */
+            /** @description The error. */
             error: components["schemas"]["ErrorBody"] & {
                 /**
-                 * @description Which of the errors it is.
+                 * @description The error code.
                  * @example bearerNotAccepted
                  * @enum {string}
                  */
@@ -2046,15 +2046,15 @@ export interface components {
         };
         /** @description The plans of this service. */
         PlanList: {
-            /** @description In the order in which to show them; new accounts start on the first. */
+            /** @description The plans in display order. New accounts start on the first. */
             data: components["schemas"]["Plan"][];
         };
         /** @description Status 429: `quotaExceeded`, `tooManyCalls`, `rateLimitExceeded`. */
         QuotaError: {
-            /** @description What went wrong. */
+            /** @description The error. */
             error: components["schemas"]["ErrorBody"] & {
                 /**
-                 * @description Which of the errors it is.
+                 * @description The error code.
                  * @example quotaExceeded
                  * @enum {string}
                  */
@@ -2063,19 +2063,19 @@ export interface components {
         };
         /** @description Status 429: `rateLimitExceeded`. */
         RateLimitError: {
-            /** @description What went wrong. */
+            /** @description The error. */
             error: components["schemas"]["ErrorBody"] & {
                 /**
-                 * @description Which of the errors it is.
+                 * @description The error code.
                  * @example rateLimitExceeded
                  * @enum {string}
                  */
                 code: "rateLimitExceeded";
             };
         };
-        /** @description API keys that were found where they do not belong. */
+        /** @description Leaked API keys. */
         ReportLeakedKeys: {
-            /** @description Raw keys; what is none is passed over. */
+            /** @description Raw keys. Other strings are ignored. */
             keys: string[];
         };
         /** @description A page of the request log. */
@@ -2089,17 +2089,17 @@ export interface components {
             next_cursor: string | null;
         };
         /**
-         * @description `admitted`: charged, under way. `final`: charged, answered. `refunded`: it failed, and the charge was given back. `refused`: never charged.
+         * @description `admitted`: charged and in progress. `final`: charged and complete. `refunded`: failed and refunded. `refused`: never charged.
          * @example final
          * @enum {string}
          */
         RequestState: "admitted" | "final" | "refunded" | "refused";
         /** @description Status 409: `idempotencyInProgress`. */
         RetryConflictError: {
-            /** @description What went wrong. */
+            /** @description The error. */
             error: components["schemas"]["ErrorBody"] & {
                 /**
-                 * @description Which of the errors it is.
+                 * @description The error code.
                  * @example idempotencyInProgress
                  * @enum {string}
                  */
@@ -2108,58 +2108,58 @@ export interface components {
         };
         /** @description Status 422: `idempotencyMismatch`. */
         RetryMismatchError: {
-            /** @description What went wrong. */
+            /** @description The error. */
             error: components["schemas"]["ErrorBody"] & {
                 /**
-                 * @description Which of the errors it is.
+                 * @description The error code.
                  * @example idempotencyMismatch
                  * @enum {string}
                  */
                 code: "idempotencyMismatch";
             };
         };
-        /** @description How long the old secret lives on. */
+        /** @description How long the old secret keeps working. */
         RotateApiKey: {
             /**
              * Format: int32
-             * @description For how long the old secret goes on working beside the new one; at most 7 days.
+             * @description How long the old secret keeps working alongside the new one; at most 7 days.
              * @default 0
              * @example 3600
              */
             grace_seconds?: number;
         };
         /**
-         * @description What a key may do.
+         * @description A permission of a key.
          * @example chat
          * @enum {string}
          */
         Scope: "chat" | "images" | "search" | "usage" | "models";
-        /** @description What to look for. */
+        /** @description The search request. */
         SearchRequest: {
             /**
-             * @description What to look for; every character is taken literally.
+             * @description The search query. Every character is literal.
              * @example create a key
              */
             query: string;
             /**
              * Format: int32
-             * @description How many results at most.
+             * @description The maximum number of results.
              * @default 10
              * @example 10
              */
             limit?: number;
         };
-        /** @description What was found. */
+        /** @description The search results. */
         SearchResponse: {
             /**
-             * @description What to look for; every character is taken literally.
+             * @description The search query. Every character is literal.
              * @example create a key
              */
             query: string;
-            /** @description Best first. */
+            /** @description The results, best match first. */
             results: components["schemas"]["SearchResult"][];
         };
-        /** @description One result. */
+        /** @description A search result. */
         SearchResult: {
             /**
              * @description The page's title.
@@ -2168,22 +2168,22 @@ export interface components {
             title: string;
             /**
              * Format: uri
-             * @description Where it is.
+             * @description The URL of the page.
              * @example http://localhost:3000/docs/guides/keys#create-an-api-key
              */
             url: string;
             /**
-             * @description The passage that matches, as plain text.
+             * @description The matching passage, as plain text.
              * @example Open "Your API" and press Create key.
              */
             snippet: string;
             /**
-             * @description How well it matches; higher is better, comparable within one answer.
+             * @description The relevance: higher is better, and only comparable within one response.
              * @example 0.42
              */
             score: number;
         };
-        /** @description What the sign-up page needs to know. */
+        /** @description Information about this service. */
         Service: {
             /**
              * @description The version of the service.
@@ -2193,71 +2193,71 @@ export interface components {
             signups: components["schemas"]["SignUps"];
             billing: components["schemas"]["Billing"];
             /**
-             * @description Where to reach the operator.
+             * @description How to contact the operator.
              * @example ops@example.com
              */
             operator_contact: string | null;
             engine: components["schemas"]["EngineInfo"];
         };
-        /** @description A place where the account is signed in. */
+        /** @description A session of the account. */
         Session: {
             /**
              * Format: uuid
-             * @description The session's id, to end it by; not what the cookie holds.
+             * @description The session's id, for ending the session. It is not the value of the cookie.
              * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
              */
             id: string;
             /**
-             * @description Whether it is the session of this request.
+             * @description Whether this is the session of the request.
              * @example true
              */
             current: boolean;
             /**
              * Format: date-time
-             * @description When it began.
+             * @description When the session started.
              * @example 2026-11-20T13:45:12.345Z
              */
             created_at: string;
             /**
              * Format: date-time
-             * @description When it was last used, accurate to an hour.
+             * @description When the session was last used, accurate to the hour.
              * @example 2026-11-20T13:45:12.345Z
              */
             last_seen_at: string;
             /**
-             * @description The network address that it began from.
+             * @description The network address at sign-in.
              * @example 192.0.2.7
              */
             address: string;
             /**
-             * @description The `User-Agent` that it began with; may be empty.
+             * @description The `User-Agent` at sign-in; may be empty.
              * @example Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0
              */
             user_agent: string;
         };
         /** @description Status 403: `bearerNotAccepted`. */
         SessionForbiddenError: {
-            /** @description What went wrong. */
+            /** @description The error. */
             error: components["schemas"]["ErrorBody"] & {
                 /**
-                 * @description Which of the errors it is.
+                 * @description The error code.
                  * @example bearerNotAccepted
                  * @enum {string}
                  */
                 code: "bearerNotAccepted";
             };
         };
-        /** @description Where the account is signed in. */
+        /** @description The sessions of the account. */
         SessionList: {
             /** @description Newest first. */
             data: components["schemas"]["Session"][];
         };
         /** @description Status 401: `sessionRequired`. */
         SessionUnauthorizedError: {
-            /** @description What went wrong. */
+            /** @description The error. */
             error: components["schemas"]["ErrorBody"] & {
                 /**
-                 * @description Which of the errors it is.
+                 * @description The error code.
                  * @example sessionRequired
                  * @enum {string}
                  */
@@ -2266,36 +2266,36 @@ export interface components {
         };
         /** @description Status 403: `bearerNotAccepted`, `crossSiteRequest`. */
         SessionWriteForbiddenError: {
-            /** @description What went wrong. */
+            /** @description The error. */
             error: components["schemas"]["ErrorBody"] & {
                 /**
-                 * @description Which of the errors it is.
+                 * @description The error code.
                  * @example bearerNotAccepted
                  * @enum {string}
                  */
                 code: "bearerNotAccepted" | "crossSiteRequest";
             };
         };
-        /** @description Who signs up. */
+        /** @description The credentials of the new account. */
         SignUp: {
             /**
              * Format: email
-             * @description E-mail address; case does not matter.
+             * @description Email address, case-insensitive.
              * @example ada@example.com
              */
             email: string;
             /**
-             * @description 8 to 256 characters. Common passwords and those made of the e-mail address are refused.
+             * @description 8 to 256 characters. Common passwords and passwords based on the email address are rejected.
              * @example correct horse battery
              */
             password: string;
         };
         /** @description Status 403: `crossSiteRequest`, `signupsClosed`. */
         SignUpForbiddenError: {
-            /** @description What went wrong. */
+            /** @description The error. */
             error: components["schemas"]["ErrorBody"] & {
                 /**
-                 * @description Which of the errors it is.
+                 * @description The error code.
                  * @example crossSiteRequest
                  * @enum {string}
                  */
@@ -2303,24 +2303,24 @@ export interface components {
             };
         };
         /**
-         * @description Whether anybody may sign up.
+         * @description Whether sign-ups are open.
          * @example open
          * @enum {string}
          */
         SignUps: "open" | "closed";
         /** @description Status 429: `quotaExceeded`, `tooManyStreams`, `tooManyCalls`, `rateLimitExceeded`. */
         StreamQuotaError: {
-            /** @description What went wrong. */
+            /** @description The error. */
             error: components["schemas"]["ErrorBody"] & {
                 /**
-                 * @description Which of the errors it is.
+                 * @description The error code.
                  * @example quotaExceeded
                  * @enum {string}
                  */
                 code: "quotaExceeded" | "tooManyStreams" | "tooManyCalls" | "rateLimitExceeded";
             };
         };
-        /** @description The account's plan and how it is billed. */
+        /** @description The account's plan and billing. */
         Subscription: {
             /**
              * @description The plan's id.
@@ -2330,7 +2330,7 @@ export interface components {
             billing_period: components["schemas"]["BillingPeriod"];
             /**
              * Format: int32
-             * @description What one billing period costs.
+             * @description The price of one billing period.
              * @example 1000
              */
             price_cents: number;
@@ -2342,12 +2342,12 @@ export interface components {
             limits: components["schemas"]["Limits"];
             /**
              * Format: int32
-             * @description Requests a minute, over all keys and the web together.
+             * @description Requests per minute across all keys and the web.
              * @example 60
              */
             requests_per_minute: number;
             /**
-             * @description Whether the owner can change the plan here; else the operator does.
+             * @description Whether the owner can change the plan. If false, only the operator can.
              * @example true
              */
             self_serve: boolean;
@@ -2358,27 +2358,27 @@ export interface components {
              */
             changed_at: string;
         };
-        /** @description Model tokens of one reply. */
+        /** @description Token usage of one reply. */
         TokenUsage: {
             /**
              * Format: int64
-             * @description Tokens the model read.
+             * @description Input tokens.
              * @example 42
              */
             input_tokens: number;
             /**
              * Format: int64
-             * @description Tokens the model wrote.
+             * @description Output tokens.
              * @example 128
              */
             output_tokens: number;
         };
         /** @description Status 503: `serviceUnavailable`. */
         UnavailableError: {
-            /** @description What went wrong. */
+            /** @description The error. */
             error: components["schemas"]["ErrorBody"] & {
                 /**
-                 * @description Which of the errors it is.
+                 * @description The error code.
                  * @example serviceUnavailable
                  * @enum {string}
                  */
@@ -2387,36 +2387,36 @@ export interface components {
         };
         /** @description Status 415: `unsupportedMediaType`. */
         UnsupportedMediaTypeError: {
-            /** @description What went wrong. */
+            /** @description The error. */
             error: components["schemas"]["ErrorBody"] & {
                 /**
-                 * @description Which of the errors it is.
+                 * @description The error code.
                  * @example unsupportedMediaType
                  * @enum {string}
                  */
                 code: "unsupportedMediaType";
             };
         };
-        /** @description A new e-mail address. */
+        /** @description The new email address. */
         UpdateAccount: {
             /**
              * Format: email
-             * @description E-mail address; case does not matter.
+             * @description Email address, case-insensitive.
              * @example ada@example.com
              */
             email: string;
             /**
-             * @description The current password, as proof.
+             * @description The current password, to confirm the change.
              * @example correct horse battery
              */
             current_password: string;
         };
         /** @description The new list of allowed origins; it replaces the old one. */
         UpdateApiKey: {
-            /** @description The https origins whose pages may call with this key, as browsers send them. Empty: servers and the service's own pages only. */
+            /** @description The https origins whose pages can call with this key, as browsers send them. If empty, only servers and the service's own pages can use the key. */
             allowed_origins: string[];
         };
-        /** @description The plan to change to, at once. */
+        /** @description The plan to change to, effective immediately. */
         UpdateSubscription: {
             /**
              * @description The plan's id.
@@ -2427,10 +2427,10 @@ export interface components {
         };
         /** @description Status 502: `upstreamError`. */
         UpstreamError: {
-            /** @description What went wrong. */
+            /** @description The error. */
             error: components["schemas"]["ErrorBody"] & {
                 /**
-                 * @description Which of the errors it is.
+                 * @description The error code.
                  * @example upstreamError
                  * @enum {string}
                  */
@@ -2439,17 +2439,17 @@ export interface components {
         };
         /** @description Status 504: `upstreamTimeout`. */
         UpstreamTimeoutError: {
-            /** @description What went wrong. */
+            /** @description The error. */
             error: components["schemas"]["ErrorBody"] & {
                 /**
-                 * @description Which of the errors it is.
+                 * @description The error code.
                  * @example upstreamTimeout
                  * @enum {string}
                  */
                 code: "upstreamTimeout";
             };
         };
-        /** @description The account's use of today's quota. */
+        /** @description The account's usage of today's quota. */
         Usage: {
             /**
              * @description The account's plan.
@@ -2460,25 +2460,25 @@ export interface components {
             limits: components["schemas"]["Limits"];
             /**
              * Format: date-time
-             * @description The next 00:00 UTC, when the counters start again at 0.
+             * @description The next 00:00 UTC, when the counters reset.
              * @example 2026-11-20T13:45:12.345Z
              */
             resetsAt: string;
         };
-        /** @description What an account used day by day. */
+        /** @description The daily usage of an account. */
         UsageHistory: {
-            /** @description Each day and each meter, also where nothing was used: the oldest day first, today last. */
+            /** @description One row per day and meter, even without usage, from the oldest day to today. */
             data: components["schemas"]["DayUsage"][];
-            /** @description The keys that worked in the period, revoked and expired ones too; active ones first, then the newest. */
+            /** @description The keys that were active at any time in the period, including revoked and expired keys. Active keys come first, then the newest. */
             keys: components["schemas"]["KeyLabel"][];
         };
         /**
-         * @description What was used.
+         * @description The meter.
          * @example chat
          * @enum {string}
          */
         UsageMeter: "chat" | "images" | "search" | "tokens";
-        /** @description What the account used since 00:00 UTC, over all keys and the web. */
+        /** @description The account's usage since 00:00 UTC, across all keys and the web. */
         UsedCounters: {
             /**
              * Format: int64
@@ -2508,7 +2508,7 @@ export interface components {
     };
     responses: {
         /**
-         * @description - `apiKeyInQuery`: An API key must not be sent in the query string, where logs and histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it was a real one.
+         * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
          *     - `invalidRequest`: The request is not valid.
          */
         CallerBadRequest: {
@@ -2531,8 +2531,8 @@ export interface components {
             };
         };
         /**
-         * @description - `overloaded`: The service is busy right now. Nothing was charged; try again shortly.
-         *     - `serviceUnavailable`: The service cannot answer right now. Nothing was charged; try again shortly.
+         * @description - `overloaded`: The service is overloaded. Nothing was charged. Try again shortly.
+         *     - `serviceUnavailable`: The service is temporarily unavailable. Nothing was charged. Try again shortly.
          */
         CallerBusy: {
             headers: {
@@ -2554,8 +2554,8 @@ export interface components {
             };
         };
         /**
-         * @description - `insufficientScope`: This API key does not have the scope that the endpoint needs. Create a key that has it.
-         *     - `originNotAllowed`: This origin is not among the allowed origins of the API key. Add it in the dashboard under "Your API".
+         * @description - `insufficientScope`: This API key does not have the scope that this endpoint requires. Create a key that has it.
+         *     - `originNotAllowed`: This origin is not in the allowed origins of the API key. Add it in the dashboard under "Your API".
          */
         CallerForbiddenForChat: {
             headers: {
@@ -2577,8 +2577,8 @@ export interface components {
             };
         };
         /**
-         * @description - `insufficientScope`: This API key does not have the scope that the endpoint needs. Create a key that has it.
-         *     - `originNotAllowed`: This origin is not among the allowed origins of the API key. Add it in the dashboard under "Your API".
+         * @description - `insufficientScope`: This API key does not have the scope that this endpoint requires. Create a key that has it.
+         *     - `originNotAllowed`: This origin is not in the allowed origins of the API key. Add it in the dashboard under "Your API".
          */
         CallerForbiddenForModels: {
             headers: {
@@ -2600,8 +2600,8 @@ export interface components {
             };
         };
         /**
-         * @description - `insufficientScope`: This API key does not have the scope that the endpoint needs. Create a key that has it.
-         *     - `originNotAllowed`: This origin is not among the allowed origins of the API key. Add it in the dashboard under "Your API".
+         * @description - `insufficientScope`: This API key does not have the scope that this endpoint requires. Create a key that has it.
+         *     - `originNotAllowed`: This origin is not in the allowed origins of the API key. Add it in the dashboard under "Your API".
          */
         CallerForbiddenForUsage: {
             headers: {
@@ -2622,7 +2622,7 @@ export interface components {
                 "application/json": components["schemas"]["CallerForbiddenError"];
             };
         };
-        /** @description - `internalError`: Something went wrong on our side. Try again; if it stays, give the operator the request id. */
+        /** @description - `internalError`: Something went wrong on our side. Try again. If the problem persists, give the request id to the operator. */
         CallerInternal: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2643,9 +2643,9 @@ export interface components {
             };
         };
         /**
-         * @description - `insufficientScope`: This API key does not have the scope that the endpoint needs. Create a key that has it.
-         *     - `listingNotAllowed`: A key with allowed origins is public, so it cannot list conversations. Read one by its id, or list them with a key without allowed origins, or in the dashboard.
-         *     - `originNotAllowed`: This origin is not among the allowed origins of the API key. Add it in the dashboard under "Your API".
+         * @description - `insufficientScope`: This API key does not have the scope that this endpoint requires. Create a key that has it.
+         *     - `listingNotAllowed`: A key with allowed origins is public and cannot list conversations. Read one by its id, or list them in the dashboard or with a key that has no allowed origins.
+         *     - `originNotAllowed`: This origin is not in the allowed origins of the API key. Add it in the dashboard under "Your API".
          */
         CallerListForbiddenForChat: {
             headers: {
@@ -2666,7 +2666,7 @@ export interface components {
                 "application/json": components["schemas"]["CallerListForbiddenError"];
             };
         };
-        /** @description - `notFound`: There is nothing here by that name. */
+        /** @description - `notFound`: The requested resource was not found. */
         CallerNotFound: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2705,9 +2705,9 @@ export interface components {
             };
         };
         /**
-         * @description - `quotaExceeded`: Today's quota is spent. It resets at 00:00 UTC.
-         *     - `rateLimitExceeded`: Too many requests. Nothing was charged; wait as long as `Retry-After` says.
-         *     - `tooManyCalls`: This account has as many calls under way as it may. Wait for one to end, then try again. Nothing was charged.
+         * @description - `quotaExceeded`: Today's quota is used up. It resets at 00:00 UTC.
+         *     - `rateLimitExceeded`: Too many requests. Nothing was charged. Wait for the time in `Retry-After`, then try again.
+         *     - `tooManyCalls`: This account has reached its limit of concurrent calls. Nothing was charged. Wait for a call to finish, then try again.
          */
         CallerQuotaForImages: {
             headers: {
@@ -2730,9 +2730,9 @@ export interface components {
             };
         };
         /**
-         * @description - `quotaExceeded`: Today's quota is spent. It resets at 00:00 UTC.
-         *     - `rateLimitExceeded`: Too many requests. Nothing was charged; wait as long as `Retry-After` says.
-         *     - `tooManyCalls`: This account has as many calls under way as it may. Wait for one to end, then try again. Nothing was charged.
+         * @description - `quotaExceeded`: Today's quota is used up. It resets at 00:00 UTC.
+         *     - `rateLimitExceeded`: Too many requests. Nothing was charged. Wait for the time in `Retry-After`, then try again.
+         *     - `tooManyCalls`: This account has reached its limit of concurrent calls. Nothing was charged. Wait for a call to finish, then try again.
          */
         CallerQuotaForSearch: {
             headers: {
@@ -2754,7 +2754,7 @@ export interface components {
                 "application/json": components["schemas"]["QuotaError"];
             };
         };
-        /** @description - `rateLimitExceeded`: Too many requests. Nothing was charged; wait as long as `Retry-After` says. */
+        /** @description - `rateLimitExceeded`: Too many requests. Nothing was charged. Wait for the time in `Retry-After`, then try again. */
         CallerRateLimit: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2774,7 +2774,7 @@ export interface components {
                 "application/json": components["schemas"]["RateLimitError"];
             };
         };
-        /** @description - `idempotencyInProgress`: A request with this `Idempotency-Key` is being answered already. Nothing was charged; send it again in a moment, with the same key and body. */
+        /** @description - `idempotencyInProgress`: A request with this `Idempotency-Key` is still in progress. This one was not charged. Retry in a moment with the same key and body. */
         CallerRetryConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2794,7 +2794,7 @@ export interface components {
                 "application/json": components["schemas"]["RetryConflictError"];
             };
         };
-        /** @description - `idempotencyMismatch`: This `Idempotency-Key` was used for another request within 24 hours. Nothing was charged; use a new key for new work, and the same body for a retry. */
+        /** @description - `idempotencyMismatch`: This `Idempotency-Key` was used for a different request in the last 24 hours. Nothing was charged. Use a new key for a new request, or the original body for a retry. */
         CallerRetryMismatch: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2814,10 +2814,10 @@ export interface components {
             };
         };
         /**
-         * @description - `quotaExceeded`: Today's quota is spent. It resets at 00:00 UTC.
-         *     - `rateLimitExceeded`: Too many requests. Nothing was charged; wait as long as `Retry-After` says.
-         *     - `tooManyCalls`: This account has as many calls under way as it may. Wait for one to end, then try again. Nothing was charged.
-         *     - `tooManyStreams`: This account has as many streams open as it may. Read one to its end or close it, then try again. Nothing was charged.
+         * @description - `quotaExceeded`: Today's quota is used up. It resets at 00:00 UTC.
+         *     - `rateLimitExceeded`: Too many requests. Nothing was charged. Wait for the time in `Retry-After`, then try again.
+         *     - `tooManyCalls`: This account has reached its limit of concurrent calls. Nothing was charged. Wait for a call to finish, then try again.
+         *     - `tooManyStreams`: This account has reached its limit of open streams. Nothing was charged. Finish or close a stream, then try again.
          */
         CallerStreamQuotaForChat: {
             headers: {
@@ -2841,10 +2841,10 @@ export interface components {
         };
         /**
          * @description - `apiKeyExpired`: This API key has expired. Create a new one in the dashboard.
-         *     - `apiKeyRevoked`: This API key was revoked or replaced. Use a current key, or create a new one in the dashboard.
-         *     - `invalidApiKey`: The API key is malformed or unknown. Check that it was copied whole, or create a new one in the dashboard.
-         *     - `missingCredentials`: This endpoint needs an API key. Send it as `Authorization: Bearer <API_KEY>`.
-         *     - `sessionRequired`: Sign in first: this endpoint takes the dashboard session cookie.
+         *     - `apiKeyRevoked`: This API key has been revoked or replaced. Use an active key, or create a new one in the dashboard.
+         *     - `invalidApiKey`: The API key is malformed or unknown. Check that you copied all of it, or create a new one in the dashboard.
+         *     - `missingCredentials`: This endpoint requires an API key. Send it as `Authorization: Bearer <API_KEY>`.
+         *     - `sessionRequired`: This endpoint requires a dashboard session. Sign in first.
          */
         CallerUnauthorized: {
             headers: {
@@ -2865,7 +2865,7 @@ export interface components {
                 "application/json": components["schemas"]["CallerUnauthorizedError"];
             };
         };
-        /** @description - `serviceUnavailable`: The service cannot answer right now. Nothing was charged; try again shortly. */
+        /** @description - `serviceUnavailable`: The service is temporarily unavailable. Nothing was charged. Try again shortly. */
         CallerUnavailable: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2885,7 +2885,7 @@ export interface components {
                 "application/json": components["schemas"]["UnavailableError"];
             };
         };
-        /** @description - `unsupportedMediaType`: Bodies are JSON. Send `Content-Type: application/json`. */
+        /** @description - `unsupportedMediaType`: The request body must be JSON. Send `Content-Type: application/json`. */
         CallerUnsupportedMediaType: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2904,7 +2904,7 @@ export interface components {
                 "application/json": components["schemas"]["UnsupportedMediaTypeError"];
             };
         };
-        /** @description - `upstreamError`: The model behind this service answered with an error. Nothing was charged; try again later. */
+        /** @description - `upstreamError`: The model behind this service returned an error. Nothing was charged. Try again later. */
         CallerUpstream: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2925,7 +2925,7 @@ export interface components {
                 "application/json": components["schemas"]["UpstreamError"];
             };
         };
-        /** @description - `upstreamTimeout`: The model behind this service did not answer in time. Nothing was charged; try again later. */
+        /** @description - `upstreamTimeout`: The model behind this service did not respond in time. Nothing was charged. Try again later. */
         CallerUpstreamTimeout: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2947,9 +2947,9 @@ export interface components {
             };
         };
         /**
-         * @description - `crossSiteRequest`: This request came from another site and was refused.
-         *     - `insufficientScope`: This API key does not have the scope that the endpoint needs. Create a key that has it.
-         *     - `originNotAllowed`: This origin is not among the allowed origins of the API key. Add it in the dashboard under "Your API".
+         * @description - `crossSiteRequest`: Requests from other sites are not allowed here.
+         *     - `insufficientScope`: This API key does not have the scope that this endpoint requires. Create a key that has it.
+         *     - `originNotAllowed`: This origin is not in the allowed origins of the API key. Add it in the dashboard under "Your API".
          */
         CallerWriteForbiddenForChat: {
             headers: {
@@ -2971,9 +2971,9 @@ export interface components {
             };
         };
         /**
-         * @description - `crossSiteRequest`: This request came from another site and was refused.
-         *     - `insufficientScope`: This API key does not have the scope that the endpoint needs. Create a key that has it.
-         *     - `originNotAllowed`: This origin is not among the allowed origins of the API key. Add it in the dashboard under "Your API".
+         * @description - `crossSiteRequest`: Requests from other sites are not allowed here.
+         *     - `insufficientScope`: This API key does not have the scope that this endpoint requires. Create a key that has it.
+         *     - `originNotAllowed`: This origin is not in the allowed origins of the API key. Add it in the dashboard under "Your API".
          */
         CallerWriteForbiddenForImages: {
             headers: {
@@ -2995,9 +2995,9 @@ export interface components {
             };
         };
         /**
-         * @description - `crossSiteRequest`: This request came from another site and was refused.
-         *     - `insufficientScope`: This API key does not have the scope that the endpoint needs. Create a key that has it.
-         *     - `originNotAllowed`: This origin is not among the allowed origins of the API key. Add it in the dashboard under "Your API".
+         * @description - `crossSiteRequest`: Requests from other sites are not allowed here.
+         *     - `insufficientScope`: This API key does not have the scope that this endpoint requires. Create a key that has it.
+         *     - `originNotAllowed`: This origin is not in the allowed origins of the API key. Add it in the dashboard under "Your API".
          */
         CallerWriteForbiddenForSearch: {
             headers: {
@@ -3019,7 +3019,7 @@ export interface components {
             };
         };
         /**
-         * @description - `apiKeyInQuery`: An API key must not be sent in the query string, where logs and histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it was a real one.
+         * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
          *     - `invalidRequest`: The request is not valid.
          */
         PublicBadRequest: {
@@ -3034,8 +3034,8 @@ export interface components {
             };
         };
         /**
-         * @description - `overloaded`: The service is busy right now. Nothing was charged; try again shortly.
-         *     - `serviceUnavailable`: The service cannot answer right now. Nothing was charged; try again shortly.
+         * @description - `overloaded`: The service is overloaded. Nothing was charged. Try again shortly.
+         *     - `serviceUnavailable`: The service is temporarily unavailable. Nothing was charged. Try again shortly.
          */
         PublicBusy: {
             headers: {
@@ -3048,7 +3048,7 @@ export interface components {
                 "application/json": components["schemas"]["BusyError"];
             };
         };
-        /** @description - `emailTaken`: There is an account with this e-mail address already. Sign in, or use another address. */
+        /** @description - `emailTaken`: An account with this email address already exists. Sign in, or use a different address. */
         PublicEmailConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3059,7 +3059,7 @@ export interface components {
                 "application/json": components["schemas"]["EmailConflictError"];
             };
         };
-        /** @description - `internalError`: Something went wrong on our side. Try again; if it stays, give the operator the request id. */
+        /** @description - `internalError`: Something went wrong on our side. Try again. If the problem persists, give the request id to the operator. */
         PublicInternal: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3071,7 +3071,7 @@ export interface components {
                 "application/json": components["schemas"]["InternalError"];
             };
         };
-        /** @description - `crossSiteRequest`: This request came from another site and was refused. */
+        /** @description - `crossSiteRequest`: Requests from other sites are not allowed here. */
         PublicLogInForbidden: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3082,7 +3082,7 @@ export interface components {
                 "application/json": components["schemas"]["LogInForbiddenError"];
             };
         };
-        /** @description - `invalidLogin`: The e-mail address or the password is wrong. */
+        /** @description - `invalidLogin`: The email address or password is incorrect. */
         PublicLogInUnauthorized: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3104,7 +3104,7 @@ export interface components {
                 "application/json": components["schemas"]["PayloadTooLargeError"];
             };
         };
-        /** @description - `rateLimitExceeded`: Too many requests. Nothing was charged; wait as long as `Retry-After` says. */
+        /** @description - `rateLimitExceeded`: Too many requests. Nothing was charged. Wait for the time in `Retry-After`, then try again. */
         PublicRateLimit: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3122,7 +3122,7 @@ export interface components {
             };
         };
         /**
-         * @description - `crossSiteRequest`: This request came from another site and was refused.
+         * @description - `crossSiteRequest`: Requests from other sites are not allowed here.
          *     - `signupsClosed`: Sign-ups are closed on this service. Ask its operator for an account.
          */
         PublicSignUpForbidden: {
@@ -3135,7 +3135,7 @@ export interface components {
                 "application/json": components["schemas"]["SignUpForbiddenError"];
             };
         };
-        /** @description - `serviceUnavailable`: The service cannot answer right now. Nothing was charged; try again shortly. */
+        /** @description - `serviceUnavailable`: The service is temporarily unavailable. Nothing was charged. Try again shortly. */
         PublicUnavailable: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3147,7 +3147,7 @@ export interface components {
                 "application/json": components["schemas"]["UnavailableError"];
             };
         };
-        /** @description - `unsupportedMediaType`: Bodies are JSON. Send `Content-Type: application/json`. */
+        /** @description - `unsupportedMediaType`: The request body must be JSON. Send `Content-Type: application/json`. */
         PublicUnsupportedMediaType: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3159,7 +3159,7 @@ export interface components {
             };
         };
         /**
-         * @description - `apiKeyInQuery`: An API key must not be sent in the query string, where logs and histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it was a real one.
+         * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
          *     - `invalidRequest`: The request is not valid.
          */
         SessionBadRequest: {
@@ -3179,8 +3179,8 @@ export interface components {
             };
         };
         /**
-         * @description - `overloaded`: The service is busy right now. Nothing was charged; try again shortly.
-         *     - `serviceUnavailable`: The service cannot answer right now. Nothing was charged; try again shortly.
+         * @description - `overloaded`: The service is overloaded. Nothing was charged. Try again shortly.
+         *     - `serviceUnavailable`: The service is temporarily unavailable. Nothing was charged. Try again shortly.
          */
         SessionBusy: {
             headers: {
@@ -3198,7 +3198,7 @@ export interface components {
                 "application/json": components["schemas"]["BusyError"];
             };
         };
-        /** @description - `emailTaken`: There is an account with this e-mail address already. Sign in, or use another address. */
+        /** @description - `emailTaken`: An account with this email address already exists. Sign in, or use a different address. */
         SessionEmailConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3214,7 +3214,7 @@ export interface components {
                 "application/json": components["schemas"]["EmailConflictError"];
             };
         };
-        /** @description - `bearerNotAccepted`: API keys are not accepted here: this endpoint is for the signed-in dashboard only. */
+        /** @description - `bearerNotAccepted`: This endpoint does not accept API keys. Use it from the dashboard, signed in. */
         SessionForbidden: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3230,7 +3230,7 @@ export interface components {
                 "application/json": components["schemas"]["SessionForbiddenError"];
             };
         };
-        /** @description - `internalError`: Something went wrong on our side. Try again; if it stays, give the operator the request id. */
+        /** @description - `internalError`: Something went wrong on our side. Try again. If the problem persists, give the request id to the operator. */
         SessionInternal: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3248,8 +3248,8 @@ export interface components {
             };
         };
         /**
-         * @description - `apiKeyLimitReached`: This account has 5 active keys already. Revoke one before creating another.
-         *     - `rateLimitExceeded`: Too many requests. Nothing was charged; wait as long as `Retry-After` says.
+         * @description - `apiKeyLimitReached`: This account already has 5 active keys. Revoke one before you create another.
+         *     - `rateLimitExceeded`: Too many requests. Nothing was charged. Wait for the time in `Retry-After`, then try again.
          */
         SessionKeyLimit: {
             headers: {
@@ -3267,7 +3267,7 @@ export interface components {
                 "application/json": components["schemas"]["KeyLimitError"];
             };
         };
-        /** @description - `notFound`: There is nothing here by that name. */
+        /** @description - `notFound`: The requested resource was not found. */
         SessionNotFound: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3284,8 +3284,8 @@ export interface components {
             };
         };
         /**
-         * @description - `invalidLogin`: The e-mail address or the password is wrong.
-         *     - `sessionRequired`: Sign in first: this endpoint takes the dashboard session cookie.
+         * @description - `invalidLogin`: The email address or password is incorrect.
+         *     - `sessionRequired`: This endpoint requires a dashboard session. Sign in first.
          */
         SessionPasswordUnauthorized: {
             headers: {
@@ -3319,9 +3319,9 @@ export interface components {
             };
         };
         /**
-         * @description - `bearerNotAccepted`: API keys are not accepted here: this endpoint is for the signed-in dashboard only.
-         *     - `crossSiteRequest`: This request came from another site and was refused.
-         *     - `planNotSelfServe`: Plans are changed by the operator of this service. Ask them to change yours.
+         * @description - `bearerNotAccepted`: This endpoint does not accept API keys. Use it from the dashboard, signed in.
+         *     - `crossSiteRequest`: Requests from other sites are not allowed here.
+         *     - `planNotSelfServe`: Only the operator of this service can change plans. Ask them to change yours.
          */
         SessionPlanForbidden: {
             headers: {
@@ -3338,7 +3338,7 @@ export interface components {
                 "application/json": components["schemas"]["PlanForbiddenError"];
             };
         };
-        /** @description - `rateLimitExceeded`: Too many requests. Nothing was charged; wait as long as `Retry-After` says. */
+        /** @description - `rateLimitExceeded`: Too many requests. Nothing was charged. Wait for the time in `Retry-After`, then try again. */
         SessionRateLimit: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3355,7 +3355,7 @@ export interface components {
                 "application/json": components["schemas"]["RateLimitError"];
             };
         };
-        /** @description - `sessionRequired`: Sign in first: this endpoint takes the dashboard session cookie. */
+        /** @description - `sessionRequired`: This endpoint requires a dashboard session. Sign in first. */
         SessionUnauthorized: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3371,7 +3371,7 @@ export interface components {
                 "application/json": components["schemas"]["SessionUnauthorizedError"];
             };
         };
-        /** @description - `serviceUnavailable`: The service cannot answer right now. Nothing was charged; try again shortly. */
+        /** @description - `serviceUnavailable`: The service is temporarily unavailable. Nothing was charged. Try again shortly. */
         SessionUnavailable: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3388,7 +3388,7 @@ export interface components {
                 "application/json": components["schemas"]["UnavailableError"];
             };
         };
-        /** @description - `unsupportedMediaType`: Bodies are JSON. Send `Content-Type: application/json`. */
+        /** @description - `unsupportedMediaType`: The request body must be JSON. Send `Content-Type: application/json`. */
         SessionUnsupportedMediaType: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3405,8 +3405,8 @@ export interface components {
             };
         };
         /**
-         * @description - `bearerNotAccepted`: API keys are not accepted here: this endpoint is for the signed-in dashboard only.
-         *     - `crossSiteRequest`: This request came from another site and was refused.
+         * @description - `bearerNotAccepted`: This endpoint does not accept API keys. Use it from the dashboard, signed in.
+         *     - `crossSiteRequest`: Requests from other sites are not allowed here.
          */
         SessionWriteForbidden: {
             headers: {
@@ -3436,7 +3436,7 @@ export interface components {
          */
         Cursor: string;
         /**
-         * @description Makes it safe to send the request again: within 24 hours the same key and body get the first answer, charged once. 1 to 255 visible ASCII characters; use a random UUID for each new piece of work.
+         * @description Makes retries safe: for 24 hours, the same key and body return the first response and are charged once. 1 to 255 visible ASCII characters. Use a random UUID for each new request.
          * @example 5e3f3a52-7c0b-4b1c-9a55-0d6a1f8c7f11
          */
         IdempotencyKey: string;
@@ -3446,17 +3446,17 @@ export interface components {
          */
         KeyId: string;
         /**
-         * @description How many at most.
+         * @description The maximum number of items.
          * @example 20
          */
         LimitTo100: number;
         /**
-         * @description How many at most.
+         * @description The maximum number of items.
          * @example 50
          */
         LimitTo200: number;
         /**
-         * @description How many at most.
+         * @description The maximum number of items.
          * @example 200
          */
         LimitTo500: number;
@@ -3474,87 +3474,87 @@ export interface components {
     requestBodies: never;
     headers: {
         /**
-         * @description The origin of the page that called, where the key allows it.
+         * @description The origin of the calling page, if the key allows it.
          * @example https://app.example.com
          */
         "Access-Control-Allow-Origin": string;
         /**
-         * @description The headers that this page may read.
+         * @description The headers that the page can read.
          * @example retry-after, x-should-retry, ratelimit-limit, ratelimit-remaining, ratelimit-reset, ratelimit-policy, ratelimit, x-request-id, idempotency-replayed, x-parley-ignored-fields, www-authenticate
          */
         "Access-Control-Expose-Headers": string;
         /**
-         * @description Nothing of it is to be kept.
+         * @description Do not cache the response.
          * @example no-store
          */
         "Cache-Control": string;
         /**
-         * @description `true` where this is the stored answer of an earlier request with the same `Idempotency-Key`; this one was not charged.
+         * @description `true` if this is the stored response to an earlier request with the same `Idempotency-Key`. This request was not charged.
          * @example true
          */
         "Idempotency-Replayed": string;
         /**
-         * @description The same limits: `r` remaining, `t` seconds until the limit starts again.
+         * @description The same limits: `r` is the remaining amount, `t` the seconds until the reset.
          * @example "requests";r=19;t=42, "chat";r=12;t=35231
          */
         RateLimit: string;
         /**
-         * @description The ceiling of the limit with the least remaining; at 429 of the one that refused. Once the account is known.
+         * @description The ceiling of the limit with the least remaining; on a 429, of the exceeded limit. Sent once the account is known.
          * @example 50
          */
         "RateLimit-Limit": number;
         /**
-         * @description Each limit that the request was measured against: `q` its ceiling, `w` its window in seconds.
+         * @description The limits that apply to the request: `q` is the ceiling, `w` the window in seconds.
          * @example "requests";q=20;w=60, "chat";q=50;w=86400
          */
         "RateLimit-Policy": string;
         /**
-         * @description What remains of it.
+         * @description The remaining amount of that limit.
          * @example 12
          */
         "RateLimit-Remaining": number;
         /**
-         * @description Seconds until it starts again.
+         * @description Seconds until that limit resets.
          * @example 35231
          */
         "RateLimit-Reset": number;
         /**
-         * @description Seconds to wait; not where waiting does not help.
+         * @description Seconds to wait. Omitted if waiting does not help.
          * @example 42
          */
         "Retry-After": number;
         /**
-         * @description The session cookie, or its end.
+         * @description Sets or clears the session cookie.
          * @example parley_session=2mZ8nV0c.5Uq1; Path=/; Expires=Sun, 20 Dec 2026 13:45:12 GMT; HttpOnly; SameSite=Strict
          */
         "Set-Cookie": string;
         /**
-         * @description Answers differ by the origin that calls.
+         * @description The response depends on the calling origin.
          * @example Origin
          */
         Vary: string;
         /**
-         * @description What is wrong with the key, where one was needed or sent (RFC 6750).
+         * @description The problem with the key, if one was required or sent (RFC 6750).
          * @example Bearer error="invalid_token"
          */
         "WWW-Authenticate": string;
         /**
-         * @description `no` with a stream: proxies are to pass it on as it comes.
+         * @description `no` for a stream, so that proxies do not buffer it.
          * @example no
          */
         "X-Accel-Buffering": string;
         /**
-         * @description Fields of the body that did not reach the model, because they are not among those that Parley knows.
+         * @description Body fields that were not sent to the model because Parley does not know them.
          * @example provider, metadata
          */
         "X-Parley-Ignored-Fields": string;
         /**
-         * @description The id of the request; give it to the operator.
+         * @description The request id, for support.
          * @example 01932f62-4e1c-7f09-a0b1-c2d3e4f5a6b7
          */
         "X-Request-Id": string;
         /**
-         * @description `false` where a quota is spent, or where the request stays charged: OpenAI's clients would otherwise send it again.
+         * @description `false` if a quota is used up or the request remains charged. It keeps OpenAI's clients from retrying.
          * @example false
          */
         "X-Should-Retry": string;
@@ -3603,14 +3603,14 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description Proof that the owner deletes the account. */
+        /** @description Confirmation that the owner deletes the account. */
         requestBody: {
             content: {
                 "application/json": components["schemas"]["DeleteAccount"];
             };
         };
         responses: {
-            /** @description Done; no body. */
+            /** @description Success, without a body. */
             204: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3642,7 +3642,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description A new e-mail address. */
+        /** @description The new email address. */
         requestBody: {
             content: {
                 "application/json": components["schemas"]["UpdateAccount"];
@@ -3690,7 +3690,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Done; no body. */
+            /** @description Success, without a body. */
             204: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3722,7 +3722,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description Who signs in. */
+        /** @description The credentials to sign in with. */
         requestBody: {
             content: {
                 "application/json": components["schemas"]["LogIn"];
@@ -3760,7 +3760,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Done; no body. */
+            /** @description Success, without a body. */
             204: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3792,7 +3792,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description Who signs up. */
+        /** @description The credentials of the new account. */
         requestBody: {
             content: {
                 "application/json": components["schemas"]["SignUp"];
@@ -3826,7 +3826,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Makes it safe to send the request again: within 24 hours the same key and body get the first answer, charged once. 1 to 255 visible ASCII characters; use a random UUID for each new piece of work.
+                 * @description Makes retries safe: for 24 hours, the same key and body return the first response and are charged once. 1 to 255 visible ASCII characters. Use a random UUID for each new request.
                  * @example 5e3f3a52-7c0b-4b1c-9a55-0d6a1f8c7f11
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -3841,7 +3841,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The reply; with `stream`, its events: the schema of `text/event-stream` is that of one. */
+            /** @description The reply. With `stream`, its events; the `text/event-stream` schema describes one event. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3883,7 +3883,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Makes it safe to send the request again: within 24 hours the same key and body get the first answer, charged once. 1 to 255 visible ASCII characters; use a random UUID for each new piece of work.
+                 * @description Makes retries safe: for 24 hours, the same key and body return the first response and are charged once. 1 to 255 visible ASCII characters. Use a random UUID for each new request.
                  * @example 5e3f3a52-7c0b-4b1c-9a55-0d6a1f8c7f11
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -3891,14 +3891,14 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description The body of OpenAI's chat completions. OpenAI's other fields for sampling, tools, reasoning and caching (`tools`, `response_format`, …) and vLLM's pass through to the model untouched; further ones are dropped and named in `X-Parley-Ignored-Fields`. */
+        /** @description The body of OpenAI's chat completions. OpenAI's other fields for sampling, tools, reasoning, and caching (`tools`, `response_format`, …) and vLLM's fields are passed to the model unchanged. Other fields are dropped and listed in `X-Parley-Ignored-Fields`. */
         requestBody: {
             content: {
                 "application/json": components["schemas"]["CompletionRequest"];
             };
         };
         responses: {
-            /** @description The completion; with `stream`, its chunks: the schema of `text/event-stream` is that of one event. */
+            /** @description The completion. With `stream`, its chunks; the `text/event-stream` schema describes one event. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3940,7 +3940,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description How many at most.
+                 * @description The maximum number of items.
                  * @example 20
                  */
                 limit?: components["parameters"]["LimitTo100"];
@@ -3987,7 +3987,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description How many at most.
+                 * @description The maximum number of items.
                  * @example 200
                  */
                 limit?: components["parameters"]["LimitTo500"];
@@ -4052,7 +4052,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Done; no body. */
+            /** @description Success, without a body. */
             204: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4084,7 +4084,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description How many at most.
+                 * @description The maximum number of items.
                  * @example 50
                  */
                 limit?: components["parameters"]["LimitTo200"];
@@ -4129,7 +4129,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Makes it safe to send the request again: within 24 hours the same key and body get the first answer, charged once. 1 to 255 visible ASCII characters; use a random UUID for each new piece of work.
+                 * @description Makes retries safe: for 24 hours, the same key and body return the first response and are charged once. 1 to 255 visible ASCII characters. Use a random UUID for each new request.
                  * @example 5e3f3a52-7c0b-4b1c-9a55-0d6a1f8c7f11
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -4144,7 +4144,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The pictures that were asked for. */
+            /** @description The generated images. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4219,7 +4219,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description What the new key is called and what it may do. */
+        /** @description The name, permissions, and restrictions of the new key. */
         requestBody: {
             content: {
                 "application/json": components["schemas"]["CreateApiKey"];
@@ -4259,14 +4259,14 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description API keys that were found where they do not belong. */
+        /** @description Leaked API keys. */
         requestBody: {
             content: {
                 "application/json": components["schemas"]["ReportLeakedKeys"];
             };
         };
         responses: {
-            /** @description Done; no body. */
+            /** @description Success, without a body. */
             202: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4298,7 +4298,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Done; no body. */
+            /** @description Success, without a body. */
             204: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4383,7 +4383,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        /** @description How long the old secret lives on. */
+        /** @description How long the old secret keeps working. */
         requestBody?: {
             content: {
                 "application/json": components["schemas"]["RotateApiKey"];
@@ -4468,7 +4468,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A model that answers chats. */
+            /** @description A chat model. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4526,7 +4526,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description How many at most.
+                 * @description The maximum number of items.
                  * @example 50
                  */
                 limit?: components["parameters"]["LimitTo200"];
@@ -4536,32 +4536,32 @@ export interface operations {
                  */
                 cursor?: components["parameters"]["Cursor"];
                 /**
-                 * @description The one request that was answered with this `X-Request-Id`. Requests that were not charged have no row.
+                 * @description Only the request with this `X-Request-Id`. Requests that were not charged have no row of their own.
                  * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
                  */
                 id?: string;
                 /**
-                 * @description Requests of one key, or `web`.
+                 * @description Only requests made with this key; `web` for requests from the web.
                  * @example web
                  */
                 key_id?: string;
                 /**
-                 * @description Requests to one endpoint, method and path, or `carriedOver`. Refusals are counted without their endpoint and left out.
+                 * @description Only requests to this endpoint (method and path), or `carriedOver`. Leaves out refusals, whose endpoint is not recorded.
                  * @example POST /api/v1/chat
                  */
                 endpoint?: string;
                 /**
-                 * @description A status (`429`) or a class of them (`4xx`).
+                 * @description A status (`429`) or a class of statuses (`4xx`).
                  * @example 429
                  */
                 status?: string;
                 /**
-                 * @description Nothing before it.
+                 * @description Only rows at or after this time.
                  * @example 2026-11-20T00:00:00.000Z
                  */
                 from?: string;
                 /**
-                 * @description Only what is before it.
+                 * @description Only rows before this time.
                  * @example 2026-11-21T00:00:00.000Z
                  */
                 to?: string;
@@ -4601,7 +4601,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Makes it safe to send the request again: within 24 hours the same key and body get the first answer, charged once. 1 to 255 visible ASCII characters; use a random UUID for each new piece of work.
+                 * @description Makes retries safe: for 24 hours, the same key and body return the first response and are charged once. 1 to 255 visible ASCII characters. Use a random UUID for each new request.
                  * @example 5e3f3a52-7c0b-4b1c-9a55-0d6a1f8c7f11
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -4609,14 +4609,14 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description What to look for. */
+        /** @description The search request. */
         requestBody: {
             content: {
                 "application/json": components["schemas"]["SearchRequest"];
             };
         };
         responses: {
-            /** @description What was found. */
+            /** @description The search results. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4659,7 +4659,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What the sign-up page needs to know. */
+            /** @description Information about this service. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4685,7 +4685,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Where the account is signed in. */
+            /** @description The sessions of the account. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4724,7 +4724,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Done; no body. */
+            /** @description Success, without a body. */
             204: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4759,7 +4759,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The account's plan and how it is billed. */
+            /** @description The account's plan and billing. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4790,14 +4790,14 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description The plan to change to, at once. */
+        /** @description The plan to change to, effective immediately. */
         requestBody: {
             content: {
                 "application/json": components["schemas"]["UpdateSubscription"];
             };
         };
         responses: {
-            /** @description The account's plan and how it is billed. */
+            /** @description The account's plan and billing. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4832,7 +4832,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The account's use of today's quota. */
+            /** @description The account's usage of today's quota. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4863,7 +4863,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description How many UTC days, today included.
+                 * @description The number of UTC days, including today.
                  * @example 7
                  */
                 days?: number;
@@ -4874,7 +4874,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What an account used day by day. */
+            /** @description The daily usage of an account. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];

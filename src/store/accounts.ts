@@ -36,7 +36,7 @@ async function orEmailTaken<T>(statement: Promise<T>): Promise<T> {
 }
 
 /**
- * Creates an account, billed monthly. What was used today under its e-mail address counts as used.
+ * Creates an account, billed monthly. What was used today under its email address counts as used.
  *
  * @throws ApiError `emailTaken`
  */
@@ -74,7 +74,7 @@ export async function findAccount(db: Db, id: string): Promise<Account | undefin
   return account;
 }
 
-/** The living account with this e-mail address, whatever its case. */
+/** The living account with this email address, whatever its case. */
 export async function findByEmail(db: Db, email: string): Promise<Account | undefined> {
   const [account] = await db
     .select()
@@ -84,7 +84,7 @@ export async function findByEmail(db: Db, email: string): Promise<Account | unde
 }
 
 /**
- * Gives the account another e-mail address. What it used today stays with the old one, too.
+ * Gives the account another email address. What it used today stays with the old one, too.
  *
  * @returns undefined when the password was changed or the account deleted since
  * @throws ApiError `emailTaken`
@@ -173,7 +173,7 @@ export function setPlan(
 }
 
 /**
- * Deletes an account as far as anybody can tell: its sessions and keys end, its e-mail address is free again. The
+ * Deletes an account as far as anybody can tell: its sessions and keys end, its email address is free again. The
  * account's row is written first; whoever makes a key locks it, so that none is made behind the revocation. What it used
  * today is kept until midnight.
  *

@@ -1,5 +1,5 @@
 /**
- * What was used today under an e-mail address that was given up, by deleting its account or by changing its address. It is
+ * What was used today under an email address that was given up, by deleting its account or by changing its address. It is
  * kept until midnight and entered where somebody signs up with the address, so that a new account is no new quota. Contract
  * section 5, argued in docs/decisions/0020-sign-in-and-sign-up.md.
  */
@@ -13,7 +13,7 @@ import { type Db, rowsOf } from '../database/client.ts';
 import { carriedUsage } from '../database/tables.ts';
 import { settingOnce } from './settings.ts';
 
-/** An account and the digest of an e-mail address of its. */
+/** An account and the digest of an email address of its. */
 type Holder = { accountId: string; emailDigest: Uint8Array };
 
 const meterList = sql`array[${sql.join(
@@ -22,7 +22,7 @@ const meterList = sql`array[${sql.join(
 )}]::text[]`;
 
 /**
- * Digests of e-mail addresses, under a key that the database keeps: `SESSION_SECRET` may change on any day.
+ * Digests of email addresses, under a key that the database keeps: `SESSION_SECRET` may change on any day.
  *
  * @returns a function of an address in lower case; call it outside of a transaction
  */
@@ -63,7 +63,7 @@ export async function keepFinalUsage(tx: Db, holder: Holder): Promise<void> {
   await keepUsage(tx, holder);
 }
 
-/** Enters what was kept today for an e-mail address into a new account: a final charge per meter, and the counters. */
+/** Enters what was kept today for an email address into a new account: a final charge per meter, and the counters. */
 export async function enterKeptUsage(tx: Db, { accountId, emailDigest }: Holder): Promise<void> {
   const ids = meters.map((meter) => sql`(${meter}::text, ${uuidv7()}::uuid)`);
   await tx.execute(sql`

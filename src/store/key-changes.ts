@@ -123,7 +123,7 @@ export class KeyChanges {
     const [number, databaseMs] = payload.split(' ').map(Number);
     if (number !== this.#sent.number || databaseMs === undefined) return;
     this.#heard = { sentAt: this.#sent.at, databaseMs };
-    if (this.#wasWarned) this.#log.info('Notifications of the database arrive: keys are cached.');
+    if (this.#wasWarned) this.#log.info('Receiving database notifications: keys are cached.');
     this.#wasWarned = false;
   }
 
@@ -146,7 +146,7 @@ export class KeyChanges {
     this.#wasWarned = true;
     this.#log.warn(
       { err: error },
-      'Notifications of the database do not arrive: keys are verified without the cache. Where DATABASE_URL leads to a transaction pooler, DATABASE_DIRECT_URL names the database itself.',
+      'Not receiving database notifications: keys are verified without the cache. If DATABASE_URL points to a transaction pooler, set DATABASE_DIRECT_URL to the database itself.',
     );
   }
 

@@ -56,7 +56,7 @@ export const stopWords: readonly string[] = [
 /** Compounds that the guides write as two words, or as one. */
 const spellings: readonly (readonly [RegExp, string])[] = [
   [/\b(log|sign)-?(in|out|up)\b/giu, '$1 $2'],
-  [/\be-mail/giu, 'email'],
+  [/\bemail/giu, 'email'],
 ];
 
 /** Writes compounds as the guides do: `login` as `log in`. */

@@ -70,7 +70,7 @@ t.test('drafts', { skip: noDashboard }, async (t) => {
     'gone with signing out',
   );
   const other = await client.signUp();
-  await page.getByLabel('E-mail address').fill(other.email);
+  await page.getByLabel('Email address').fill(other.email);
   await page.getByLabel('Password', { exact: true }).fill(other.password);
   await button('Sign in').click();
   await page.getByRole('heading', { level: 1, name: 'Your API' }).waitFor();
@@ -85,7 +85,7 @@ t.test('drafts', { skip: noDashboard }, async (t) => {
   const left = complaints.length;
   await openPage('Settings');
   await page.getByText('Your session has ended').waitFor();
-  await page.getByLabel('E-mail address').fill(third.email);
+  await page.getByLabel('Email address').fill(third.email);
   await page.getByLabel('Password', { exact: true }).fill(third.password);
   await button('Sign in').click();
   await page.getByRole('heading', { level: 1, name: 'Settings' }).waitFor();
@@ -115,7 +115,7 @@ t.test('a session that ends while an answer is on its way', { skip: noDashboard 
   await page.waitForTimeout(500);
   expectRefusals(0);
   await look(t, 'chat-session-ended');
-  await page.getByLabel('E-mail address').fill(email);
+  await page.getByLabel('Email address').fill(email);
   await page.getByLabel('Password', { exact: true }).fill(password);
   await button('Sign in').click();
   await log.getByText('119x').waitFor();
@@ -131,7 +131,7 @@ t.test('a session that ends while an answer is on its way', { skip: noDashboard 
   await page.getByText('Your session has ended').waitFor();
   await page.waitForTimeout(500);
   expectRefusals(0);
-  await page.getByLabel('E-mail address').fill(email);
+  await page.getByLabel('Email address').fill(email);
   await page.getByLabel('Password', { exact: true }).fill(password);
   await button('Sign in').click();
   await button('Try again').click();

@@ -179,13 +179,13 @@ t.test('the focus stays where the work is', { skip: noDashboard }, async (t) => 
     await press('Sign out');
     await heading('Sign in').waitFor();
     await isFocused(t, 'Sign in', 'after signing out');
-    await page.getByLabel('E-mail address').fill(email);
+    await page.getByLabel('Email address').fill(email);
     await page.getByLabel('Password', { exact: true }).fill(password);
     await page.keyboard.press('Enter');
     await heading('Your API').waitFor();
     await page.goto(`${HOME}/settings`);
     await press('Delete the account');
-    await page.getByLabel('Your e-mail address').fill(email);
+    await page.getByLabel('Your email address').fill(email);
     await page.getByLabel('Current password').fill(password);
     await page.keyboard.press('Enter');
     await text('Your account is deleted.').waitFor();

@@ -53,19 +53,22 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
     t.equal(new URL(page.url()).pathname, '/sign-up');
     await look(t, 'sign-up');
     for (const [label, autocomplete] of [
-      ['E-mail address', 'username'],
+      ['Email address', 'username'],
       ['Password', 'new-password'],
     ] as const)
       t.equal(await page.getByLabel(label, { exact: true }).getAttribute('autocomplete'), autocomplete);
     await client.signUp('taken@example.com');
-    await page.getByLabel('E-mail address').fill('taken@example.com');
+    await page.getByLabel('Email address').fill('taken@example.com');
     await page.getByLabel('Password', { exact: true }).fill(PASSWORD);
     expectRefusals(1);
     await button('Sign up').click();
     await page.getByRole('alert').waitFor();
-    t.match(await page.getByRole('alert').textContent(), /There is an account.*Request id [0-9a-f-]{36}/);
+    t.match(
+      await page.getByRole('alert').textContent(),
+      /An account with this email address already exists.*Request id [0-9a-f-]{36}/,
+    );
     await look(t, 'sign-up-taken');
-    await page.getByLabel('E-mail address').fill(EMAIL);
+    await page.getByLabel('Email address').fill(EMAIL);
     await page.keyboard.press('Enter');
     await heading('Your API').waitFor();
     t.equal(await page.title(), 'Your API · Parley');
@@ -249,7 +252,7 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
     t.equal(await focused(), 'Your API', 'the focus is on the page, since the row is gone');
   });
 
-  await t.test('settings: devices, events, e-mail address, password', async (t) => {
+  await t.test('settings: devices, events, email address, password', async (t) => {
     const elsewhere = await client.post('/auth/login', { email: EMAIL, password: PASSWORD });
     t.equal(elsewhere.status, 200);
     await page.getByRole('link', { name: 'Settings' }).click();
@@ -272,17 +275,17 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
       await oldest.or(more).first().waitFor();
     }
 
-    await button('Change the e-mail address').click();
-    await page.getByLabel('New e-mail address').fill('taken@example.com');
+    await button('Change the email address').click();
+    await page.getByLabel('New email address').fill('taken@example.com');
     await page.getByLabel('Current password').fill('wrong password');
     expectRefusals(2);
     await dialog.getByRole('button', { name: 'Change the address' }).click();
-    await dialog.getByText('The current password is wrong.').waitFor();
+    await dialog.getByText('The current password is incorrect.').waitFor();
     await page.getByLabel('Current password').fill(PASSWORD);
     await dialog.getByRole('button', { name: 'Change the address' }).click();
-    await dialog.getByText('There is an account').waitFor();
+    await dialog.getByText('An account with this email').waitFor();
     await look(t, 'change-email');
-    await page.getByLabel('New e-mail address').fill('ada.lovelace@example.com');
+    await page.getByLabel('New email address').fill('ada.lovelace@example.com');
     await dialog.getByRole('button', { name: 'Change the address' }).click();
     await page.getByText('sign in as ada.lovelace@example.com').waitFor();
 
@@ -335,11 +338,11 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
     await page.waitForTimeout(500);
     expectRefusals(0);
     await look(t, 'sign-in-ended');
-    await page.getByLabel('E-mail address').fill('ada.lovelace@example.com');
+    await page.getByLabel('Email address').fill('ada.lovelace@example.com');
     await page.getByLabel('Password', { exact: true }).fill('wrong password');
     expectRefusals(1);
     await button('Sign in').click();
-    await page.getByText('The e-mail address or the password is wrong.').waitFor();
+    await page.getByText('The email address or password is incorrect.').waitFor();
     await look(t, 'sign-in-wrong');
     await page.getByLabel('Password', { exact: true }).fill('another horse battery');
     await button('Sign in').click();
@@ -353,18 +356,18 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
     t.equal(page.url(), `${HOME}/sign-in`);
     await look(t, 'sign-in');
     await page.goto(`${HOME}/settings`);
-    await page.getByLabel('E-mail address').fill('ada.lovelace@example.com');
+    await page.getByLabel('Email address').fill('ada.lovelace@example.com');
     await page.getByLabel('Password', { exact: true }).fill('another horse battery');
     await page.keyboard.press('Enter');
     await heading('Settings').waitFor();
     await button('Delete the account').click();
     t.ok(await dialog.getByRole('button', { name: 'Delete the account' }).isDisabled());
-    await page.getByLabel('Your e-mail address').fill('ada.lovelace@example.com');
+    await page.getByLabel('Your email address').fill('ada.lovelace@example.com');
     const password = page.getByLabel('Current password');
     await password.fill('not the password');
     expectRefusals(1);
     await dialog.getByRole('button', { name: 'Delete the account' }).click();
-    await dialog.getByText('The current password is wrong.').waitFor();
+    await dialog.getByText('The current password is incorrect.').waitFor();
     t.equal(await password.getAttribute('aria-invalid'), 'true', 'the box at fault is marked');
     t.equal(
       await page.evaluate('document.activeElement.autocomplete'),

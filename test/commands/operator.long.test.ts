@@ -79,7 +79,7 @@ t.test('what is refused is refused with a CommandError, and nothing changes', as
   await refused(
     'reset-password',
     ['unknown@example.com'],
-    /^There is no account with the e-mail address unknown@example\.com\.$/,
+    /^There is no account with the email address unknown@example\.com\.$/,
   );
   await refused('reset-password', [], /^Usage: npm run reset-password -- EMAIL$/);
   await refused(
@@ -138,7 +138,7 @@ t.test('on the command line, over the embedded database', async (t) => {
   failed(
     t,
     await run('reset-password', ['unknown@example.com'], env),
-    /^There is no account with the e-mail address unknown@example\.com\.$/m,
+    /^There is no account with the email address unknown@example\.com\.$/m,
   );
   await running.stop();
 
@@ -163,8 +163,8 @@ t.test('on the command line, failures are one line and exit code 1', async (t) =
     }),
   ]);
   failed(t, usage, /^Usage: npm run set-plan -- EMAIL PLAN PERIOD$/m);
-  failed(t, config, /^PORT takes a whole number/);
-  failed(t, empty, /^There is no database in DATA_DIR .* yet\. Start the service once/);
+  failed(t, config, /^PORT must be a whole number/);
+  failed(t, empty, /^DATA_DIR .* has no database yet\. Start the service once/);
   failed(t, away, /^The command failed: the database cannot be reached \(ECONNREFUSED\)\.$/m);
   t.notMatch(away.stderr, 'secret', 'a password in DATABASE_URL is not repeated');
 });

@@ -89,7 +89,7 @@ t.test(
         t.equal(code, 1);
         t.equal(
           output,
-          `DATA_DIR ${dataDir} is open to every user of this machine (mode ${mode.toString(8)}), and this user may not change that. Run "chmod 700" on it as its owner, or set DATA_DIR to another folder.\n`,
+          `DATA_DIR ${dataDir} is accessible to every user of this machine (mode ${mode.toString(8)}), and this user cannot change that. Run "chmod 700" on it as its owner, or set DATA_DIR to another directory.\n`,
         );
         t.equal(lstatSync(dataDir).mode & 0o777, mode);
         t.same(readdirSync(dataDir), ['notes'], 'nothing is written');

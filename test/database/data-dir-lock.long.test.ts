@@ -65,7 +65,7 @@ t.test('a second process on a folder fails with one line that names the folder a
   const folder = join(t.testdir(), 'data');
   const [first, second] = await Promise.all([startHolder(t), startHolder(t)]);
   t.equal(await first.take(folder), 'holding', 'which makes the folder');
-  const refusal = `DataDirError: DATA_DIR ${folder} is in use by another process. Stop that one, or set DATA_DIR to another folder.`;
+  const refusal = `DataDirError: DATA_DIR ${folder} is in use by another process. Stop that process, or set DATA_DIR to another directory.`;
   t.equal(await second.take(folder), refusal);
   t.equal(socketsIn(folder).length, 1, 'and leaves nothing behind');
   await t.rejects(lockDataDir(folder, noCommands), DataDirError, 'also within this process');
@@ -147,10 +147,10 @@ t.test('a folder that cannot be written fails with one line', async (t) => {
   const root = t.testdir({ file: 'not a folder' });
   await t.rejects(lockDataDir(join(root, 'file'), noCommands), {
     name: 'DataDirError',
-    message: /cannot be used: it is not a folder \(EEXIST\)\. /,
+    message: /cannot be used: it is not a directory \(EEXIST\)\. /,
   });
   await t.rejects(lockDataDir(join(root, 'file', 'below'), noCommands), {
-    message: /it is not a folder \(ENOTDIR\)\. /,
+    message: /it is not a directory \(ENOTDIR\)\. /,
   });
 });
 

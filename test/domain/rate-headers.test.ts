@@ -53,7 +53,7 @@ t.test('a rate: says how many, of what, how long, and until when', async (t) => 
   const before = Date.now();
   const { code, headers, message, options } = rateLimitExceeded({ ...requests, remaining: 0 }, 'requests');
   t.equal(code, 'rateLimitExceeded');
-  t.equal(message, 'The limit of 20 requests per minute is reached. Try again in 42 seconds.');
+  t.equal(message, 'You have reached the limit of 20 requests per minute. Try again in 42 seconds.');
   t.match(headers, { 'retry-after': '42', 'ratelimit-reset': '42', 'ratelimit-limit': '20' });
   t.equal(headers['x-should-retry'], undefined);
   t.match(options.limit, { name: 'requests', ceiling: 20 });

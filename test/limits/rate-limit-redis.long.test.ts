@@ -46,7 +46,7 @@ function p99(answers: { ms: number }[]): number {
   return Math.round(sorted[Math.floor(sorted.length * 0.99)] ?? Number.NaN);
 }
 
-await t.test('replicas share the windows, and the e-mail addresses of sign-ins are not shown', async (t) => {
+await t.test('replicas share the windows, and the email addresses of sign-ins are not shown', async (t) => {
   const redis = await startRedis(t);
   const env = { ...plansFile(t, {}, 6), REDIS_URL: redis.url, AUTH_ATTEMPTS_PER_MINUTE: '3' };
   const first = await startTestService(t, 'postgres', env);

@@ -247,7 +247,7 @@ const allowed: Record<string, (one: Any) => void> = {
   },
   'a further credential is taken': (one) => operation(one, 'get', '/keys').security.push({ apiKey: [] }),
   'descriptions and examples are better': (one) => {
-    schemas(one).ChatRequest.description = 'What to say.';
+    schemas(one).ChatRequest.description = 'The message text.';
     schemas(one).ChatRequest.properties.message.examples = ['Hello'];
     operation(one, 'get', '/keys').summary = 'Keys';
   },

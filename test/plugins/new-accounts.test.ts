@@ -33,7 +33,7 @@ t.test('new accounts: so many a day for an address; what makes none does not cou
       error: {
         code: 'rateLimitExceeded',
         limit: { name: 'sign_up', ceiling: 2 },
-        message: /^The limit of 2 new accounts per day is reached/,
+        message: /^You have reached the limit of 2 new accounts per day/,
       },
     },
   });

@@ -66,7 +66,7 @@ t.test('300 public pages a minute for an address', async (t) => {
       t.match(text, '<h1>Too Many Requests</h1>');
       t.match(
         text,
-        /limit of 300 requests for public pages per minute is reached\. Try again in \d+ seconds/,
+        /reached the limit of 300 requests for public pages per minute\. Try again in \d+ seconds/,
       );
       t.match(headers['content-security-policy'], "default-src 'none'");
     }
@@ -107,7 +107,7 @@ t.test('a page that cannot be shown says why: a page in a browser, the envelope 
   const page = await askRaw(port, '/docs/search?q=%00', { accept });
   t.equal(page.status, 400);
   t.match(page.headers['content-type'], 'text/html');
-  t.match(page.text, 'In the query, <code>q</code> holds a NUL character.');
+  t.match(page.text, 'In the query, <code>q</code> contains a NUL character.');
   const odd = await askRaw(port, `/docs/search?${encodeURIComponent('<img src=x>`')}=%00`, { accept });
   t.notMatch(odd.text, '<img', 'escaped');
   t.match(JSON.parse((await askRaw(port, '/docs/search?q=%00')).text).error.code, 'invalidRequest');

@@ -140,7 +140,7 @@ onEachDatabase(t, small, async (t, { client }) => {
     t.equal((await signUp('192.0.2.7')).status, 201);
   });
 
-  await t.test('failed sign-ins: so many a minute for an e-mail address and an address', async (t) => {
+  await t.test('failed sign-ins: so many a minute for an email address and an address', async (t) => {
     const owner = await signUpFrom(client, '192.0.2.8');
     const logIn = (address: string, attempt: string, who = owner.email) =>
       client.post(
@@ -158,7 +158,7 @@ onEachDatabase(t, small, async (t, { client }) => {
     t.equal((await logIn('192.0.2.10', password)).status, 200, 'the owner elsewhere is not kept out');
     const nobody = email();
     const unknown = await times(4, () => logIn('192.0.2.9', 'wrong password', nobody));
-    t.equal(count(unknown, 'invalidLogin'), 3, 'an unknown e-mail address answers the same');
+    t.equal(count(unknown, 'invalidLogin'), 3, 'an unknown email address answers the same');
     t.equal(count(unknown, 'rateLimitExceeded'), 1);
   });
 
@@ -179,7 +179,7 @@ onEachDatabase(t, small, async (t, { client }) => {
   });
 });
 
-t.test('100 failed sign-ins an hour for an e-mail address, from wherever they come', async (t) => {
+t.test('100 failed sign-ins an hour for an email address, from wherever they come', async (t) => {
   const { client } = await startTestService(t, 'embedded', { TRUST_PROXY: 'loopback' });
   const owner = await client.signUp();
   let address = 0;

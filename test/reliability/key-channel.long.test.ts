@@ -52,6 +52,6 @@ t.test('behind a transaction pooler', { skip: !hasPgbouncer() && 'there is no pg
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
     t.same(await revokeAndWatch(client, there, keys), Array(10).fill(0));
-    t.match(replicas[0]?.log, /DATABASE_DIRECT_URL names the database itself/, 'the operator is told');
+    t.match(replicas[0]?.log, /set DATABASE_DIRECT_URL to the database itself/, 'the operator is told');
   });
 });

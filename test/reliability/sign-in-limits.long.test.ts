@@ -30,7 +30,7 @@ const newAddress = () => {
   return `198.51.${Math.floor(addresses / 250)}.${(addresses % 250) + 1}`;
 };
 
-/** So many wrong passwords for an e-mail address, five from each address. */
+/** So many wrong passwords for an email address, five from each address. */
 async function guess(client: Client, who: string, times: number): Promise<Answer[]> {
   const answers: Answer[] = [];
   for (let n = 0; n < times; n += 5) {
@@ -41,7 +41,7 @@ async function guess(client: Client, who: string, times: number): Promise<Answer
   return answers;
 }
 
-/** Wrong passwords until the e-mail address is locked. Where Redis is slow, a process counts by itself for a while. */
+/** Wrong passwords until the email address is locked. Where Redis is slow, a process counts by itself for a while. */
 async function guessUntilLocked(client: Client, who: string): Promise<Answer[]> {
   const answers: Answer[] = [];
   while (answers.length < 300 && count(answers, 'rateLimitExceeded') < 10)
@@ -134,7 +134,7 @@ t.test(
       await browserAt(client, '192.0.2.2').signUp({ email: email(), password }),
       'parley_device',
     );
-    t.notMatch(device, owner.email.split('@')[0], 'no e-mail address in it');
+    t.notMatch(device, owner.email.split('@')[0], 'no email address in it');
     const wrong = { email: owner.email, password: 'wrong password' };
     const guesses = await Promise.all(
       Array.from({ length: 12 }, () => browserAt(client, newAddress(), device).signIn(wrong)),
@@ -185,7 +185,7 @@ t.test('66: a wrong current password counts for its session only', async (t) => 
   );
 });
 
-t.test('67: one address, 40 e-mail addresses, one password each: limited by /64 for an hour', async (t) => {
+t.test('67: one address, 40 email addresses, one password each: limited by /64 for an hour', async (t) => {
   const { client } = await startTestService(t, 'embedded', { ...env, AUTH_ATTEMPTS_PER_MINUTE: '2' });
   const owner = { email: email(), password };
   const device = cookiesOf(await browserAt(client, '2001:db8:1:2::1').signUp(owner), 'parley_device');

@@ -135,7 +135,7 @@ t.test('Postgres without a connection left (53300)', async (t) => {
     await sql.unsafe(`alter role limited connection limit ${connections}`);
     await sql`select pg_terminate_backend(pid) from pg_stat_activity where usename = 'limited'`;
   };
-  const hint = 'Postgres has no connection left for this process, which needs up to 20 (SQLSTATE 53300).';
+  const hint = 'Postgres has no free connections for this process, which needs up to 20 (SQLSTATE 53300).';
 
   await t.test('at start: one line that says what to do', async (t) => {
     await allow(0);

@@ -12,7 +12,7 @@ const next = 'a better staple';
 const wrongPassword = {
   status: 401,
   body: {
-    error: { code: 'invalidLogin', message: 'The current password is wrong.', param: 'current_password' },
+    error: { code: 'invalidLogin', message: 'The current password is incorrect.', param: 'current_password' },
   },
 };
 
@@ -85,7 +85,7 @@ t.test(
 );
 
 t.test(
-  '73: e-mail changes to taken addresses: 409 emailTaken as at sign-up, 5 an hour for an account, on any session',
+  '73: email changes to taken addresses: 409 emailTaken as at sign-up, 5 an hour for an account, on any session',
   async (t) => {
     const [one, other, bystander] = [await client.signUp(), await client.signUp(), await client.signUp()];
     const again = cookieOf(await client.post('/auth/login', { email: one.email, password: one.password }));
@@ -108,7 +108,7 @@ t.test(
         error: {
           code: 'rateLimitExceeded',
           limit: { name: 'email_change', ceiling: 5 },
-          message: /^The limit of 5 changes of the e-mail address per hour is reached/,
+          message: /^You have reached the limit of 5 email address changes per hour/,
         },
       },
     });
@@ -195,10 +195,13 @@ t.test(
       status: 400,
       body: { error: { param: 'new_password', message } },
     });
-    t.match(await change(password), refused(/^The new password is the current one\./));
-    t.match(await change('nai\u0308ve cafe\u0301 horse'), refused(/^The new password is the current one\./));
+    t.match(await change(password), refused(/^The new password must be different from the current one\./));
+    t.match(
+      await change('nai\u0308ve cafe\u0301 horse'),
+      refused(/^The new password must be different from the current one\./),
+    );
     t.match(await change('password'), refused(/most common/));
-    t.match(await change('grace.hopper1906'), refused(/e-mail address/));
+    t.match(await change('grace.hopper1906'), refused(/email address/));
     t.equal((await client.post('/auth/login', { email, password })).status, 200);
   },
 );

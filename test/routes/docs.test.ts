@@ -141,7 +141,7 @@ t.test('the plain pages', async (t) => {
       }
     }
     t.match(await found('idempotancy'), [/idempoten/], 'a slip of the finger');
-    t.match(await page('/docs/search?q=xyzzy'), 'Nothing was found for “xyzzy”');
+    t.match(await page('/docs/search?q=xyzzy'), 'No results for “xyzzy”');
     const odd = await page(`/docs/search?q=${encodeURIComponent('"><b>')}`);
     t.notMatch(odd, '<b>', 'escaped');
     t.notMatch(await page('/docs/search'), 'role="status"', 'nothing asked');
@@ -175,7 +175,7 @@ t.test('the plain pages', async (t) => {
       const page = await client.get(path, { headers: { accept: 'text/html,*/*' } });
       t.equal(page.status, 404);
       t.match(page.headers.get('content-type'), 'text/html');
-      t.match(page.text, /<h1>There is no such (guide|error code)<\/h1>/);
+      t.match(page.text, /<h1>This (guide|error code) does not exist<\/h1>/);
       t.match(await client.get(path), { status: 404, body: { error: { code: 'notFound' } } });
     }
   });

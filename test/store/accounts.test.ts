@@ -92,7 +92,7 @@ t.test('of many changes of the password at once from the same one, one is made',
   t.equal((await findAccount(db, account.id))?.passwordHash, made?.passwordHash);
 });
 
-t.test('of many sign-ups with one e-mail address at once, one is made', async (t) => {
+t.test('of many sign-ups with one email address at once, one is made', async (t) => {
   const signUps = Array.from({ length: 20 }, (_, index) =>
     createAccount(
       db,

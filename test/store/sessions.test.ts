@@ -125,7 +125,7 @@ const testSessions = (kind: DatabaseKind) => async (t: Test) => {
     },
   );
 
-  t.test('nothing proved with an old password is done: e-mail, password, deletion', async (t) => {
+  t.test('nothing proved with an old password is done: email, password, deletion', async (t) => {
     const account = await newAccount();
     t.ok(await updatePassword(db, account, 'new hash', from));
     t.equal(await updateEmail(db, account, 'elsewhere@example.com', from), undefined);

@@ -87,7 +87,7 @@ export async function walkThrough(t: Test, variant: Variant): Promise<void> {
   await t.test('signs up and creates a key', async (t) => {
     await heading('Create an account').waitFor();
     await look(t, 'walk-01-sign-up');
-    await page.getByLabel('E-mail address').fill(EMAIL);
+    await page.getByLabel('Email address').fill(EMAIL);
     await page.getByLabel('Password', { exact: true }).fill(PASSWORD);
     await button('Sign up').click();
     await heading('Your API').waitFor();

@@ -61,7 +61,7 @@ export type Between = {
  *
  * @param path - the page to begin with
  * @param env - of the service
- * @param address - the account's e-mail address; one of its own unless told
+ * @param address - the account's email address; one of its own unless told
  */
 export async function startDashboard(
   t: Test,

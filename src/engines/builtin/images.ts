@@ -122,7 +122,7 @@ export function builtinImages(): ImageEngine {
     async generate({ n, output_format: format, prompt, size }, signal) {
       if (format && format !== 'png') {
         throw new ApiError('invalidRequest', {
-          message: 'The built-in engine draws `png` only.',
+          message: 'The built-in engine supports only `png`.',
           param: 'output_format',
           reason: 'unsupported_value',
         });

@@ -78,7 +78,7 @@ export function createUpstreamChat(options: UpstreamChatOptions): ChatEngine {
           const chunk = reader.chunk(event);
           idle = reader.hasGrown ? 0 : idle + event.data.length + EVENT_LENGTH;
           if (idle > MAX_IDLE_LENGTH)
-            throw transport.broken(`The stream sent ${idle} characters of no output.`);
+            throw transport.broken(`The stream sent ${idle} characters without output.`);
           if (chunk !== undefined) yield chunk;
         }
         if (isDone) break;

@@ -43,8 +43,8 @@ export class ChunkReader {
    */
   chunk({ data, event }: EventSourceMessage): CompletionChunk | undefined {
     const chunk = parseJson(data);
-    if (!isObject(chunk)) throw this.#broken('An event of the stream is no chunk:', data);
-    if (chunk.error || event === 'error') throw this.#broken('The upstream broke the stream off:', data);
+    if (!isObject(chunk)) throw this.#broken('A stream event is not a chunk:', data);
+    if (chunk.error || event === 'error') throw this.#broken('The upstream ended the stream early:', data);
     const choices = Array.isArray(chunk.choices) ? (chunk.choices as unknown[]) : [];
     settleHead(chunk, 'chat.completion.chunk', this.#input.model, this.#head);
     const wanted = this.#input.n ?? 1;
@@ -87,7 +87,7 @@ export class ChunkReader {
 
   /** Puts a choice right, and says which it is. */
   #settle(choice: unknown, position: number): number {
-    if (!isObject(choice)) throw this.#broken('A choice of a chunk is no object.');
+    if (!isObject(choice)) throw this.#broken('A choice in a chunk is not an object.');
     settleChoice(choice, position);
     return choice.index as number;
   }

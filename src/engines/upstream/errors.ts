@@ -99,7 +99,7 @@ export function refusalError(refusal: Refusal, apiKey: string | undefined): ApiE
     return new ApiError('overloaded', { retryAfterSeconds: retryAfterSeconds(headers), cause });
   if (status === 404 && sent.includes('model') && saysNoSuchModel(problem)) {
     return new ApiError('notFound', {
-      message: 'This model is not to be had right now. Choose another that `GET /api/v1/models` lists.',
+      message: 'This model is currently unavailable. Choose another model from `GET /api/v1/models`.',
       param: 'model',
       cause,
     });

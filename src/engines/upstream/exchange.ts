@@ -107,7 +107,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#controller = controller;
     if (this.#outcome !== undefined) {
       // Aborted here, undici writes nothing.
-      controller.abort(new Error('Given up while connecting.'));
+      controller.abort(new Error('Canceled while connecting.'));
       return;
     }
     this.isSent = true;

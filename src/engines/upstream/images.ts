@@ -41,12 +41,12 @@ const ANSWER_BYTES = 64 * MIB;
 const alwaysBase64 = /\bgpt-image|\bchatgpt-image/i;
 
 function imageOf(row: unknown, broken: Broken): GeneratedImage {
-  if (!isObject(row)) throw broken('An image of the answer is no object.');
+  if (!isObject(row)) throw broken('An image in the answer is not an object.');
   const base64 = row.b64_json;
   // A URL is not followed: it leads wherever the upstream likes, into our own network too.
   if (typeof base64 !== 'string' || base64 === '')
     throw broken(
-      `The upstream answered ${row.url === undefined ? 'no image' : 'a URL instead of an image'}.`,
+      `The upstream returned ${row.url === undefined ? 'no image' : 'a URL instead of an image'}.`,
     );
   const revised = textWithin(row.revised_prompt, MAX_PROMPT_LENGTH);
   return { b64_json: base64, ...(revised !== undefined && { revised_prompt: revised }) };
@@ -90,7 +90,7 @@ export function createUpstreamImages(options: UpstreamImagesOptions): UpstreamIm
       const rows = Array.isArray(answer.data) ? (answer.data as unknown[]) : [];
       const wanted = input.n ?? 1;
       const images = rows.slice(0, wanted).map((row) => imageOf(row, transport.broken));
-      if (images.length === 0) throw transport.broken('The upstream answered no images.');
+      if (images.length === 0) throw transport.broken('The upstream returned no images.');
       if (images.length === wanted) return images;
       const short = new TooFew('images', images.length, wanted);
       limits.note(model ?? '', short);

@@ -15,11 +15,11 @@ export class TooFew extends ApiError {
 
   constructor(what: 'choices' | 'images', got: number, wanted: number) {
     super('invalidRequest', {
-      message: `The model gives fewer ${what} than \`n\` asks for. Ask for them one at a time.`,
+      message: `The model supports fewer ${what} than \`n\`. Request them one at a time.`,
       param: 'n',
       reason: 'unsupported_value',
       isProvokable: true,
-      cause: new Error(`The upstream gave ${got} of ${wanted} ${what}.`),
+      cause: new Error(`The upstream returned ${got} of ${wanted} ${what}.`),
     });
     this.got = got;
   }

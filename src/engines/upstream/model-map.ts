@@ -28,7 +28,7 @@ export function parseModelMap(value: string | undefined): ModelMap {
     const [id = '', upstream = id, ...more] = entry.split('=').map((name) => name.trim());
     if (more.length > 0 || !isName(id) || !isName(upstream)) {
       throw new Error(
-        `takes names such as gpt-5, or pairs such as fast=gpt-5-mini, of at most ${MAX_NAME_LENGTH} characters each, not "${entry}".`,
+        `must list names such as gpt-5, or pairs such as fast=gpt-5-mini, of at most ${MAX_NAME_LENGTH} characters each, not "${entry}".`,
       );
     }
     return { id, upstream };

@@ -107,7 +107,7 @@ export function createModelList(
   function noList(): ApiError {
     const why =
       error instanceof ApiError && error.options.cause instanceof Error ? error.options.cause : error;
-    const message = `The upstream's list of models cannot be had, and CHAT_MODEL names no model: ${why instanceof Error ? why.message : why}`;
+    const message = `The upstream's model list is unavailable, and CHAT_MODEL does not name a model: ${why instanceof Error ? why.message : why}`;
     const isTimeout = error instanceof ApiError && error.code === 'upstreamTimeout';
     return new ApiError(isTimeout ? 'upstreamTimeout' : 'upstreamError', {
       cause: new UpstreamProblem(message),

@@ -9,19 +9,19 @@ export type Problem = { code?: string; type?: string; param?: string; message?: 
 const TOO_LONG = 'The conversation is too long for the model. Shorten it, or start a new one.';
 const BAD_IMAGE =
   'The model cannot use the image. Send a PNG, JPEG, WebP or non-animated GIF of moderate size.';
-const NOT_ALLOWED = 'The model refuses this content.';
-const BAD_FIELD = 'The model does not take this parameter.';
-const BAD_VALUE = 'The model does not take the value of a parameter.';
+const NOT_ALLOWED = 'The model rejected this content.';
+const BAD_FIELD = 'The model does not support this parameter.';
+const BAD_VALUE = 'The model does not support the value of a parameter.';
 
 /** The reasons that are passed on, each with our sentence. Everything else an upstream says stays in the log. */
 const reasons: Readonly<Record<string, string>> = {
   context_length_exceeded: TOO_LONG,
   request_too_large: 'The request is too large for the model. Make it smaller.',
-  string_above_max_length: 'A text in the request is longer than the model takes. Shorten it.',
-  string_below_min_length: 'A text in the request is shorter than the model takes.',
-  array_above_max_length: 'A list in the request is longer than the model takes. Shorten it.',
-  integer_above_max_value: 'A number in the request is larger than the model takes.',
-  integer_below_min_value: 'A number in the request is smaller than the model takes.',
+  string_above_max_length: 'A text in the request is too long for the model. Shorten it.',
+  string_below_min_length: 'A text in the request is too short for the model.',
+  array_above_max_length: 'A list in the request is too long for the model. Shorten it.',
+  integer_above_max_value: 'A number in the request is too large for the model.',
+  integer_below_min_value: 'A number in the request is too small for the model.',
   invalid_image: BAD_IMAGE,
   invalid_image_format: BAD_IMAGE,
   invalid_image_url: BAD_IMAGE,
@@ -40,9 +40,9 @@ const reasons: Readonly<Record<string, string>> = {
   unsupported_value: BAD_VALUE,
   invalid_value: BAD_VALUE,
   invalid_type: BAD_VALUE,
-  missing_required_parameter: 'The model needs a parameter that is missing.',
-  invalid_function_parameters: 'The parameters of a tool are not a JSON schema that the model takes.',
-  invalid_json_schema: 'The JSON schema is not one that the model takes.',
+  missing_required_parameter: 'The request is missing a parameter that the model requires.',
+  invalid_function_parameters: 'The model does not support the JSON schema of a tool.',
+  invalid_json_schema: 'The model does not support the JSON schema.',
 };
 
 /** How servers without codes, vLLM and llama.cpp above all, say that a conversation is too long. */
@@ -83,9 +83,8 @@ export function reasonOf({ code, message = '', type = '' }: Problem, status: num
  * @param param - the field of its request that is at fault, where known
  */
 export function sentences(reason: string | undefined, param: string | undefined): string {
-  const sentence =
-    (reason === undefined ? undefined : reasons[reason]) ?? 'The model does not take this request.';
-  return param === undefined ? sentence : `${sentence} It is about \`${param}\`.`;
+  const sentence = (reason === undefined ? undefined : reasons[reason]) ?? 'The model rejected this request.';
+  return param === undefined ? sentence : `${sentence} The parameter is \`${param}\`.`;
 }
 
 /** Whether a 404 is about the model, rather than about a wrong path. */

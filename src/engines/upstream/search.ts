@@ -108,7 +108,7 @@ export function createUpstreamSearch(options: UpstreamSearchOptions): SearchEngi
         signal,
         maxBytes: ANSWER_BYTES,
       });
-      if (!Array.isArray(answer.results)) throw transport.broken('The answer of the search has no results.');
+      if (!Array.isArray(answer.results)) throw transport.broken('The search answer has no results.');
       return readResults(answer, limit);
     },
   };

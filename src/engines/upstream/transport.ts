@@ -81,7 +81,7 @@ const isType = ({ headers }: AnswerHead, type: RegExp): boolean => type.test(hea
 
 /** What a refusal says; its status alone decides where its body is too large, too slow or cut off. */
 async function refusalText(exchange: Exchange, bodies: Bodies): Promise<string> {
-  const timer = setTimeout(() => exchange.abort(new Error('The refusal is too slow.')), REFUSAL_MS);
+  const timer = setTimeout(() => exchange.abort(new Error('The error response is too slow.')), REFUSAL_MS);
   const text = await bodies.textWithin(exchange, REFUSAL_BYTES).catch(() => undefined);
   clearTimeout(timer);
   return text ?? '';
@@ -179,10 +179,10 @@ export function createTransport(options: UpstreamOptions): Transport {
 
   /** Gives an answer up that is of another type than was asked for. */
   function refuseType({ headers }: AnswerHead, exchange: Exchange, wanted: string): never {
-    exchange.abort(new Error('The answer is of another type.'));
+    exchange.abort(new Error('The answer has the wrong content type.'));
     const [type = ''] = (headers['content-type'] ?? '').split(';', 1);
     const got = /^[\w.+/-]{1,100}$/.test(type) ? type : 'without a content type';
-    throw broken(`The upstream was to answer ${wanted}, and answered ${got}.`);
+    throw broken(`Expected ${wanted} from the upstream, got ${got}.`);
   }
 
   return {
@@ -202,9 +202,9 @@ export function createTransport(options: UpstreamOptions): Transport {
         throw brokenAnswer("The upstream's answer has too many values to parse.", undefined, true);
       // Some servers list their models without an object around them.
       if (Array.isArray(answer)) return { data: answer };
-      if (!isObject(answer)) throw broken("The upstream's answer is no JSON object:", text);
+      if (!isObject(answer)) throw broken("The upstream's answer is not a JSON object:", text);
       if (answer.error)
-        throw broken(`The upstream answered ${head.status} and an error:`, JSON.stringify(answer.error));
+        throw broken(`The upstream answered ${head.status} with an error:`, JSON.stringify(answer.error));
       return answer;
     },
     async events(request) {

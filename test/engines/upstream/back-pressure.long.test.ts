@@ -110,9 +110,9 @@ t.test(
       const waiting = user === flood ? undefined : rest();
       waiting?.catch(() => {});
       await pause(100);
-      gone.abort(new Error('The client left.'));
+      gone.abort(new Error('The client disconnected.'));
       t.ok((await untilAborted()) < 1000, user);
-      await t.rejects(waiting ?? rest(), { message: 'The client left.' });
+      await t.rejects(waiting ?? rest(), { message: 'The client disconnected.' });
     }
   },
 );

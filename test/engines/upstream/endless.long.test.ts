@@ -167,8 +167,8 @@ t.test('connections: so many at once, as many wait in order, the rest is overloa
     return release;
   });
   await t.rejects(connections.take(never(), 1000), { code: 'overloaded', statusCode: 503 });
-  gone.abort(new Error('The client left.'));
-  await t.rejects(leaving, { message: 'The client left.' });
+  gone.abort(new Error('The client disconnected.'));
+  await t.rejects(leaving, { message: 'The client disconnected.' });
   const fourth = connections.take(never(), 1000).then((release) => {
     order.push('fourth');
     return release;

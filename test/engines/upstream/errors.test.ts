@@ -15,7 +15,7 @@ t.test('400, 413 and 422 are invalidRequest, in our words', async (t) => {
     const error = await refused({ status, message: 'Bad, bad.' });
     t.equal(error.code, 'invalidRequest', `${status}`);
     t.equal(error.statusCode, 400);
-    t.match(error.message, /^The (model does not take this request|request is too large)/);
+    t.match(error.message, /^The (model rejected this request|request is too large)/);
   }
 });
 
@@ -29,7 +29,7 @@ t.test('a reason from the list is passed on with its sentence', async (t) => {
   ]) {
     const error = await refused({ status: 400, code });
     t.equal(error.options.reason, code);
-    t.not(error.message, 'The model does not take this request.', code);
+    t.not(error.message, 'The model rejected this request.', code);
   }
 });
 
@@ -118,7 +118,7 @@ t.test('every other status is upstreamError', async (t) => {
     t.equal(error.code, 'upstreamError', `${status}`);
     t.equal(
       error.message,
-      'The model behind this service answered with an error. Nothing was charged; try again later.',
+      'The model behind this service returned an error. Nothing was charged. Try again later.',
     );
   }
 });

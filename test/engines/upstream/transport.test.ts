@@ -209,8 +209,8 @@ t.test('an abort before the answer destroys the connection at once, and its reas
   const asked = patient.complete(asking('Hello'), gone.signal);
   await eventually('called', async () => (await upstream.calls()).chat === 1);
   const at = Date.now();
-  gone.abort(new Error('The client left.'));
-  await t.rejects(asked, { message: 'The client left.' });
+  gone.abort(new Error('The client disconnected.'));
+  await t.rejects(asked, { message: 'The client disconnected.' });
   await eventually('aborted', async () => (await upstream.calls()).aborted === 1);
   const { abortedAt } = await upstream.onlyCall();
   t.ok((abortedAt ?? Number.POSITIVE_INFINITY) - at < 1000, `${(abortedAt ?? 0) - at} ms`);

@@ -1,4 +1,4 @@
-/** E-mail address and password, in a form that password managers know how to fill. */
+/** Email address and password, in a form that password managers know how to fill. */
 import { Button, PasswordInput, Stack, TextInput } from '@mantine/core';
 import type { FormEvent, ReactNode } from 'react';
 import { Problem } from '../../api/errors.ts';
@@ -35,7 +35,7 @@ export function CredentialsForm({ action, error, isNew, isPending, onSubmit }: P
     <form ref={form} method="post" onSubmit={submit}>
       <Stack>
         <TextInput
-          label="E-mail address"
+          label="Email address"
           name="email"
           type="email"
           autoComplete="username"

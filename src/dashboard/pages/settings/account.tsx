@@ -1,4 +1,4 @@
-/** How one signs in: the e-mail address and the password. */
+/** How one signs in: the email address and the password. */
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { useAccount } from '../../api/queries.ts';
@@ -20,7 +20,7 @@ export function AccountPanel() {
   return (
     <Panel title="Account" description={`Since ${dayOf(account.created_at)}.`}>
       <Stack gap="sm">
-        <Row label="E-mail address" change="Change the e-mail address" onChange={() => setOpen('email')}>
+        <Row label="Email address" change="Change the email address" onChange={() => setOpen('email')}>
           {account.email}
         </Row>
         <Row label="Password" change="Change the password" onChange={() => setOpen('password')}>

@@ -51,7 +51,7 @@ function DeleteDialog({ email, onClose }: { email: string; onClose: () => void }
     >
       <Text>This cannot be undone. Programs that use your keys stop working at once.</Text>
       <TextInput
-        label="Your e-mail address, to confirm"
+        label="Your email address, to confirm"
         description={`Type ${email}`}
         autoComplete="off"
         autoCapitalize="none"

@@ -1,4 +1,4 @@
-/** Another e-mail address to sign in with. */
+/** Another email address to sign in with. */
 import { Text, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -26,7 +26,7 @@ export function EmailDialog({ email: current, onClose }: Props) {
   const isOfEmail = problem?.param === 'email' || problem?.code === 'emailTaken';
   return (
     <Confirm
-      title="Change the e-mail address"
+      title="Change the email address"
       action="Change the address"
       isPending={change.isPending}
       isReady={email.trim() !== '' && password !== ''}
@@ -43,7 +43,7 @@ export function EmailDialog({ email: current, onClose }: Props) {
         Now: {current}. Keys and other devices stay as they are.
       </Text>
       <TextInput
-        label="New e-mail address"
+        label="New email address"
         type="email"
         autoComplete="email"
         maxLength={254}

@@ -11,7 +11,7 @@ const sentences: Record<AccountEvent['type'], string> = {
   sessionEnded: 'Signed out from another device',
   passwordChanged: 'Password changed',
   passwordReset: 'Password reset by the operator',
-  emailChanged: 'E-mail address changed',
+  emailChanged: 'Email address changed',
   keyCreated: 'Key created',
   keyRotated: 'Key rotated',
   keyRevoked: 'Key revoked',
