@@ -129,7 +129,7 @@ async function streamFinal(run: Run, answer: StreamedAnswer): Promise<FastifyRep
         // A retry gets what the engine or the client brought about, and runs the work again only if our side failed.
         ...(!isOurFailure(problem) && stored(envelope)),
       })
-      .catch((err: unknown) => request.log.error({ err }, 'The end of a stream could not be recorded.'));
+      .catch((err: unknown) => request.log.error({ err }, 'Could not record the end of a stream.'));
     if (!reply.sent) throw problem;
   }
   // A client that has the whole answer can open its next stream.
@@ -156,7 +156,7 @@ async function giveBack(run: Run, error: unknown): Promise<unknown> {
       await keep(run, kept);
       return kept;
     } catch (err) {
-      request.log.error({ err }, 'A charge could not be kept.');
+      request.log.error({ err }, 'Could not finalize a charge.');
       thrown = err;
     }
   }
