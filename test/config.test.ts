@@ -75,63 +75,66 @@ t.test('SIGNUPS_PER_ADDRESS_PER_DAY is 20, and holds for loopback where it is se
   });
 });
 
-t.test('an invalid value is refused in one line that names the variable and the accepted values', async (t) => {
-  const wrong: Record<string, string> = {
-    PORT: 'abc',
-    PUBLIC_URL: 'https://chat.example.com/path',
-    DATABASE_URL: 'mysql://x:secret@y/z',
-    DATABASE_DIRECT_URL: 'nonsense',
-    DATABASE_CONNECTIONS: '9',
-    SESSION_SECRET: 'short',
-    SIGNUPS: 'maybe',
-    BILLING: 'free',
-    TRUST_PROXY: 'yes please',
-    DRAIN_SECONDS: '-1',
-    READY_DELAY_SECONDS: 'soon',
-    REDIS_URL: 'memcached://x:secret@y',
-    AUTH_ATTEMPTS_PER_MINUTE: '0',
-    SIGNUPS_PER_ADDRESS_PER_DAY: '0',
-    REQUEST_LOG_DAYS: '2',
-    LOG_LEVEL: 'loud',
-    SECURITY_CONTACT: 'ask Ada',
-    PLANS_FILE: '/nowhere/plans.json',
-    CHAT_URL: 'localhost:11434',
-    CHAT_API_KEY: 'sk-1',
-    CHAT_MODEL: 'llama3.2',
-    IMAGES_URL: 'ftp://images.example.com',
-    IMAGES_API_KEY: 'sk-1',
-    IMAGES_MODEL: 'painter',
-    SEARCH_URL: 'http://me:secret@search.example.com',
-    CHAT_HISTORY_CHARACTERS: '-1',
-    STREAMS_PER_ACCOUNT: '0',
-    CHAT_FIELDS: 'a b',
-    IMAGE_HOSTS: 'https://images.example.com/',
-    CALLS_PER_ACCOUNT: '0',
-    BODY_MEMORY_MB: '23',
-    UPSTREAM_FIRST_BYTE_SECONDS: '0',
-    UPSTREAM_IDLE_SECONDS: 'long',
-    UPSTREAM_CONNECTIONS: '0',
-  };
-  for (const [name, value] of Object.entries(wrong)) {
-    t.throws(
-      () => loadConfig({ [name]: value }),
-      { name: 'ConfigError', message: new RegExp(`^${name} (must|requires) .+$`) },
-      name,
-    );
-  }
-  t.throws(() => loadConfig({ TRUST_PROXY: '10.0.0.0/99' }), { message: /^TRUST_PROXY must/ });
-  t.throws(() => loadConfig({ DATABASE_URL: 'postgres://[' }), { message: /^DATABASE_URL must/ });
-  for (const [name, value] of [
-    ['DATABASE_URL', 'mysql://x:secret@y/z'],
-    ['REDIS_URL', 'rediss//x:secret@y'],
-  ] as const) {
-    t.throws(
-      () => loadConfig({ [name]: value }),
-      { message: /^(?!.*secret)/ },
-      `${name}: a password is not repeated`,
-    );
-  }
-});
+t.test(
+  'an invalid value is refused in one line that names the variable and the accepted values',
+  async (t) => {
+    const wrong: Record<string, string> = {
+      PORT: 'abc',
+      PUBLIC_URL: 'https://chat.example.com/path',
+      DATABASE_URL: 'mysql://x:secret@y/z',
+      DATABASE_DIRECT_URL: 'nonsense',
+      DATABASE_CONNECTIONS: '9',
+      SESSION_SECRET: 'short',
+      SIGNUPS: 'maybe',
+      BILLING: 'free',
+      TRUST_PROXY: 'yes please',
+      DRAIN_SECONDS: '-1',
+      READY_DELAY_SECONDS: 'soon',
+      REDIS_URL: 'memcached://x:secret@y',
+      AUTH_ATTEMPTS_PER_MINUTE: '0',
+      SIGNUPS_PER_ADDRESS_PER_DAY: '0',
+      REQUEST_LOG_DAYS: '2',
+      LOG_LEVEL: 'loud',
+      SECURITY_CONTACT: 'ask Ada',
+      PLANS_FILE: '/nowhere/plans.json',
+      CHAT_URL: 'localhost:11434',
+      CHAT_API_KEY: 'sk-1',
+      CHAT_MODEL: 'llama3.2',
+      IMAGES_URL: 'ftp://images.example.com',
+      IMAGES_API_KEY: 'sk-1',
+      IMAGES_MODEL: 'painter',
+      SEARCH_URL: 'http://me:secret@search.example.com',
+      CHAT_HISTORY_CHARACTERS: '-1',
+      STREAMS_PER_ACCOUNT: '0',
+      CHAT_FIELDS: 'a b',
+      IMAGE_HOSTS: 'https://images.example.com/',
+      CALLS_PER_ACCOUNT: '0',
+      BODY_MEMORY_MB: '23',
+      UPSTREAM_FIRST_BYTE_SECONDS: '0',
+      UPSTREAM_IDLE_SECONDS: 'long',
+      UPSTREAM_CONNECTIONS: '0',
+    };
+    for (const [name, value] of Object.entries(wrong)) {
+      t.throws(
+        () => loadConfig({ [name]: value }),
+        { name: 'ConfigError', message: new RegExp(`^${name} (must|requires) .+$`) },
+        name,
+      );
+    }
+    t.throws(() => loadConfig({ TRUST_PROXY: '10.0.0.0/99' }), { message: /^TRUST_PROXY must/ });
+    t.throws(() => loadConfig({ DATABASE_URL: 'postgres://[' }), { message: /^DATABASE_URL must/ });
+    for (const [name, value] of [
+      ['DATABASE_URL', 'mysql://x:secret@y/z'],
+      ['REDIS_URL', 'rediss//x:secret@y'],
+    ] as const) {
+      t.throws(
+        () => loadConfig({ [name]: value }),
+        { message: /^(?!.*secret)/ },
+        `${name}: a password is not repeated`,
+      );
+    }
+  },
+);
 
 t.test('each of chat, images and search has an upstream or none', async (t) => {
   t.match(loadConfig({}), { chat: undefined, images: undefined, search: undefined });

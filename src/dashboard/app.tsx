@@ -66,7 +66,7 @@ function SignedIn() {
     <Layout>
       {account.isLoadingError && (
         <Title order={1} mb="md">
-          This page could not be shown
+          This page could not be displayed
         </Title>
       )}
       <Loaded query={account} loading={<LoadingPage />}>

@@ -111,7 +111,7 @@ t.test('a session that ends while an answer is on its way', { skip: noDashboard 
   await client.post('/auth/logout', undefined, { cookie });
   // Once the answer is whole, what is left today is asked for anew: that is refused.
   expectRefusals();
-  await page.getByText('Your session has ended. Sign in to go on where you were.').waitFor();
+  await page.getByText('Your session has ended. Sign in to continue where you left off.').waitFor();
   await page.waitForTimeout(500);
   expectRefusals(0);
   await look(t, 'chat-session-ended');
@@ -146,7 +146,7 @@ t.test('an answer that the model broke off', { skip: noDashboard }, async (t) =>
   await upstream.configure({ chunks: 20, chunkIntervalMs: 50, fault: 'cut', faultAfter: 3 });
   await field.fill('Hello');
   await field.press('Enter');
-  await text('Trying again asks a second time, which is charged again.').waitFor();
+  await text('Trying again sends a new request, which is charged separately.').waitFor();
   await upstream.configure({});
   await button('Try again').click();
   await page.getByRole('log').getByText('You said: Hello').waitFor();
@@ -201,7 +201,7 @@ t.test('no network', { skip: noDashboard }, async (t) => {
   await text('You are offline').first().waitFor();
   const loads = countLoads(page);
   await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Plan' }).click();
-  await page.getByRole('heading', { level: 1, name: 'This page could not be shown' }).waitFor();
+  await page.getByRole('heading', { level: 1, name: 'This page could not be displayed' }).waitFor();
   await page.evaluate(manyFrames);
   t.ok(loads() <= MOST_LOADS, `${loads()} requests for the code of the page`);
   const offline = complaints.splice(0);
@@ -232,7 +232,7 @@ t.test(
     expectRefusals(MOST_LOADS);
     const broken = countLoads(page);
     await open('Plan');
-    await heading('This page could not be shown').waitFor();
+    await heading('This page could not be displayed').waitFor();
     await text('The code of this page could not be loaded.').waitFor();
     await page.evaluate(manyFrames);
     t.ok(broken() <= MOST_LOADS, `${broken()} requests for a file that is broken`);
@@ -271,7 +271,7 @@ t.test('the limit per minute', { skip: noDashboard }, async (t) => {
   await field.fill('Too soon?');
   expectRefusals(1);
   await field.press('Enter');
-  await page.getByRole('alert').getByText('Your plan takes 2 requests a minute').waitFor();
+  await page.getByRole('alert').getByText('Your plan allows 2 requests a minute').waitFor();
   const seconds = Number(
     /try again in (\d+) s/.exec((await page.getByRole('alert').textContent()) ?? '')?.[1],
   );

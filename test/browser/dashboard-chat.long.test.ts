@@ -88,11 +88,11 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
     t.match(await said(), /The answer was stopped: You said: Two/, 'announced');
     t.equal(await focused(), 'Your message', 'the button is gone, the field is next');
     await look(t, 'chat-stopped');
-    await button('Ask again').waitFor();
+    await button('Regenerate').waitFor();
     const listed = page.getByRole('complementary', { name: 'Conversations' }).getByRole('link');
     await listed.filter({ hasText: 'Two ways' }).waitFor({ timeout: 60_000 });
     expectRefusals();
-    await button('Show the whole answer').click();
+    await button('Show the full answer').click();
     t.equal(await focused(), 'Your message', 'and again');
     await text('Send it as').last().waitFor({ timeout: 60_000 });
     await ended();
@@ -114,9 +114,7 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
     await upstream.configure({ chunkIntervalMs: 400 });
     await ask('one two three four five six seven eight nine ten');
     expectRefusals();
-    await log.getByText('You said:').last().waitFor();
-    cutChats();
-    await text('The connection broke before the answer was whole.').waitFor();
+    await text('The connection was lost before the answer was complete.').waitFor();
     await look(t, 'chat-lost');
     await upstream.configure({});
     await button('Try again').click();
@@ -131,11 +129,11 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
   await t.test('a question taken up again: it is said what will happen, and Escape leaves it', async (t) => {
     await field.fill('half a thought');
     await button('Edit and ask').last().click();
-    await text('This asks again as a new message.').waitFor();
+    await text('This sends the message again as a new one.').waitFor();
     t.match(await field.inputValue(), /^one two three/);
     await look(t, 'chat-edit');
     await page.keyboard.press('Escape');
-    await text('This asks again as a new message.').waitFor({ state: 'detached' });
+    await text('This sends the message again as a new one.').waitFor({ state: 'detached' });
     t.equal(await field.inputValue(), 'half a thought', 'what was being written is back');
     await button('Edit and ask').last().click();
     await button('Cancel').click();
@@ -204,7 +202,7 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
   await t.test('a conversation that is not there, and a service that is not', async (t) => {
     expectRefusals(1);
     await page.goto(`${HOME}/chat/01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f`);
-    await page.getByRole('heading', { name: 'There is no such conversation' }).waitFor();
+    await page.getByRole('heading', { name: 'Conversation not found' }).waitFor();
     await look(t, 'chat-not-found');
     await upstream.configure({ fault: 'status', status: 500 });
     await page.goto(`${HOME}/chat`);
@@ -220,7 +218,7 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
 
   await t.test('when nothing is left today', async (t) => {
     await page.goto(`${HOME}/chat`);
-    await text('left today, web and API together').waitFor();
+    await text('left today, across web and API').waitFor();
     for (let left = 4; left > 0; left -= 1) {
       const answer = await client.post('/chat', { message: `Question ${left}` }, { cookie });
       if (answer.status !== 200) break;
@@ -228,7 +226,7 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
     expectRefusals(1);
     await field.fill('Is there one left?');
     await field.press('Enter');
-    await text("Today's replies were used up before this was answered").waitFor();
+    await text("You have used all of today's replies").waitFor();
     await text("Today's replies are used up").waitFor();
     await text(`at ${RESET}, in `).waitFor();
     t.equal(await button('Try again').count(), 0, 'what cannot help is not offered');
@@ -243,7 +241,7 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
 
 t.test('the chat where no language model is connected', { skip: noDashboard }, async (t) => {
   const { button, complaints, look, page, text } = await startDashboard(t, '/chat');
-  await text('No language model is connected here').waitFor();
+  await text('No language model is connected').waitFor();
   await button('How do I create an API key?').click();
   await page.locator('[role=log][aria-busy=false]').getByRole('article').nth(1).waitFor();
   await page.waitForURL('**/chat/*');

@@ -66,14 +66,14 @@ t.test('the focus stays where the work is', { skip: noDashboard }, async (t) => 
     await field.fill('https://*.example.com');
     expectRefusals(1);
     await press('Add');
-    await dialog.getByText('holds a wildcard').waitFor();
+    await dialog.getByText('contains a wildcard').waitFor();
     await isFocused(t, 'Add an origin', 'where the error is');
     await isInSight(t, 'with the error');
     await field.fill('');
     await press('Remove https://app.example.com');
     await press('Undo');
     await dialog.getByText('1 of 10').waitFor();
-    t.match(await focused(), /Pages of these origins/, 'the focus is within the list');
+    t.match(await focused(), /Pages on these origins/, 'the focus is within the list');
     await page.setViewportSize({ width: 1280, height: 420 });
     for (const n of [2, 3, 4, 5]) {
       await field.fill(`https://app-${n}.example.com`);
@@ -159,8 +159,12 @@ t.test('the focus stays where the work is', { skip: noDashboard }, async (t) => 
     for (const name of ['Second', 'Third']) ids.push((await client.createKey({ cookie }, { name })).id);
     await page.goto(`${HOME}/your-api`);
     const actions = [
-      ['Edit origins of Website', 'Remove https://app.example.com', '“Website” was revoked meanwhile.'],
-      ['Rotate Second', 'Rotate the key', '“Second” was revoked meanwhile.'],
+      [
+        'Edit origins of Website',
+        'Remove https://app.example.com',
+        '“Website” has been revoked in the meantime.',
+      ],
+      ['Rotate Second', 'Rotate the key', '“Second” has been revoked in the meantime.'],
       ['Revoke Third', 'Revoke the key', 'The key “Third” is revoked.'],
     ] as const;
     for (const [place, [open, confirm, said]] of actions.entries()) {
@@ -188,7 +192,7 @@ t.test('the focus stays where the work is', { skip: noDashboard }, async (t) => 
     await page.getByLabel('Your email address').fill(email);
     await page.getByLabel('Current password').fill(password);
     await page.keyboard.press('Enter');
-    await text('Your account is deleted.').waitFor();
+    await text('Your account has been deleted.').waitFor();
     await isFocused(t, 'Sign in', 'after the end of the account');
   });
 

@@ -42,7 +42,7 @@ t.test('usage and plan', { skip: noDashboard }, async (t) => {
     await page.goto(`${HOME}/usage`);
     await page.getByRole('heading', { level: 1, name: 'Usage' }).waitFor();
     await text('8 of 8').waitFor();
-    await text(`go back to 0 at ${RESET}, in `).waitFor();
+    await text(`Usage resets at ${RESET}, in `).waitFor();
     await page.getByRole('img', { name: /8 chat replies in 30 UTC days/ }).waitFor();
     await text(/today \(UTC\): 8 chat replies/).waitFor();
     await look(t, 'usage');
@@ -89,7 +89,7 @@ t.test('usage and plan', { skip: noDashboard }, async (t) => {
       /^time_utc,kind,.*\r\n[^\r]*,POST \/api\/v1\/search,Website,[^\r]*\r\n$/,
     );
     await page.getByLabel('Status').selectOption('5xx');
-    await text('No such request').waitFor();
+    await text('No matching requests').waitFor();
     await look(t, 'usage-log-none', log);
   });
 

@@ -156,7 +156,7 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
     await page.getByLabel('Add an origin').fill('https://*.example.com');
     expectRefusals(1);
     await page.keyboard.press('Enter');
-    await dialog.getByText('holds a wildcard').waitFor();
+    await dialog.getByText('contains a wildcard').waitFor();
     await look(t, 'origins-refused');
     for (let n = 2; n <= 10; n += 1) {
       await page.getByLabel('Add an origin').fill(`https://app-${n}.example.com`);
@@ -262,7 +262,7 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
     await page.getByText('Account created').or(button('Show more')).first().waitFor();
     await look(t, 'settings');
     await button(/^Sign out .*127\.0\.0\.1$/).click();
-    await dialog.getByText('is signed out at once').waitFor();
+    await dialog.getByText('is signed out immediately').waitFor();
     await look(t, 'end-session');
     await dialog.getByRole('button', { name: 'Sign out' }).click();
     await dialog.waitFor({ state: 'detached' });
@@ -294,7 +294,7 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
     await page.getByLabel('New password').fill('another horse battery');
     await look(t, 'change-password');
     await dialog.getByRole('button', { name: 'Change the password' }).click();
-    await page.getByText('The password is changed.').waitFor();
+    await page.getByText('Password changed.').waitFor();
   });
 
   await t.test('loading, failing, offline: each says so', async (t) => {
@@ -377,7 +377,7 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
     await password.fill('another horse battery');
     await look(t, 'delete-account');
     await dialog.getByRole('button', { name: 'Delete the account' }).click();
-    await page.getByText('Your account is deleted.').waitFor();
+    await page.getByText('Your account has been deleted.').waitFor();
     await look(t, 'sign-in-deleted');
     t.equal((await client.post('/auth/login', { email: EMAIL, password: PASSWORD })).status, 401);
   });

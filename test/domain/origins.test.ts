@@ -82,9 +82,9 @@ t.test('the refusal says what to leave out', async (t) => {
   const hints: Record<string, RegExp> = {
     'https://app.example.com/': /ends in a slash/,
     'https://app.example.com.': /ends in a dot/,
-    'https://app.example.com/path': /holds a path/,
-    'https://ada:secret@app.example.com': /holds a user/,
-    'https://*.example.com': /holds a wildcard/,
+    'https://app.example.com/path': /contains a path/,
+    'https://ada:secret@app.example.com': /contains a user/,
+    'https://*.example.com': /contains a wildcard/,
   };
   for (const [entry, hint] of Object.entries(hints))
     t.throws(() => normaliseOrigin(entry), { message: hint }, entry);

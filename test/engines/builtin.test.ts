@@ -64,7 +64,7 @@ onEachDatabase(t, {}, async (t, { database }) => {
   await t.test('chat: an answer quotes the section with its example, on this service', async (t) => {
     const text = await reply('How do I create a key?');
     t.match(text, /```bash\n[^`]*https:\/\/chat\.example\.com\/api\/v1\/keys/);
-    t.match(text, /shown only in this response/);
+    t.match(text, /Only this response shows it/);
     t.notMatch(text, 'localhost:3000/');
     t.match(text, /\nSee also:\n\n- \[/);
   });

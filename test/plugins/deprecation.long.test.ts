@@ -82,7 +82,7 @@ t.test('a deprecated operation says so on every answer, errors included, and in 
 
   const operation = document.paths['/api/v1/old']?.get as { description: string };
   t.match(operation, { deprecated: true, 'x-sunset': '2027-06-01' });
-  t.match(operation.description, 'Deprecated since 2026-11-20; it may be gone from 2027-06-01 on.');
+  t.match(operation.description, 'Deprecated since 2026-11-20; may be removed on or after 2027-06-01.');
   t.match(operation, {
     responses: { 204: { headers: { Deprecation: { $ref: '#/components/headers/Deprecation' } } } },
   });

@@ -92,7 +92,7 @@ async function start(t: Test, code: string, upstream: Upstream): Promise<Started
   await new Promise<void>((resolve, reject) => {
     shell.stderr.setEncoding('utf8').on('data', (text) => {
       said += text;
-      if (said.includes('Parley serves at')) resolve();
+      if (said.includes('Parley is running at')) resolve();
     });
     ended.then(() => reject(new Error(`It did not start:\n${said}`)));
   });

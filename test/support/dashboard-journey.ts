@@ -185,7 +185,7 @@ export async function walkThrough(t: Test, variant: Variant): Promise<void> {
     await page.getByLabel('Your message').fill('One more?');
     expectRefusals(1);
     await page.getByLabel('Your message').press('Enter');
-    await text('were used up before this was answered').waitFor();
+    await text("You have used all of today's replies").waitFor();
     await text("Today's replies are used up").waitFor();
     await look(t, 'walk-16-spent');
     await openPage('Usage');
@@ -210,7 +210,7 @@ export async function walkThrough(t: Test, variant: Variant): Promise<void> {
     expectRefusals(1);
     const nowhere = await page.goto(`${HOME}/nowhere`);
     t.equal(nowhere?.status(), 404);
-    await heading('There is no such page').waitFor();
+    await heading('Page not found').waitFor();
     await look(t, 'walk-20-nowhere');
   });
 

@@ -51,7 +51,7 @@ export async function startProcess(t: Test, env: Record<string, string>): Promis
   const { child, output } = launch(t, env);
   const port = await new Promise<number>((resolve, reject) => {
     const look = () => {
-      const [, found] = /Parley serves at http:\/\/[^:\s]+:(\d+)/.exec(output()) ?? [];
+      const [, found] = /Parley is running at http:\/\/[^:\s]+:(\d+)/.exec(output()) ?? [];
       if (found !== undefined) resolve(Number(found));
     };
     child.stderr.on('data', look);

@@ -15,7 +15,7 @@ export function inWords(error: unknown, lost?: string): unknown {
   const { requestId, status } = error;
   return new ParleyError({
     code: 'unreadableAnswer',
-    message: `Something between this page and the service answered with ${status}. Try again in a moment.`,
+    message: `A proxy or firewall returned an unexpected response (${status}). Try again in a moment.`,
     status,
     envelope: requestId === null ? {} : { request_id: requestId },
   });

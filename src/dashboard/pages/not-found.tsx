@@ -6,11 +6,9 @@ import { PageHeader } from '../ui/page-header.tsx';
 export function NotFound() {
   return (
     <>
-      <PageHeader title="There is no such page">
-        The address may be mistyped, or the page has moved.
-      </PageHeader>
+      <PageHeader title="Page not found">Check the address for typos. The page may have moved.</PageHeader>
       <Button component={Link} href="/">
-        Go to the first page
+        Go to dashboard
       </Button>
     </>
   );

@@ -4,7 +4,7 @@ import { MoonIcon, SunIcon, SystemIcon } from '../ui/icons.tsx';
 import classes from './layout.module.css';
 
 const schemes = {
-  auto: { label: 'as the device', next: 'light', Icon: SystemIcon },
+  auto: { label: 'system', next: 'light', Icon: SystemIcon },
   light: { label: 'light', next: 'dark', Icon: SunIcon },
   dark: { label: 'dark', next: 'auto', Icon: MoonIcon },
 } as const satisfies Record<MantineColorScheme, { label: string; next: MantineColorScheme; Icon: unknown }>;
@@ -12,7 +12,7 @@ const schemes = {
 export function ColorSchemeButton({ hasLabel = false }: { hasLabel?: boolean }) {
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   const { Icon, label, next } = schemes[colorScheme];
-  const title = `Colours: ${label}`;
+  const title = `Theme: ${label}`;
   return (
     <Tooltip label={title} disabled={hasLabel}>
       <UnstyledButton

@@ -48,7 +48,7 @@ export class ErrorBoundary extends Component<Props, State> {
     const canTryAgain = failure.error instanceof PageLoadError && !failure.error.isOutdated;
     return (
       <Stack align="flex-start" p="xl" maw={560} mx="auto">
-        <Title order={1}>This page could not be shown</Title>
+        <Title order={1}>This page could not be displayed</Title>
         <Text>{explanation(failure.error)}</Text>
         <Group>
           {canTryAgain && (

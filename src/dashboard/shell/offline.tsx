@@ -9,7 +9,7 @@ export function OfflineNotice() {
     <div role="status">
       {!online && (
         <Alert color="yellow" variant="light" icon={<WarningIcon />} mb="lg" title="You are offline">
-          What you see may be out of date. It is loaded anew once you are back.
+          What you see may be out of date. It reloads when you are back online.
         </Alert>
       )}
     </div>

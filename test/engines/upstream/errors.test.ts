@@ -132,9 +132,9 @@ t.test('a stream that is refused is the same error', async (t) => {
 
 t.test('answers that are none are upstreamError, and the log tells what they were', async (t) => {
   const logged = {
-    'bad-json': /no JSON object: \d+ characters\.$/,
-    'content-type': /was to answer .*, and answered text\/html/,
-    'error-body': /an error|broke the stream off/,
+    'bad-json': /not a JSON object: \d+ characters\.$/,
+    'content-type': /Expected .* from the upstream, got text\/html/,
+    'error-body': /an error|ended the stream early/,
     redirect: /redirected to http:/,
   };
   for (const fault of ['bad-json', 'content-type', 'error-body', 'redirect'] as const) {

@@ -115,7 +115,7 @@ t.test('no list and no name: upstreamError or upstreamTimeout; the log says what
     await upstream.configure(settings);
     const error = await failure(chatEngine(upstream.url).models());
     t.equal(error.code, 'upstreamError', JSON.stringify(settings));
-    t.match((error.options.cause as Error).message, /CHAT_MODEL names no model/);
+    t.match((error.options.cause as Error).message, /CHAT_MODEL does not name a model/);
   }
 });
 

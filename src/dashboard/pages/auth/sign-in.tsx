@@ -35,7 +35,7 @@ export function SignIn() {
       )}
       {session === 'ended' && (
         <Alert variant="light" icon={<InfoIcon />} mb="md">
-          Your session has ended. Sign in to go on where you were.
+          Your session has ended. Sign in to continue where you left off.
         </Alert>
       )}
       <CredentialsForm
@@ -58,7 +58,7 @@ export function SignIn() {
         </Text>
       )}
       <Text mt="sm" size="sm" c="dimmed">
-        Password lost? The operator of this service can reset it
+        Forgot your password? The operator of this service can reset it
         <Operator before=": " contact={service?.operator_contact ?? null} />.
       </Text>
     </>

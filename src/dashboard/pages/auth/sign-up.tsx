@@ -30,7 +30,7 @@ export function SignUp() {
         Create an account
       </Title>
       <Text c="dimmed" mt={6} mb="lg">
-        Chat here, and from your own programs with API keys.
+        Chat here, or from your own apps with API keys.
       </Text>
       <Loaded query={service}>
         {({ operator_contact: contact, signups }) =>
@@ -44,7 +44,7 @@ export function SignUp() {
                 onSubmit={signUp.mutate}
               />
               <Text mt="lg" size="sm">
-                Have an account already? {signIn}
+                Already have an account? {signIn}
               </Text>
               {contact !== null && (
                 <Text mt="sm" size="sm" c="dimmed">
@@ -55,10 +55,10 @@ export function SignUp() {
           ) : (
             <>
               <Text>
-                Sign-ups are closed on this service. For an account ask its operator
+                Sign-ups are closed on this service. To get an account, ask its operator
                 <Operator before=": " contact={contact} />.
               </Text>
-              <Text mt="md">Have an account already? {signIn}</Text>
+              <Text mt="md">Already have an account? {signIn}</Text>
             </>
           )
         }

@@ -43,7 +43,7 @@ export function Composer(props: Props) {
         {onCancelEdit && (
           <>
             <Text size="xs" c="dimmed">
-              This asks again as a new message.
+              This sends the message again as a new one.
             </Text>
             <Button size="compact-sm" variant="default" title="Cancel (Esc)" onClick={onCancelEdit}>
               Cancel
@@ -64,7 +64,7 @@ export function Composer(props: Props) {
         autosize
         minRows={1}
         maxRows={8}
-        error={isTooLong && `A message has at most ${LONGEST.toLocaleString('en')} characters.`}
+        error={isTooLong && `A message can have at most ${LONGEST.toLocaleString('en')} characters.`}
       />
       <div className={classes.below}>
         <div className={classes.facts}>
@@ -87,7 +87,7 @@ export function Composer(props: Props) {
           {children}
         </div>
         <VisuallyHidden id={hint}>
-          Enter sends, Shift and Enter begin a new line, Escape stops an answer.
+          Press Enter to send, Shift+Enter for a new line, and Escape to stop the answer.
         </VisuallyHidden>
         {onStop === undefined ? (
           <ActionIcon type="submit" size={40} radius="xl" aria-label="Send" disabled={!canSend}>

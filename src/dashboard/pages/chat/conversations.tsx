@@ -83,10 +83,10 @@ export function Conversations({ currentId, onDeleted, onOpen }: Props) {
             return (
               <Text size="sm" c="dimmed" px="xs" role="status">
                 {all.length === 0
-                  ? 'Your conversations will be listed here.'
+                  ? 'Your conversations will appear here.'
                   : isFetching
                     ? 'Searching …'
-                    : 'No title has these words.'}
+                    : 'No matching conversations.'}
               </Text>
             );
           return (
@@ -185,7 +185,8 @@ function Delete({ conversation: { id, title }, onClose, onDeleted }: DeleteProps
       onClose={onClose}
     >
       <Text>
-        “{title}” and all its messages are deleted for good. What it used of today's quota stays used.
+        “{title}” and all its messages will be permanently deleted. Its usage still counts toward today's
+        quota.
       </Text>
     </Confirm>
   );

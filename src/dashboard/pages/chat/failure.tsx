@@ -19,16 +19,16 @@ export function Failed({ isClosed, onRetry, problem }: Props) {
   if (problem.code === 'quotaExceeded')
     return (
       <Waiting onRetry={isClosed ? undefined : onRetry}>
-        Today's replies were used up before this was answered: nothing was charged. Try again after 00:00 UTC
+        You have used all of today's replies. Nothing was charged. Try again after 00:00 UTC
         {problem.limit && ` (${localReset(problem.limit.resetsAt)})`}.
       </Waiting>
     );
   if (problem.code === 'rateLimitExceeded' && problem.limit)
     return (
       <Waiting onRetry={onRetry}>
-        Your plan takes {countOf(problem.limit.ceiling, { one: 'request', many: 'requests' })} a minute, web
-        and API together, and they are used up: nothing was charged.{' '}
-        <Countdown until={problem.limit.resetsAt} /> For more a minute, <PlansLink />.
+        Your plan allows {countOf(problem.limit.ceiling, { one: 'request', many: 'requests' })} a minute
+        across web and API, and you have reached that limit. Nothing was charged.{' '}
+        <Countdown until={problem.limit.resetsAt} /> For a higher limit, <PlansLink />.
       </Waiting>
     );
   return (
@@ -36,8 +36,8 @@ export function Failed({ isClosed, onRetry, problem }: Props) {
       <ProblemAlert error={problem} onRetry={onRetry} mt="sm" />
       <Text size="xs" c="dimmed" mt={4}>
         {isFinal(problem)
-          ? 'Trying again asks a second time, which is charged again.'
-          : 'Trying again never charges this question a second time.'}
+          ? 'Trying again sends a new request, which is charged separately.'
+          : 'Trying again never charges this question twice.'}
       </Text>
     </>
   );

@@ -235,11 +235,11 @@ export default function Chat() {
 function Missing({ error, onRetry }: { error: unknown; onRetry: () => void }) {
   if (toProblem(error).code === 'notFound')
     return (
-      <EmptyState title="There is no such conversation">
-        It may have been deleted. An answer that is still being written appears here once it is whole.
+      <EmptyState title="Conversation not found">
+        It may have been deleted. An answer in progress appears here when it is complete.
         <Text span display="block" mt="sm">
           <Button variant="default" size="xs" onClick={onRetry}>
-            Look again
+            Try again
           </Button>
         </Text>
       </EmptyState>

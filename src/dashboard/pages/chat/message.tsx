@@ -51,7 +51,7 @@ export function AnswerView({ isBusy, model, onAgain, text }: AnswerProps) {
               leftSection={<AgainIcon size={16} />}
               onClick={onAgain}
             >
-              Ask again
+              Regenerate
             </Button>
           )}
           {model !== null && (
@@ -91,7 +91,7 @@ export function TurnAnswer({ isClosed, onAgain, onRetry, turn }: TurnProps) {
       )}
       {isCut && (
         <Text size="sm" c="dimmed" mt="xs">
-          The answer reached its greatest length and ends here.
+          The answer reached the maximum length and ends here.
         </Text>
       )}
       {state === 'stopped' && <Stopped hasText={text !== ''} onRetry={onRetry} onAgain={onAgain} />}
@@ -107,16 +107,16 @@ function Stopped({ hasText, onAgain, onRetry }: StoppedProps) {
   return (
     <Alert variant="light" color="gray" icon={<InfoIcon />} mt="sm">
       <Text size="sm">
-        {hasText ? 'You stopped the answer here.' : 'You stopped before the answer began.'} The whole answer
-        is kept with the conversation, and counts as one reply.
+        {hasText ? 'You stopped the answer here.' : 'You stopped before the answer started.'} The full answer
+        is stored in the conversation and counts as one reply.
       </Text>
       <Group gap="xs" mt="sm">
         <Button size="xs" variant="default" onClick={onRetry}>
-          Show the whole answer
+          Show the full answer
         </Button>
         {onAgain && (
           <Button size="xs" variant="default" onClick={onAgain}>
-            Ask again
+            Regenerate
           </Button>
         )}
       </Group>

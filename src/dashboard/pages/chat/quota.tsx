@@ -16,7 +16,7 @@ export function QuotaLine({ usage }: { usage: Usage }) {
     <Text size="xs" c="dimmed">
       {left === null
         ? `${countOf(usage.used.chat, meters.chat)} used today, without a limit.`
-        : `${formatCount(left)} of ${countOf(usage.limits.chat ?? 0, meters.chat)} left today, web and API together.`}
+        : `${formatCount(left)} of ${countOf(usage.limits.chat ?? 0, meters.chat)} left today, across web and API.`}
     </Text>
   );
 }
@@ -32,8 +32,8 @@ export function OutOfQuota({ usage }: { usage: Usage }) {
       role="status"
     >
       <Text size="sm" c="var(--mantine-color-text)">
-        All {countOf(usage.limits.chat ?? 0, meters.chat)} of today, by web and API together. They start anew{' '}
-        <Reset at={usage.resetsAt} />. For more a day,{' '}
+        All {countOf(usage.limits.chat ?? 0, meters.chat)} of today, across web and API. They reset{' '}
+        <Reset at={usage.resetsAt} />. For a higher daily limit,{' '}
         <Anchor component={Link} href="/plan" underline="always" c="inherit" inherit>
           compare plans
         </Anchor>

@@ -18,7 +18,7 @@ export function Suggestions({ isClosed, onPick }: { onPick: (question: string) =
       <Title order={2}>What would you like to know?</Title>
       <Text c="dimmed" size="sm" maw={420}>
         {service?.engine.chat === 'builtin'
-          ? 'No language model is connected here: answers come from the guides of this service.'
+          ? "No language model is connected. Answers come from this service's guides."
           : 'Answers count toward the same daily quota as your API keys.'}
       </Text>
       <div className={classes.suggestions}>

@@ -103,9 +103,7 @@ function useAnnouncement(lines: readonly Line[], current: Turn | undefined): str
       const text = last?.kind === 'turn' ? last.turn.text : last?.message.content;
       const isStopped = last?.kind === 'turn' && last.turn.state === 'stopped';
       const isFailed = last?.kind === 'turn' && last.turn.state === 'failed';
-      setSaid(
-        isFailed ? '' : `${isStopped ? 'The answer was stopped' : 'The answer is there'}: ${text ?? ''}`,
-      );
+      setSaid(isFailed ? '' : `${isStopped ? 'The answer was stopped' : 'Answer ready'}: ${text ?? ''}`);
     }
     before.current = currentId;
   }, [currentId]);

@@ -191,6 +191,8 @@ async function read(turn: Turn, signal: AbortSignal, onNamed: (id: string) => vo
   } catch (error) {
     clearTimeout(timer);
     if (text !== '') change(id, { text });
-    throw text === '' ? inWords(error) : inWords(error, 'The connection broke before the answer was whole.');
+    throw text === ''
+      ? inWords(error)
+      : inWords(error, 'The connection was lost before the answer was complete.');
   }
 }

@@ -68,21 +68,19 @@ export function ChangePlan({ current, currentName, onClose, onDone, period, plan
         . Now you pay {before} for {currentName}.
       </Text>
       {!isFree(plan) && (
-        <Text>
-          Parley takes no payment itself. Whether and how you are billed is for the operator to say.
-        </Text>
+        <Text>Parley does not process payments. Ask the operator whether and how you are billed.</Text>
       )}
-      <Text>The change takes effect at once. What was used today stays used.</Text>
+      <Text>The change takes effect immediately. Today's usage still counts.</Text>
       {!isSamePlan && over.length > 0 && usage && (
         <Alert color="yellow" variant="light" icon={<WarningIcon />}>
           <Text size="sm" c="var(--mantine-color-text)">
             {over
               .map(
                 (meter) =>
-                  `You used ${formatCount(usage.used[meter])} of ${countOf(plan.limits[meter] ?? 0, meters[meter])} a day already.`,
+                  `You have already used ${formatCount(usage.used[meter])} of ${countOf(plan.limits[meter] ?? 0, meters[meter])} today.`,
               )
               .join(' ')}{' '}
-            Until 00:00 UTC nothing more of that would be answered.
+            You could not use more until 00:00 UTC.
           </Text>
         </Alert>
       )}

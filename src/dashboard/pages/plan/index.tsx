@@ -22,7 +22,7 @@ export default function PlanPage() {
   return (
     <>
       <PageHeader title="Plan">
-        A plan sets how much the web chat and all API keys may use together in a UTC day.
+        A plan sets how much web chat and all API keys together can use per UTC day.
       </PageHeader>
       <Loaded query={plans}>
         {({ data }) => (
@@ -113,13 +113,13 @@ function Plans({ current, plans }: { plans: Plan[]; current: Schemas['Subscripti
 function Managed() {
   const { data: service } = useService();
   return (
-    <Alert variant="light" icon={<InfoIcon />} mb="lg" title="Plans are changed by the operator">
+    <Alert variant="light" icon={<InfoIcon />} mb="lg" title="Only the operator can change plans">
       <Text size="sm" c="var(--mantine-color-text)">
         To change yours, write to{' '}
         {service?.operator_contact ? (
           <Operator contact={service.operator_contact} />
         ) : (
-          'whoever runs this service'
+          'the operator of this service'
         )}
         , and name the plan and how you want to pay.
       </Text>

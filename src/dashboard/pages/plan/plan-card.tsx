@@ -40,7 +40,7 @@ export function PlanCard({ current, isMain, onChange, period, plan }: Props) {
           {isFree(plan)
             ? 'Nothing to pay.'
             : period === 'yearly'
-              ? `${formatMoney(plan.yearly_price_cents, plan.currency)} once a year${saving > 0 ? `: saves ${saving} %` : ''}.`
+              ? `${formatMoney(plan.yearly_price_cents, plan.currency)} billed yearly${saving > 0 ? ` (save ${saving}%)` : ''}.`
               : `Paid each month: ${formatMoney(plan.monthly_price_cents * 12, plan.currency)} in a year.`}
         </Text>
       </div>
@@ -50,9 +50,7 @@ export function PlanCard({ current, isMain, onChange, period, plan }: Props) {
           return (
             <li key={meter}>
               <CheckIcon size={18} />
-              {limit === null
-                ? `${meters[meter].many}, without a limit`
-                : `${countOf(limit, meters[meter])} a day`}
+              {limit === null ? `${meters[meter].many}, unlimited` : `${countOf(limit, meters[meter])} a day`}
             </li>
           );
         })}

@@ -17,7 +17,7 @@ export function DeletePanel() {
   return (
     <Panel
       title="Delete the account"
-      description="Every key and every session ends at once; conversations and usage are removed soon after."
+      description="All keys and sessions end immediately. Conversations and usage are removed soon after."
       action={
         <Button variant="default" className={classes.danger ?? ''} onClick={() => setOpen(true)}>
           Delete the account
@@ -34,7 +34,7 @@ function DeleteDialog({ email, onClose }: { email: string; onClose: () => void }
   const [password, setPassword] = useState('');
   const remove = useMutation({
     mutationFn: () => ok(api.DELETE('/api/v1/account', { body: { current_password: password } })),
-    onSuccess: () => leave('Your account is deleted.'),
+    onSuccess: () => leave('Your account has been deleted.'),
   });
   const problem = remove.error === null ? null : toProblem(remove.error);
   return (
@@ -49,7 +49,7 @@ function DeleteDialog({ email, onClose }: { email: string; onClose: () => void }
       onClose={onClose}
       onConfirm={() => remove.mutate()}
     >
-      <Text>This cannot be undone. Programs that use your keys stop working at once.</Text>
+      <Text>This cannot be undone. Apps that use your keys stop working immediately.</Text>
       <TextInput
         label="Your email address, to confirm"
         description={`Type ${email}`}

@@ -20,7 +20,10 @@ export function DevicesPanel() {
     queryFn: async ({ signal }) => (await ok(api.GET('/api/v1/sessions', { signal }))).data,
   });
   return (
-    <Panel title="Signed-in devices" description="Sign out what you do not know, then change the password.">
+    <Panel
+      title="Signed-in devices"
+      description="Sign out devices you don't recognize, then change your password."
+    >
       <Loaded query={query}>
         {(sessions) => (
           <ul className={classes.list}>
@@ -83,7 +86,7 @@ function EndDialog({ onClose, session }: { session: Session; onClose: () => void
       onConfirm={() => end.mutate(undefined, { onSuccess: onClose })}
     >
       <Text>
-        {deviceName(session.user_agent)} at {session.address} is signed out at once. Keys go on working.
+        {deviceName(session.user_agent)} at {session.address} is signed out immediately. Keys keep working.
       </Text>
     </Confirm>
   );

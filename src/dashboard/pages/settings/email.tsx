@@ -40,7 +40,7 @@ export function EmailDialog({ email: current, onClose }: Props) {
       }
     >
       <Text size="sm" c="dimmed">
-        Now: {current}. Keys and other devices stay as they are.
+        Now: {current}. Keys and other devices are not affected.
       </Text>
       <TextInput
         label="New email address"

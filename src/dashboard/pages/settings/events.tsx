@@ -27,7 +27,7 @@ export function EventsPanel() {
     getNextPageParam: ({ next_cursor: next }) => next,
   });
   return (
-    <Panel title="Security events" description="What was done to the account, newest first; kept for a year.">
+    <Panel title="Security events" description="Changes to your account, newest first. Kept for a year.">
       <Loaded query={query}>
         {({ pages }) => (
           <>

@@ -9,7 +9,7 @@ import { EventsPanel } from './events.tsx';
 export default function Settings() {
   return (
     <>
-      <PageHeader title="Settings">How you sign in, where you are signed in, and what happened.</PageHeader>
+      <PageHeader title="Settings">Your sign-in details, devices, and security events.</PageHeader>
       <Stack gap="lg">
         <AccountPanel />
         <DevicesPanel />

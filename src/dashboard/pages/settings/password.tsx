@@ -37,12 +37,12 @@ export function PasswordDialog({ email, onClose }: Props) {
       onClose={() => onClose()}
       onConfirm={() =>
         change.mutate(undefined, {
-          onSuccess: () => onClose('The password is changed. Every other device is signed out.'),
+          onSuccess: () => onClose('Password changed. All other devices are signed out.'),
         })
       }
     >
       <Text size="sm" c="dimmed">
-        Every other device is signed out. Keys go on working.
+        All other devices will be signed out. Keys keep working.
       </Text>
       {/* For password managers, which ask whose password it is. */}
       <input type="text" name="username" autoComplete="username" value={email} readOnly hidden />

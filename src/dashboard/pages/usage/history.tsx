@@ -46,7 +46,7 @@ export function History() {
           if (data.every(({ used }) => used === 0))
             return (
               <EmptyState title="Nothing used yet">
-                Each day's replies, images and searches will be shown here, by key.
+                Daily replies, images, and searches will appear here, by key.
               </EmptyState>
             );
           const rows = data.filter((row) => row.meter === meter);
@@ -143,7 +143,7 @@ function Days({ keys, limit, meter, of, rows }: DaysProps) {
       </div>
       {limit !== null && (
         <Text size="xs" c="dimmed" mt="xs">
-          The line is the limit of your plan as it is now; it may have been another one on earlier days.
+          The line shows the limit of your current plan. It may have been different on earlier days.
         </Text>
       )}
       <details className={classes.table}>

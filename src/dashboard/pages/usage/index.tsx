@@ -10,11 +10,11 @@ export default function UsagePage() {
   return (
     <>
       <PageHeader title="Usage">
-        The web chat and all API keys draw on one daily quota, that of your{' '}
+        Web chat and all API keys share one daily quota, set by your{' '}
         <Anchor component={Link} href="/plan" underline="always" inherit>
           plan
         </Anchor>
-        . Days are UTC days: each begins at 00:00 UTC.
+        . Days start at 00:00 UTC.
       </PageHeader>
       <Today />
       <History />

@@ -68,7 +68,7 @@ export const LogFilters = ({ filters, keys, onChange }: Props) => (
       label="To (UTC day)"
       className={classes.day ?? ''}
       value={filters.to}
-      error={isTurnedAround(filters) && 'This day is before the first one.'}
+      error={isTurnedAround(filters) && 'This day is before the start day.'}
       onChange={(event) => onChange({ to: event.currentTarget.value })}
     />
     <RequestId filters={filters} onChange={onChange} />

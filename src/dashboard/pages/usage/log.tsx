@@ -89,13 +89,13 @@ export function RequestLog() {
       <LogFilters filters={filters} keys={keys} onChange={filter} />
       <Text size="sm" c="dimmed" mt="xs" mb="md">
         Newest first, times in UTC. Refused requests are one row for each minute, key and code
-        {filters.endpoint === '' ? '.' : '; they are counted without their endpoint, so none are shown here.'}
+        {filters.endpoint === '' ? '.' : '; they are not recorded by endpoint, so none are shown here.'}
       </Text>
       <Loaded query={query}>
         {() =>
           rows.length === 0 ? (
             <EmptyState
-              title={isFiltered ? 'No such request' : 'No requests yet'}
+              title={isFiltered ? 'No matching requests' : 'No requests yet'}
               action={
                 isFiltered && (
                   <Button variant="default" onClick={() => filter(noFilters)}>
@@ -106,9 +106,9 @@ export function RequestLog() {
             >
               {isFiltered
                 ? filters.id === ''
-                  ? 'Nothing in the log fits these filters.'
-                  : 'No request of this id was charged. Refused ones are counted, and their ids are not kept.'
-                : 'What you ask in the chat or with an API key is listed here.'}
+                  ? 'No requests match these filters.'
+                  : 'No charged request has this id. Ids of refused requests are not stored.'
+                : 'Requests from chat and API keys appear here.'}
             </EmptyState>
           ) : isWide ? (
             <RequestTable rows={rows} keys={keys} onShow={setShown} />

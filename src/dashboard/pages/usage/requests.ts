@@ -58,9 +58,9 @@ export function whatOf({ count, endpoint, kind }: Row): string {
 }
 
 export const states: Record<Row['state'], string> = {
-  admitted: 'Under way',
+  admitted: 'In progress',
   final: 'Charged',
-  refunded: 'Given back',
+  refunded: 'Refunded',
   refused: 'Not charged',
 };
 
@@ -68,7 +68,7 @@ export const states: Record<Row['state'], string> = {
 export function chargeOf({ meter, state, units }: Row): string {
   if (meter === null || state === 'refused') return 'Nothing';
   const amount = countOf(units, meters[meter]);
-  return state === 'refunded' ? `${amount}, given back` : amount;
+  return state === 'refunded' ? `${amount}, refunded` : amount;
 }
 
 /** "1.2 s". */
@@ -80,7 +80,7 @@ export function outcomeOf({ code, state, status }: Row): {
   text: string;
   color: 'green' | 'yellow' | 'red' | 'gray';
 } {
-  if (state === 'admitted') return { text: 'Under way', color: 'gray' };
+  if (state === 'admitted') return { text: 'In progress', color: 'gray' };
   const text = [status, code].filter((part) => part !== null).join(' ');
   const color = status === null ? 'gray' : status >= 500 ? 'red' : status >= 400 ? 'yellow' : 'green';
   return { text: text === '' ? states[state] : text, color };

@@ -28,12 +28,12 @@ export function Today() {
                 </Text>
                 <div className={classes.figure}>{formatCount(usage.used.tokens)}</div>
                 <Text size="sm" c="dimmed" mt="sm">
-                  Counted, without a limit
+                  No limit
                 </Text>
               </Paper>
             </div>
             <Text size="sm" mt="sm">
-              All counters go back to 0 <Reset at={usage.resetsAt} />.
+              Usage resets <Reset at={usage.resetsAt} />.
             </Text>
           </>
         )}
@@ -56,7 +56,7 @@ function Figure({ meter, usage }: { meter: keyof typeof meters; usage: Usage }) 
       </div>
       {left === null || limit === null ? (
         <Text size="sm" c="dimmed" mt="sm">
-          Without a limit
+          No limit
         </Text>
       ) : (
         <>

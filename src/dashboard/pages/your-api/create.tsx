@@ -75,7 +75,7 @@ export function CreateDialog({ onClose }: { onClose: () => void }) {
         <Stack gap="lg">
           <TextInput
             label="Name"
-            description="What or whom the key is for."
+            description="What the key is for."
             placeholder="Website"
             required
             withAsterisk={false}
@@ -88,9 +88,9 @@ export function CreateDialog({ onClose }: { onClose: () => void }) {
           />
           <Checkbox.Group
             label="Scopes"
-            description="Choose no more than the key needs: its scopes cannot be changed later."
+            description="Choose only the scopes that the key needs. You cannot change them later."
             value={chosen}
-            error={chosen.length === 0 ? 'Choose at least one.' : errorAt('scopes')}
+            error={chosen.length === 0 ? 'Choose at least one scope.' : errorAt('scopes')}
             onChange={(value) => setChosen(value as Scope[])}
           >
             <Stack gap="sm" mt="xs">

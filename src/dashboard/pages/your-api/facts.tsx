@@ -41,7 +41,7 @@ export function LastUsed({ apiKey }: Props) {
     <>
       {apiKey.last_used_at === null ? 'Never' : <When at={apiKey.last_used_at} />}
       {days !== null && (
-        <Text className={classes.warning ?? ''} title="Revoke it if nothing needs it any more.">
+        <Text className={classes.warning ?? ''} title="Revoke it if you no longer need it.">
           Idle for {days} days
         </Text>
       )}

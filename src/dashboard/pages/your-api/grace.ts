@@ -2,7 +2,7 @@
 import { clockTime, exactTime } from '../../ui/when.tsx';
 
 export const graces = [
-  { seconds: 0, label: 'at once' },
+  { seconds: 0, label: 'immediately' },
   { seconds: 3600, label: 'after an hour' },
   { seconds: 86_400, label: 'after a day' },
   { seconds: 604_800, label: 'after 7 days' },
@@ -19,5 +19,5 @@ export function graceSentence(seconds: number, rotatedAt: number): string {
   const end = new Date(rotatedAt + seconds * 1000);
   const isToday = end.toDateString() === new Date(rotatedAt).toDateString();
   const until = isToday ? clockTime(end) : exactTime(end.toISOString());
-  return `The old secret works until ${until} (your time). Put the new one in its place before then.`;
+  return `The old secret works until ${until} (your time). Replace it with the new one before then.`;
 }

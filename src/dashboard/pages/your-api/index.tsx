@@ -48,7 +48,7 @@ export default function YourApi() {
         title="Your API"
         action={keys.length > 0 && <CreateButton isFull={keys.length >= MAX_KEYS} onClick={create} />}
       >
-        Keys let your programs call this service. All of them, and the chat here, draw on one daily quota.
+        API keys let your apps call this service. They share one daily quota with chat on the web.
       </PageHeader>
       <div role="status">
         {said !== undefined && (
@@ -94,7 +94,7 @@ function KeyDialog({ keys, onClose, onRevoked, open: { action, id, name } }: Key
   const isRevokedHere = useRef(false);
   useEffect(() => {
     if (!isGone) return;
-    if (!isRevokedHere.current) onRevoked(`“${name}” was revoked meanwhile.`);
+    if (!isRevokedHere.current) onRevoked(`“${name}” has been revoked in the meantime.`);
     onClose();
   }, [isGone, name, onClose, onRevoked]);
 
@@ -139,13 +139,13 @@ function NoKey({ isFirst, onCreate }: { isFirst: boolean; onCreate: () => void }
           <Text size="sm">
             or{' '}
             <Anchor component={Link} href="/chat" underline="always">
-              chat here, without a key
+              chat here without a key
             </Anchor>
           </Text>
         </>
       }
     >
-      With it comes a chat to paste into a terminal, ready to run.
+      You'll get a ready-to-run example for your terminal.
     </EmptyState>
   );
 }

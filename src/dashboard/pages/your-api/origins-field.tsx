@@ -5,7 +5,7 @@ import { CloseIcon } from '../../ui/icons.tsx';
 import { MAX_ORIGINS } from './keys.ts';
 import classes from './your-api.module.css';
 
-export const inListAlready = 'This origin is in the list already.';
+export const inListAlready = 'This origin is already in the list.';
 
 type Props = {
   origins: readonly string[];
@@ -52,7 +52,7 @@ export function OriginsField(props: Props) {
   return (
     <Stack gap="sm" ref={whole} tabIndex={-1} className={classes.whole ?? ''}>
       <Text size="sm" c="dimmed">
-        Pages of these origins may call with this key from browsers.{' '}
+        Pages on these origins can use this key in browsers.{' '}
         {origins.length === 0 && (
           <strong>The list is empty: only servers and this service’s own pages can use the key.</strong>
         )}

@@ -43,8 +43,8 @@ export default function RawKeyDialog({ created, rotation }: ShownKey) {
     >
       <Stack>
         <Alert color="yellow" variant="light" icon={<WarningIcon />} title="Copy the key now">
-          It is shown only this once. The service keeps no copy, so nobody can show it again. Keep it where
-          you keep passwords.
+          It is shown only once, and the service does not keep a copy. Store it somewhere safe, such as a
+          password manager.
         </Alert>
         <CopyField value={key} label="the key" onCopied={copied} />
         {rotation && <Text size="sm">{graceSentence(rotation.graceSeconds, rotation.at)}</Text>}
@@ -68,7 +68,7 @@ export default function RawKeyDialog({ created, rotation }: ShownKey) {
         </Tabs>
         <Switch
           label="Show the key in the example"
-          description="Copying takes the whole key along, shown or not."
+          description="Copy always includes the full key."
           checked={isKeyVisible}
           onChange={(event) => setKeyVisible(event.currentTarget.checked)}
         />
@@ -83,8 +83,8 @@ export default function RawKeyDialog({ created, rotation }: ShownKey) {
               title="Close without the key?"
             >
               <Text size="sm" c="var(--mantine-color-text)">
-                You have not copied it. Once this is closed, the only way is to rotate the key or to create
-                another one.
+                You have not copied the key. If you close this, you will have to rotate the key or create a
+                new one.
               </Text>
               <Group mt="sm">
                 <CopyButton text={key} label="Copy the key" onCopied={copied} size="xs" />

@@ -19,12 +19,12 @@ export function RevokeDialog({ apiKey, onClose, onRevoked }: Props) {
       onConfirm={() => revoke.mutate(undefined, { onSuccess: onClose })}
     >
       <Text>
-        It stops working at once, everywhere, and for good: whatever still uses it is refused. A secret that
-        it had before a rotation ends with it. This cannot be undone.
+        The key stops working immediately and permanently, including an old secret that still works after a
+        rotation. Apps that use it will be refused. This cannot be undone.
       </Text>
       <Text size="sm" c="dimmed">
         {apiKey.last_used_at === null ? (
-          'It was never used.'
+          'It has never been used.'
         ) : (
           <>
             It was last used <When at={apiKey.last_used_at} />.

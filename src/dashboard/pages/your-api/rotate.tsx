@@ -17,10 +17,12 @@ export function RotateDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: () 
       onClose={onClose}
       onConfirm={() => rotate.mutate(Number(grace), { onSuccess: onClose })}
     >
-      <Text>The key gets a new secret, shown once. Its name, scopes, origins and expiry stay.</Text>
+      <Text>
+        The key gets a new secret, shown only once. Its name, scopes, origins, and expiry stay the same.
+      </Text>
       <Radio.Group
         label="The old secret stops working"
-        description="A longer time leaves room to change every program that uses it."
+        description="A longer time lets you update every app that uses it."
         value={grace}
         onChange={setGrace}
       >

@@ -2,11 +2,11 @@
 import type { Scope } from './keys.ts';
 
 export const scopes: Record<Scope, string> = {
-  chat: 'Talk to a model, and read and delete the conversations of this key. Draws on the daily chats.',
-  images: 'Make pictures from words. Draws on the daily images.',
-  search: 'Search. Draws on the daily searches.',
-  usage: "See what is used of today's quota, and when it resets.",
-  models: 'List the models that answer.',
+  chat: 'Chat with a model, and read and delete the conversations of this key. Uses your daily chat quota.',
+  images: 'Generate images from text. Uses your daily image quota.',
+  search: 'Search. Uses your daily search quota.',
+  usage: "See today's usage and when it resets.",
+  models: 'List the available models.',
 };
 
 export const scopeNames = Object.keys(scopes) as Scope[];
