@@ -39,7 +39,8 @@ function charged({ code, options }: ApiError, message: string, facts: HeaderFact
 /** The end of an answer that had begun: what came stays charged. */
 export function brokenOff(problem: ApiError): ApiError {
   const limit = problem instanceof AnswerLimitError ? problem.limit : undefined;
-  const what = limit ?? whileAnswering[problem.code] ?? 'The model behind this service ended the response early.';
+  const what =
+    limit ?? whileAnswering[problem.code] ?? 'The model behind this service ended the response early.';
   const error = charged(problem, `${what} The answer is incomplete and remains charged.`);
   error.options.cause ??= problem;
   return error;

@@ -114,6 +114,8 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
     await upstream.configure({ chunkIntervalMs: 400 });
     await ask('one two three four five six seven eight nine ten');
     expectRefusals();
+    await log.getByText('You said: one').waitFor();
+    cutChats();
     await text('The connection was lost before the answer was complete.').waitFor();
     await look(t, 'chat-lost');
     await upstream.configure({});

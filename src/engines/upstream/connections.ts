@@ -30,7 +30,8 @@ export class Connections {
    */
   async take(signal: AbortSignal, patienceMs: number): Promise<() => void> {
     signal.throwIfAborted();
-    if (this.#slots.isFull) throw busy(`${this.#most} requests are in flight to the upstream, and as many are queued.`);
+    if (this.#slots.isFull)
+      throw busy(`${this.#most} requests are in flight to the upstream, and as many are queued.`);
     const ms = Math.min(patienceMs, PATIENCE_MS);
     const late = new AbortController();
     const timer = setTimeout(
