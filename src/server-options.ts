@@ -7,6 +7,7 @@ import { bodyLimits, MIN_BYTES_PER_SECOND, UNMEASURED_MS } from './bodies/limits
 import type { Config } from './config.ts';
 import { withoutApiKeys } from './domain/api-key.ts';
 import { ApiError, errorEnvelope } from './errors.ts';
+import { buildSerializer } from './lazy-compilers.ts';
 import { trustedProxies } from './limits/address.ts';
 import { serialiseError } from './logging.ts';
 import { answerClientError } from './plugins/client-errors.ts';
@@ -64,7 +65,7 @@ export function serverOptions(config: Config): FastifyHttpOptions<Server> {
       }),
     },
     routerOptions: { maxParamLength: 300 },
-    schemaController: { compilersFactory: { buildValidator: buildValidator as never } },
+    schemaController: { compilersFactory: { buildSerializer, buildValidator: buildValidator as never } },
     clientErrorHandler: answerClientError(config.publicUrl),
     frameworkErrors: (error, request, reply) => {
       const problem = new ApiError('invalidRequest', {

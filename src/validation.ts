@@ -3,6 +3,7 @@ import AjvCompiler from '@fastify/ajv-compiler';
 import type { Static } from '@sinclair/typebox';
 import type { FastifySchemaValidationError } from 'fastify';
 import type { ErrorDetail } from '../schemas/errors.ts';
+import { lazyValidators } from './lazy-compilers.ts';
 
 const shared = {
   removeAdditional: false,
@@ -57,7 +58,9 @@ export function buildValidator(externalSchemas: ExternalSchemas) {
     customOptions: { ...shared, coerceTypes: 'array' },
     onCreate,
   } as never);
-  return (route: { httpPart?: string }) => (route.httpPart === 'body' ? strict : coercing)(route as never);
+  return lazyValidators((route) =>
+    ((route as { httpPart?: string }).httpPart === 'body' ? strict : coercing)(route as never),
+  );
 }
 
 /**

@@ -48,25 +48,27 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
   const { publicUrl } = app.config;
   const all = guides();
   const index = guideIndex(all, publicUrl);
-  const pages = new Map<string, Page>(
-    all.map((guide, position) => {
-      const { opening, sections } = guideHtml(guide, publicUrl);
-      const neighbours = neighbourLinks('Guides', link(all[position - 1]), link(all[position + 1]));
-      const main = opening + contents(guide) + sections + neighbours;
-      return [guide.slug, { title: `${guide.title} · Parley`, description: guide.summary, main }];
-    }),
-  );
+  const pages = new Map<string, Page>();
+  const pageOf = (guide: Guide): Page => {
+    const position = all.indexOf(guide);
+    const { opening, sections } = guideHtml(guide, publicUrl);
+    const neighbours = neighbourLinks('Guides', link(all[position - 1]), link(all[position + 1]));
+    const main = opening + contents(guide) + sections + neighbours;
+    return { title: `${guide.title} · Parley`, description: guide.summary, main };
+  };
 
   app.get('/docs/guides', { schema: { hide: true } }, async (_request, reply) => sendPage(reply, index));
 
   app.get('/docs/guides/:slug', { schema: { hide: true, params: GuideParams } }, async (request, reply) => {
-    const page = pages.get(request.params.slug);
-    if (page === undefined) {
+    const guide = all.find(({ slug }) => slug === request.params.slug);
+    if (guide === undefined) {
       if (wantsPage(request)) return sendPage(reply.code(404), noSuch('guide', '/docs/guides'));
       throw new ApiError('notFound', {
         message: 'This guide does not exist. `/docs/guides` lists all guides.',
       });
     }
+    const page = pages.get(guide.slug) ?? pageOf(guide);
+    pages.set(guide.slug, page);
     return sendPage(reply, page);
   });
 

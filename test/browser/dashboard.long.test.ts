@@ -19,7 +19,7 @@ const notBuilt =
 t.setTimeout(600_000);
 
 t.test('the dashboard, from signing up to signing out', { skip: noBrowser || notBuilt }, async (t) => {
-  const { client, database, port } = await startTestService(t, 'embedded', {
+  const { client, database, port } = await startTestService(t, 'postgres', {
     PUBLIC_URL: HOME,
     TRUST_PROXY: 'loopback',
     OPERATOR_CONTACT: 'ops@example.com',
@@ -387,7 +387,7 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
 });
 
 t.test('where sign-ups are closed, it is said who can help', { skip: noBrowser || notBuilt }, async (t) => {
-  const { port } = await startTestService(t, 'embedded', {
+  const { port } = await startTestService(t, 'postgres', {
     PUBLIC_URL: HOME,
     TRUST_PROXY: 'loopback',
     SIGNUPS: 'closed',

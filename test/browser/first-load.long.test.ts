@@ -14,7 +14,7 @@ const AIM_MS = 1500;
 t.setTimeout(120_000);
 
 t.test('the first load', { skip: noDashboard }, async (t) => {
-  const { port } = await startTestService(t, 'embedded', { PUBLIC_URL: HOME, TRUST_PROXY: 'loopback' });
+  const { port } = await startTestService(t, 'postgres', { PUBLIC_URL: HOME, TRUST_PROXY: 'loopback' });
   const { context } = await startBrowser(t, { [HOST]: proxyTo(port) });
   const times: number[] = [];
   let kilobytes = 0;

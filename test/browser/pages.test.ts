@@ -4,7 +4,7 @@ import { clipboardText, noBrowser, proxyTo, startBrowser } from '../support/brow
 import { startTestService } from '../support/service.ts';
 
 t.test('the pages load what they need, and let nothing else in', { skip: noBrowser }, async (t) => {
-  const { port } = await startTestService(t, 'embedded', {
+  const { port } = await startTestService(t, 'postgres', {
     PUBLIC_URL: 'https://parley.test',
     TRUST_PROXY: 'loopback',
   });

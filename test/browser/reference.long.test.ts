@@ -35,7 +35,7 @@ async function openOperation(page: Page, address: string) {
 }
 
 t.test('the API reference', { skip: noReference }, async (t) => {
-  const { client, port } = await startTestService(t, 'embedded', {
+  const { client, port } = await startTestService(t, 'postgres', {
     PUBLIC_URL: HOME,
     TRUST_PROXY: 'loopback',
   });

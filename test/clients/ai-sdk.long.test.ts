@@ -135,7 +135,7 @@ function upstreamTests(t: Test, parley: Parley, upstream: Upstream) {
 }
 
 t.test('before an upstream, on the embedded database', async (t) => {
-  const { parley, upstream } = await withUpstream(t, 'embedded');
+  const { parley, upstream } = await withUpstream(t, 'postgres');
   commonTests(t, parley);
   errorTests(t, parley);
   upstreamTests(t, parley, upstream);

@@ -130,7 +130,7 @@ t.test('before an upstream, on Postgres', async (t) => {
 });
 
 t.test('with the built-in engine, on the embedded database', async (t) => {
-  const parley = await onItsOwn(t, 'embedded');
+  const parley = await onItsOwn(t, 'postgres');
   commonTests(t, parley);
   errorTests(t, parley);
 });

@@ -145,7 +145,7 @@ t.test('the codes of a status are a set of its own, with an example for each', a
 
 t.test('GET /openapi.json: the file, but for the own address', async (t) => {
   const publicUrl = 'https://chat.example.com';
-  const { app, client } = await startTestService(t, 'embedded', { PUBLIC_URL: publicUrl });
+  const { app, client } = await startTestService(t, 'postgres', { PUBLIC_URL: publicUrl });
   const { body, headers } = await client.get('//openapi.json');
   t.equal(headers.get('content-type'), 'application/json; charset=utf-8');
   t.same(body.servers, [{ url: publicUrl }]);

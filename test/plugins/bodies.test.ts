@@ -7,7 +7,7 @@ t.setTimeout(180_000);
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
-const { app, client, port } = await startTestService(t, 'embedded', { BODY_MEMORY_MB: '64' });
+const { app, client, port } = await startTestService(t, 'postgres', { BODY_MEMORY_MB: '64' });
 const owner = await client.signUp();
 const { key } = await client.createKey(owner);
 

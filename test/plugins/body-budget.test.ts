@@ -7,7 +7,7 @@ import { startTestService } from '../support/service.ts';
 t.setTimeout(180_000);
 
 const MIB = 2 ** 20;
-const { client, port } = await startTestService(t, 'embedded', { BODY_MEMORY_MB: '32' });
+const { client, port } = await startTestService(t, 'postgres', { BODY_MEMORY_MB: '32' });
 const newKey = async () => (await client.createKey(await client.signUp())).key;
 
 /** Begins a body of 20 MiB and sends a part of it. */

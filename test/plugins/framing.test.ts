@@ -4,7 +4,7 @@ import t from 'tap';
 import { startTestService } from '../support/service.ts';
 import { startUpstream } from '../support/upstream/client.ts';
 
-const { port } = await startTestService(t, 'embedded');
+const { port } = await startTestService(t, 'postgres');
 
 /** Sends bytes as they are; returns what comes until the service closes, or a second answer could have come. */
 const send = (text: string, waitMs = 1500) =>
@@ -86,7 +86,7 @@ t.test('Host twice → 400 on pages and unknown paths, too', async (t) => {
 t.test('nothing is written into a stream that has begun, whatever its client sends meanwhile', async (t) => {
   const upstream = await startUpstream({ chunks: 30, chunkIntervalMs: 50 });
   t.teardown(() => upstream.stop());
-  const { client, port } = await startTestService(t, 'embedded', { CHAT_URL: upstream.url });
+  const { client, port } = await startTestService(t, 'postgres', { CHAT_URL: upstream.url });
   const { cookie } = await client.signUp();
   const body = '{"message":"Hello","stream":true,"store":false}';
   const socket = connect(port, '127.0.0.1');

@@ -8,7 +8,7 @@ const email = () => `user-${crypto.randomUUID()}@example.com`;
 
 t.test('new accounts: so many a day for an address; what makes none does not count', async (t) => {
   const env = { TRUST_PROXY: 'loopback', SIGNUPS_PER_ADDRESS_PER_DAY: '2' };
-  const { client } = await startTestService(t, 'embedded', env);
+  const { client } = await startTestService(t, 'postgres', env);
   const signUp = (address: string, who = email()) =>
     client.post('/auth/signup', { email: who, password }, { headers: { 'x-forwarded-for': address } });
   const signUps = async (addresses: string[], who?: string) =>
@@ -47,7 +47,7 @@ t.test('new accounts: so many a day for an address; what makes none does not cou
 });
 
 t.test('new accounts: 20 a day for an address by default, loopback unlimited', async (t) => {
-  const { app } = await startTestService(t, 'embedded');
+  const { app } = await startTestService(t, 'postgres');
   const made = async (ip: string) => {
     const make = () => app.limits.limitNewAccount({ ip } as FastifyRequest, async () => true);
     const all = await Promise.all(Array.from({ length: 30 }, () => make().catch(() => false)));

@@ -6,7 +6,7 @@ import { startTestService } from '../support/service.ts';
 const PAGES = 300;
 
 t.test('300 public pages a minute for an address', async (t) => {
-  const { client, port } = await startTestService(t, 'embedded', { TRUST_PROXY: 'loopback' });
+  const { client, port } = await startTestService(t, 'postgres', { TRUST_PROXY: 'loopback' });
   let address = 0;
   /** Uses an address up, with requests for what is public. */
   const spent = async (paths: string[]) => {
@@ -102,7 +102,7 @@ t.test('300 public pages a minute for an address', async (t) => {
 });
 
 t.test('a page that cannot be shown says why: a page in a browser, the envelope elsewhere', async (t) => {
-  const { port } = await startTestService(t, 'embedded');
+  const { port } = await startTestService(t, 'postgres');
   const accept = 'text/html';
   const page = await askRaw(port, '/docs/search?q=%00', { accept });
   t.equal(page.status, 400);

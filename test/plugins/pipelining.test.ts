@@ -12,7 +12,7 @@ const requestFor = (target: string, headers = '', body = '') =>
 
 const upstream = await startUpstream();
 t.teardown(() => upstream.stop());
-const { app, client, port } = await startTestService(t, 'embedded', { CHAT_URL: upstream.url });
+const { app, client, port } = await startTestService(t, 'postgres', { CHAT_URL: upstream.url });
 const owner = await client.signUp();
 const { key } = await client.createKey(owner);
 const asset = /\/assets\/reference\/scalar[\w.-]+\.js/.exec((await client.get('//docs')).text)?.[0] ?? '';

@@ -97,7 +97,7 @@ onEachDatabase(t, plansFile(t, { chat: 3, search: 50 }, 40), async (t, { client 
 });
 
 t.test('work that failed: what it gave back remains', async (t) => {
-  const service = await startTestService(t, 'embedded', plansFile(t, { chat: 3 }));
+  const service = await startTestService(t, 'postgres', plansFile(t, { chat: 3 }));
   const { app, client } = service;
   const owner = await client.signUp();
   app.engines.chat.complete = async () => {
@@ -112,7 +112,7 @@ t.test('work that failed: what it gave back remains', async (t) => {
 t.test(
   'every operation of a key or a session: both families, whatever the answer, and documented',
   async (t) => {
-    const { app, client } = await startTestService(t, 'embedded');
+    const { app, client } = await startTestService(t, 'postgres');
     const document = app.swagger() as unknown as OpenApi;
     const { paths } = document;
     let covered = 0;
@@ -150,7 +150,7 @@ t.test(
 );
 
 t.test('a credential that names no account gets none', async (t) => {
-  const { client } = await startTestService(t, 'embedded');
+  const { client } = await startTestService(t, 'postgres');
   for (const options of [{}, { key: 'nonsense' }, { cookie: 'parley_session=nonsense' }])
     for (const path of ['/usage', '/account'])
       t.equal(limitFields(await client.get(path, options)), undefined);

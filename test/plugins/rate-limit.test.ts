@@ -180,7 +180,7 @@ onEachDatabase(t, small, async (t, { client }) => {
 });
 
 t.test('100 failed sign-ins an hour for an email address, from wherever they come', async (t) => {
-  const { client } = await startTestService(t, 'embedded', { TRUST_PROXY: 'loopback' });
+  const { client } = await startTestService(t, 'postgres', { TRUST_PROXY: 'loopback' });
   const owner = await client.signUp();
   let address = 0;
   const logIn = (attempt: string) => {
@@ -195,7 +195,7 @@ t.test('100 failed sign-ins an hour for an email address, from wherever they com
 });
 
 t.test('a forged X-Forwarded-For is ignored unless the proxy is trusted', async (t) => {
-  const { client } = await startTestService(t, 'embedded', { AUTH_ATTEMPTS_PER_MINUTE: '2' });
+  const { client } = await startTestService(t, 'postgres', { AUTH_ATTEMPTS_PER_MINUTE: '2' });
   const answers = await times(4, (n) =>
     client.post(
       '/auth/signup',

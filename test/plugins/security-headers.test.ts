@@ -18,7 +18,7 @@ async function raw(port: number, request: string): Promise<{ status: number; hea
   };
 }
 
-const service = await startTestService(t, 'embedded');
+const service = await startTestService(t, 'postgres');
 const { client, port } = service;
 const owner = await client.signUp();
 const { key } = await client.createKey(owner);
@@ -81,9 +81,9 @@ t.test('answers that are not of the API, too, and pages send one policy, their o
 });
 
 t.test('Strict-Transport-Security where PUBLIC_URL is https, and only there', async (t) => {
-  const { client } = await startTestService(t, 'embedded', { PUBLIC_URL: 'https://chat.example.com' });
+  const { client } = await startTestService(t, 'postgres', { PUBLIC_URL: 'https://chat.example.com' });
   for (const path of ['/plans', '/nothing', '//'])
     t.equal((await client.get(path)).headers.get('strict-transport-security'), 'max-age=31536000', path);
-  const plain = await startTestService(t, 'embedded', { PUBLIC_URL: 'http://chat.example.com' });
+  const plain = await startTestService(t, 'postgres', { PUBLIC_URL: 'http://chat.example.com' });
   t.equal((await plain.client.get('/plans')).headers.get('strict-transport-security'), null);
 });

@@ -51,7 +51,7 @@ async function addressSeen(sent: Omit<Sent, 'body'>): Promise<string | undefined
 
 /** The service behind so many proxies: the origin of the outermost. */
 async function start(t: Test, trustProxy: string, hops: number): Promise<string> {
-  const { port } = await startTestService(t, 'embedded', {
+  const { port } = await startTestService(t, 'postgres', {
     TRUST_PROXY: trustProxy,
     AUTH_ATTEMPTS_PER_MINUTE: String(ATTEMPTS),
   });
@@ -99,7 +99,7 @@ t.test('a proxy on this machine that nobody configured: one warning that says wh
     [{}, 1],
     [{ TRUST_PROXY: 'off' }, 0],
   ] as const) {
-    const database = await freshDatabase('embedded');
+    const database = await freshDatabase('postgres');
     const service = await startProcess(t, { ...database.env, ...env });
     const ask = (headers: Record<string, string>) => fetch(`${service.origin}/healthz`, { headers });
     await ask({});

@@ -127,7 +127,7 @@ t.test(
 t.test(
   '66: a known device has its own limit; a cookie of another account or of nobody is none',
   async (t) => {
-    const { client } = await startTestService(t, 'embedded', env);
+    const { client } = await startTestService(t, 'postgres', env);
     const owner = { email: email(), password };
     const device = cookiesOf(await browserAt(client, '192.0.2.1').signUp(owner), 'parley_device');
     const stranger = cookiesOf(
@@ -162,7 +162,7 @@ t.test(
 );
 
 t.test('66: a wrong current password counts for its session only', async (t) => {
-  const { client } = await startTestService(t, 'embedded', env);
+  const { client } = await startTestService(t, 'postgres', env);
   const owner = { email: email(), password };
   const first = cookiesOf(await browserAt(client, '192.0.2.1').signUp(owner));
   const second = cookiesOf(await browserAt(client, '192.0.2.1').signIn(owner));
@@ -186,7 +186,7 @@ t.test('66: a wrong current password counts for its session only', async (t) => 
 });
 
 t.test('67: one address, 40 email addresses, one password each: limited by /64 for an hour', async (t) => {
-  const { client } = await startTestService(t, 'embedded', { ...env, AUTH_ATTEMPTS_PER_MINUTE: '2' });
+  const { client } = await startTestService(t, 'postgres', { ...env, AUTH_ATTEMPTS_PER_MINUTE: '2' });
   const owner = { email: email(), password };
   const device = cookiesOf(await browserAt(client, '2001:db8:1:2::1').signUp(owner), 'parley_device');
   const answers: Answer[] = [];
@@ -212,7 +212,7 @@ t.test('67: one address, 40 email addresses, one password each: limited by /64 f
 t.test(
   '67: 80 connections of wrong sign-ins from one address: honest ones from another succeed',
   async (t) => {
-    const { client } = await startTestService(t, 'embedded', { ...env, AUTH_ATTEMPTS_PER_MINUTE: '1000000' });
+    const { client } = await startTestService(t, 'postgres', { ...env, AUTH_ATTEMPTS_PER_MINUTE: '1000000' });
     const owners = Array.from({ length: 5 }, () => ({ email: email(), password }));
     for (const owner of owners) await browserAt(client, '192.0.2.1').signUp(owner);
     let isOver = false;

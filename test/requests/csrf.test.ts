@@ -109,7 +109,7 @@ t.test('port 80 is left out of an origin, as browsers do', async (t) => {
 t.test(
   'writes with a session, sign-in and sign-up refuse other sites with 403 crossSiteRequest',
   async (t) => {
-    const { client } = await startTestService(t, 'embedded', manyAttempts);
+    const { client } = await startTestService(t, 'postgres', manyAttempts);
     const owner = await client.signUp();
     const { cookie, email, password } = owner;
     const writes: [string, string, unknown][] = [

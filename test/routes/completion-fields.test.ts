@@ -9,7 +9,7 @@ t.teardown(() => upstream.stop());
 const messages = [{ role: 'user', content: 'Hi' }];
 const IGNORED = 'x-parley-ignored-fields';
 
-const { client } = await startTestService(t, 'embedded', {
+const { client } = await startTestService(t, 'postgres', {
   CHAT_URL: upstream.url,
   CHAT_MODEL: 'model=test-model',
   CHAT_FIELDS: 'mirostat, grammar',

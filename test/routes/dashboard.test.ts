@@ -13,7 +13,7 @@ const filesOf = (page: string) =>
   [...page.matchAll(/ (?:src|href)="(\/assets\/[^"]+)"/g)].map(([, file]) => file ?? '');
 
 t.test('the dashboard', { skip: notBuilt }, async (t) => {
-  const { client } = await startTestService(t, 'embedded');
+  const { client } = await startTestService(t, 'postgres');
 
   t.test(
     'GET and HEAD of each of its addresses: the page, with a nonce of its own in its policy',

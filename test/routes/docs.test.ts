@@ -15,7 +15,7 @@ const linksOf = (page: string) =>
   [...page.matchAll(/ href="([^"]+)"/g)].map(([, href]) => (href ?? '').replaceAll('&#61;', '='));
 
 t.test('the plain pages', async (t) => {
-  const { app, client } = await startTestService(t, 'embedded', { PUBLIC_URL: publicUrl });
+  const { app, client } = await startTestService(t, 'postgres', { PUBLIC_URL: publicUrl });
   const page = async (path: string) => {
     const { headers, status, text } = await client.get(`/${path}`);
     t.equal(status, 200, path);

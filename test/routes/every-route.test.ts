@@ -14,7 +14,7 @@ const publicOperations = new Set([
   'POST /keys/report-leak',
 ]);
 
-const service = await startTestService(t, 'embedded');
+const service = await startTestService(t, 'postgres');
 const { app, client } = service;
 const owner = await client.signUp();
 const { key: wholeKey } = await client.createKey(owner);

@@ -37,7 +37,7 @@ const ok = { status: 200, body: { status: 'ok' } };
 const unavailable = { status: 503, body: { error: { code: 'serviceUnavailable', type: 'server_error' } } };
 
 t.test('health over a database that answers', async (t) => {
-  const { app, client } = await startTestService(t, 'embedded');
+  const { app, client } = await startTestService(t, 'postgres');
 
   await t.test('GET /healthz and /readyz 200', async (t) => {
     t.match(await client.get('//healthz'), ok);

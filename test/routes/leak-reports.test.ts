@@ -115,7 +115,7 @@ onEachDatabase(t, {}, async (t, { client, database }) => {
 });
 
 t.test('reports are limited by address, apart from sign-ups', async (t) => {
-  const { client } = await startTestService(t, 'embedded', { AUTH_ATTEMPTS_PER_MINUTE: '3' });
+  const { client } = await startTestService(t, 'postgres', { AUTH_ATTEMPTS_PER_MINUTE: '3' });
   const answers = await Promise.all(
     Array.from({ length: 5 }, () => client.post('/keys/report-leak', { keys: ['x'] })),
   );
@@ -127,7 +127,7 @@ t.test('reports are limited by address, apart from sign-ups', async (t) => {
 });
 
 t.test('reports that are not valid count too, before the body is read', async (t) => {
-  const { client, port } = await startTestService(t, 'embedded', { AUTH_ATTEMPTS_PER_MINUTE: '3' });
+  const { client, port } = await startTestService(t, 'postgres', { AUTH_ATTEMPTS_PER_MINUTE: '3' });
   const statuses: number[] = [];
   for (const body of [{ keys: [] }, { keys: [{}] }, {}, { keys: [] }, { keys: ['x'] }])
     statuses.push((await client.post('/keys/report-leak', body)).status);

@@ -29,7 +29,7 @@ for (const command of blocks) {
   t.test(`README: ${given.CHAT_URL} ${given.CHAT_MODEL} answers`, async (t) => {
     t.match(given.CHAT_URL, /\/v1$/);
     const urls = { CHAT_URL: upstream.url, ...(given.IMAGES_URL && { IMAGES_URL: upstream.url }) };
-    const { client } = await startTestService(t, 'embedded', { ...given, ...urls });
+    const { client } = await startTestService(t, 'postgres', { ...given, ...urls });
     const { key } = await client.createKey(await client.signUp());
     t.match((await client.get('/service')).body.engine, {
       chat: 'upstream',

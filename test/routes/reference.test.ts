@@ -19,7 +19,7 @@ const filesOf = (page: string) =>
   );
 
 t.test('the API reference', { skip: notBuilt }, async (t) => {
-  const { app, client } = await startTestService(t, 'embedded', { PUBLIC_URL: publicUrl });
+  const { app, client } = await startTestService(t, 'postgres', { PUBLIC_URL: publicUrl });
 
   t.test('GET /docs: scripts of the own origin only, and a nonce that is new each time', async (t) => {
     const nonces = new Set<string>();

@@ -14,7 +14,7 @@ const fieldsOf = (text: string) =>
   );
 
 t.test('security.txt 200: the contact, how long the file holds, its own address', async (t) => {
-  const { client } = await startTestService(t, 'embedded', {
+  const { client } = await startTestService(t, 'postgres', {
     PUBLIC_URL: 'https://chat.example.com',
     OPERATOR_CONTACT: 'ops@example.com',
     SECURITY_CONTACT: 'security@example.com',
@@ -34,12 +34,12 @@ t.test('security.txt 200: the contact, how long the file holds, its own address'
 });
 
 t.test('security.txt of a service without https names no canonical address', async (t) => {
-  const { client } = await startTestService(t, 'embedded', { OPERATOR_CONTACT: 'ops@example.com' });
+  const { client } = await startTestService(t, 'postgres', { OPERATOR_CONTACT: 'ops@example.com' });
   const { text } = await client.get(path);
   t.match(fieldsOf(text), { Contact: 'mailto:ops@example.com', Canonical: undefined });
 });
 
 t.test('security.txt 404 notFound: nobody has named a contact', async (t) => {
-  const { client } = await startTestService(t, 'embedded', { OPERATOR_CONTACT: 'the second floor' });
+  const { client } = await startTestService(t, 'postgres', { OPERATOR_CONTACT: 'the second floor' });
   t.match(await client.get(path), { status: 404, body: { error: { code: 'notFound' } } });
 });

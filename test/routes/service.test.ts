@@ -50,7 +50,7 @@ onEachDatabase(t, { PLANS_FILE: '' }, async (t, { client }) => {
 });
 
 t.test('GET /service 200: what the operator set', async (t) => {
-  const { client } = await startTestService(t, 'embedded', {
+  const { client } = await startTestService(t, 'postgres', {
     PUBLIC_URL: 'https://chat.example.com',
     SIGNUPS: 'closed',
     OPERATOR_CONTACT: 'ops@example.com',

@@ -13,7 +13,7 @@ t.beforeEach(() => upstream.reset());
 
 /** The ceiling of the plan `small`. */
 const CEILING = 2;
-const { client } = await startTestService(t, 'embedded', {
+const { client } = await startTestService(t, 'postgres', {
   ...plansFile(t, { chat: CEILING }),
   CHAT_URL: upstream.url,
 });

@@ -23,7 +23,7 @@ const HEARD_MS = 5000;
 export async function walkThrough(t: Test, variant: Variant): Promise<void> {
   const upstream = await startUpstream();
   t.teardown(() => upstream.stop());
-  const { client, port } = await startTestService(t, 'embedded', {
+  const { client, port } = await startTestService(t, 'postgres', {
     PUBLIC_URL: HOME,
     TRUST_PROXY: 'loopback',
     BILLING: 'open',

@@ -69,7 +69,7 @@ export async function startDashboard(
   env: Record<string, string> = {},
   address?: string,
 ) {
-  const { client, database, port } = await startTestService(t, 'embedded', {
+  const { client, database, port } = await startTestService(t, 'postgres', {
     PUBLIC_URL: HOME,
     TRUST_PROXY: 'loopback',
     PLANS_FILE: env.PLANS_FILE ?? fewChats(t),

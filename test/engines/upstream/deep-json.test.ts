@@ -13,7 +13,7 @@ const nestedText = (depth: number) => `${'{"a":['.repeat(depth / 2)}${']}'.repea
 t.test('61 nesting in answers, chunks, lists, results and refusals of an upstream → 502', async (t) => {
   const upstream = await startUpstream({});
   t.teardown(() => upstream.stop());
-  const { client } = await startTestService(t, 'embedded', {
+  const { client } = await startTestService(t, 'postgres', {
     CHAT_URL: upstream.url,
     IMAGES_URL: upstream.url,
     SEARCH_URL: upstream.searchUrl,
