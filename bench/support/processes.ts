@@ -37,7 +37,7 @@ export async function startServiceProcess(
   });
   const origin = await new Promise<string>((resolve, reject) => {
     errors.on('data', () => {
-      const [, port] = /serves at http:\/\/localhost:(\d+)/.exec(said) ?? [];
+      const [, port] = /is running at http:\/\/localhost:(\d+)/.exec(said) ?? [];
       if (port !== undefined) resolve(`http://127.0.0.1:${port}`);
     });
     child.once('exit', () => reject(new Error(`The service did not start:\n${said}`)));

@@ -215,7 +215,7 @@ t.test('a charge is resumed twice at most; attempts that never ran do not count'
   for (const _again of [1, 2]) {
     await t.rejects(ledger.admit(retried), {
       code: 'internalError',
-      message: /stays charged/,
+      message: /remains charged/,
       options: { charged: true },
       headers: { 'x-should-retry': 'false' },
     });

@@ -148,7 +148,7 @@ t.test('58 a body over 1 MiB is judged as a small one is', async (t) => {
   t.equal((await ask(',')).status, 400, 'broken JSON');
   t.match(await ask(`,"y":${'['.repeat(40)}${']'.repeat(40)}`), {
     status: 400,
-    body: { error: { message: /nests/ } },
+    body: { error: { message: /nested/ } },
   });
 });
 

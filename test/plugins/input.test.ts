@@ -187,7 +187,7 @@ onEachDatabase(t, {}, async (t, { client, port }) => {
       `{"messages":[{"role":"user","content":"x"}],"extra":${'['.repeat(depth)}${']'.repeat(depth)}}`;
     t.match(await client.request('POST', '/chat/completions', { raw: nested(5000), key }), {
       status: 400,
-      body: { error: { message: /nests/ } },
+      body: { error: { message: /nested/ } },
     });
     t.equal((await client.request('POST', '/chat/completions', { raw: nested(32), key })).status, 400);
     t.equal((await client.request('POST', '/chat/completions', { raw: nested(31), key })).status, 200);

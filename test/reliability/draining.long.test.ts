@@ -87,7 +87,7 @@ for (const kind of databaseKinds) {
     const events = await stream.rest();
     t.match(events.at(-1), {
       event: 'error',
-      data: { error: { code: 'serviceUnavailable', message: /stays charged/ } },
+      data: { error: { code: 'serviceUnavailable', message: /remains charged/ } },
     });
     for (const answer of await Promise.all(waiting))
       t.match(answer, { status: 503, body: { error: { code: 'serviceUnavailable' } } });

@@ -75,7 +75,7 @@ t.test('limits of characters', async (t) => {
       const last = events.at(-1);
       t.match(last?.data.error, {
         code: 'upstreamError',
-        message: /limit of 2,000,000 characters.*stays charged/,
+        message: /limit of 2,000,000 characters.*remains charged/,
       });
       t.equal(last?.event, path === '/chat' ? 'error' : undefined);
       t.notOk(events.some(({ data }) => data === '[DONE]'));
@@ -210,7 +210,7 @@ t.test('the limit of time', async (t) => {
             else
               t.match((await rest()).at(-1)?.data.error, {
                 code: 'upstreamTimeout',
-                message: /limit of 1.5 seconds.*stays charged/,
+                message: /limit of 1.5 seconds.*remains charged/,
               });
             await eventually(
               'it has ended',

@@ -34,11 +34,11 @@ function bounded(t: Test, answers: readonly Answer[], used: number, unitsEach: n
   t.equal(used, charged.length * unitsEach);
   for (const answer of answers) t.match(answer.body, { error });
   for (const { body, headers, status } of charged) {
-    t.match(body.error.message, /stays charged/);
+    t.match(body.error.message, /remains charged/);
     t.notMatch(body.error.message, /nothing was charged/i);
     if (status >= 500) t.equal(headers.get('x-should-retry'), 'false');
   }
-  t.ok(refunded.every(({ body }) => !/stays charged/.test(body.error.message)));
+  t.ok(refunded.every(({ body }) => !/remains charged/.test(body.error.message)));
 }
 
 t.test('what the engine gives', async (t) => {
@@ -57,7 +57,7 @@ t.test('what the engine gives', async (t) => {
         const first = await client.post('/chat/completions', body, { ...owner, headers });
         const error = first.body.at(-1);
         t.match(error.data, {
-          error: { code: 'invalidRequest', param: 'n', charged: true, message: /stays charged/ },
+          error: { code: 'invalidRequest', param: 'n', charged: true, message: /remains charged/ },
         });
         for (let retry = 0; retry < 5; retry += 1) {
           const again = await client.post('/chat/completions', body, { ...owner, headers });

@@ -126,7 +126,7 @@ t.test('an upstream', async (t) => {
           body.map(({ event }: ServerEvent) => event),
           ['start', 'delta', 'delta', 'delta', 'error'],
         );
-        t.match(body.at(-1).data.error, { code: 'upstreamError', message: /stays charged/ });
+        t.match(body.at(-1).data.error, { code: 'upstreamError', message: /remains charged/ });
         t.equal((await client.get(`/conversations/${body[0].data.conversation_id}`, { key })).status, 404);
         const { used } = (await client.get('/usage', { key })).body;
         t.equal(used.chat, before.chat + 1);

@@ -119,7 +119,7 @@ t.test('an upstream', async (t) => {
           { key },
         );
         t.match(body.at(-1).data, {
-          error: { code: 'upstreamError', type: 'server_error', message: /stays charged/ },
+          error: { code: 'upstreamError', type: 'server_error', message: /remains charged/ },
         });
         t.notOk(text.includes('[DONE]'));
         t.match(await lastCharge(service, owner.accountId), {

@@ -71,7 +71,7 @@ export class Replica {
     const listening = new Promise<void>((resolve) => {
       const read = (chunk: Buffer) => {
         this.log += chunk;
-        const [, port] = / serves at http:\/\/localhost:(\d+)/.exec(this.log.slice(from)) ?? [];
+        const [, port] = / is running at http:\/\/localhost:(\d+)/.exec(this.log.slice(from)) ?? [];
         if (port === undefined) return;
         this.#port = Number(port);
         resolve();
