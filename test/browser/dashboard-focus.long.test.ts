@@ -122,11 +122,11 @@ t.test('the focus stays where the work is', { skip: noDashboard }, async (t) => 
     setBetween({ breaks: '/api/v1/sessions' });
     expectRefusals(3);
     await page.goto(`${HOME}/settings`);
-    await text('answered with 502').waitFor();
+    await text('unexpected response (502)').waitFor();
     expectRefusals(3);
     await press('Try again');
-    await text('answered with 502').waitFor({ state: 'detached' });
-    await text('answered with 502').waitFor();
+    await text('unexpected response (502)').waitFor({ state: 'detached' });
+    await text('unexpected response (502)').waitFor();
     await isFocused(t, 'Try again', 'it failed again');
     setBetween({});
     expectRefusals(0);

@@ -53,7 +53,7 @@ t.test('lists longer than a page', { skip: noDashboard }, async (t) => {
     t.equal(await page.getByLabel('To (UTC day)').inputValue(), day(1), 'the address holds them');
     await page.getByLabel('To (UTC day)').fill(day(2));
     await text('This day is before the start day.').waitFor();
-    await look(t, 'usage-log-days', page.getByRole('heading', { name: 'Requests' }));
+    await look(t, 'usage-log-days', page.getByRole('heading', { name: 'Requests', exact: true }));
     await button('Show all requests').click();
     await rows.nth(49).waitFor();
   });
@@ -72,7 +72,7 @@ t.test('lists longer than a page', { skip: noDashboard }, async (t) => {
     await page.keyboard.press('Escape');
     await field.fill('01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f');
     await text('No charged request has this id').waitFor();
-    await look(t, 'usage-log-id', page.getByRole('heading', { name: 'Requests' }));
+    await look(t, 'usage-log-id', page.getByRole('heading', { name: 'Requests', exact: true }));
     await field.fill('');
     await button('CSV of these 50').waitFor();
   });

@@ -52,7 +52,7 @@ t.test('usage and plan', { skip: noDashboard }, async (t) => {
     await page.getByLabel('Used by').selectOption({ label: `Website (${key.key_prefix}…)` });
     await page.getByRole('img', { name: /1 search in 30/ }).waitFor();
     await button('The day after').click();
-    const log = page.getByRole('heading', { name: 'Requests' });
+    const log = page.getByRole('heading', { name: 'Requests', exact: true });
     await log.scrollIntoViewIfNeeded();
     await page.getByRole('row', { name: /3 requests refused Website 429 quotaExceeded/ }).waitFor();
     await look(t, 'usage-log', log);
@@ -102,9 +102,7 @@ t.test('usage and plan', { skip: noDashboard }, async (t) => {
     setBetween({ breaks: '/api/v1/usage' });
     expectRefusals();
     await page.goto(`${HOME}/usage`);
-    await text(/answered with 502/)
-      .first()
-      .waitFor();
+    await text('unexpected response (502)').first().waitFor();
     await look(t, 'usage-failed');
     setBetween({});
     expectRefusals(0);
@@ -121,7 +119,7 @@ t.test('usage and plan', { skip: noDashboard }, async (t) => {
     await text('10.00 USD a month').first().waitFor();
     await look(t, 'plan-monthly');
     await page.getByText('Yearly', { exact: true }).click();
-    await text('99.60 USD once a year: saves 17 %.').waitFor();
+    await text('99.60 USD billed yearly (save 17%).').waitFor();
     await text('8.30 USD a month').waitFor();
     await look(t, 'plan-yearly');
     await button('Change to Plus').click();
@@ -131,7 +129,7 @@ t.test('usage and plan', { skip: noDashboard }, async (t) => {
     await text('You are on Plus now, for 99.60 USD a year.').waitFor();
     t.match((await client.get('/subscription', { cookie })).body, { plan: 'plus', billing_period: 'yearly' });
     await button('Change to Free').click();
-    await dialog.getByText('You used 8 of 8 replies a day already.').waitFor();
+    await dialog.getByText('You have already used 8 of 8 replies today.').waitFor();
     await look(t, 'plan-downgrade');
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });

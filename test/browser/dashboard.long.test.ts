@@ -242,7 +242,7 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
 
   await t.test('revoking: at once and for good', async (t) => {
     await button('Revoke Website').click();
-    await dialog.getByText('for good').waitFor();
+    await dialog.getByText('permanently').waitFor();
     await look(t, 'revoke');
     await button('Revoke the key').click();
     await page.getByText('4 of 5 keys').waitFor();
@@ -308,7 +308,7 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
     proxy = 'breaks';
     expectRefusals(3);
     await page.goto(`${HOME}/your-api`);
-    await page.getByText('answered with 502').waitFor();
+    await page.getByText('unexpected response (502)').waitFor();
     await look(t, 'failing');
     proxy = 'passes';
     await button('Try again').click();

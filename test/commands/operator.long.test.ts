@@ -85,12 +85,12 @@ t.test('what is refused is refused with a CommandError, and nothing changes', as
   await refused(
     'set-plan',
     ['ada@example.com', 'gold', 'yearly'],
-    /^There is no plan "gold"\. The plans are free, plus, pro\.$/,
+    /^There is no plan "gold"\. Available plans: free, plus, pro\.$/,
   );
   await refused(
     'set-plan',
     ['ada@example.com', 'pro', 'weekly'],
-    /^There is no billing period "weekly"\. The periods are monthly, yearly\.$/,
+    /^There is no billing period "weekly"\. Available periods: monthly, yearly\.$/,
   );
   await refused('set-plan', ['unknown@example.com', 'pro', 'yearly'], /^There is no account/);
   await refused('set-plan', ['ada@example.com', 'pro'], /^Usage: npm run set-plan -- EMAIL PLAN PERIOD$/);
@@ -131,7 +131,7 @@ t.test('on the command line, over the embedded database', async (t) => {
     run('set-plan', ['ada@example.com', 'plus', 'yearly'], env),
   ]);
   t.match(reset, { code: 0, stderr: '' }, 'the running service does it');
-  t.match(changed, { code: 0, stdout: /^ada@example\.com is on the plan plus, billed yearly/, stderr: '' });
+  t.match(changed, { code: 0, stdout: /^ada@example\.com is now on the plus plan, billed yearly/, stderr: '' });
   t.match(await accountOf(running), { plan: 'plus', billingPeriod: 'yearly' });
   t.ok(await verifyPassword((await accountOf(running))?.passwordHash ?? null, passwordIn(reset.stdout)));
   t.strictSame(await listSessions(running.database.db, id), []);

@@ -197,7 +197,7 @@ export async function walkThrough(t: Test, variant: Variant): Promise<void> {
       await button('Refresh').click();
       await page.waitForTimeout(250);
     }
-    await look(t, 'walk-17-usage-spent', page.getByRole('heading', { name: 'Requests' }));
+    await look(t, 'walk-17-usage-spent', page.getByRole('heading', { name: 'Requests', exact: true }));
   });
 
   await t.test('signs out', async (t) => {
