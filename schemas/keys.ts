@@ -1,6 +1,7 @@
 /** API keys: service document section 2, contract sections 2 and 3. */
 import { Type } from '@sinclair/typebox';
 import { idParams, nullable, ref, stringEnum, Timestamp, Uuid } from './common.ts';
+import { MAX_ACTIVE_KEYS, MAX_ORIGINS } from './key-limits.ts';
 
 /** It looks like a key, and its checksum does not fit: nobody's scanner takes it for one. */
 export const EXAMPLE_KEY = 'parley_4Fq0ZkT9_ThisIsNotAKeyItOnlyLooksLikeOneItsChecksumIsWrong';
@@ -34,7 +35,7 @@ const allowedOrigins = Type.Array(
     examples: ['https://app.example.com'],
   }),
   {
-    maxItems: 10,
+    maxItems: MAX_ORIGINS,
     description:
       "The https origins whose pages can call with this key, as browsers send them. If empty, only servers and the service's own pages can use the key.",
   },
@@ -87,7 +88,7 @@ export const CreatedApiKey = Type.Object(
 );
 
 export const ApiKeyList = Type.Object(
-  { data: Type.Array(ref(ApiKey), { maxItems: 5, description: 'Newest first.' }) },
+  { data: Type.Array(ref(ApiKey), { maxItems: MAX_ACTIVE_KEYS, description: 'Newest first.' }) },
   { $id: 'ApiKeyList', additionalProperties: false, description: "The account's active keys." },
 );
 

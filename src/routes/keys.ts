@@ -3,6 +3,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { FastifyRequest } from 'fastify';
 import { v7 as uuidv7 } from 'uuid';
 import { NoContent, ref } from '../../schemas/common.ts';
+import { MAX_ACTIVE_KEYS } from '../../schemas/key-limits.ts';
 import {
   ApiKey,
   ApiKeyList,
@@ -79,8 +80,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       schema: {
         operationId: 'listKeys',
         summary: 'List active keys',
-        description:
-          "The account's active keys, at most 5, without their secrets. Expired and revoked keys are not listed.",
+        description: `The account's active keys, at most ${MAX_ACTIVE_KEYS}, without their secrets. Expired and revoked keys are not listed.`,
         tags: ['Keys'],
         response: { 200: ref(ApiKeyList) },
       },

@@ -2,14 +2,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import { and, count, desc, eq, gt, isNull, or, type SQL, sql } from 'drizzle-orm';
 import type { PgUpdateSetSource } from 'drizzle-orm/pg-core';
+import { MAX_ACTIVE_KEYS } from '../../schemas/key-limits.ts';
 import type { Scope } from '../../schemas/keys.ts';
 import type { Database, Db } from '../database/client.ts';
 import { accounts, apiKeys, keySecrets } from '../database/tables.ts';
 import { ApiError } from '../errors.ts';
 import { type EventSource, recordEvent } from './events.ts';
-
-/** Active keys that an account may have. */
-export const ACTIVE_KEY_LIMIT = 5;
 
 export type ApiKeyRow = typeof apiKeys.$inferSelect;
 
@@ -58,7 +56,7 @@ export function listActiveKeys(db: Db, accountId: string): Promise<ApiKeyRow[]> 
 }
 
 /**
- * Creates a key, unless the account has 5 active ones. The account's row is locked while counting, in the mode
+ * Creates a key, unless the account has `MAX_ACTIVE_KEYS` active ones. The account's row is locked while counting, in the mode
  * that charges do not wait for.
  *
  * @throws ApiError `apiKeyLimitReached`; `sessionRequired` when the account is gone
@@ -76,7 +74,7 @@ export function createKey(db: Db, key: NewApiKey, from: EventSource): Promise<Ap
       .select({ count: count() })
       .from(apiKeys)
       .where(and(eq(apiKeys.accountId, key.accountId), isActive()));
-    if (active !== undefined && active.count >= ACTIVE_KEY_LIMIT) throw new ApiError('apiKeyLimitReached');
+    if (active !== undefined && active.count >= MAX_ACTIVE_KEYS) throw new ApiError('apiKeyLimitReached');
 
     const { digest, ...columns } = key;
     const [created] = await tx

@@ -346,7 +346,9 @@ for (const kind of databaseKinds) {
           const broken = await client.post(path, body, { key, headers });
           t.equal(broken.status, 200);
           const error = broken.body.at(-1);
-          t.match(error.data, { error: { code: 'upstreamError', message: /remains charged/, charged: true } });
+          t.match(error.data, {
+            error: { code: 'upstreamError', message: /remains charged/, charged: true },
+          });
           await upstream.configure({ chunks: 8 });
           const again = await client.post(path, body, { key, headers });
           t.ok(isReplay(again));

@@ -7,8 +7,8 @@ import { collect } from './process.mjs';
 import { contentHash } from './sources.mjs';
 
 const home = 'src/dashboard';
-/** It is built with the SDK, whose dependencies are the checkout's own, and the rule for origins. */
-const sources = [home, 'src/sdk', 'src/domain/origins.ts', 'package-lock.json'];
+/** It is built with the SDK, whose dependencies are the checkout's own, the rule for origins, and the limits of keys. */
+const sources = [home, 'src/sdk', 'src/domain/origins.ts', 'schemas/key-limits.ts', 'package-lock.json'];
 
 /**
  * The step that builds the dashboard to `dist/dashboard`, with each file also compressed beside itself. What building

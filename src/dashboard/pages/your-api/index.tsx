@@ -2,12 +2,13 @@
 import { Alert, Anchor, Button, Stack, Text } from '@mantine/core';
 import { type ComponentType, useEffect, useRef, useState } from 'react';
 import { Link } from 'wouter';
+import { MAX_ACTIVE_KEYS } from '../../../../schemas/key-limits.ts';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { InfoIcon, KeyIcon, PlusIcon } from '../../ui/icons.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { CreateDialog } from './create.tsx';
-import { type ApiKey, MAX_KEYS, useKeys } from './keys.ts';
+import { type ApiKey, useKeys } from './keys.ts';
 import { type KeyAction, KeyList } from './list.tsx';
 import { OriginsDialog } from './origins.tsx';
 // Loaded with the page: once there is a key to show, nothing may come in between.
@@ -46,7 +47,7 @@ export default function YourApi() {
     <>
       <PageHeader
         title="Your API"
-        action={keys.length > 0 && <CreateButton isFull={keys.length >= MAX_KEYS} onClick={create} />}
+        action={keys.length > 0 && <CreateButton isFull={keys.length >= MAX_ACTIVE_KEYS} onClick={create} />}
       >
         API keys let your apps call this service. They share one daily quota with chat on the web.
       </PageHeader>
@@ -64,7 +65,7 @@ export default function YourApi() {
           ) : (
             <Stack gap="sm">
               <Text size="sm" c="dimmed">
-                {keys.length} of {MAX_KEYS} keys
+                {keys.length} of {MAX_ACTIVE_KEYS} keys
               </Text>
               <KeyList keys={keys} onAction={(action, { id, name }) => setOpen({ action, id, name })} />
             </Stack>
@@ -119,7 +120,7 @@ function CreateButton({ isFull, onClick }: { isFull: boolean; onClick: () => voi
       </Button>
       {isFull && (
         <Text size="sm" c="dimmed" id="why-no-more-keys">
-          All {MAX_KEYS} keys are in use. Revoke one to create another.
+          All {MAX_ACTIVE_KEYS} keys are in use. Revoke one to create another.
         </Text>
       )}
     </Stack>

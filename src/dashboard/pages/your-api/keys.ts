@@ -6,11 +6,9 @@ import { queryClient } from '../../api/queries.ts';
 import { showKey } from './shown-key.ts';
 
 export type ApiKey = Schemas['ApiKey'];
-export type CreatedApiKey = Schemas['CreatedApiKey'];
+type CreatedApiKey = Schemas['CreatedApiKey'];
 export type Scope = Schemas['Scope'];
 
-export const MAX_KEYS = 5;
-export const MAX_ORIGINS = 10;
 export const IDLE_DAYS = 30;
 
 const queryKey = ['keys'];

@@ -1,8 +1,8 @@
 /** A list of origins: one row each, added and removed one by one. Whether an entry is good, the service says. */
 import { ActionIcon, Button, Group, Stack, Text, TextInput } from '@mantine/core';
 import { type KeyboardEvent, type ReactNode, type RefObject, useEffect, useRef, useState } from 'react';
+import { MAX_ORIGINS } from '../../../../schemas/key-limits.ts';
 import { CloseIcon } from '../../ui/icons.tsx';
-import { MAX_ORIGINS } from './keys.ts';
 import classes from './your-api.module.css';
 
 export const inListAlready = 'This origin is already in the list.';

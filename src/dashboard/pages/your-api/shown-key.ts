@@ -3,10 +3,10 @@
  * that ends takes away what cannot be shown again.
  */
 import { useSyncExternalStore } from 'react';
-import type { CreatedApiKey } from './keys.ts';
+import type { Schemas } from '../../api/client.ts';
 
 /** What led to the key being shown; after a rotation, for how long the old secret goes on working. */
-export type ShownKey = { created: CreatedApiKey; rotation?: { graceSeconds: number; at: number } };
+export type ShownKey = { created: Schemas['CreatedApiKey']; rotation?: { graceSeconds: number; at: number } };
 
 let shown: ShownKey | null = null;
 const listeners = new Set<() => void>();
