@@ -1,8 +1,9 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { loadConfig } from '../src/config.ts';
 import { defaultPlans } from '../src/domain/plans.ts';
+import { projectRoot } from '../src/project.ts';
 
 t.test('nothing is required: every default serves', async (t) => {
   const config = loadConfig({});
@@ -297,4 +298,32 @@ t.test('IMAGE_HOSTS are hosts, as the URL parser spells them', async (t) => {
   );
   for (const host of ['a/b', 'a:80', 'user@a', 'a b', '[::1', 'a?'])
     t.throws(() => loadConfig({ IMAGE_HOSTS: host }), { message: /^IMAGE_HOSTS must / }, host);
+});
+
+t.test('the guide lists every variable that is read, with its default', async (t) => {
+  const guide = readFileSync(new URL('docs/guides/running-parley.md', projectRoot), 'utf8');
+  const [, table = ''] = /\| Variable \| Default \|.*\n\|[-|]+\|\n((?:\|.*\n)+)/.exec(guide) ?? [];
+  const rows = table
+    .trimEnd()
+    .split('\n')
+    .map((row) => row.split(' | ').map((cell) => cell.replace(/^\| |`/g, '')));
+  const documented = rows.flatMap(([first = '', second = '']) => {
+    const [names, values] = [first.split(', '), second.split(', ')];
+    const isOneEach = names.length === values.length;
+    return names.map((name, index) => [name, (isOneEach && values[index]) || second] as const);
+  });
+
+  const read = new Set<string>();
+  const env = new Proxy({} as Record<string, string>, {
+    get(_, name) {
+      read.add(String(name));
+      return undefined;
+    },
+  });
+  const { trustProxyIsSet, ...defaults } = loadConfig(env);
+  t.same(documented.map(([name]) => name).sort(), [...read].sort());
+  for (const [name, value] of documented.filter(([, value]) => /^([\d.]+|[a-z]+)$/.test(value))) {
+    const { trustProxyIsSet, ...config } = loadConfig(value === 'none' ? {} : { [name]: value });
+    t.same(config, defaults, `${name}=${value}`);
+  }
 });
