@@ -7,7 +7,7 @@ import {
   type HeaderFacts,
   headersOf,
 } from '../schemas/errors.ts';
-import { type LimitReading, rateHeaders } from './domain/rate-headers.ts';
+import { type LimitReading, rateHeaders } from './rate-headers.ts';
 
 type Body = Static<typeof ErrorBody>;
 

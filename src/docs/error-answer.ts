@@ -2,7 +2,6 @@
 import { STATUS_CODES } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { html } from 'ghtml';
-import { withoutApiKeys } from '../domain/api-key.ts';
 import { type ApiError, errorUrl } from '../errors.ts';
 import { isApiPath, type Page, wantsPage } from './layout.ts';
 
@@ -15,20 +14,24 @@ export const wantsErrorPage = (request: FastifyRequest): boolean =>
 
 /** A sentence with `code` in it. Its words may be a client's: each is escaped. */
 const sentenceHtml = (sentence: string): string =>
-  withoutApiKeys(sentence)
+  sentence
     .split('`')
     .map((part, index) => (index % 2 === 0 ? html`${part}` : html`<code>${part}</code>`))
     .join('');
 
-/** The page about an error: what happened, and where its explanation is. */
-export const errorPage = (error: ApiError): Page => {
-  const title = STATUS_CODES[error.statusCode] ?? 'Error';
+/**
+ * The page about an error: what happened, and where its explanation is.
+ *
+ * @param message - the error's own, without what must not be repeated
+ */
+export const errorPage = ({ code, statusCode }: ApiError, message: string): Page => {
+  const title = STATUS_CODES[statusCode] ?? 'Error';
   return {
     title: `${title} · Parley`,
     description: 'This page cannot be displayed.',
     main: html`<h1>${title}</h1>
-<p>!${sentenceHtml(error.message)}</p>
-<p><a href="${errorUrl('', error.code)}">About this error</a></p>
+<p>!${sentenceHtml(message)}</p>
+<p><a href="${errorUrl('', code)}">About this error</a></p>
 `,
   };
 };

@@ -6,8 +6,8 @@ import { sendDashboard, wantsNotFoundPage } from '../docs/dashboard-page.ts';
 import { errorPage, wantsErrorPage } from '../docs/error-answer.ts';
 import { sendPage } from '../docs/layout.ts';
 import { withoutApiKeys } from '../domain/api-key.ts';
-import { rateHeaderNames } from '../domain/rate-headers.ts';
 import { ApiError, errorEnvelope } from '../errors.ts';
+import { rateHeaderNames } from '../rate-headers.ts';
 import { toApiError } from '../requests/errors.ts';
 
 /** Requests fail by the hundred where Postgres is full: what to do about it is said once in this time. */
@@ -51,7 +51,10 @@ export default fp(
       const error = toApiError(thrown);
       if (!wantsErrorPage(request)) return answer(error, request, reply);
       note(error, request);
-      return sendPage(reply.code(error.statusCode).headers(error.headers), errorPage(error));
+      return sendPage(
+        reply.code(error.statusCode).headers(error.headers),
+        errorPage(error, withoutApiKeys(error.message)),
+      );
     });
     // What leads nowhere is a public page as well.
     app.setNotFoundHandler(async (request, reply) => {
