@@ -3,7 +3,8 @@
  * some of them.
  *
  * Starts the service on loopback, on either database, with a heap of 1 GiB and its default limits. Attackers, the honest client and
- * the upstream are processes of their own; where there are few processors they take time from the service all the same.
+ * the upstream are processes of their own. The attackers run at the lowest priority: on few processors they would slow the service
+ * down just by running.
  * Exits with 1 where `/healthz` took 100 ms or more at p99, an honest chat failed, memory reached 700 MB, or the ledger does
  * not add up. Every attack is a file in `abuse/attacks`.
  */

@@ -1,6 +1,10 @@
 /** The attackers' process: runs one attack for as long as it is told, reports, and ends. */
 import { setMaxListeners } from 'node:events';
+import { constants, setPriority } from 'node:os';
 import type { Attack, Order, Report } from './attack.ts';
+
+// Real attackers have processors of their own: here they get what nobody else wants.
+setPriority(constants.priority.PRIORITY_LOW);
 
 process.on('message', async ({ file, seconds, target }: Order) => {
   const attack = ((await import(file)) as { default: Attack }).default;
