@@ -1,6 +1,6 @@
 /**
- * JSON bodies and nothing else: received within limits of size, memory and speed, and parsed without holding the event loop.
- * Credentials were checked before. Contract section 6, reliability tests 15, 41 to 44, 48, 57 and 58.
+ * Receives and parses JSON bodies within limits of size, memory, and speed. Contract section 6, reliability tests 15,
+ * 41 to 44, 48, 57, and 58.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
@@ -16,7 +16,7 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Whether an upstream gets the body as the client sent it. */
     passesBodyOn?: true;
-    /** Whether the body may be left out. Follows from its schema. */
+    /** Derived from the body schema. */
     bodyIsOptional?: true;
   }
 }
@@ -50,7 +50,6 @@ const refusals: Record<Refusal, (limit: number) => ApiError> = {
     new ApiError('invalidRequest', { message: 'The length of the body does not match `Content-Length`.' }),
 };
 
-/** The error of the contract for a body that was not received or not understood. */
 function toApiError(error: unknown, limit: number): unknown {
   if (error instanceof ReadError) return refusals[error.refusal](limit);
   if (error instanceof BodyError) return new ApiError('invalidRequest', { message: error.message });
@@ -58,14 +57,12 @@ function toApiError(error: unknown, limit: number): unknown {
   return error;
 }
 
-/** Whether the body is to be compared with that of an earlier request. */
 const isCompared = ({ headers, routeOptions }: FastifyRequest): boolean =>
   routeOptions.config.meter !== undefined && headers['idempotency-key'] !== undefined;
 
-/** Whose budget a body draws on: the account's, or where none is known the address's. */
+/** A body draws on the account's budget, or on the address's if no account is known. */
 const senderOf = (request: FastifyRequest): string => request.caller?.accountId ?? addressKey(request.ip);
 
-/** Whether every field of a body's schema can be left out, and with them the body. */
 function mayBeLeftOut(app: FastifyInstance, body: unknown): boolean {
   const { $ref } = (body ?? {}) as { $ref?: string };
   const schema = ($ref === undefined ? body : app.getSchema($ref.replace(/#$/, ''))) as
@@ -83,7 +80,6 @@ export default fp(
       if (route.schema?.body === undefined || !mayBeLeftOut(app, route.schema.body)) return;
       route.config = { ...route.config, bodyIsOptional: true };
     });
-    // Without a body there was nothing to parse.
     app.addHook('preValidation', async (request) => {
       if (request.body === undefined && request.routeOptions.config.bodyIsOptional) request.body = {};
     });
@@ -95,7 +91,7 @@ export default fp(
     app.removeAllContentTypeParsers();
     app.addContentTypeParser('application/json', async (request: FastifyRequest) => {
       const { bodyLimit, config, schema } = request.routeOptions;
-      // What is answered without looking at the body is answered without waiting for it.
+      // Answer without waiting for a body that nobody reads.
       if (request.is404) return undefined;
       const { 'content-encoding': encoding = '' } = request.headers;
       if (!/^(identity)?$/i.test(encoding.trim()))

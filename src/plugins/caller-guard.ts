@@ -1,6 +1,6 @@
 /**
- * Guards a scope for callers: a Bearer key with the route's scope, or the dashboard session. A Bearer credential
- * decides alone; an invalid one never falls back to the cookie. Other schemes are passed over. Contract sections 1 and 3.
+ * Guards a scope: a Bearer key with the route's scope, or the session. An invalid key never falls back to the cookie.
+ * Contract sections 1 and 3.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
@@ -41,7 +41,7 @@ export default fp(
         acceptOrigin(request, reply, stored);
         assertActive(stored);
       } catch (error) {
-        // Not counted: foreign pages, and who holds a key that was revoked, must not use up the account's requests.
+        // Not counted: foreign pages and holders of revoked keys must not use up the account's requests.
         await app.limits.showRequests(request, reply);
         throw error;
       }

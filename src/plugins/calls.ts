@@ -1,4 +1,4 @@
-/** The slots of metered calls: how many an account may have under way, streams among them. Contract section 7. */
+/** Limits concurrent metered calls and streams per account. Contract section 7. */
 import fp from 'fastify-plugin';
 import { Calls } from '../limits/calls.ts';
 import { RedisCalls } from '../limits/redis-calls.ts';

@@ -1,6 +1,6 @@
 /**
- * Answers what Node's parser refuses: no valid HTTP, or a request that does not come in time. There is no Fastify request
- * then, or not all of it. Contract section 6, reliability tests 45 and 48.
+ * Answers requests that Node's parser rejects, without a complete Fastify request. Contract section 6, reliability
+ * tests 45 and 48.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -10,26 +10,25 @@ import { announcedLength } from '../bodies/reader.ts';
 import { ApiError, errorEnvelope } from '../errors.ts';
 import { bareSecurityHeaders } from './security-headers.ts';
 
-/** How long a connection stays open for the client to read why it is closed. */
+/** How long a connection stays open so that the client can read the error. */
 const LAST_WORDS_MS = 1000;
-/** The same for a client that is still sending: what it sends is read and dropped, or its own system would drop the answer. */
+/** The same while the client is still sending. We drain its data, or its system would discard the response. */
 const DROPPING_MS = 5000;
-/** A request that was answered early is waited for where no more than this is to come. */
+/** After an early response, a connection is kept only if the body is at most this long. */
 const SHORT_BODY_BYTES = 64 * 1024;
 
-/** Connections whose request was answered before all of it had come. */
+/** Connections whose request was answered before it arrived completely. */
 const answered = new WeakSet<Socket>();
 
 type ServingSocket = Socket & { _httpMessage?: { headersSent: boolean } | null };
 
-/** A second answer, or one within another, would be taken for what it is not. */
+/** A client would misread a second response, or one inside another. */
 const mayAnswer = (socket: ServingSocket) =>
   socket.writable && !answered.has(socket) && !socket._httpMessage?.headersSent;
 
 /**
- * Makes Fastify's `clientErrorHandler`, which closes the connection in any case.
- *
- * @param publicUrl - for the link to the explanation
+ * Makes Fastify's `clientErrorHandler`, which always closes the connection. `publicUrl` is the base of the
+ * documentation link.
  */
 export function answerClientError(publicUrl: string) {
   return (error: NodeJS.ErrnoException, socket: ServingSocket): void => {
@@ -51,18 +50,19 @@ export function answerClientError(publicUrl: string) {
       'Connection: close',
     ];
     socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
-    // Not before it could be read, and not only when the client closes its end.
+    // Give the client time to read, but do not rely on it to close the connection.
     setTimeout(() => socket.destroy(), LAST_WORDS_MS).unref();
   };
 }
 
-/** Whether much of a request may still be to come. */
 function isFarFromWhole(raw: IncomingMessage): boolean {
   const length = announcedLength(raw);
   return length === undefined ? raw.headers['transfer-encoding'] !== undefined : length > SHORT_BODY_BYTES;
 }
 
-/** Where an answer closes its connection: not before it could be read. Node would close it while the client still sends. */
+/**
+ * Keeps the connection open until the client can read the response. Node would close it while the client still sends.
+ */
 function closeAfterAnswer(raw: IncomingMessage): void {
   const { socket } = raw;
   socket.destroySoon = () => {
@@ -72,10 +72,9 @@ function closeAfterAnswer(raw: IncomingMessage): void {
   };
 }
 
-/** Requests whose client waits to be told that it may send the body. */
 const expecting = new WeakMap<IncomingMessage, ServerResponse>();
 
-/** Tells a client that waits for it that its body is wanted (`Expect: 100-continue`). */
+/** Sends `100 Continue` if the client waits for it. */
 export function askForBody(raw: IncomingMessage): void {
   expecting.get(raw)?.writeContinue();
   expecting.delete(raw);
@@ -83,12 +82,11 @@ export function askForBody(raw: IncomingMessage): void {
 
 export default fp(
   async (app) => {
-    // A body that is refused need not be sent at all.
     app.server.on('checkContinue', (request, response) => {
       expecting.set(request, response);
       app.server.emit('request', request, response);
     });
-    // Expectations other than 100-continue are passed over (RFC 9110, section 10.1.1): Node would answer them itself.
+    // Ignore other expectations (RFC 9110, section 10.1.1). Node would answer them itself.
     app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
     app.addHook('onSend', async ({ raw }, reply) => {
       if (raw.complete) return;

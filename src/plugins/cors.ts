@@ -1,7 +1,6 @@
 /**
- * Pages of other origins that call with a key. A preflight carries no credential: it is answered where some active key
- * lists the origin (docs/decisions/0003-preflight-rule.md). What is allowed, the key decides once it is found.
- * Contract section 4.
+ * CORS for pages that call with a key. A preflight carries no key, so it passes if any active key lists the origin.
+ * Contract section 4, docs/decisions/0003-preflight-rule.md.
  */
 import cors from '@fastify/cors';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -16,10 +15,10 @@ import { listedOrigins, ORIGINS_AT_ONCE } from '../store/origins.ts';
 import { methodNotAllowed } from './methods.ts';
 
 const MAX_AGE_SECONDS = 600;
-/** OpenAI's clients send a dozen headers of their own. */
+/** OpenAI's clients send a dozen custom headers. */
 const MOST_HEADERS = 50;
 
-/** What a page may read of an answer beside its body: a wildcard would name none of those with a key. */
+/** Response headers that a page may read. A wildcard would expose none of them to requests with a key. */
 export const exposedHeaders = [
   'retry-after',
   'x-should-retry',
@@ -30,7 +29,6 @@ export const exposedHeaders = [
   'www-authenticate',
 ].join(', ');
 
-/** The origin of a preflight; undefined where a request is none. */
 function preflightOrigin({ headers, method }: FastifyRequest): string | undefined {
   const isPreflight = method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
   return isPreflight ? headers.origin : undefined;
@@ -46,10 +44,9 @@ const requestedHeaders = ({ headers }: FastifyRequest): string[] =>
     .slice(0, MOST_HEADERS);
 
 /**
- * Lets the page that sent a request read its answer, or refuses the request. To be called as soon as the key is found,
- * so that errors can be read, too; a foreign page is refused before anything is counted, charged or done for it.
+ * Lets the calling page read the response, or refuses the request. Call it as soon as the key is found, so that errors
+ * stay readable. A foreign page is refused before any count, charge, or work.
  *
- * @param key - the one that the request carries, whether or not it is active
  * @throws ApiError `originNotAllowed`
  */
 export function acceptOrigin(
@@ -66,13 +63,13 @@ export function acceptOrigin(
     });
     return;
   }
-  // It may have been listed when the head of the request came.
+  // The origin may have been removed since the request head arrived.
   for (const name of ['access-control-allow-origin', 'access-control-expose-headers'])
     reply.removeHeader(name);
   if (!isOwnOrigin(origin, ownAddress(request))) throw new ApiError('originNotAllowed');
 }
 
-/** Answers of the callers' paths depend on the origin, refusals before their guards included. Registered before these. */
+/** Caller paths vary by origin, including refusals before their guards. Register before the guards. */
 export const varyByOrigin = fp(
   async (app) => {
     app.addHook('onRequest', async (request, reply) => {
@@ -82,10 +79,10 @@ export const varyByOrigin = fp(
   { name: 'vary-by-origin' },
 );
 
-/** Answers the preflights of every path of its scope. To be registered outside of what guards these. */
+/** Answers preflights for every path of its scope. Register outside the guards. */
 export const preflights = fp(
   async (scope) => {
-    // One statement at a time, however many ask: whoever floods the service with preflights occupies one connection.
+    // One statement at a time, so that a flood of preflights occupies only one connection.
     const listed = new GroupCommit<string, boolean>({
       batchSize: ORIGINS_AT_ONCE,
       queueSize: 10_000,
@@ -99,7 +96,7 @@ export const preflights = fp(
       delegator: async (request: FastifyRequest) => {
         const origin = preflightOrigin(request);
         const isOfCallers = request.routeOptions.config.access === 'caller';
-        // With `false` the plugin adds nothing: the answer of the key's own request, or of the route below, stands alone.
+        // With `false`, the plugin adds nothing and the key's request or the route below sets the headers.
         if (origin === undefined || !isOfCallers || !isListable(origin) || !(await listed.submit(origin)))
           return { origin: false } as const;
         return {

@@ -1,12 +1,12 @@
-/** Credentials where none belong: refused on every path, before anything else looks. Contract section 3. */
+/** Refuses misplaced credentials on every path, before any other check. Contract section 3. */
 import fp from 'fastify-plugin';
 import { holdsApiKey } from '../domain/api-key.ts';
 import { ApiError } from '../errors.ts';
 
-/** Names by which clients of other services send keys. */
+/** Parameter names that clients of other services use for keys. */
 const keyParameters = new Set(['api_key', 'apikey', 'key', 'access_token']);
 
-/** A key in the query string is refused, even beside a valid header: logs and histories keep URLs. */
+/** A key in the query string is refused even beside a valid header: logs and browser histories keep URLs. */
 function holdsKey(query: Record<string, string | string[]>): boolean {
   return Object.entries(query).some(
     ([name, value]) =>

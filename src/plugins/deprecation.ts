@@ -1,7 +1,4 @@
-/**
- * What is to go says so on every answer, errors and streams included: `deprecation` in a route's schema is enough. It is
- * marked in `openapi.json`, too. Contract section 12.
- */
+/** Announces deprecations on every response and in `openapi.json`, from a route's schema. Contract section 12. */
 import fp from 'fastify-plugin';
 import {
   type Announcement,
@@ -12,11 +9,9 @@ import {
 
 declare module 'fastify' {
   interface FastifySchema {
-    /** Set where the operation is to go. */
     deprecation?: Deprecation;
   }
   interface FastifyContextConfig {
-    /** From the schema's `deprecation`. */
     announcement?: Announcement;
   }
 }
@@ -26,7 +21,7 @@ export default fp(
     app.addHook('onRoute', (route) => {
       const { method, schema, url } = route;
       if (schema?.deprecation === undefined) {
-        // The HEAD of a GET comes with what was made of that.
+        // A HEAD route derives from the processed GET route.
         if (schema?.deprecated && route.config?.announcement === undefined)
           throw new Error(`${method} ${url} is deprecated: say since when in the schema's deprecation.`);
         return;

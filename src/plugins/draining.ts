@@ -1,7 +1,6 @@
 /**
- * An orderly end. First `/readyz` answers 503 and connections end with their answer, so that clients and balancers go
- * elsewhere. Once the application closes nothing is accepted, answers have what is left of `DRAIN_SECONDS` to become
- * whole, and then they are ended with an error. Contract section 11.
+ * Graceful shutdown. First, `/readyz` answers 503 and each connection closes after its response. Once the application
+ * closes, responses have the rest of `DRAIN_SECONDS`, then end with an error. Contract section 11.
  */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -9,9 +8,9 @@ import fp from 'fastify-plugin';
 import { Drain } from '../domain/drain.ts';
 import { ApiError } from '../errors.ts';
 
-/** How often connections are looked for that have fallen idle while the server closes. */
+/** How often idle connections are closed during shutdown. */
 const SWEEP_MS = 100;
-/** How long clients have, after the last words of an answer that was cut short, to take them. */
+/** How long clients have to read the end of a response that was cut short. */
 const LAST_WORDS_MS = 2000;
 
 declare module 'fastify' {
@@ -25,12 +24,12 @@ export default fp(
     const { config, server } = app;
     const drain = new Drain(config.drainSeconds * 1000, config.readyDelaySeconds * 1000);
     app.decorate('drain', drain);
-    // A pool that kept its connections would go on sending here.
+    // Otherwise connection pools would keep sending requests here.
     server.prependListener('request', (_request, response: ServerResponse) => {
       if (drain.isUnderWay) response.shouldKeepAlive = false;
     });
 
-    /** Browsers and pools open connections in advance. Node counts those as busy, and would wait for them. */
+    /** Browsers and pools open connections in advance. Node counts them as busy and would wait for them. */
     const unused = new Set<Socket>();
     server.on('connection', (socket: Socket) => {
       unused.add(socket);
@@ -41,7 +40,7 @@ export default fp(
     const timers: NodeJS.Timeout[] = [];
     const sweep = () => {
       for (const socket of unused) socket.destroy();
-      // A connection whose answer ends meanwhile would be kept for as long as clients may keep one alive.
+      // Otherwise a connection would stay open for the keep-alive timeout after its response.
       server.closeIdleConnections();
     };
     const onDeadline = () => {
@@ -49,7 +48,6 @@ export default fp(
       timers.push(setTimeout(() => server.closeAllConnections(), LAST_WORDS_MS));
     };
 
-    // Returns at once: Fastify then stops accepting, and waits for the connections to end.
     app.addHook('preClose', async () => {
       timers.push(setInterval(sweep, SWEEP_MS), setTimeout(onDeadline, drain.leftMs));
     });

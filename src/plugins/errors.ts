@@ -1,4 +1,4 @@
-/** Every error in the one envelope, and the answers for what is not there. Contract section 6. */
+/** Sends every error in one envelope, and answers unknown paths. Contract section 6. */
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { NO_CONNECTION_LEFT, noConnectionLeft, sqlState } from '../database/client.ts';
@@ -10,7 +10,7 @@ import { ApiError, errorEnvelope } from '../errors.ts';
 import { rateHeaderNames } from '../rate-headers.ts';
 import { toApiError } from '../requests/errors.ts';
 
-/** Requests fail by the hundred where Postgres is full: what to do about it is said once in this time. */
+/** Requests fail by the hundred if Postgres has no connections left. The advice is logged once per interval. */
 const HINT_MS = 60_000;
 
 export default fp(
@@ -32,16 +32,15 @@ export default fp(
 
     const answer = (error: ApiError, request: FastifyRequest, reply: FastifyReply) => {
       note(error, request);
-      // A 429 that does not pass by waiting: clients must not take it for a limit that does.
+      // Waiting does not lift this 429, so clients must not mistake it for a rate limit.
       if (error.code === 'apiKeyLimitReached') for (const name of rateHeaderNames) reply.removeHeader(name);
-      // What was left out of a request that failed explains nothing.
       reply.removeHeader('x-parley-ignored-fields');
       return (
         reply
           .code(error.statusCode)
           .headers(error.headers)
           .type('application/json; charset=utf-8')
-          // Messages name what is wrong, and clients send keys where they do not belong.
+          // Messages quote input, and clients send keys in the wrong places.
           .serializer((envelope) => withoutApiKeys(JSON.stringify(envelope)))
           .send(errorEnvelope(error, request.id, publicUrl))
       );
@@ -56,7 +55,6 @@ export default fp(
         errorPage(error, withoutApiKeys(error.message)),
       );
     });
-    // What leads nowhere is a public page as well.
     app.setNotFoundHandler(async (request, reply) => {
       await app.limits.countPage(request);
       if (wantsNotFoundPage(request)) return sendDashboard(reply.code(404));

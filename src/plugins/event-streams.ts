@@ -1,4 +1,3 @@
-/** Makes `app.streams`, which writes server-sent events. Contract section 7. */
 import fp from 'fastify-plugin';
 import { EventStreams } from '../requests/event-stream.ts';
 

@@ -1,7 +1,4 @@
-/**
- * Metered requests that may be made again: `Idempotency-Key` is taken in, and what was answered before is answered
- * again before anything is looked up, charged or counted as a stream. Contract section 10.
- */
+/** Replays an earlier response with the same `Idempotency-Key`, before any lookup or charge. Contract section 10. */
 import { Type } from '@sinclair/typebox';
 import fp from 'fastify-plugin';
 import { type Retry, retryOf } from '../domain/idempotency.ts';
@@ -9,7 +6,7 @@ import { replayTo } from '../requests/replay.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Set where the request came with an idempotency key. */
+    /** Null without an idempotency key. */
     retry: Retry | null;
   }
 }

@@ -1,4 +1,4 @@
-/** Makes `app.inFlight`, and waits at the end until nothing is in flight. Contract section 11. */
+/** Adds `app.inFlight`, and waits for all work in flight before the process ends. Contract section 11. */
 import fp from 'fastify-plugin';
 import { InFlightRequests } from '../requests/in-flight.ts';
 
@@ -12,7 +12,7 @@ export default fp(
   async (app) => {
     const inFlight = new InFlightRequests();
     app.decorate('inFlight', inFlight);
-    // The connections have ended by then; what clients have left is still to be recorded.
+    // Connections are closed by now, but work for disconnected clients is still recorded.
     app.addHook('onClose', () => inFlight.idle());
   },
   { name: 'in-flight-requests', dependencies: ['services'] },

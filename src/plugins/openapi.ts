@@ -1,7 +1,4 @@
-/**
- * `openapi.json` from the schemas of the routes. A route declares what is its own in `config` (who may call it,
- * which scope and meter, which errors it raises); security, headers and error responses follow from that.
- */
+/** Generates `openapi.json`. Security, headers, and error responses derive from the `config` of each route. */
 import swagger from '@fastify/swagger';
 import type { FastifyContextConfig } from 'fastify';
 import fp from 'fastify-plugin';
@@ -15,26 +12,24 @@ import { withOperations } from '../openapi/operations.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Who may call: a Bearer key or the web (`caller`), the dashboard session only, or anybody. Set by the scope's guard. */
+    /** `caller`: a Bearer key or the dashboard session. `session`: only the session. Set by the scope's guard. */
     access?: 'caller' | 'session' | 'public';
-    /** The scope that a key needs. Every route for callers names one, or sets `takesAnyKey`. */
+    /** Scope that a key needs. Every caller route sets this or `takesAnyKey`. */
     scope?: Scope;
-    /** Whether a key may call whatever its scopes are. */
     takesAnyKey?: true;
-    /** Whether it tells what others created with the same key: not to keys that are public. */
+    /** Whether it lists data that others created with the same key. Public keys are refused. */
     isListing?: true;
-    /** The meter that a call is charged on. */
     meter?: Meter;
-    /** What the route itself can raise; its guards' errors are added. */
+    /** Errors of the route itself, without those of its guards. */
     errors?: readonly ErrorCode[];
     /** Whether a success sets or clears the session cookie. */
     setsCookie?: true;
-    /** Whether fields that it does not know are dropped, and named in a header. */
+    /** Whether unknown fields are dropped and named in a header. */
     ignoresFields?: true;
   }
 }
 
-/** OpenAPI 3.1 lets a requirement name the roles that it takes, with any scheme: here the key's scope. */
+/** OpenAPI 3.1 allows role names in any security requirement: here, the key's scope. */
 const securityOf = ({ access = 'public', scope }: FastifyContextConfig) => {
   if (access === 'public') return [];
   const session = { session: [] };

@@ -1,14 +1,11 @@
-/**
- * Limits what anybody may ask without a credential, by address: every route of the scope but files that browsers keep.
- * Contract section 5.
- */
+/** Limits unauthenticated requests by address, except for cacheable files. Contract section 5. */
 import fp from 'fastify-plugin';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     /**
-     * A file that pages load. It is not counted: browsers cache it, one page loads dozens, and many people may share an
-     * address. It streams from the disk, so a flood costs bandwidth, which only a reverse proxy can limit.
+     * A static file, not counted: browsers cache it, one page loads dozens, and many people may share an address. A
+     * flood costs only bandwidth, which a reverse proxy must limit.
      */
     isAsset?: true;
   }

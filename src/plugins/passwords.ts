@@ -1,7 +1,4 @@
-/**
- * Checks passwords as the limits allow, and tells the account's audit trail of those that were wrong. Contract sections
- * 1, 5 and 9.
- */
+/** Checks passwords within the rate limits and records failures in the audit trail. Contract sections 1, 5, and 9. */
 import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { isKnownDevice, type MarkedAccount } from '../domain/device-cookie.ts';
@@ -12,16 +9,14 @@ import type { ProvenAccount } from '../store/accounts.ts';
 import { recordEvent } from '../store/events.ts';
 import { deviceOf, ownSession } from './sessions.ts';
 
-/** An account that somebody says is theirs. */
+/** An account that the client claims but has not proved. */
 type Claimed = ProvenAccount & MarkedAccount & { signInsResetAt: Date | null };
 
 declare module 'fastify' {
   interface FastifyInstance {
     /**
-     * Whether the password of a sign-in is the account's. Takes as long where there is no account.
-     *
-     * @param account - undefined where there is none with the e-mail address
-     * @throws ApiError `rateLimitExceeded`, `overloaded`
+     * Checks the password of a sign-in. Takes equally long without an account. Throws `rateLimitExceeded` or
+     * `overloaded`.
      */
     checkSignIn(
       request: FastifyRequest,
@@ -29,15 +24,10 @@ declare module 'fastify' {
       account: Claimed | undefined,
       password: string,
     ): Promise<boolean>;
-    /**
-     * Whether the password is that of the account that is signed in.
-     *
-     * @throws ApiError `rateLimitExceeded`, `overloaded`
-     */
+    /** Checks the password of the signed-in account. Throws `rateLimitExceeded` or `overloaded`. */
     checkCurrentPassword(request: FastifyRequest, account: ProvenAccount, password: string): Promise<boolean>;
   }
   interface FastifyRequest {
-    /** The account whose password it did not know. */
     failedAccountId: string | null;
   }
 }
@@ -46,7 +36,6 @@ export default fp(
   async (app) => {
     const { db, limits, sessionSecrets } = app;
     app.decorateRequest('failedAccountId', null);
-    // Read before the first request: it takes a while.
     app.addHook('onReady', async () => {
       await commonPasswords();
     });
@@ -73,8 +62,8 @@ export default fp(
       limits.limitSession(ownSession(request).id, () => verified(request, account, password)),
     );
 
-    // Behind the answer, whose time must not tell whether there is such an account. Once a minute, so that whoever
-    // attacks an account does not fill its trail.
+    // After the response, so that its timing does not reveal whether the account exists. Once a minute, so that an
+    // attacker cannot fill the audit trail.
     app.addHook('onResponse', async (request) => {
       const { failedAccountId: accountId } = request;
       if (accountId === null || !(await limits.countFailure(accountId))) return;

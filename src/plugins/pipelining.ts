@@ -1,12 +1,11 @@
 /**
- * Pipelined requests are handled in their turn. A response that waits behind another one on its connection has no socket
- * yet, and hears nothing when the connection closes: whatever was begun for it would stay open for good.
+ * Delays pipelined requests until their turn. A queued response has no socket yet and misses the close of its
+ * connection, so its work would never end.
  */
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import fp from 'fastify-plugin';
 
-/** More requests waiting on one connection than any client sends. */
 const MAX_WAITING = 100;
 
 export default fp(

@@ -1,19 +1,15 @@
-/**
- * What a URL may hold: text, as bodies do, and only the query parameters that an operation knows. One check for every path
- * and query, before a route sees them. Contract section 6, reliability test 61.
- */
+/** Refuses URLs that are not valid text and unknown query parameters. Contract section 6, reliability test 61. */
 import { Type } from '@sinclair/typebox';
 import fp from 'fastify-plugin';
 import { ApiError } from '../errors.ts';
 
 const none = Type.Object({}, { additionalProperties: false });
 
-/** Longest name of a parameter that a message repeats. */
+/** Longest parameter name quoted in a message. */
 const NAMED_LENGTH = 100;
 
-/** Why a part of a URL is no text that the rest of the service can hold; undefined where it is. */
+/** Returns why part of a URL is not text that the service can store. */
 function faultOf(encoded: string): string | undefined {
-  // Most have nothing encoded.
   if (!encoded.includes('%')) return undefined;
   try {
     return decodeURIComponent(encoded).includes('\u0000') ? 'contains a NUL character' : undefined;
@@ -22,7 +18,6 @@ function faultOf(encoded: string): string | undefined {
   }
 }
 
-/** @throws ApiError `invalidRequest` */
 function assertText(url: string): void {
   const queryAt = url.indexOf('?');
   const inPath = faultOf(queryAt < 0 ? url : url.slice(0, queryAt));
@@ -47,7 +42,7 @@ export default fp(
       const isOfApi = url.startsWith('/api/v1/') && schema !== undefined && !schema.hide;
       if (isOfApi && !config?.isMethodFallback && schema.querystring === undefined) schema.querystring = none;
     });
-    // After the guards, so that whoever may read the answer can, and before anything is validated.
+    // After the guards, so that permitted origins can read the error, and before validation.
     app.addHook('preValidation', async ({ raw }) => assertText(raw.url ?? ''));
   },
   { name: 'queries', dependencies: ['errors'] },

@@ -1,7 +1,4 @@
-/**
- * The limits per minute, and the headers that tell of them: by account once a credential is known, by address before
- * that. In memory, or with `REDIS_URL` shared by all replicas. Contract section 5.
- */
+/** Per-minute limits and their headers, by account or, without a known credential, by address. Contract section 5. */
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
@@ -16,35 +13,28 @@ import { type LimitReading, rateHeaders } from '../rate-headers.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
-/** What a session may do a minute besides metered calls. */
+/** Requests per minute of a session, without metered calls. */
 const SESSION_REQUESTS = 300;
-/** Unknown keys that an address may try a minute. */
+/** Unknown keys per address and minute. */
 const UNKNOWN_KEYS = 60;
-/** Failures that a client can cause on purpose, for which an account is refunded within an hour. */
+/** Refunds per account and hour for failures that a client can cause on purpose. */
 const REFUNDS_PER_HOUR = 20;
-/** Public pages that an address may open a minute. */
+/** Public pages per address and minute. */
 const PAGES = 300;
 
 export type Limits = SignInLimits & {
-  /**
-   * Counts a request against its account's requests per minute and sets the headers that tell of it.
-   *
-   * @throws ApiError `rateLimitExceeded`
-   */
+  /** Counts a request against the account's limit and sets the headers. Throws ApiError `rateLimitExceeded`. */
   countRequest(request: FastifyRequest, reply: FastifyReply): Promise<void>;
-  /** Sets the same headers without counting, for what is refused and must not use up what the account has. */
+  /** Sets the same headers without counting, for refusals that must not use up the limit. */
   showRequests(request: FastifyRequest, reply: FastifyReply): Promise<void>;
-  /** Sets the headers of a metered request, which was measured against the day's quota, too. */
+  /** Sets the headers of a metered request, including the daily quota. */
   showQuota(request: FastifyRequest, reply: FastifyReply, reading: QuotaReading): void;
-  /** @throws ApiError `rateLimitExceeded` where an address tries too many keys that do not exist */
+  /** Counts by address, as the next three do. Throws ApiError `rateLimitExceeded`. */
   countUnknownKey(request: FastifyRequest): Promise<void>;
-  /** @throws ApiError `rateLimitExceeded` where an address opens too many public pages */
   countPage(request: FastifyRequest): Promise<void>;
-  /** @throws ApiError `rateLimitExceeded` where an address signs up too often */
   countSignUp(request: FastifyRequest): Promise<void>;
-  /** @throws ApiError `rateLimitExceeded` where an address reports leaked keys too often */
   countLeakReport(request: FastifyRequest): Promise<void>;
-  /** Counts a failure that a client can cause on purpose; returns whether it is still refunded. Contract section 7. */
+  /** Counts a failure that a client can cause on purpose. Returns whether it is still refunded. Contract section 7. */
   grantRefund(request: FastifyRequest): Promise<boolean>;
 };
 
@@ -53,12 +43,11 @@ declare module 'fastify' {
     limits: Limits;
   }
   interface FastifyRequest {
-    /** What `countRequest` found. */
     requestsLimit: LimitReading | null;
   }
 }
 
-/** Our windows as `@fastify/rate-limit` wants a store. */
+/** Adapts our windows to the store interface of `@fastify/rate-limit`. */
 function storeOn(windows: Windows) {
   type Done = (error: Error | null, result?: WindowCount) => void;
   return class WindowStore {
@@ -77,7 +66,6 @@ function storeOn(windows: Windows) {
 const openWindows = ({ redis }: FastifyInstance): Windows =>
   redis === null ? new MemoryWindows() : new RedisWindows(redis);
 
-/** Every metered call counts towards the plan's requests, and so does whatever a key does. */
 const isOfPlan = ({ caller, routeOptions }: FastifyRequest) =>
   caller.keyId !== null || routeOptions.config.meter !== undefined;
 
@@ -91,7 +79,6 @@ export default fp(
     type Ceiling = number | ((request: FastifyRequest) => number);
     type KeyOf = (request: FastifyRequest) => string;
 
-    /** Counts or reads one window of a request. */
     const limiter = (name: string, max: Ceiling, timeWindow: number, keyGenerator: KeyOf) => {
       const measure = app.createRateLimit({ max, timeWindow, keyGenerator });
       return async (request: FastifyRequest, increment = true) => {
@@ -103,14 +90,13 @@ export default fp(
           ceiling: measured.max,
           remaining,
           windowSeconds: timeWindow / 1000,
-          // To the microsecond: a difference of two clock readings can be a bit's worth above the window.
+          // Rounded to the microsecond: the difference of two clock readings can slightly exceed the window.
           resetSeconds: Math.max(1, Math.ceil(Math.round((ttl || timeWindow) * 1000) / 1e6)),
         };
         return { isExceeded, reading };
       };
     };
 
-    /** A limit that a request passes or is refused by. */
     const gate = (what: string, ...limit: Parameters<typeof limiter>) => {
       const measure = limiter(...limit);
       return async (request: FastifyRequest) => {

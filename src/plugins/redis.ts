@@ -1,10 +1,9 @@
-/** The connection to Redis, where `REDIS_URL` names one: limits are then shared by all replicas. Contract section 5. */
+/** Connects to Redis if `REDIS_URL` is set, so that all replicas share limits. Contract section 5. */
 import fp from 'fastify-plugin';
 import { RedisLink } from '../limits/redis-link.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Null where limits are counted in this process alone. */
     redis: RedisLink | null;
   }
 }

@@ -1,7 +1,4 @@
-/**
- * Counts refused requests of known accounts for the request log. Contract section 5. A request that was charged is in the
- * ledger with its outcome and not counted again.
- */
+/** Counts refused requests for the request log, except charged ones, which the ledger records. Contract section 5. */
 import fp from 'fastify-plugin';
 import { isCountedStatus, Refusals } from '../domain/refusals.ts';
 import type { Caller } from '../requests/caller.ts';
@@ -9,7 +6,6 @@ import { toApiError } from '../requests/errors.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Whether a charge of this request was admitted. */
     isCharged: boolean;
   }
 }

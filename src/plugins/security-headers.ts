@@ -1,17 +1,14 @@
-/**
- * What browsers are told about every answer: that it is what it says it is, may load nothing, be framed by nobody, use
- * nothing of the device, and, on https, that this host is to be asked by https only. Pages send a policy of their own, with what they load.
- */
+/** Security headers for every response. Pages send their own policy for what they load. */
 import helmet from '@fastify/helmet';
 import fp from 'fastify-plugin';
 
 const YEAR_SECONDS = 31_536_000;
 const none = ["'none'"];
 
-/** Of answers that are no pages. A browser that is made to show one runs nothing in it. */
+/** For responses that are not pages: a browser tricked into showing one runs nothing. */
 const directives = { 'default-src': none, 'base-uri': none, 'form-action': none, 'frame-ancestors': none };
 
-/** What no page uses; with a script of somebody else's in it, it cannot either. Pages copy to the clipboard. */
+/** Features that no page uses, so injected scripts cannot use them either. Pages do write to the clipboard. */
 const unused = [
   'accelerometer',
   'autoplay',
@@ -45,7 +42,7 @@ const unused = [
 ];
 const permissions = [...unused.map((feature) => `${feature}=()`), 'clipboard-write=(self)'].join(', ');
 
-/** The same for what is answered before there is a reply to decorate. */
+/** The same headers for responses without a Fastify reply. */
 export const bareSecurityHeaders = {
   'content-security-policy': Object.entries(directives)
     .map(([name, values]) => `${name} ${values.join(' ')}`)
@@ -60,7 +57,7 @@ export default fp(
     const isHttps = app.config.publicUrl.startsWith('https:');
     await app.register(helmet, {
       contentSecurityPolicy: { useDefaults: false, directives },
-      // Not for subdomains: they may be somebody else's.
+      // Subdomains may belong to someone else.
       strictTransportSecurity: isHttps && { maxAge: YEAR_SECONDS, includeSubDomains: false },
       xFrameOptions: { action: 'deny' },
     });

@@ -1,4 +1,3 @@
-/** What every other plugin may rely on: configuration, database, engines, keys, ledger, and the headers of all responses. */
 import fp from 'fastify-plugin';
 import type { Config } from '../config.ts';
 import type { Database, Db } from '../database/client.ts';
@@ -6,7 +5,6 @@ import type { KeyLookup } from '../domain/key-lookup.ts';
 import type { Ledger } from '../domain/ledger.ts';
 import type { Engines } from '../engines/types.ts';
 
-/** What the routes are built on; made once per process. */
 export type Resources = {
   config: Config;
   database: Database;
@@ -21,7 +19,6 @@ declare module 'fastify' {
     engines: Engines;
     keyLookup: KeyLookup;
     ledger: Ledger;
-    /** The first signs, all verify. */
     sessionSecrets: readonly [string, ...string[]];
   }
 }
@@ -35,7 +32,7 @@ export default fp<Resources & { engines: Engines; keyLookup: KeyLookup; ledger: 
     app.decorate('ledger', ledger);
     app.decorate('sessionSecrets', sessionSecrets);
     app.addHook('onRequest', async (request, reply) => {
-      // Pages and assets that may be kept say so themselves.
+      // Cacheable pages and assets override this.
       reply.headers({ 'x-request-id': request.id, 'cache-control': 'no-store' });
     });
   },

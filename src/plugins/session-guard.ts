@@ -1,7 +1,4 @@
-/**
- * Guards a scope for the signed-in dashboard: the session cookie and nothing else. A Bearer key is refused even
- * beside a valid cookie. Contract sections 3 and 9.
- */
+/** Guards a scope for the session. A Bearer key is refused even beside a valid cookie. Contract sections 3 and 9. */
 import fp from 'fastify-plugin';
 import { bodyLimits } from '../bodies/limits.ts';
 import { ApiError } from '../errors.ts';
@@ -31,7 +28,7 @@ export default fp(
       if (session?.accountId !== request.caller.accountId) throw new ApiError('sessionRequired');
     });
 
-    // What a session changed holds here from its answer on; the other replicas hear of it.
+    // A session's changes take effect here at once. The other replicas are notified.
     app.addHook('onSend', async ({ caller, method }) => {
       if (method !== 'GET' && caller !== undefined) app.keyLookup.forget(caller.accountId);
     });

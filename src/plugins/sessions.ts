@@ -1,8 +1,7 @@
 /**
- * The dashboard session: a signed cookie that names a row of `sessions`. Contract section 9.
- *
- * Only the scope that takes nothing but sessions registers this plugin. Where a Bearer key may stand in its place,
- * `restoreSession` reads the same cookie, so that a request with a key never comes near the session store.
+ * The dashboard session: a signed cookie that names a row of `sessions`. Only the session scope registers this plugin.
+ * Elsewhere `restoreSession` reads the cookie, so requests with a key never touch the session store. Contract section
+ * 9.
  */
 import { callbackify } from 'node:util';
 import { fastifyCookie } from '@fastify/cookie';
@@ -26,10 +25,9 @@ import {
 } from '../store/sessions.ts';
 
 declare module 'fastify' {
-  /** Without an account where nobody is signed in. */
+  /** Empty if nobody is signed in. */
   interface Session extends Partial<FoundSession> {}
   interface FastifyRequest {
-    /** The device cookie that its answer sets. */
     deviceCookie: string | null;
   }
 }
@@ -38,41 +36,39 @@ const DAY_MS = 86_400_000;
 
 const isHttps = (config: Config) => config.publicUrl.startsWith('https:');
 
-/** With the prefix, browsers take the cookie only over https, from this very host and for all of its paths. */
+/** With the prefix, browsers accept the cookie only over https, from this exact host and for all paths. */
 export const sessionCookieName = (config: Config): string =>
   isHttps(config) ? '__Host-parley_session' : 'parley_session';
 
-/** The longest that browsers keep a cookie. */
+/** Browsers cap cookie lifetimes at 400 days. */
 const DEVICE_DAYS = 400;
 
 const deviceCookieName = (config: Config): string =>
   isHttps(config) ? '__Host-parley_device' : 'parley_device';
 
-/** The same when the cookie is set and when it is cleared, or browsers ignore the latter. */
+/** Shared by setting and clearing: browsers ignore a clear with different attributes. */
 const cookieAttributes = (config: Config) =>
   ({ path: '/', httpOnly: true, sameSite: 'strict', secure: isHttps(config) }) as const;
 
-/** The rows of `sessions` as `@fastify/session` wants them. */
 function sessionStore(db: Db) {
   const get = async (secretId: string): Promise<Session | null> => {
     const found = await findSession(db, secretId);
-    // The cookie's attributes come from the plugin's options.
     return found === undefined ? null : { ...found, cookie: { originalMaxAge: null } };
   };
   return {
     get: callbackify(get),
-    // `signIn` writes the row; nothing of a session changes after that.
+    // `signIn` writes the row, which never changes afterward.
     set: (_secretId: string, _session: Session, done: () => void) => done(),
     destroy: callbackify((secretId: string) => endSession(db, secretId)),
   };
 }
 
 /**
- * Begins a new session with a new id, whatever session the request came with is over. The device is known from then on.
+ * Starts a session with a new id, replacing any session of the request, and marks the device as known.
  *
- * @param account - whose password was just proved
- * @param event - null where the audit trail tells of this by another event
- * @throws ApiError `invalidLogin` when the password was changed or the account deleted since
+ * @param account - an account whose password was just verified
+ * @param event - null if another audit event covers it
+ * @throws ApiError `invalidLogin` if the password changed or the account was deleted since
  */
 export async function beginSession(
   request: FastifyRequest,
@@ -84,40 +80,33 @@ export async function beginSession(
   const { sessionId } = request.session;
   const isCreated = await createSession(db, account, sessionId, sourceOf(request), event);
   if (!isCreated) throw new ApiError('invalidLogin');
-  // Has the plugin send the cookie. What is modified and not saved, it saves by itself, but then sends no Secure
-  // cookie unless it sees https, and behind a proxy it does not.
+  // Makes the plugin send the cookie. Its automatic save sends a Secure cookie only if it sees https, which it does not
+  // behind a proxy.
   await request.session.save();
   request.deviceCookie = markDevice(deviceOf(request), account, sessionSecrets);
 }
 
-/** The device that a request says it comes from; whether an account knows it is not known yet. */
+/** The device that a request claims. It is not verified against an account. */
 export const deviceOf = (request: FastifyRequest): Device | undefined =>
   parseDevice(request.cookies[deviceCookieName(request.server.config)]);
 
-/** The session of a request that the session guard has admitted. */
 export function ownSession(request: FastifyRequest): SessionKey {
   const { accountId, id } = request.session;
   if (accountId === undefined || id === undefined) throw new Error('No user is signed in.');
   return { accountId, id };
 }
 
-/** Ends the session of this request and clears its cookie. */
 export async function signOut(request: FastifyRequest, reply: FastifyReply): Promise<void> {
   await endListedSession(request.server.db, ownSession(request), 'signedOut', sourceOf(request));
   clearSessionCookie(reply);
 }
 
-/** Clears the cookie of a session that has ended already. */
 export function clearSessionCookie(reply: FastifyReply): void {
   const { config } = reply.server;
   reply.clearCookie(sessionCookieName(config), cookieAttributes(config));
 }
 
-/**
- * The session of a request whose scope does not register this plugin: takes exactly the cookies that it takes.
- *
- * @returns null where there is no cookie, where it is not ours, and where its session has ended
- */
+/** Finds the session of a request whose scope does not register this plugin. Null without a valid cookie or session. */
 export async function restoreSession(request: FastifyRequest): Promise<FoundSession | null> {
   const { config, db, sessionSecrets } = request.server;
   // `parse` is ready once the dashboard's scope has registered `@fastify/cookie`, as every application does.
@@ -143,14 +132,14 @@ export default fp(
       rolling: false,
     });
     app.decorateRequest('deviceCookie', null);
-    // Behind the session's, which some take for the only one.
+    // After the session cookie: some clients take the first cookie for the only one.
     app.addHook('onSend', async ({ deviceCookie }, reply) => {
       if (deviceCookie === null) return;
       const attributes = { ...cookieAttributes(config), maxAge: DEVICE_DAYS * 86_400 };
       reply.setCookie(deviceCookieName(config), deviceCookie, attributes);
     });
-    // The plugin clears a cookie whose session is gone, and that answer may overtake a sign-in in another tab and
-    // take the new cookie with it. What has been read is forgotten, so that only `signOut` clears.
+    // The plugin clears the cookie of an ended session, which could delete the new cookie of a sign-in in another tab.
+    // Forget the cookie so that only `signOut` clears it.
     app.addHook('onRequest', async (request) => {
       delete request.cookies[cookieName];
     });

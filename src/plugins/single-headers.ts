@@ -1,6 +1,6 @@
 /**
- * Headers that must come once: whoever stands in front of the service, and the service, must read the same. Node keeps
- * the first of several and silently drops the rest. Contract section 3, reliability tests 2 and 45.
+ * Refuses repeated headers, which proxies could read differently. Node silently keeps the first. Contract section 3,
+ * reliability tests 2 and 45.
  */
 import fp from 'fastify-plugin';
 import { ApiError } from '../errors.ts';
@@ -10,7 +10,6 @@ const names: ReadonlyMap<string, string> = new Map([
   ['host', 'Host'],
 ]);
 
-/** The first of these headers that was sent more than once. */
 function repeatedHeader(rawHeaders: readonly string[]): string | undefined {
   const seen = new Set<string>();
   for (let index = 0; index < rawHeaders.length; index += 2) {

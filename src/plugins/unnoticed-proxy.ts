@@ -1,4 +1,4 @@
-/** Says once that a proxy stands in front where nobody told the service so: everybody would share its limits. Contract section 5. */
+/** Warns once about a proxy without `TRUST_PROXY`: all clients would share its limits. Contract section 5. */
 import fp from 'fastify-plugin';
 import { isLoopback } from '../limits/address.ts';
 
@@ -8,7 +8,7 @@ export default fp(
     let isSaid = false;
     app.addHook('onRequest', async ({ headers, socket }) => {
       if (isSaid || (headers['x-forwarded-for'] ?? headers.forwarded) === undefined) return;
-      // From elsewhere anybody can send these headers.
+      // From any other address, anyone can send these headers.
       if (!isLoopback(socket.remoteAddress ?? '')) return;
       isSaid = true;
       app.log.warn(
