@@ -1,24 +1,19 @@
-/** How many calls an account has under way, with a ceiling for all and one for the streams among them. Contract section 7. */
+/** Limits concurrent calls per account, and streams among them. Contract section 7. */
 import { v7 as uuidv7 } from 'uuid';
 import { ApiError } from '../errors.ts';
 
 export type CallCeilings = {
-  /** `CALLS_PER_ACCOUNT`: streams and plain calls together. */
+  /** `CALLS_PER_ACCOUNT`, including streams. */
   calls: number;
-  /** `STREAMS_PER_ACCOUNT`: streams among them. */
+  /** `STREAMS_PER_ACCOUNT`. */
   streams: number;
 };
 
-/** The ceiling that holds no further call. */
 export type FullLimit = keyof CallCeilings;
 
-/** The same count over all processes. */
+/** The same count across all processes. */
 export type SharedCalls = {
-  /**
-   * Counts a call, which `release` ends.
-   *
-   * @returns the ceiling that does not hold it; undefined where it counts, or where nobody can tell
-   */
+  /** @returns the ceiling that was reached, or undefined if the call counts or the count is unavailable */
   take(
     accountId: string,
     id: string,
@@ -28,9 +23,8 @@ export type SharedCalls = {
   release(accountId: string, id: string): void;
 };
 
-/** A slot among an account's calls. */
 export type Slot = {
-  /** Frees it; the second time does nothing. */
+  /** Idempotent. */
   release(): void;
 };
 
@@ -44,7 +38,7 @@ function refusal(limit: FullLimit, ceiling: number): ApiError {
   });
 }
 
-/** The calls of this process, and through `shared` of all. */
+/** The calls of this process and, through `shared`, of all processes. */
 export class Calls {
   readonly #ceilings: CallCeilings;
   readonly #shared: SharedCalls | undefined;
@@ -56,9 +50,9 @@ export class Calls {
   }
 
   /**
-   * Takes a slot; release it whatever happens, once the work ends.
+   * Takes a slot, which the caller must always release.
    *
-   * @throws ApiError `tooManyStreams` or `tooManyCalls` where the account has no slot left
+   * @throws ApiError `tooManyStreams`, `tooManyCalls`
    */
   async take(accountId: string, isStream: boolean): Promise<Slot> {
     const full = this.#takeOwn(accountId, isStream);
@@ -80,7 +74,6 @@ export class Calls {
     };
   }
 
-  /** How many slots are taken in this process, over all accounts. */
   get taken(): number {
     return [...this.#taken.values()].reduce((sum, { calls }) => sum + calls, 0);
   }

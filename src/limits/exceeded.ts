@@ -1,5 +1,3 @@
-/** The refusal by a limit of requests. Contract section 5. */
-
 import { ApiError } from '../errors.ts';
 import type { LimitReading } from '../rate-headers.ts';
 
@@ -8,11 +6,9 @@ const windowNames: Readonly<Record<number, string>> = { 60: 'minute', 3600: 'hou
 const inWords = (seconds: number) => windowNames[seconds] ?? `${seconds} seconds`;
 
 /**
- * The refusal of a request that its window does not hold.
+ * The error for a request over its rate limit. Contract section 5.
  *
- * @param limit - what refused
  * @param what - what was counted, such as `requests`
- * @param nowMs - from when the seconds to the reset count
  */
 export function rateLimitExceeded(limit: LimitReading, what: string, nowMs = Date.now()): ApiError {
   const { ceiling, name, resetSeconds, windowSeconds } = limit;

@@ -1,31 +1,30 @@
-/** Windows of fixed length, counted in the memory of this process. Contract section 5. */
+/** Fixed windows, counted in the memory of this process. Contract section 5. */
 
-/** What a window has counted, and in how many milliseconds it ends. */
+/** The count of a window, and the milliseconds until it ends. */
 export type WindowCount = { current: number; ttl: number };
 
-/** Where windows are counted. Keys begin with the limit's name and a colon. */
+/** A store of windows. Keys begin with the limit's name and a colon. */
 export interface Windows {
-  /** Counts one; begins a window where none is open. */
+  /** Counts one, and opens a window if none is open. */
   take(key: string, windowMs: number): Promise<WindowCount>;
-  /** Counts one less, if the window is still open. */
+  /** Uncounts one if the window is still open. */
   takeBack(key: string): Promise<void>;
-  /** What is counted; zeros where no window is open. */
+  /** Returns zeros if no window is open. */
   read(key: string): Promise<WindowCount>;
 }
 
 type Window = { count: number; endsAt: number };
 
-/** Windows kept per limit: a flood of addresses forgets addresses, never accounts. */
+/** Per limit, so that a flood of addresses evicts addresses but never accounts. */
 const MOST_WINDOWS = 100_000;
-/** How many go at once where there are too many, the oldest first. */
 const FORGOTTEN_AT_ONCE = 10_000;
 const SWEEP_MS = 1000;
 
-/** The windows of one limit. They have one length, so they end in the order in which they began. */
+/** The windows of one limit. They have equal lengths, so they end in insertion order. */
 class LimitWindows extends Map<string, Window> {
   #sweepAt = 0;
 
-  /** Makes room for one more. Not at every call: a map that lost its first entries is slow to begin reading. */
+  /** Evicts entries, but not on every call: iterating a map whose first entries were deleted starts slowly. */
   makeRoom(now: number): void {
     if (now < this.#sweepAt && this.size < MOST_WINDOWS) return;
     this.#sweepAt = now + SWEEP_MS;

@@ -1,11 +1,11 @@
 /**
- * Calls under way over all replicas, counted in Redis. Each has a lease that its process renews, so that the slots of a
- * process that crashed come back. While Redis is away each process counts by itself. Contract section 7.
+ * Counts concurrent calls across replicas in Redis. Each call has a lease that its process renews, so a crash frees its
+ * slots. While Redis is unavailable, each process counts alone. Contract section 7.
  */
 import type { CallCeilings, FullLimit, SharedCalls } from './calls.ts';
 import type { RedisLink } from './redis-link.ts';
 
-/** How long a call counts without a renewal: so late the slots of a crashed process are free again. */
+/** How long a call counts without renewal, and so how soon a crash frees its slots. */
 const LEASE_MS = 30_000;
 const RENEW_MS = 10_000;
 
@@ -13,7 +13,7 @@ const clock = `
   local time = redis.call('TIME')
   local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
 
-/** KEYS: calls, streams. ARGV: id, lease, ceiling of calls, ceiling of streams or -1 for a plain call. */
+/** KEYS: calls, streams. ARGV: id, lease, call ceiling, stream ceiling or -1 for a plain call. */
 const takeScript = `${clock}
   local ends = now + tonumber(ARGV[2])
   local streams = tonumber(ARGV[4])
@@ -29,7 +29,7 @@ const takeScript = `${clock}
   end
   return 'taken'`;
 
-/** KEYS: calls, streams. ARGV: lease, and for each call its id and whether it is a stream. */
+/** KEYS: calls, streams. ARGV: lease, then for each call its id and whether it is a stream. */
 const renewScript = `${clock}
   local ends = now + tonumber(ARGV[1])
   for at = 2, #ARGV, 2 do
@@ -45,11 +45,11 @@ const releaseScript = `
   redis.call('ZREM', KEYS[2], ARGV[1])
   return 'released'`;
 
-/** Both in one slot of a Redis cluster. */
+/** The braces keep both in one slot of a Redis cluster. */
 const keysOf = (accountId: string) => [`parley:calls:{${accountId}}`, `parley:streams:{${accountId}}`];
 
 export class RedisCalls implements SharedCalls {
-  /** What this process has under way, by account: a call's id, and whether it is a stream. */
+  /** By account: each call's id, and whether it is a stream. */
   readonly #open = new Map<string, Map<string, boolean>>();
   readonly #take;
   readonly #renew;
@@ -60,7 +60,7 @@ export class RedisCalls implements SharedCalls {
     this.#take = link.script<FullLimit | 'taken'>('callTake', 2, takeScript);
     this.#renew = link.script<string>('callRenew', 2, renewScript);
     this.#release = link.script<string>('callRelease', 2, releaseScript);
-    // A Redis that was away may have forgotten all of them.
+    // Redis may have lost all leases.
     link.onRegain(() => this.#renewAll());
   }
 

@@ -1,17 +1,16 @@
 /**
- * The connection to Redis that shared limits go through. Where Redis is lost, refuses or hangs, callers get no answer
- * and count by themselves until Redis is back; requests wait for it once, and not for long. Contract section 5.
+ * The Redis connection for shared limits. If Redis fails or hangs, callers get no answer and count alone until it
+ * recovers. Requests wait for Redis once, and briefly. Contract section 5.
  */
 import type { FastifyBaseLogger } from 'fastify';
 import { Redis } from 'ioredis';
 
-/** How long a request waits for Redis, at most. */
+/** Longest wait of a request for Redis. */
 const ANSWER_MS = 100;
-/** Pause before Redis is tried again; requests do not wait for that. */
 const RETRY_MS = 1000;
-/** A connection that answers nothing for so long is replaced. */
+/** A connection silent for this long is replaced. */
 const SILENCE_MS = 5000;
-/** How long a start waits for Redis, so that the first requests are counted there. */
+/** How long startup waits for Redis, so that it counts the first requests. */
 const CONNECT_MS = 1000;
 const PROBE_KEY = 'parley:limit:probe';
 
@@ -20,7 +19,7 @@ type Command<T> = (...args: Argument[]) => Promise<T>;
 
 const delay = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms).unref());
 
-/** Rejects where no answer came in time. What has arrived while this process was busy is looked at first. */
+/** Rejects on timeout, but first processes what arrived while this process was busy. */
 async function inTime<T>(answer: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
@@ -42,7 +41,6 @@ export class RedisLink {
   #isClosed = false;
   #probe: NodeJS.Timeout | undefined;
 
-  /** Does not connect yet. */
   constructor(url: string, log: FastifyBaseLogger) {
     this.#log = log;
     const redis = new Redis(url, {
@@ -56,12 +54,12 @@ export class RedisLink {
     });
     redis.on('ready', () => this.#regain());
     redis.on('close', () => this.#lose(new Error('The connection to Redis was closed.')));
-    // Says why there is no connection; without a listener it would end the process.
+    // Logs why there is no connection. Without a listener, the error would end the process.
     redis.on('error', (error) => this.#log.debug({ err: error }, 'Redis'));
     this.#redis = redis;
   }
 
-  /** Connects, and goes on trying; returns once connected, or soon. */
+  /** Connects and keeps retrying. Returns once connected, or after `CONNECT_MS`. */
   async start(): Promise<void> {
     const connected = this.#redis.connect().catch((error: Error) => {
       this.#warn(error);
@@ -76,12 +74,11 @@ export class RedisLink {
   }
 
   /**
-   * Makes a command of a script.
+   * Defines a command from an atomic script.
    *
-   * @param name - unlike any other command's
-   * @param keys - how many of its arguments are keys
-   * @param lua - what it does, at once
-   * @returns runs it; resolves to its answer, or to undefined where Redis gives none
+   * @param name - a unique command name
+   * @param keys - how many of the arguments are keys
+   * @returns runs the command and resolves to its result, or to undefined if Redis is unavailable
    */
   script<T>(name: string, keys: number, lua: string): Command<T | undefined> {
     this.#redis.defineCommand(name, { numberOfKeys: keys, lua });
@@ -98,7 +95,7 @@ export class RedisLink {
     };
   }
 
-  /** Calls back each time that Redis answers again, the first time included. */
+  /** Calls back whenever Redis becomes available, including the first time. */
   onRegain(callback: () => void): void {
     this.#onRegain.push(callback);
   }
@@ -125,7 +122,7 @@ export class RedisLink {
     for (const callback of this.#onRegain) callback();
   }
 
-  /** Tries what requests need, not a mere ping: a read-only or full Redis answers pings. */
+  /** Tests a write instead of a ping: a read-only or full Redis still answers pings. */
   #probeLater(): void {
     clearTimeout(this.#probe);
     this.#probe = setTimeout(() => {

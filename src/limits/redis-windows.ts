@@ -1,6 +1,4 @@
-/**
- * Windows that all replicas share in Redis; while Redis is away each process counts by itself. Contract section 5.
- */
+/** Windows shared by all replicas in Redis. If it is unavailable, each process counts alone. Contract section 5. */
 import { MemoryWindows, type WindowCount, type Windows } from './memory-windows.ts';
 import type { RedisLink } from './redis-link.ts';
 
@@ -41,7 +39,7 @@ export class RedisWindows implements Windows {
   }
 
   async take(key: string, windowMs: number): Promise<WindowCount> {
-    // Counted here, too, so that losing Redis does not begin every window anew.
+    // Also counted here, so that losing Redis does not restart every window.
     const own = await this.#own.take(key, windowMs);
     return windowCount(await this.#take(PREFIX + key, windowMs)) ?? own;
   }

@@ -1,7 +1,7 @@
 /**
- * The limits of failed sign-ins, of wrong passwords within a session, of new accounts and of email address changes.
- * Each attempt is counted before it is made and taken back where it does not count, so that attempts at the same time do not
- * pass a limit together. Contract section 5, argued in docs/decisions/0020-sign-in-and-sign-up.md.
+ * Limits failed sign-ins, wrong passwords in a session, new accounts, and email changes. Each attempt is counted up
+ * front and uncounted if it should not count, so concurrent attempts cannot exceed a limit. Contract section 5,
+ * docs/decisions/0020-sign-in-and-sign-up.md.
  */
 import { createHash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
@@ -14,58 +14,48 @@ import type { Windows } from './memory-windows.ts';
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
-/** Failed sign-ins an hour for an email address from unknown devices, for a known device, for a session. */
+/** Failed sign-ins per hour: for an email address from unknown devices, for a known device, and for a session. */
 const FAILURES_PER_HOUR = 100;
-/** Failed sign-ins an hour from an address, as a multiple of those a minute for one email address. */
+/** Hourly failures from one IP address, as a multiple of the per-minute limit of one email address. */
 const ADDRESS_FACTOR = 10;
 const EMAIL_CHANGES_PER_HOUR = 5;
 
-/** Who tries to sign in. */
 export type SignInAttempt = {
   email: string;
-  /** When the limits of the account began anew; null where they never did, or where there is no account. */
+  /** When the account's limits were last reset. Null if never, or without an account. */
   resetAt: Date | null;
-  /** The nonce of a device that signed in to the account before. */
+  /** The nonce of a device that has signed in to the account before. */
   knownDevice: string | null;
 };
 
 export type SignInLimits = {
   /**
-   * Checks the password of a sign-in, unless too many sign-ins failed.
+   * Checks a password unless too many sign-ins failed.
    *
-   * @throws ApiError `rateLimitExceeded`; what the check throws
+   * @throws ApiError `rateLimitExceeded`, and what the check throws
    */
   limitSignIn(
     request: FastifyRequest,
     attempt: SignInAttempt,
     check: () => Promise<boolean>,
   ): Promise<boolean>;
-  /**
-   * Checks the current password within a session, unless it was wrong too often there.
-   *
-   * @throws ApiError `rateLimitExceeded`; what the check throws
-   */
+  /** Checks the current password unless it was wrong too often in this session. Throws like `limitSignIn`. */
   limitSession(sessionId: string, check: () => Promise<boolean>): Promise<boolean>;
-  /**
-   * Makes an account, unless its address has made too many within a day.
-   *
-   * @throws ApiError `rateLimitExceeded`; what making it throws, and then it does not count
-   */
+  /** Creates an account unless its address created too many today. If `make` throws, the attempt does not count. */
   limitNewAccount<T>(request: FastifyRequest, make: () => Promise<T>): Promise<T>;
-  /** @throws ApiError `rateLimitExceeded` where an account has tried too often to change its email address */
+  /** @throws ApiError `rateLimitExceeded` */
   countEmailChange(accountId: string): Promise<void>;
-  /** Counts a failed sign-in of a known account; returns whether it is the first of its minute. */
+  /** Counts a failed sign-in of a known account. Returns whether it is the first within a minute. */
   countFailure(accountId: string): Promise<boolean>;
 };
 
-/** A window that an attempt counts in. Keys begin with the limit's name and a colon. */
+/** Keys begin with the limit's name and a colon. */
 type Counted = { name: string; what: string; ceiling: number; windowMs: number; key: string };
 
-/** Keys of one length that show nobody's address to whoever reads Redis. */
+/** Fixed-length keys that reveal no email address to readers of Redis. */
 const digestOf = (...parts: (string | number)[]) =>
   createHash('sha256').update(parts.join('\n')).digest('base64url').slice(0, 22);
 
-/** The limits, on the windows of this process or of all. */
 export function signInLimits(
   windows: Windows,
   { authAttemptsPerMinute, signupsPerAddressPerDay }: Config,
@@ -84,7 +74,7 @@ export function signInLimits(
     throw rateLimitExceeded(reading, what);
   }
 
-  /** Counts an attempt in each window, in this order; what an outer limit refuses counts nowhere. */
+  /** Counts an attempt in each window, in order. An attempt that any limit refuses counts nowhere. */
   async function attempt<T>(
     counted: Counted[],
     run: () => Promise<T>,
@@ -122,7 +112,7 @@ export function signInLimits(
     what: 'wrong passwords',
   });
 
-  /** With another `resetAt` all of these are other windows: a reset needs to reach no process but the database. */
+  /** `resetAt` is part of every key, so that a reset only needs to change the database. */
   function windowsOf(request: FastifyRequest, { email, knownDevice, resetAt }: SignInAttempt): Counted[] {
     const who = digestOf(email.toLowerCase(), resetAt?.getTime() ?? 0);
     if (knownDevice !== null) {
@@ -134,7 +124,7 @@ export function signInLimits(
     }
     const address = addressKey(request.ip);
     const ofAddress = failed(`sign-in-address:${address}`, ADDRESS_FACTOR * authAttemptsPerMinute, HOUR_MS);
-    // The owner may have failed so often from here that the operator was asked.
+    // The owner may have used up this address's limit before asking the operator for help.
     const wasJustReset = resetAt !== null && Date.now() - resetAt.getTime() < HOUR_MS;
     return [
       failed(`sign-in:${who}:${address}`, authAttemptsPerMinute, MINUTE_MS),

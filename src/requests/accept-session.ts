@@ -1,10 +1,9 @@
-/** Accepts a request whose account a session has named: `request.caller` is set. Contract sections 5 and 9. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { assertSameSite } from './csrf.ts';
 
 /**
- * Refuses requests from other sites, then counts. In this order, so that another site cannot use up the account's
- * requests.
+ * Refuses cross-site requests, then counts, so that another site cannot use up the account's requests. Contract
+ * sections 5 and 9.
  *
  * @throws ApiError `crossSiteRequest`, `rateLimitExceeded`
  */

@@ -1,16 +1,14 @@
-/** Who is calling, as the guards found out. */
-
-/** A key (`keyId` set) or the web (`keyId` null) on behalf of an account. */
+/** An account, called for by a key (`keyId` set) or by the dashboard session (`keyId` null). */
 export type Caller = {
   accountId: string;
   keyId: string | null;
-  /** The account's plan when the credential was looked up: for the minute limits. Charges read the plan themselves. */
+  /** The plan at lookup time, for the per-minute limits. Charges read the plan themselves. */
   plan: string;
 };
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Set by the guard of the scope; reading it on a public route throws. */
+    /** Set by the scope's guard. Reading it on a public route throws. */
     caller: Caller;
   }
 }

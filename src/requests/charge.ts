@@ -1,4 +1,4 @@
-/** The life of a charge, from the slot it takes to its end. Contract sections 5, 7 and 10; decision 0010. */
+/** The lifecycle of a charge, from its slot to its end. Contract sections 5, 7, and 10; decision 0010. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { withoutApiKeys } from '../domain/api-key.ts';
 import { brokenOff, isOurFailure, staysCharged, stillCharged } from '../domain/charged-errors.ts';
@@ -9,47 +9,42 @@ import { toApiError } from './errors.ts';
 import type { Work } from './in-flight.ts';
 import { replayTo } from './replay.ts';
 
-/** An answer that is made whole, and sent once its charge is final. */
+/** A response that is sent as a whole once its charge is final. */
 export type WholeAnswer<T> = {
   /** Does the work. A failure refunds the charge. */
   prepare(admission: Admission, signal: AbortSignal): Promise<Outcome>;
   send(): T | FastifyReply;
 };
 
-/** An answer that is sent while it is made. */
 export type StreamedAnswer = {
   /** Works up to the engine's first output. A failure refunds the charge. */
   prepare(admission: Admission, signal: AbortSignal): Promise<undefined>;
-  /** Sends the first output and all that follows. The charge is final. */
+  /** Sends all output. The charge is final. */
   stream(work: Work): Promise<void>;
-  /** What came so far, for the ledger; with `isKept` also the turn to store. */
+  /** The outcome so far for the ledger; with `isKept`, including the turn to store. */
   outcome(isKept: boolean): Outcome;
-  /** The body for a retry, with the error that ended the answer if one did. */
+  /** The response body for a retry, with the error that ended the response, if any. */
   replay(envelope?: Envelope): string;
-  /** Sends the last event. */
   end(envelope?: Envelope): void;
-  /** Ends the engine's work, even if nobody read all of it. */
+  /** Stops the engine, even if not all output was read. */
   close(): Promise<unknown>;
 };
 
-/** A request under its charge. */
 type Run = { admission: Admission; reply: FastifyReply; request: FastifyRequest; slot: Slot; work: Work };
 
-/** How a charge ends whose client left. No client ever sees the status, which is nginx's. */
+/** For a client that disconnected. Nobody sees the status, which is nginx's. */
 const clientLeft = { statusCode: 499, code: null } as const;
 
-/** The outcome of an answer of which nothing came. */
 export const nothingKnown: Outcome = { model: null, inputTokens: 0, outputTokens: 0 };
 
 /**
- * Charges a request, runs its work, and settles the charge. The route's `config.meter` names the quota; the reply's
- * headers show it. With an idempotency key the work runs to its end even if the client leaves, and the answer is stored
- * with the charge's final state.
+ * Charges a request, runs its work, and settles the charge. The route's `config.meter` names the quota. With an
+ * idempotency key, the work finishes even if the client disconnects, and the response is stored with the charge.
  *
- * @param units - all or nothing
- * @returns what `send` returns; or the reply, if the answer was sent already or the client left
- * @throws ApiError `tooManyStreams`, `tooManyCalls`, `quotaExceeded`, `idempotencyMismatch` or `idempotencyInProgress`
- *   before the work; whatever the work throws before its first output
+ * @param units - charged all or nothing
+ * @returns what `send` returns, or the reply if it was already sent or the client left
+ * @throws ApiError `tooManyStreams`, `tooManyCalls`, `quotaExceeded`, `idempotencyMismatch`, `idempotencyInProgress`;
+ *   whatever the work throws before its first output
  */
 export async function runUnderCharge<T>(
   request: FastifyRequest,
@@ -78,7 +73,7 @@ export async function runUnderCharge<T>(
   }
 }
 
-/** Runs the work of an admitted charge, and makes the charge final or gives it back. */
+/** Runs the work of an admitted charge, then finalizes or refunds the charge. */
 async function runAdmitted<T>(run: Run, answer: WholeAnswer<T> | StreamedAnswer): Promise<T | FastifyReply> {
   let isFinal = false;
   try {
@@ -107,7 +102,7 @@ async function runAdmitted<T>(run: Run, answer: WholeAnswer<T> | StreamedAnswer)
   }
 }
 
-/** Streams the answer of a final charge, and records how it ended before its last event. */
+/** Streams the response of a final charge, and records how it ended before sending the last event. */
 async function streamFinal(run: Run, answer: StreamedAnswer): Promise<FastifyReply> {
   const { admission, reply, request, slot, work } = run;
   const { config, ledger } = request.server;
@@ -126,21 +121,21 @@ async function streamFinal(run: Run, answer: StreamedAnswer): Promise<FastifyRep
       .complete(admission, {
         ...answer.outcome(work.isAbandoned),
         failure: work.isAbandoned ? clientLeft : { code, statusCode },
-        // A retry gets what the engine or the client brought about, and runs the work again only if our side failed.
+        // A retry gets outcomes that the engine or client caused. It runs the work again only if our side failed.
         ...(!isOurFailure(problem) && stored(envelope)),
       })
       .catch((err: unknown) => request.log.error({ err }, 'Could not record the end of a stream.'));
     if (!reply.sent) throw problem;
   }
-  // A client that has the whole answer can open its next stream.
+  // A client that has the whole response can open its next stream.
   slot.release();
   answer.end(envelope);
   return reply;
 }
 
 /**
- * Ends a charge whose work failed before its first byte: refunds it, unless the client can cause the failure on purpose and
- * was refunded for such failures too often.
+ * Refunds a charge whose work failed before its first byte. It stays charged if the client can cause the failure on
+ * purpose and has exhausted such refunds.
  *
  * @returns the error to throw, which says whether the request stays charged
  */
@@ -163,13 +158,13 @@ async function giveBack(run: Run, error: unknown): Promise<unknown> {
   const isRefunded = await ledger.refund(admission, toApiError(thrown));
   if (isResumed) return stillCharged(toApiError(thrown));
   const { reading, units } = admission;
-  // Until the refund is known to be written, the headers show the units as charged.
+  // The headers show the units as charged until the refund is written.
   if (isRefunded && reading !== null)
     limits.showQuota(request, reply, { ...reading, used: reading.used - units });
   return thrown;
 }
 
-/** Makes a charge final with an error as its answer, which a retry with the same idempotency key gets, too. */
+/** Finalizes a charge with an error as its response, which retries with the same idempotency key also get. */
 async function keep({ admission, request }: Run, problem: ApiError): Promise<void> {
   const { config, ledger } = request.server;
   const { code, statusCode } = problem;

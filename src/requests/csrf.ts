@@ -1,17 +1,17 @@
-/** Requests that change something with the session must come from the service's own pages. Contract section 9. */
+/** Requests that change state with a session must come from the service's own pages. Contract section 9. */
 import type { FastifyRequest } from 'fastify';
 import { isOwnOrigin, namedOrigin, type OwnAddress } from '../domain/own-origin.ts';
 import { ApiError } from '../errors.ts';
 
 const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/** Where the service is, as the socket of this request tells: `PORT=0` listens on a port that nobody configured. */
+/** The service's address according to the socket: with `PORT=0` the configuration does not know the port. */
 export function ownAddress(request: FastifyRequest): OwnAddress {
   const { port, publicUrl, publicUrlIsSet } = request.server.config;
   return { publicUrl, publicUrlIsSet, port: request.socket.localPort ?? port };
 }
 
-/** What browsers say about where a request comes from. No browser leaves both headers out of an unsafe request. */
+/** Every browser sends at least one of the two headers with an unsafe request. */
 function isSameSite(request: FastifyRequest): boolean {
   const { origin, 'sec-fetch-site': fetchSite } = request.headers;
   if (fetchSite !== undefined) return fetchSite === 'same-origin';
@@ -19,8 +19,7 @@ function isSameSite(request: FastifyRequest): boolean {
 }
 
 /**
- * Refuses a request with an unsafe method that a browser sent from anywhere but the service's own pages. For
- * requests that a session authenticates, and for those that begin one.
+ * Refuses an unsafe request that a browser sent from another site. Use it where a session authenticates or begins.
  *
  * @throws ApiError `crossSiteRequest`
  */

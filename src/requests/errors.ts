@@ -1,10 +1,8 @@
-/** The error of the contract for whatever was thrown. Contract section 6. */
 import type { FastifyError } from 'fastify';
 import { isUnavailable } from '../database/client.ts';
 import { ApiError } from '../errors.ts';
 import { validationDetails } from '../validation.ts';
 
-/** What Fastify itself refuses, by its error code. */
 const fastifyErrors: Record<string, () => ApiError> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: () => new ApiError('unsupportedMediaType'),
   FST_ERR_CTP_BODY_TOO_LARGE: () => new ApiError('payloadTooLarge'),
@@ -31,7 +29,7 @@ function fromValidation(error: FastifyError): ApiError {
   });
 }
 
-/** Turns whatever was thrown into an error of the table; what is unknown becomes `internalError`. */
+/** Maps anything thrown to an error of the table. Unknown errors become `internalError`. Contract section 6. */
 export function toApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;
   const error = thrown as FastifyError;

@@ -1,19 +1,16 @@
 /**
- * Server-sent events: one writer for all streams. Contract section 7.
- *
- * There may be a thousand of them at twenty events a second, so that an event costs one write and a stream no timer
- * of its own.
+ * Server-sent events. A process may hold a thousand streams at twenty events per second, so an event costs one write
+ * and streams share one timer. Contract section 7.
  */
 import type { FastifyReply } from 'fastify';
 import type { Work } from './in-flight.ts';
 
-/** A stream that is silent for so long gets a comment, which keeps proxies from closing its connection. */
+/** Silence after which a stream gets a comment, which keeps proxies from closing the connection. */
 const KEEP_ALIVE_MS = 15_000;
-/** So often all streams are looked at; the comment comes at most this late. */
+/** The comment is at most this late. */
 const BEAT_MS = 1000;
 const COMMENT = ': keep-alive\n\n';
 
-/** The streams of one process. */
 export class EventStreams {
   readonly #keepAliveBeats: number;
   readonly #mostBeats: number;
@@ -21,17 +18,14 @@ export class EventStreams {
   readonly #open = new Set<EventStream>();
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param mostMs - after so long a stream is cut off, however slowly its client reads what is left of it */
+  /** @param mostMs - the longest a stream may last, however slowly its client reads */
   constructor(mostMs: number, keepAliveMs = KEEP_ALIVE_MS, beatMs = BEAT_MS) {
     this.#mostBeats = Math.ceil(mostMs / beatMs);
     this.#beatMs = beatMs;
     this.#keepAliveBeats = Math.ceil(keepAliveMs / beatMs);
   }
 
-  /**
-   * Begins the answer: its head goes out with the first event. Everything that hooks have put into the reply's headers
-   * is in it.
-   */
+  /** Begins the response, with all headers that hooks have set. They are sent with the first event. */
   open(reply: FastifyReply, work: Work): EventStream {
     const stream = new EventStream(reply, work);
     this.#open.add(stream);
@@ -48,7 +42,6 @@ export class EventStreams {
   }
 }
 
-/** The writer of one stream. */
 export class EventStream {
   readonly #raw: FastifyReply['raw'];
   readonly #signal: AbortSignal;
@@ -64,16 +57,14 @@ export class EventStream {
       'x-accel-buffering': 'no',
     });
     reply.hijack();
-    // A write that meets a lost connection is not worth an exception: `close` tells of the same.
+    // `close` reports a lost connection, so ignore failed writes.
     this.#raw.on('error', () => {});
     this.#raw.writeHead(200, reply.getHeaders() as Record<string, string>);
   }
 
   /**
-   * Writes events.
-   *
-   * @returns where the client does not keep up, a promise to wait for before more is made: it resolves when the
-   *   client has caught up, or the work is given up
+   * @returns a promise if the client lags behind; await it before the next write. It resolves once the client has
+   *   caught up or the work is aborted.
    */
   write(text: string): Promise<void> | undefined {
     this.#silentBeats = 0;
@@ -81,12 +72,11 @@ export class EventStream {
     return this.#caughtUp();
   }
 
-  /** Writes the last events. */
   end(text: string): void {
     if (!this.#raw.destroyed) this.#raw.end(text);
   }
 
-  /** A moment has passed; a comment is written when so many have passed in silence, and after the most it ends. */
+  /** Writes a comment after `keepAliveBeats` silent beats, and disconnects after `mostBeats`. */
   beat(keepAliveBeats: number, mostBeats: number): void {
     this.#beats += 1;
     if (this.#beats > mostBeats) return void this.#raw.destroy();
@@ -94,7 +84,7 @@ export class EventStream {
     if (this.#silentBeats < keepAliveBeats) return;
     this.#silentBeats = 0;
     const { destroyed, writableEnded, writableNeedDrain } = this.#raw;
-    // A client that does not read has enough to read.
+    // A client that is not reading needs no comment.
     if (!destroyed && !writableEnded && !writableNeedDrain) this.#raw.write(COMMENT);
   }
 

@@ -1,18 +1,16 @@
 /**
- * What requests wait for: given up as soon as the client leaves, or when the process has to end. Stopping waits for
- * it. Contract sections 7 and 11.
+ * Work in flight: aborted when the client disconnects or the process must end. Shutdown waits for it. Contract sections
+ * 7 and 11.
  */
 import type { FastifyReply } from 'fastify';
 
-/** One piece of work. */
 export type Work = {
-  /** Aborted when nobody waits for the work any more, or the process has to end. */
+  /** Aborted when the client disconnects or the process must end. */
   readonly signal: AbortSignal;
-  /** Whether the client left. */
   isClientGone: boolean;
-  /** Whether the work was given up for that reason. */
+  /** Whether the work was aborted because the client disconnected. */
   isAbandoned: boolean;
-  /** To be called once, when nothing is left to do for it. */
+  /** Call once, when all work is done. */
   end(): void;
 };
 
@@ -22,12 +20,9 @@ export class InFlightRequests {
   #reason: unknown;
 
   /**
-   * Begins work for a request.
+   * Begins work for a request. Fastify's `request.signal` is unsuitable: it also aborts once the body has been read.
    *
-   * Fastify's `request.signal` will not do: it follows the request stream, which also closes once a body has been
-   * read.
-   *
-   * @param outlivesClient - whether somebody will ask for what comes of it again, so that it goes on without the client
+   * @param outlivesClient - whether the work continues without the client because a retry will ask for its result
    */
   begin(reply: FastifyReply, outlivesClient = false): Work {
     const { log } = reply.request;
@@ -36,7 +31,7 @@ export class InFlightRequests {
     const onClose = () => {
       if (raw.writableFinished) return;
       work.isClientGone = true;
-      // Fastify's own line comes with the end of an answer, and this one has none.
+      // Fastify logs only completed responses.
       log.info({ res: reply, responseTime: reply.elapsedTime }, 'client left');
       if (outlivesClient) return;
       work.isAbandoned = true;
@@ -58,13 +53,12 @@ export class InFlightRequests {
     return work;
   }
 
-  /** Gives up whatever is under way, and whatever begins after this. */
+  /** Aborts all current and future work. */
   giveUp(reason: unknown): void {
     this.#reason = reason;
     for (const controller of this.#open) controller.abort(reason);
   }
 
-  /** Resolves when nothing is under way. */
   idle(): Promise<void> {
     if (this.#open.size === 0) return Promise.resolve();
     return new Promise((resolve) => this.#waiting.push(resolve));

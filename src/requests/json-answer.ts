@@ -1,15 +1,13 @@
-/** Answers with one JSON body under a charge. Contract section 5. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Admission, Outcome } from '../domain/ledger.ts';
 import { runUnderCharge } from './charge.ts';
 import { serialised } from './replay.ts';
 
 /**
- * Runs metered work and answers with its value.
+ * Runs metered work and sends its value as JSON. Contract section 5.
  *
- * @param units - all or nothing
- * @param work - returns the value, and the outcome for the ledger
- * @returns the value; or the reply, if nothing is left to send
+ * @param units - charged all or nothing
+ * @returns the value, or the reply if nothing is left to send
  * @throws ApiError as `runUnderCharge` does
  */
 export function answerJson<T>(

@@ -1,18 +1,18 @@
 /**
- * A body may take minutes to come. What was judged when the head came is judged again then, so that a credential that was
- * ended meanwhile begins nothing any more. Contract sections 3 and 9.
+ * A body may take minutes to arrive. The credential is checked again afterward, in case it was revoked meanwhile.
+ * Contract sections 3 and 9.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
-/** A request that is whole within this needs no second look: revocations have a second to take effect. */
+/** Requests that arrive within this time need no second check: revocations have a second to take effect. */
 const AT_ONCE_MS = 250;
 
 const begun = new WeakMap<FastifyRequest, number>();
 
 /**
- * Has a scope's guard look a second time at requests whose body was slow. To be registered after the guard's own hook.
+ * Repeats a guard's check for requests with a slow body. Register after the guard's own hook.
  *
- * @param judge - throws where the credential does not hold any more
+ * @param judge - throws if the credential is no longer valid
  */
 export function judgeLateBodies(
   app: FastifyInstance,

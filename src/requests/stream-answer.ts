@@ -1,4 +1,3 @@
-/** Answers with a stream of events under a charge. No byte precedes the engine's first output. Contract section 7. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Admission } from '../domain/ledger.ts';
 import type { Script } from '../domain/stream-script.ts';
@@ -6,13 +5,13 @@ import type { CompletionChunk } from '../engines/types.ts';
 import { nothingKnown, runUnderCharge } from './charge.ts';
 import type { EventStream } from './event-stream.ts';
 
-/** More chunks than choices are not waited for, even if nothing is in them. */
+/** Most chunks held back, even if all are empty. At least as many as a response has choices. */
 const MOST_HELD = 16;
 
 const isSomething = (value: unknown) =>
   value !== null && value !== undefined && value !== '' && !(Array.isArray(value) && value.length === 0);
 
-/** Whether a chunk holds output. Servers send the role at once, long before the model has anything to say. */
+/** Servers send the role at once, long before the model has output. */
 const isOutput = ({ choices }: CompletionChunk): boolean =>
   choices.some(
     ({ delta, finish_reason }) =>
@@ -20,7 +19,7 @@ const isOutput = ({ choices }: CompletionChunk): boolean =>
       Object.entries(delta).some(([name, value]) => name !== 'role' && isSomething(value)),
   );
 
-/** Everything up to and including the engine's first output. */
+/** Returns all chunks up to and including the first with output. */
 async function firstOutput(chunks: AsyncIterator<CompletionChunk, void>): Promise<CompletionChunk[]> {
   const held: CompletionChunk[] = [];
   while (held.length < MOST_HELD) {
@@ -33,11 +32,12 @@ async function firstOutput(chunks: AsyncIterator<CompletionChunk, void>): Promis
 }
 
 /**
- * Runs metered work and streams its events, as fast as the client reads.
+ * Runs metered work and streams its events, as fast as the client reads. No byte precedes the engine's first output.
+ * Contract section 7.
  *
- * @param units - all or nothing
+ * @param units - charged all or nothing
  * @param begin - makes the script for an admitted charge
- * @returns the reply, which is written to already
+ * @returns the reply, already written to
  * @throws ApiError as `runUnderCharge` does
  */
 export function answerStream(
@@ -75,7 +75,7 @@ export function answerStream(
     outcome: (isKept) => script?.outcome(isKept) ?? nothingKnown,
     replay: (envelope) => script.replay(envelope),
     end(envelope) {
-      // Nobody else would end a connection that was taken over already.
+      // The reply was hijacked, so nobody else ends the connection.
       if (stream === undefined) reply.raw.destroy();
       else stream.end(envelope === undefined ? script.end() : script.error(envelope));
     },
