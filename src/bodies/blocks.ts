@@ -1,6 +1,4 @@
-/** Collects bytes that arrive in pieces. */
-
-/** Pieces below this are copied together: a piece by itself takes hundreds of bytes of memory. */
+/** Smaller pieces are copied together: each separate piece costs hundreds of bytes of memory. */
 const SMALL_BYTES = 4096;
 const BLOCK_BYTES = 64 * 1024;
 
@@ -11,7 +9,7 @@ export class Blocks {
   /** In bytes. */
   length = 0;
 
-  /** Takes over a piece, which must not change afterwards. */
+  /** Takes ownership of a piece, which must not change afterward. */
   add(piece: Buffer): void {
     this.length += piece.length;
     if (piece.length >= SMALL_BYTES) {
@@ -26,7 +24,7 @@ export class Blocks {
     this.#used += piece.copy(this.#block, this.#used);
   }
 
-  /** All of it in memory of its own, which can be handed to a worker. Nothing can be added afterwards. */
+  /** Returns all bytes in one allocation that can be transferred to a worker. Nothing can be added afterward. */
   toBuffer(): Buffer {
     this.#close();
     const bytes = Buffer.allocUnsafeSlow(this.length);
@@ -35,7 +33,7 @@ export class Blocks {
     return bytes;
   }
 
-  /** Ends the block; what is left of its room takes the next pieces. */
+  /** The rest of the block is used for the next pieces. */
   #close(): void {
     if (this.#used === 0) return;
     this.#full.push(this.#block.subarray(0, this.#used));

@@ -1,23 +1,18 @@
 /**
- * The bytes of all bodies that are being received and parsed, in one budget. It counts what came, not what was announced:
- * an announcement costs nothing. Contract section 6.
+ * A shared memory budget for all bodies being received or parsed. It counts bytes received, so announcing a large body
+ * costs nothing. Contract section 6.
  */
 
-/** At most this part of the budget is one sender's. */
+/** One sender may use at most this fraction of the budget. */
 const SENDERS_PART = 4;
-/** The last part of the budget is for the beginnings of bodies, so that large ones cannot keep small ones out. */
+/** This fraction is reserved for the beginnings of bodies, so that large ones cannot block small ones. */
 const RESERVED_PART = 8;
 const BEGINNING_BYTES = 64 * 1024;
 
-/** One body's part of the budget. */
 export type Share = {
-  /**
-   * Takes room for bytes that came.
-   *
-   * @returns whether there was room
-   */
+  /** Reserves room for received bytes. Returns whether there was room. */
   take(bytes: number): boolean;
-  /** Gives everything back; the second time does nothing. */
+  /** Releases all bytes. Safe to call twice. */
   release(): void;
 };
 
@@ -31,7 +26,6 @@ export class BodyBudget {
     this.#bytes = bytes;
   }
 
-  /** How many bytes are taken. */
   get used(): number {
     return this.#used;
   }
@@ -39,8 +33,8 @@ export class BodyBudget {
   /**
    * Begins a body.
    *
-   * @param sender - whose it is: an account, or an address. The sum of its bodies is at most a quarter of the budget; a
-   *   single one may be larger, as its route allows.
+   * @param sender - an account or address. All its bodies together may use a quarter of the budget, but a single body
+   *   may be as large as its route allows.
    */
   share(sender: string): Share {
     let own = 0;

@@ -1,30 +1,29 @@
 /**
- * Takes out of a parsed body what is too large to be handed to another thread: the receiver would build it on its event
- * loop. What clients really send fits; what does not is lists of many values, and objects of many members.
+ * Takes values out of a parsed body that are too expensive to hand to another thread: the receiver rebuilds them on its
+ * event loop. Typical requests fit. Long lists and objects with many members do not.
  */
 
-/** Costs up to this take about ten milliseconds to hand over. */
+/** Handing over this cost takes about 10 ms. */
 const MAX_COST = 100_000;
-/** Members cost more than items: each name has to be found or made. */
+/** Members cost more than items because each name must be found or created. */
 const MEMBER_COST = 4;
-/** Lists and objects with more entries than this are not looked into, only kept or taken out. */
+/** Larger lists and objects are kept or taken out as a whole. */
 const MAX_ENTRIES = 2000;
-/** A body, its messages, one of them, its content, one part of that. */
+/** The body, its messages, one message, its content, and one part of it. */
 const MAX_DEPTH = 5;
-/** Most pieces that are taken out of one list or object; beyond it the whole is. */
+/** If more pieces would be taken out of a list or object, it is taken out as a whole. */
 const MAX_PIECES = 16;
-/** Most fields of the body itself. */
 const MAX_FIELDS = 2000;
 
 export type Path = (string | number)[];
-/** A value that was taken out, and where. */
+/** A value that was taken out, and its place. */
 export type Piece = { path: Path; value: unknown };
 export type Lightened = { value: unknown; pieces: Piece[] };
 
 type Container = unknown[] | Record<string, unknown>;
 const isContainer = (value: unknown): value is Container => typeof value === 'object' && value !== null;
 
-/** Costs of every list and object, by itself. */
+/** Computes the cost of every list and object. */
 function weigh(value: unknown, costs: Map<object, number>): number {
   if (!isContainer(value)) return 1;
   let cost = 1;
@@ -34,7 +33,7 @@ function weigh(value: unknown, costs: Map<object, number>): number {
   return cost;
 }
 
-/** Puts null where it takes something out. Changes the value in place, and `left` by what it keeps. */
+/** Replaces values with null in place, and deducts from `left` the cost of what it keeps. */
 function takeOut(
   value: Container,
   depth: number,
@@ -62,7 +61,7 @@ function takeOut(
       for (const piece of inner) pieces.push({ path: [key, ...piece.path], value: piece.value });
       continue;
     }
-    // Everything or nothing: what was taken out of it goes back first.
+    // All or nothing: first put back the pieces taken out of it.
     for (const piece of inner ?? []) putAt(member, piece.path, piece.value);
     left.cost = before;
     pieces.push({ path: [key], value: member });
@@ -71,7 +70,6 @@ function takeOut(
   return pieces;
 }
 
-/** Puts a value where another one was taken out. */
 export function putAt(root: unknown, path: Path, value: unknown): void {
   const last = path.at(-1) as string | number;
   let holder = root as Record<string | number, unknown>;
@@ -80,10 +78,9 @@ export function putAt(root: unknown, path: Path, value: unknown): void {
 }
 
 /**
- * Lightens a body.
+ * Lightens a body in place. Null replaces each piece that is taken out.
  *
- * @param value - a parsed body; pieces are taken out of it, and null stays in their place
- * @returns undefined where the body itself has too many entries to be handed over
+ * @returns undefined if the body itself has too many entries
  */
 export function lighten(value: unknown): Lightened | undefined {
   const costs = new Map<object, number>();

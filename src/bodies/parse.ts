@@ -1,10 +1,10 @@
 /**
- * Turns the bytes of a body into a value that the rest of the service can hold: valid UTF-8, no NUL, no lone surrogate, no
- * `__proto__`. Postgres would answer the former with an error of its own. Contract section 6, reliability tests 41 to 43.
+ * Parses bodies into values that Parley can store: valid UTF-8 without NUL, lone surrogates, or `__proto__`. Postgres
+ * rejects the first three with its own error. Contract section 6, reliability tests 41 to 43.
  */
 import { parse } from 'secure-json-parse';
 
-/** A body that is refused; the message is for the client. */
+/** A refused body. The message is for the client. */
 export class BodyError extends Error {
   constructor(message: string) {
     super(message);
@@ -12,7 +12,7 @@ export class BodyError extends Error {
   }
 }
 
-/** Only an escape can bring these into valid UTF-8, so most bodies need one search of their text. */
+/** In valid UTF-8, only an escape can produce these, so most bodies need one search. */
 const couldHoldForbiddenText = /\\u(?:0000|[dD][89a-fA-F])/;
 
 const isForbidden = (text: string) => text.includes('\u0000') || !text.isWellFormed();
@@ -25,16 +25,15 @@ function holdsForbiddenText(value: unknown): boolean {
 }
 
 /**
- * Parses a body that was scanned.
+ * Parses a scanned body of valid UTF-8.
  *
- * @param bytes - valid UTF-8
- * @throws BodyError for what is not JSON, and for JSON that cannot be stored
+ * @throws BodyError if it is not JSON, or cannot be stored
  */
 export function parseScanned(bytes: Buffer): unknown {
   const text = bytes.toString('utf8');
   let value: unknown;
   try {
-    // 'error': a body with __proto__ or constructor.prototype is refused, not cleaned.
+    // 'error' refuses a body with `__proto__` or `constructor.prototype` instead of cleaning it.
     value = parse(text, { protoAction: 'error', constructorAction: 'error' });
   } catch {
     throw new BodyError('The request body is not valid JSON.');

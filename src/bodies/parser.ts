@@ -1,6 +1,6 @@
 /**
- * Parses bodies: small ones at once, large ones and those of many values on a worker thread, so that no body holds the event
- * loop. Contract section 6, decision 0021.
+ * Parses small bodies in place, and large or complex ones on a worker thread, so that none blocks the event loop.
+ * Contract section 6, decision 0021.
  */
 import { isUtf8 } from 'node:buffer';
 import { extname } from 'node:path';
@@ -15,14 +15,12 @@ import { rememberJson, SealedJson } from './sealed.ts';
 import { Turns } from './turns.ts';
 import type { Result, Task } from './worker.ts';
 
-/** Bodies that wait for the worker; the budget of bytes bounds them, too. */
+/** Bodies that may wait for the worker. The byte budget limits them too. */
 const MAX_WAITING = 256;
-/** A worker without work ends, and gives its memory back. */
 const IDLE_MS = 30_000;
-/** A body of 20 MiB as text, as a value, and as text once more. */
+/** Room for 20 MiB as text, as a value, and as text again. */
 const WORKER_HEAP_MB = 512;
 
-/** Where the work queue is full. */
 export class BusyError extends Error {
   constructor(cause: unknown) {
     super('The body parser is unavailable.', { cause });
@@ -36,12 +34,11 @@ export class BodyParser {
   #isClosed = false;
 
   /**
-   * Parses a body.
+   * Parses a body, whose bytes must not be used afterward.
    *
-   * @param body - the bytes; they must not be used afterwards
    * @param isPassedOn - whether an upstream gets the body
    * @param isCompared - whether it came with an `Idempotency-Key`
-   * @throws BodyError for a body that is refused; BusyError where too many wait
+   * @throws BodyError if the body is refused; BusyError if too many are waiting
    */
   async parse(body: Buffer, isPassedOn: boolean, isCompared: boolean): Promise<unknown> {
     if (body.length <= PARSED_IN_PLACE_BYTES) {
@@ -51,13 +48,13 @@ export class BodyParser {
       if (marks <= PARSED_IN_PLACE_MARKS) return parseScanned(body);
     }
     const result = await this.#run({ bytes: body, isPassedOn, isCompared });
-    // What came from the worker was built in this turn of the loop; what is done with it belongs in another one.
+    // Node builds the worker's result in this turn of the event loop. Process it in another.
     await otherRequests();
     if ('refusal' in result) throw new BodyError(result.refusal);
     return unpack(result);
   }
 
-  /** Ends the worker, also in the middle of its work. */
+  /** Terminates the worker, even during a task. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#pool?.destroy();
@@ -78,7 +75,7 @@ export class BodyParser {
       minThreads: 0,
       maxThreads: 1,
       idleTimeout: IDLE_MS,
-      // The worker sleeps in its event loop, not in a wait that nothing ends.
+      // Let the worker sleep in its event loop, not in a wait that nothing interrupts.
       atomics: 'disabled',
       resourceLimits: { maxOldGenerationSizeMb: WORKER_HEAP_MB },
     });
@@ -86,7 +83,6 @@ export class BodyParser {
   }
 }
 
-/** Puts together what the worker sent. */
 function unpack({ digest, members, pieces, value }: Exclude<Result, { refusal: string }>): unknown {
   for (const { path, text } of pieces) {
     const sealed = new SealedJson();

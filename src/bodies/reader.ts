@@ -1,4 +1,4 @@
-/** Receives bodies, within their limits of size, memory and time. Contract section 6, reliability test 48. */
+/** Receives bodies within limits on size, memory, and time. Contract section 6, reliability test 48. */
 import type { IncomingMessage } from 'node:http';
 import { Blocks } from './blocks.ts';
 import type { BodyBudget } from './budget.ts';
@@ -6,7 +6,6 @@ import { MIN_BYTES_PER_SECOND, MIN_CHUNK_BYTES, UNMEASURED_CHUNKS, UNMEASURED_MS
 
 export type Refusal = 'tooLarge' | 'noMemory' | 'tooSlow' | 'tinyChunks' | 'brokenOff' | 'wrongLength';
 
-/** A body that was not received. */
 export class ReadError extends Error {
   readonly refusal: Refusal;
 
@@ -17,20 +16,19 @@ export class ReadError extends Error {
   }
 }
 
-/** A body in memory, which counts against the budget until it is released. */
+/** A received body. It counts against the budget until released. */
 export type Received = { bytes: Buffer; release(): void };
 
 export type Reading = {
-  /** Largest size in bytes. */
+  /** In bytes. */
   limit: number;
-  /** Whose budget it draws on. */
+  /** Whose budget it uses. */
   sender: string;
 };
 
-/** How often slow bodies are looked for. */
 const CHECK_MS = 1000;
 
-/** The announced size, or undefined where there is none. */
+/** The `Content-Length`, or undefined without one. */
 export function announcedLength({ headers }: IncomingMessage): number | undefined {
   const length = headers['content-length'];
   return length === undefined ? undefined : Number(length);
@@ -47,11 +45,7 @@ export class BodyReader {
     this.#budget = budget;
   }
 
-  /**
-   * Receives a body.
-   *
-   * @throws ReadError; what came of the body is dropped then, and the rest stays unread
-   */
+  /** Receives a body. On a ReadError, received data is dropped and the rest stays unread. */
   read(stream: IncomingMessage, { limit, sender }: Reading): Promise<Received> {
     const announced = announcedLength(stream);
     if (announced !== undefined && announced > limit) return Promise.reject(new ReadError('tooLarge'));
@@ -95,12 +89,11 @@ export class BodyReader {
     });
   }
 
-  /** Stops looking for slow bodies. */
   close(): void {
     clearInterval(this.#timer);
   }
 
-  /** Gives up bodies that were too slow twice in a row: once it may have been this process that was late. */
+  /** Refuses bodies that were too slow in two checks in a row: once may be this process's own delay. */
   #check(): void {
     const now = performance.now();
     for (const body of this.#open) {

@@ -1,10 +1,9 @@
-/** One pass over the bytes of a body, before anything is parsed: what the parser would have to build. Contract section 6. */
 import { MAX_COMMAS, MAX_NESTING, MAX_STRUCTURE } from './limits.ts';
 
 export type Scan = {
   /** Why the body is refused, as a sentence for the client. */
   refusal?: string;
-  /** How many structural characters and commas are outside strings. */
+  /** Structural characters and commas outside strings. */
   marks: number;
 };
 
@@ -14,9 +13,8 @@ const COLON = 0x3a;
 const BACKSLASH = 0x5c;
 
 /**
- * Counts structural characters and nesting. Stops at the first limit that is exceeded. The bytes may be invalid JSON.
- *
- * @param body - UTF-8
+ * Estimates in one pass what a parser would build, before any parsing. Stops at the first exceeded limit. The UTF-8 may
+ * be invalid JSON. Contract section 6.
  */
 export function scanJson(body: Uint8Array): Scan {
   let depth = 0;

@@ -1,21 +1,21 @@
 /**
- * Parts of a body that stay JSON text: what the service passes on without looking inside. Handing a list of a million
- * numbers from thread to thread, or writing it again for an upstream, would hold the event loop. Contract section 6.
+ * Parts of a body that stay JSON text because the service only passes them on. Transferring or serializing a million
+ * numbers would block the event loop. Contract section 6.
  */
 
-/** JSON text that a worker wrote, by the value that it is the text of. The values are never changed. */
+/** JSON text written by a worker, by value. The values never change. */
 const texts = new WeakMap<object, Uint8Array>();
 
-/** Stands in a body for a value that was too large to be handed over. It has no members that anybody could read. */
+/** Replaces a value that was too large to transfer. Its members cannot be read. */
 export class SealedJson {
-  /** For code that does not know `writeJson`: right, but as slow as what sealing avoids. */
+  /** For code that does not use `writeJson`: correct, but as slow as what sealing avoids. */
   toJSON(): unknown {
     const text = texts.get(this);
     return text === undefined ? null : JSON.parse(Buffer.from(text).toString('utf8'));
   }
 }
 
-/** Remembers the text of an object or a list. */
+/** Remembers the JSON text of an object or list. */
 export function rememberJson(value: object, text: Uint8Array): void {
   texts.set(value, text);
 }
@@ -24,9 +24,9 @@ const knownText = (value: unknown): Uint8Array | undefined =>
   typeof value === 'object' && value !== null ? texts.get(value) : undefined;
 
 /**
- * Writes an object as JSON, as `JSON.stringify` does; members whose text is known are copied.
+ * Writes an object like `JSON.stringify`, but copies members whose text is known.
  *
- * @returns text, or where something was copied its UTF-8
+ * @returns a string, or UTF-8 bytes if a member was copied
  */
 export function writeJson(body: Readonly<Record<string, unknown>>): string | Uint8Array {
   const members = Object.entries(body).filter(([, value]) => value !== undefined);
@@ -38,6 +38,6 @@ export function writeJson(body: Readonly<Record<string, unknown>>): string | Uin
   return Buffer.concat([...pieces, Buffer.from('}')]);
 }
 
-/** The length of a value as JSON, in bytes where its text is known, else in characters. */
+/** The length of a value as JSON: in bytes if its text is known, otherwise in characters. */
 export const jsonLength = (value: unknown): number =>
   knownText(value)?.length ?? JSON.stringify(value)?.length ?? 0;

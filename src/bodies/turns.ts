@@ -1,8 +1,5 @@
-/** Which of the waiting bodies is parsed next. Contract section 6. */
-
 type Waiting = { weight: number; begin: () => void };
 
-/** Where too many wait. */
 export class TurnError extends Error {
   constructor() {
     super('Too many bodies wait to be parsed.');
@@ -11,8 +8,8 @@ export class TurnError extends Error {
 }
 
 /**
- * Runs one piece of work at a time, the smallest first. Each time another one overtakes it, a waiting piece counts half as
- * large, so 25 overtake even the largest body.
+ * Runs one task at a time, smallest first. Each time a waiting task is overtaken, its weight halves, so 25 tasks
+ * overtake even the largest body. Contract section 6.
  */
 export class Turns {
   readonly #most: number;
@@ -24,7 +21,7 @@ export class Turns {
     this.#most = most;
   }
 
-  /** @throws TurnError where too many wait; what the work throws */
+  /** @throws TurnError if too many wait, and whatever the work throws */
   async run<T>(bytes: number, work: () => Promise<T>): Promise<T> {
     if (this.#isTaken) {
       if (this.#waiting.length >= this.#most) throw new TurnError();
@@ -38,7 +35,7 @@ export class Turns {
     }
   }
 
-  /** The turn stays taken where somebody waits for it. */
+  /** Hands the turn directly to a waiting task. */
   #next(): void {
     const weights = this.#waiting.map(({ weight }) => weight);
     const smallest = weights.indexOf(Math.min(...weights));

@@ -1,4 +1,4 @@
-/** Scans and parses a large body on a thread of its own; `parser.ts` is the other side. */
+/** The worker thread of `parser.ts`: scans and parses large bodies. */
 import { isUtf8 } from 'node:buffer';
 import { move, transferableSymbol, valueSymbol } from 'piscina';
 import { canonicalDigest } from './digest.ts';
@@ -8,9 +8,9 @@ import { scanJson } from './scan.ts';
 
 export type Task = {
   bytes: Uint8Array;
-  /** Whether an upstream gets the body: its larger members are written as JSON here. */
+  /** Whether an upstream gets the body. If so, the worker writes its larger members as JSON. */
   isPassedOn: boolean;
-  /** Whether it is compared with another body, for its `Idempotency-Key`. */
+  /** Whether it came with an `Idempotency-Key`. */
   isCompared: boolean;
 };
 
@@ -18,18 +18,18 @@ export type Result =
   | { refusal: string }
   | {
       value: unknown;
-      /** What was taken out of the value: `text` is undefined where nobody will want it. */
+      /** The values taken out. `text` is undefined if nobody needs it. */
       pieces: { path: Path; text: Uint8Array | undefined }[];
       /** The JSON of top-level members. */
       members: { name: string; text: Uint8Array }[];
-      /** Where the body is compared. */
+      /** Set if the body is compared. */
       digest: string | undefined;
     };
 
-/** Longer strings at the top level are passed on as they are: no field that the service reads is that long. */
+/** Longer top-level strings are passed on as they are: no field that the service reads is that long. */
 const LONG_STRING = 64 * 1024;
 
-// Its own memory each time, unlike Buffer.from: it is transferred.
+// Unlike Buffer.from, it allocates separate memory each time, which can be transferred.
 const encoder = new TextEncoder();
 const jsonOf = (value: unknown) => encoder.encode(JSON.stringify(value));
 
@@ -72,7 +72,7 @@ function work({ bytes, isCompared, isPassedOn }: Task): Result {
   };
 }
 
-/** Piscina hands the memory over instead of copying it, where a result says which. */
+/** Piscina transfers the listed memory instead of copying it. */
 export default function parseBody(task: Task): unknown {
   let result: Result;
   try {

@@ -1,4 +1,4 @@
-/** `npm run audit`: whether the ledger and its counters agree. */
+/** `npm run audit`: checks that the ledger and its counters agree. */
 import { commandLine } from './command-line.ts';
 
 await commandLine('audit');

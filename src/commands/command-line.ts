@@ -1,6 +1,6 @@
 /**
- * The command line of operator commands: finds whoever can run one. With Postgres that is this process. The embedded
- * database belongs to one process at a time: the running service, or else this one for as long as it takes.
+ * Runs operator commands. With Postgres, this process runs them. The embedded database belongs to one process at a
+ * time: the running service, or otherwise this process.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ async function onPostgres(config: Config, url: string, name: string, args: strin
   }
 }
 
-/** @throws DataDirError when another process has the folder */
+/** @throws DataDirError if another process has the folder */
 async function inThisProcess(config: Config, name: string, args: string[]): Promise<string[]> {
   const { dataDir } = config;
   if (!existsSync(join(dataDir, 'PG_VERSION'))) {
@@ -27,7 +27,7 @@ async function inThisProcess(config: Config, name: string, args: string[]): Prom
       `DATA_DIR ${dataDir} has no database yet. Start the service once, or set DATA_DIR or DATABASE_URL to the values that the service uses.`,
     );
   }
-  // What the embedded database writes meanwhile is for this user.
+  // Files that the embedded database writes are private to this user.
   process.umask(0o077);
   const lock = await lockDataDir(dataDir, (asked, itsArgs) => runOperatorCommand(undefined, asked, itsArgs));
   try {
@@ -53,12 +53,7 @@ async function onEmbedded(config: Config, name: string, args: string[]): Promise
   }
 }
 
-/**
- * Runs a command and prints what it says; on failure it says why on standard error, with exit code 1.
- *
- * @param name - of the table in `operator.ts`
- * @param args - the command's own arguments
- */
+/** Runs a command and prints its output. On failure, prints the reason to standard error and exits with code 1. */
 export async function commandLine(name: string, args: string[] = process.argv.slice(2)): Promise<void> {
   try {
     checkUsage(name, args);

@@ -1,6 +1,6 @@
 /**
- * What the operator does from the command line, `npm run <name> -- …`: the table of commands. The process that has
- * the database runs them, be it the command's own or the running service. Contract sections 9, 11 and 13.
+ * The operator's commands, `npm run <name> -- …`. The process that owns the database runs them: the command's own or
+ * the running service. Contract sections 9, 11, and 13.
  */
 import { randomInt } from 'node:crypto';
 import { billingPeriods } from '../../schemas/plans.ts';
@@ -11,18 +11,17 @@ import { hashPassword } from '../domain/passwords.ts';
 import { findByEmail, setPlan, updatePassword } from '../store/accounts.ts';
 import { audit } from '../store/audit.ts';
 
-/** A command that cannot be done; its message is the one line the operator sees. */
+/** A failed command. Its message is the one line that the operator sees. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
 }
 
-/** What commands work on. */
 export type CommandContext = { db: Db; config: Config };
 
 type Command = {
-  /** Names of the arguments; all are required. */
+  /** Argument names; all are required. */
   parameters: readonly string[];
-  /** @returns lines for the operator to read */
+  /** @returns lines of output */
   run(context: CommandContext, args: readonly string[]): Promise<string[]>;
 };
 
@@ -32,7 +31,7 @@ async function accountOf(db: Db, email: string) {
   return account;
 }
 
-/** Without letters and digits that people confuse; 20 of them are 99 random bits. */
+/** Without easily confused characters. 20 of them hold 99 random bits. */
 const PASSWORD_ALPHABET = '23456789abcdefghjkmnpqrstuvwxyz';
 
 const newPassword = () => {
@@ -108,11 +107,7 @@ function commandNamed(name: string): Command {
   return command;
 }
 
-/**
- * Checks a command before anything is opened for it.
- *
- * @throws CommandError saying how to use it
- */
+/** Checks a command before anything is opened. Throws CommandError with the usage. */
 export function checkUsage(name: string, args: readonly string[]): void {
   const { parameters } = commandNamed(name);
   if (args.length !== parameters.length)
@@ -121,7 +116,7 @@ export function checkUsage(name: string, args: readonly string[]): void {
     );
 }
 
-/** The database's own words: what Drizzle wraps around them holds every parameter. */
+/** The database's own message: Drizzle's wrapper contains every parameter. */
 function reasonOf(error: unknown): string {
   if (isUnavailable(error)) return `the database cannot be reached (${sqlState(error)}).`;
   const root = error instanceof Error && error.cause !== undefined ? error.cause : error;
@@ -132,8 +127,8 @@ function reasonOf(error: unknown): string {
  * Runs a command.
  *
  * @param context - undefined until the process has opened its database
- * @returns lines for the operator to read
- * @throws CommandError, and nothing else
+ * @returns lines of output
+ * @throws only CommandError
  */
 export async function runOperatorCommand(
   context: CommandContext | undefined,

@@ -1,4 +1,4 @@
-/** `npm run reset-password -- EMAIL`: gives an account a new random password, shown once, and ends its sessions. */
+/** `npm run reset-password -- EMAIL`: sets a random password, shows it once, and ends the account's sessions. */
 import { commandLine } from './command-line.ts';
 
 await commandLine('reset-password');

@@ -1,4 +1,4 @@
-/** `npm run set-plan -- EMAIL PLAN PERIOD`: puts an account on a plan, whatever `BILLING` says. */
+/** `npm run set-plan -- EMAIL PLAN PERIOD`: sets an account's plan, regardless of `BILLING`. */
 import { commandLine } from './command-line.ts';
 
 await commandLine('set-plan');

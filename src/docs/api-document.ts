@@ -1,24 +1,21 @@
-/** Reads the API's own OpenAPI document. */
-
 type Json = Record<string, unknown>;
 
-/** An operation as the document has it. */
 export type Operation = {
   method: string;
   path: string;
   operationId: string;
   summary: string;
   description: string;
-  /** The first of its tags. */
+  /** The first tag. */
   tag: string;
-  /** What it answers with, by status; references into the document are resolved, those inside of schemas are not. */
+  /** By status. References are resolved, except inside schemas. */
   responses: Record<string, Json>;
 };
 
-/** The methods that the API has, as the document writes them. */
+/** The methods that the API uses, in lowercase. */
 export const methods = ['get', 'put', 'post', 'patch', 'delete'] as const;
 
-/** What a reference of the document stands for; anything else as it is. */
+/** Resolves a reference of the document. Returns any other value unchanged. */
 export function resolved<T>(document: object, value: T): T {
   const { $ref } = value as { $ref?: unknown };
   if (typeof $ref !== 'string') return value;
@@ -26,7 +23,6 @@ export function resolved<T>(document: object, value: T): T {
   return resolved(document, names.reduce((inner: unknown, name) => (inner as Json)[name], document) as T);
 }
 
-/** The operations of a document, in its order. */
 export function operationsOf(document: { paths?: object }): Operation[] {
   return Object.entries((document.paths ?? {}) as Record<string, Record<string, Json>>).flatMap(
     ([path, item]) =>

@@ -1,7 +1,7 @@
 /**
- * Samples of calls in curl, JavaScript (`fetch`) and Python (its standard library), for each operation of the API's
- * document, made from the examples that the document holds. They run as they stand: the key comes from `PARLEY_KEY`,
- * the session from `cookies.txt` or `PARLEY_COOKIE`, as in the guides.
+ * Code samples for each operation, in curl, JavaScript (`fetch`), and Python (standard library), made from the
+ * document's examples. They run unchanged: the key comes from `PARLEY_KEY`, the session from `cookies.txt` or
+ * `PARLEY_COOKIE`.
  */
 import { methods, resolved } from './api-document.ts';
 
@@ -22,24 +22,22 @@ type Operation = {
   security?: Record<string, unknown>[];
 };
 type Response = { headers?: object };
-/** As much of an OpenAPI document as samples are made from. */
 type Document = { paths?: object; components?: object };
 
-/** What an operation's sample sends. */
 type Call = {
   method: string;
   url: string;
   credential: 'key' | 'session' | 'none';
-  /** Absent where the operation takes none. */
+  /** Absent if the operation has no body. */
   body: unknown;
-  /** Signing in: the answer holds the cookie that others send. */
+  /** A sign-in, whose response sets the cookie. */
   givesCookie: boolean;
   hasAnswer: boolean;
 };
 
 type CodeSample = { lang: string; label: string; source: string };
 
-/** The example of a parameter or a body: its own, or its schema's. */
+/** The example of a parameter or body, or of its schema. */
 function exampleOf({ example, schema }: Media): unknown {
   const ofSchema = Array.isArray(schema?.examples) ? schema.examples[0] : undefined;
   return example ?? ofSchema ?? schema?.default;
@@ -96,7 +94,7 @@ function curl({ body, credential, givesCookie, method, url }: Call): string {
   return lines.join(' \\\n');
 }
 
-/** JSON as JavaScript is written: names without quotes. */
+/** Writes JSON as JavaScript, with unquoted names. */
 const scriptLiteral = (value: unknown) =>
   JSON.stringify(value, null, 2).replace(/^(\s*)"([A-Za-z_$][\w$]*)":/gm, '$1$2:');
 
@@ -123,7 +121,6 @@ function javascript({ body, credential, givesCookie, hasAnswer, method, url }: C
   ].join('\n');
 }
 
-/** JSON as Python is written. */
 function pythonLiteral(value: unknown, depth = 0): string {
   const inner = '    '.repeat(depth + 1);
   const outer = '    '.repeat(depth);
@@ -182,11 +179,10 @@ function python({ body, credential, givesCookie, hasAnswer, method, url }: Call)
 }
 
 /**
- * Adds samples to every operation of a document, as `x-codeSamples`.
+ * Returns a copy of a document with `x-codeSamples` for every operation.
  *
- * @param document - an OpenAPI document with examples; it is left as it is
- * @param origin - where the samples call, without a slash at the end
- * @returns the document with samples
+ * @param document - an OpenAPI document with examples
+ * @param origin - where the samples call, without a trailing slash
  */
 export function withCodeSamples<T extends Document>(document: T, origin: string): T {
   const paths = structuredClone(document.paths ?? {}) as Record<string, Record<string, Operation>>;

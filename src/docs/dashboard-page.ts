@@ -1,4 +1,3 @@
-/** The one page of the dashboard, as it was built, under a policy of its own. */
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -6,17 +5,17 @@ import { html } from 'ghtml';
 import { projectRoot } from '../project.ts';
 import { isApiPath, sendPage, wantsPage } from './layout.ts';
 
-/** Where the prepare step `dashboard` builds to. */
+/** Output folder of the prepare step `dashboard`. */
 export const builtDashboard = new URL('dist/dashboard/', projectRoot);
 const placeholder = '%CSP_NONCE%';
 
 const index = new URL('index.html', builtDashboard);
 const page = existsSync(index) ? readFileSync(index, 'utf8') : undefined;
 
-/** Whether there is a dashboard: the service runs without one, too. */
+/** The service also runs without a dashboard. */
 export const isDashboardBuilt = page !== undefined;
 
-/** The page's own, in place of those of other answers. Styles that its components make at run time carry the nonce. */
+/** Replaces the headers of other responses. Styles that components add at run time carry the nonce. */
 const securityHeaders = (nonce: string) => ({
   'content-security-policy': [
     "default-src 'none'",
@@ -41,11 +40,7 @@ const notBuilt = {
 `,
 };
 
-/**
- * Answers with the page, which then shows what belongs to its address; 503 where it is not built.
- *
- * @param reply - with the status to send; 200 unless it was set
- */
+/** Sends the dashboard's page, or 503 if it is not built. Keeps the status of `reply`. */
 export function sendDashboard(reply: FastifyReply): FastifyReply {
   if (page === undefined) return sendPage(reply.code(503), notBuilt);
   const nonce = randomBytes(16).toString('base64');
@@ -55,6 +50,6 @@ export function sendDashboard(reply: FastifyReply): FastifyReply {
     .send(page.replaceAll(placeholder, nonce));
 }
 
-/** Whether an address that leads nowhere was opened by somebody in a browser, and a page can tell them. */
+/** Whether a browser opened an unknown address that the dashboard can explain. */
 export const wantsNotFoundPage = (request: FastifyRequest): boolean =>
   isDashboardBuilt && wantsPage(request) && !isApiPath(request.url);

@@ -1,4 +1,4 @@
-/** Search over all documentation: sections of the guides, operations and error codes. In memory, made once. */
+/** In-memory search over all documentation: guide sections, operations, and error codes. */
 import { html } from 'ghtml';
 import { LRUCache } from 'lru-cache';
 import MiniSearch from 'minisearch';
@@ -9,36 +9,34 @@ import { type Guide, guideUrl } from './guides.ts';
 import type { Page } from './layout.ts';
 import { operationUrl } from './reference.ts';
 
-/** What may be searched for, in characters. */
+/** In characters. */
 export const MAX_QUERY_LENGTH = 200;
-/** So many are shown. */
 const MOST = 20;
-/** So many different words of a query are searched for: each costs a walk through the index. */
+/** Most distinct words of a query: each costs a walk through the index. */
 const MOST_TERMS = 10;
-/** Fewer letters begin so many words that they tell nothing, and cost most. */
+/** Shorter prefixes match too many words and cost the most. */
 const SHORTEST_BEGINNING = 3;
-/** From so many letters on a word may be misspelled, by so many letters at most. */
+/** Words of at least this length may be misspelled, by at most `MOST_SLIPS` letters. */
 const SHORTEST_MISSPELLED = 6;
 const MOST_SLIPS = 2;
 /** No word of the documentation is longer. */
 const LONGEST_TERM = 40;
-/** Results that are kept, by the words of their query. */
+/** Cached results, by the words of their query. */
 const KEPT_RESULTS = 500;
-/** About how much of a text is shown, in characters. */
+/** In characters. */
 const EXCERPT_LENGTH = 200;
 
 type Found = {
   /** A path of this service. */
   href: string;
   title: string;
-  /** What it is a part of, such as the title of a guide. */
+  /** The containing page, such as the title of a guide. */
   part: string;
   text: string;
 };
-/** What is searched, and shown where it is found. */
 type Entry = Found & { words: string };
 
-/** `apiKeyRevoked` is found as it is and by each of its words. */
+/** Makes `apiKeyRevoked` match as a whole and by each of its words. */
 const wordsOf = (name: string) => `${name} ${name.replace(/([a-z])([A-Z])/g, '$1 $2')}`;
 
 const entriesOf = (guides: readonly Guide[], document: object): Entry[] => [
@@ -68,25 +66,24 @@ const entriesOf = (guides: readonly Guide[], document: object): Entry[] => [
   })),
 ];
 
-/** They tell nothing apart. */
+/** Words that do not narrow a search. */
 const stopWords = new Set(
   'a an and are can do does for how i in is it me my of on or the there to what when where which with you your'.split(
     ' ',
   ),
 );
-/** Where fewer have all the words, those that have some of them follow. */
+/** If fewer entries match all words, entries that match some follow. */
 const FEW = 5;
 
-/** What was found: how much, and the best of it. */
+/** The total count, and the best matches. */
 type Results = { count: number; best: readonly Found[] };
 
-/** Finds what has the words, whole or begun; best first. Looks at the first ten different words and no more. */
+/** Matches whole words and prefixes, best first. Uses only the first ten distinct words. */
 export type Search = (query: string) => Results;
 
 const termOf = (word: string) => word.toLowerCase();
 const tokenize = MiniSearch.getDefault('tokenize') as (text: string) => string[];
 
-/** The words that are searched for. */
 function termsOf(query: string): string[] {
   const terms = tokenize(query)
     .map(termOf)
@@ -94,11 +91,6 @@ function termsOf(query: string): string[] {
   return [...new Set(terms)].slice(0, MOST_TERMS);
 }
 
-/**
- * Makes the search.
- *
- * @param document - the API's
- */
 export function docsSearch(guides: readonly Guide[], document: object): Search {
   const entries = entriesOf(guides, document);
   const index = new MiniSearch({
@@ -130,13 +122,12 @@ export function docsSearch(guides: readonly Guide[], document: object): Search {
   };
 }
 
-/** The beginning of a text, to a whole word. */
+/** Cuts a text at a whole word. */
 function beginningOf(text: string): string {
   const line = text.replaceAll('`', '').replace(/\s+/g, ' ');
   return line.length <= EXCERPT_LENGTH ? line : `${line.slice(0, EXCERPT_LENGTH).replace(/\s\S*$/, '')} …`;
 }
 
-/** Where a search is typed. */
 export const searchForm = (
   query = '',
 ): string => html`<form class="search" action="/docs/search" role="search">
@@ -159,7 +150,7 @@ function resultsHtml(query: string, { best, count: found }: Results): string {
   )}</ol>`;
 }
 
-/** The page with what a query finds; without a query, the form alone. */
+/** Search results, or the form alone without a query. */
 export const searchPage = (query: string, search: Search): Page => ({
   title: query === '' ? 'Search · Parley' : `${query} · Search · Parley`,
   description: 'Search guides, API operations, and error codes.',

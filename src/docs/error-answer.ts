@@ -1,4 +1,3 @@
-/** An error as a page, for somebody who opened one of the service's pages in a browser. */
 import { STATUS_CODES } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { html } from 'ghtml';
@@ -8,11 +7,11 @@ import { isApiPath, type Page, wantsPage } from './layout.ts';
 const isHidden = ({ routeOptions }: FastifyRequest) =>
   routeOptions.schema === undefined || routeOptions.schema.hide === true;
 
-/** Whether an error is answered with a page: what openapi.json describes always answers with its envelope. */
+/** Whether a browser gets an error page. Operations in openapi.json always send the JSON envelope. */
 export const wantsErrorPage = (request: FastifyRequest): boolean =>
   wantsPage(request) && !isApiPath(request.url) && isHidden(request);
 
-/** A sentence with `code` in it. Its words may be a client's: each is escaped. */
+/** Formats `code` in a sentence. Escapes each word because it may come from a client. */
 const sentenceHtml = (sentence: string): string =>
   sentence
     .split('`')
@@ -20,9 +19,9 @@ const sentenceHtml = (sentence: string): string =>
     .join('');
 
 /**
- * The page about an error: what happened, and where its explanation is.
+ * An error page for browsers: what happened, and a link to the explanation.
  *
- * @param message - the error's own, without what must not be repeated
+ * @param message - the error's message, without secrets
  */
 export const errorPage = ({ code, statusCode }: ApiError, message: string): Page => {
   const title = STATUS_CODES[statusCode] ?? 'Error';

@@ -1,4 +1,4 @@
-/** A page for each error code, where `error.docs` leads: what the table, the guide and the API's document say of it. */
+/** A page for each error code, the target of `error.docs`. */
 import { STATUS_CODES } from 'node:http';
 import { html } from 'ghtml';
 import { type ErrorCode, errorCodes, errorTable } from '../../schemas/errors.ts';
@@ -12,7 +12,7 @@ import { operationUrl } from './reference.ts';
 
 const statusOf = (code: ErrorCode) => `${errorTable[code].status} ${STATUS_CODES[errorTable[code].status]}`;
 
-/** The operations that can answer with a code: the document names it with the status that it has. */
+/** The operations that document the code under its status. */
 function raisedBy(document: object, code: ErrorCode) {
   const status = String(errorTable[code].status);
   return operationsOf(document).filter(({ responses }) => {
@@ -38,8 +38,8 @@ const link = (code: ErrorCode | undefined) => code && { href: errorUrl('', code)
 /**
  * The pages by code.
  *
- * @param guide - the one about errors, with a section for each code
- * @param document - the API's, for the operations
+ * @param guide - the errors guide, with a section for each code
+ * @param document - the API's OpenAPI document
  * @param publicUrl - where examples call
  */
 export function errorPages(guide: Guide, document: object, publicUrl: string): Map<string, Page> {
@@ -63,7 +63,6 @@ export function errorPages(guide: Guide, document: object, publicUrl: string): M
   );
 }
 
-/** The table of all codes. */
 export const errorIndex: Page = {
   title: 'Errors · Parley',
   description: 'Every error code of the API, with its status, meaning, and fix.',

@@ -1,6 +1,6 @@
 /**
- * The guides: Markdown files in `docs/guides`, one summary paragraph and then sections. They are the pages under
- * `/docs/guides`, and, section by section, what the built-in engines search and answer from. Contract section 8.
+ * The guides: Markdown files in `docs/guides` with a summary paragraph and sections. They are the pages under
+ * `/docs/guides`, and the built-in engines search their sections. Contract section 8.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -9,26 +9,25 @@ import { projectRoot } from '../project.ts';
 
 export type Section = {
   heading: string;
-  /** The fragment of its address, as GitHub makes it. */
+  /** The URL fragment, as GitHub makes it. */
   anchor: string;
-  /** Everything below the heading, as Markdown. */
+  /** Everything below the heading. */
   markdown: string;
-  /** The same as plain text, without its code. */
+  /** The same as plain text, without code. */
   text: string;
 };
 
 export type Guide = {
-  /** The file's name without `.md`; the last part of its address. */
+  /** The file name without `.md`, and the last part of the address. */
   slug: string;
   title: string;
   /** The paragraph below the title, as plain text. */
   summary: string;
   sections: readonly Section[];
-  /** The whole file. */
   markdown: string;
 };
 
-/** The order in which to read them; guides that are not named here follow by name. */
+/** Guides that are not listed follow by name. */
 const readingOrder = [
   'getting-started',
   'authentication',
@@ -55,10 +54,10 @@ const readingOrder = [
   'connect-a-model',
 ];
 
-/** Where the guides' examples call the service. */
+/** The origin in the guides' examples. */
 const EXAMPLE_ORIGIN = 'http://localhost:3000';
 
-/** Makes anchors as GitHub does; the second of a name gets `-1`. One for each document, asked for every heading in turn. */
+/** Makes anchors like GitHub: a repeated name gets `-1`. Use one maker per document, with all headings in order. */
 export function anchorMaker(): (heading: string) => string {
   const seen = new Map<string, number>();
   return (heading) => {
@@ -88,7 +87,7 @@ export const inlineText = (tokens: readonly Token[]): string =>
 const cellsText = (cells: readonly Tokens.TableCell[]) =>
   cells.map((cell) => inlineText(cell.tokens)).join(' – ');
 
-/** The text of a block, one line for each paragraph, list item or row; code is left out. */
+/** One line per paragraph, list item, or row, without code. */
 function blockText(token: Token): string[] {
   if (token.type === 'table') return [token.header, ...token.rows].map(cellsText);
   if (token.type === 'list')
@@ -107,7 +106,7 @@ const languageNames: Record<string, string> = {
   json: 'JSON',
 };
 
-/** So that "in Python" finds the sections that show it. */
+/** Lets "in Python" match sections with Python examples. */
 function examplesLine(blocks: readonly Token[]): string[] {
   const languages = blocks.flatMap((block) =>
     block.type === 'code' ? (languageNames[block.lang ?? ''] ?? []) : [],
@@ -128,11 +127,10 @@ function section(heading: Tokens.Heading, anchor: string, blocks: readonly Token
 }
 
 /**
- * Takes a guide apart.
+ * Parses a guide: `# Title`, a summary paragraph, then `##` sections.
  *
- * @param slug - the file's name without `.md`
- * @param markdown - the file: `# Title`, a summary paragraph, then `##` sections
- * @throws Error where it begins with anything but a title and a paragraph
+ * @param slug - the file name without `.md`
+ * @throws Error if the file does not begin with a title and a paragraph
  */
 export function parseGuide(slug: string, markdown: string): Guide {
   const tokens = marked.lexer(markdown);
@@ -162,7 +160,7 @@ const orderOf = ({ slug }: Guide) =>
 
 let installed: readonly Guide[] | undefined;
 
-/** The guides of this installation in reading order; read from the disk once. */
+/** The guides in reading order, read from disk once. */
 export function guides(): readonly Guide[] {
   if (installed === undefined) {
     const folder = new URL('docs/guides/', projectRoot);
@@ -176,29 +174,28 @@ export function guides(): readonly Guide[] {
   return installed;
 }
 
-/** Changes whenever anything in the guides does. */
+/** Changes whenever a guide changes. */
 export const guidesDigest = (all: readonly Guide[]): string =>
   createHash('sha256').update(JSON.stringify(all)).digest('hex');
 
-/** The address of a guide or of a section of it. */
 export const guideUrl = (publicUrl: string, slug: string, anchor = ''): string =>
   `${publicUrl}/docs/guides/${slug}${anchor === '' ? '' : `#${anchor}`}`;
 
 /**
- * Where a link of a guide leads on this service.
+ * Resolves a link in a guide.
  *
- * @param href - as written: `keys.md#create-an-api-key`, `#anchor`, or an address, which stays as it is
- * @param slug - the guide that holds the link
- * @param publicUrl - the service's origin, or nothing for a path
+ * @param href - such as `keys.md#create-an-api-key` or `#anchor`. Other addresses stay unchanged.
+ * @param slug - the guide that contains the link
+ * @param publicUrl - the service's origin, or empty for a path
  */
 export function resolveLink(href: string, slug: string, publicUrl = ''): string {
   const [, target, anchor] = /^(?:\.\/)?(?:([\w-]+)\.md)?(?:#([^#]+))?$/.exec(href) ?? [];
   return target === undefined && anchor === undefined ? href : guideUrl(publicUrl, target ?? slug, anchor);
 }
 
-/** As part of an address, or as the SDK's base URL. */
+/** Within a URL, or as the SDK's base URL. */
 const exampleOrigin = new RegExp(`(?<=baseUrl: ')${EXAMPLE_ORIGIN}|${EXAMPLE_ORIGIN}(?=/)`, 'g');
 
-/** Examples that call this installation instead of the machine on which the guides were written. */
+/** Makes examples call this installation. */
 export const withOwnOrigin = (markdown: string, publicUrl: string): string =>
   markdown.replace(exampleOrigin, () => publicUrl);

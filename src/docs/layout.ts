@@ -1,4 +1,4 @@
-/** The frame of every plain page: one stylesheet, one small script that may be missing, nothing from elsewhere. */
+/** The frame of every plain page: one stylesheet and one optional script, with no external resources. */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -7,7 +7,7 @@ import { projectRoot, version } from '../project.ts';
 
 const sha256 = (text: string) => createHash('sha256').update(text);
 
-/** A file beside this one that pages load. Its address changes with it, so that browsers may keep it. */
+/** A file that pages load. Its address changes with its content, so browsers may cache it. */
 export function pageFile(name: string, type: string) {
   const content = readFileSync(new URL(`src/docs/${name}`, projectRoot), 'utf8');
   const path = `/assets/${name}`;
@@ -17,13 +17,12 @@ export function pageFile(name: string, type: string) {
 const stylesheet = pageFile('page.css', 'text/css; charset=utf-8');
 const script = pageFile('page.js', 'text/javascript; charset=utf-8');
 
-/** What the pages load. */
 export const pageFiles = [stylesheet, script];
 
-/** Of this very script; no other runs. */
+/** The policy allows only this script. */
 const scriptHash = `sha256-${sha256(script.content).digest('base64')}`;
 
-/** In place of those of other answers. */
+/** Replaces the headers of other responses. */
 const securityHeaders = {
   'content-security-policy': `default-src 'none'; script-src '${scriptHash}'; style-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`,
   'referrer-policy': 'same-origin',
@@ -33,23 +32,18 @@ export type Page = {
   title: string;
   /** For search engines and link previews. */
   description: string;
-  /** The content of `<main>`: HTML whose values are escaped already. */
+  /** HTML of `<main>`, with all values already escaped. */
   main: string;
 };
 
-/** Whether an address was opened in a browser, which shows pages and no JSON. */
+/** Whether a browser opened the address and expects a page. */
 export const wantsPage = ({ headers, method }: FastifyRequest): boolean =>
   (method === 'GET' || method === 'HEAD') && /\btext\/html\b/i.test(headers.accept ?? '');
 
-/** Whether a URL is the API's, which never answers with a page. */
+/** Whether a URL belongs to the API, which never sends pages. */
 export const isApiPath = (url: string): boolean => /^\/api(?:[/?]|$)/.test(url);
 
-/**
- * Answers with a page.
- *
- * @param reply - the reply to send it with
- * @param page - title and description as text, `main` as HTML
- */
+/** Sends a page. Title and description are text, `main` is HTML. */
 export function sendPage(reply: FastifyReply, { description, main, title }: Page): FastifyReply {
   const document = html`<!doctype html>
 <html lang="en">

@@ -1,13 +1,13 @@
-/** Guides as HTML: the anchors and links that they have on this service, and no HTML but what Markdown makes. */
+/** Renders guides as HTML, with this service's anchors and links. HTML in the Markdown is escaped. */
 import { html } from 'ghtml';
 import { Marked, type Tokens } from 'marked';
 import { anchorMaker, type Guide, inlineText, resolveLink, type Section, withOwnOrigin } from './guides.ts';
 
-/** What scrolls must be reachable by keyboard. */
+/** Scrollable content must be reachable by keyboard. */
 const scrollable = (table: string) =>
   html`<div class="scroll" role="group" aria-label="Table" tabindex="0">!${table}</div>`;
 
-/** Markdown of one guide: its links lead from there. One for each document, whose headings get an anchor each. */
+/** Use one renderer per document, because it makes the headings' anchors unique. */
 function markdownOf(slug: string): Marked {
   const anchorOf = anchorMaker();
   const marked = new Marked();
@@ -26,7 +26,7 @@ function markdownOf(slug: string): Marked {
       },
       html: ({ text }: Tokens.HTML | Tokens.Tag) => html`${text}`,
       table(token: Tokens.Table) {
-        // The corner of a table with two headings is no heading itself.
+        // The empty corner of a two-way table is not a heading.
         const cell = ({ header, text, tokens }: Tokens.TableCell) => {
           const tag = header && text !== '' ? 'th' : 'td';
           return html`<${tag}>!${this.parser.parseInline(tokens)}</${tag}>`;
@@ -44,7 +44,6 @@ function markdownOf(slug: string): Marked {
 /**
  * Renders a guide.
  *
- * @param guide - as it was read
  * @param publicUrl - where its examples call
  * @returns the title with the summary, and the sections
  */
@@ -60,5 +59,4 @@ export function guideHtml(guide: Guide, publicUrl: string): { opening: string; s
 export const sectionHtml = (guide: Guide, section: Section, publicUrl: string): string =>
   markdownOf(guide.slug).parse(withOwnOrigin(section.markdown, publicUrl), { async: false });
 
-/** Renders a sentence with Markdown in it. */
 export const inlineHtml = (text: string): string => markdownOf('').parseInline(text, { async: false });

@@ -1,4 +1,4 @@
-// Adds a button to each block of code that copies it. Pages work without.
+// Adds a copy button to each code block. Pages work without it.
 for (const block of navigator.clipboard ? document.querySelectorAll('pre') : []) {
   const button = document.createElement('button');
   button.type = 'button';

@@ -1,13 +1,8 @@
-/** From a page to the one before it and the one after it. */
 import { html } from 'ghtml';
 
 type Neighbour = { href: string; title: string };
 
-/**
- * The links at the end of a page that is one of a row.
- *
- * @param label - what the row is of, such as "Guides"
- */
+/** Links to the previous and next page of a series, named by `label`, such as "Guides". */
 export const neighbourLinks = (
   label: string,
   previous: Neighbour | undefined,

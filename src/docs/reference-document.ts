@@ -1,4 +1,3 @@
-/** The API's document as the reference shows it: the same, with samples, and a form that sends no more than it has to. */
 import { resolved } from './api-document.ts';
 import { withCodeSamples } from './code-samples.ts';
 
@@ -11,7 +10,7 @@ type Parameter = {
 type Operation = { parameters?: object[] };
 type Document = { info?: { description?: string }; paths?: object; components?: object };
 
-/** An example of what may be left out is shown, but not filled in: nobody means to send each of them. */
+/** Shows examples of optional parameters without filling them in: nobody wants to send them all. */
 function notFilledIn(parameter: Parameter, document: object): Parameter {
   const { example, examples, ...rest } = parameter;
   const all = examples ?? (example === undefined ? {} : { example: { value: example } });
@@ -31,9 +30,8 @@ operations that accept a key. These calls send no cookies. Dashboard operations 
 this browser first. Calls are real: they use your quota, and deletions are permanent.`;
 
 /**
- * Prepares a document for the reference.
+ * Returns a copy of a document for the reference, with code samples and a short form.
  *
- * @param document - as it is served; it is left as it is
  * @param publicUrl - where the samples call
  */
 export function referenceDocument<T extends Document>(document: T, publicUrl: string): T {
@@ -44,7 +42,7 @@ export function referenceDocument<T extends Document>(document: T, publicUrl: st
         operation.parameters = operation.parameters.map((parameter) =>
           notFilledIn(resolved(document, parameter) as Parameter, document),
         );
-  // It calls where the page is, by whatever name that was opened.
+  // Calls the origin under which the page was opened.
   const info = { ...rest.info, description: `${rest.info?.description ?? ''}\n\n${tryIt}` };
   return { ...rest, info, paths, servers: [{ url: '/' }] } as unknown as T;
 }

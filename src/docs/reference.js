@@ -1,9 +1,9 @@
-// Starts the renderer of the API reference. The reader's key stays in its memory: nothing here or there stores it.
+// Starts the renderer of the API reference. The reader's key stays in memory and is never stored.
 
-// It asks whether code may be made from text; the page's policy says no, and the browser would report the question.
+// Stops a check for code generation from text, which the page's policy forbids and the browser would report.
 globalThis.__zod_globalConfig = { jitless: true };
 
-// Styles that its components add at run time carry the page's nonce, as its first one does.
+// Adds the page's nonce to styles that components create at run time.
 const { content: nonce } = document.querySelector('meta[property=csp-nonce]');
 const createElement = document.createElement.bind(document);
 document.createElement = (name, options) => {
@@ -12,7 +12,7 @@ document.createElement = (name, options) => {
   return element;
 };
 
-/** The operations that take a key, by method and path; the document says which. */
+/** Operations that accept a key, by method and path, according to the document. */
 let operations = [];
 
 function learn({ paths }) {
@@ -26,8 +26,8 @@ function learn({ paths }) {
 }
 
 /**
- * Sends what the renderer asks for. A key goes with the operations that take one, and without a cookie, so that they
- * answer as they would from anywhere else; to the others goes the session of a reader who is signed in.
+ * Sends the renderer's requests. Operations that accept a key get the key but no cookie, as from any other client. All
+ * others get the session of a signed-in reader.
  */
 async function send(input, init) {
   const request = new Request(input, init);
@@ -42,7 +42,7 @@ async function send(input, init) {
   return response;
 }
 
-/** What its components leave out for those who do not see them, until they no longer do. */
+/** Fixes accessibility gaps of the renderer's components until the components fix them. */
 const mendings = [
   [
     '.scalar-code-copy:not([aria-label]), button[class*="copy-button"]:not([aria-label])',
@@ -88,7 +88,7 @@ addEventListener('DOMContentLoaded', () => {
     mcp: { disabled: true },
     documentDownloadType: 'none',
     modelsSectionLabel: 'Schemas',
-    // The document's own samples instead, in the languages of the guides.
+    // Use the document's samples, in the languages of the guides.
     hiddenClients: true,
     authentication: { preferredSecurityScheme: 'apiKey' },
     defaultOpenAllTags: true,

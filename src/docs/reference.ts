@@ -1,4 +1,4 @@
-/** The page of the API reference: a header, and the renderer that fills the rest from the API's document. */
+/** The API reference page: a header, and the renderer that fills the rest from the API's document. */
 import { randomBytes } from 'node:crypto';
 import { html } from 'ghtml';
 import type { Operation } from './api-document.ts';
@@ -7,15 +7,14 @@ import { pageFile } from './layout.ts';
 const stylesheet = pageFile('reference.css', 'text/css; charset=utf-8');
 const script = pageFile('reference.js', 'text/javascript; charset=utf-8');
 
-/** What the page loads beside the renderer and the document. */
 export const referenceFiles = [stylesheet, script];
 
-/** Where the document with samples is. */
+/** The document with code samples. */
 export const documentPath = '/docs/openapi.json';
 
 /**
- * Scripts only from files of the own origin; styles from there, or with the nonce. The renderer's components also place
- * things by `style` attributes, in code that it colours, which no nonce can name; what those could load may not be.
+ * Allows scripts only from this origin, and styles from there or with the nonce. The renderer also uses `style`
+ * attributes, which a nonce cannot cover. They may load nothing.
  */
 const securityHeaders = (nonce: string) => ({
   'content-security-policy': [
@@ -37,7 +36,7 @@ export const operationUrl = ({ operationId, tag }: Operation): string =>
   `/docs#tag/${tag.toLowerCase()}/${operationId}`;
 
 /**
- * The page, and the headers that it is answered with. The nonce is new each time, so the page itself is kept by nobody.
+ * Makes the page and its headers. The nonce is new each time, so the page must not be cached.
  *
  * @param renderer - the address of the renderer's file
  */

@@ -24,7 +24,7 @@ export type SharedCalls = {
 };
 
 export type Slot = {
-  /** Idempotent. */
+  /** Safe to call twice. */
   release(): void;
 };
 

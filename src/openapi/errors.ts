@@ -1,6 +1,6 @@
 /**
- * The errors of operations in `openapi.json`: which codes each can answer with follows from who may call it, what it
- * takes and what it charges. Operations that answer the same way share a named response. Contract section 6.
+ * Documents the errors of each operation, which derive from its route config. Operations with equal errors share a
+ * named response. Contract section 6.
  */
 import type { FastifyContextConfig } from 'fastify';
 import { errorSetName } from '../../schemas/error-sets.ts';
@@ -15,7 +15,6 @@ import { errorHeaders } from './headers.ts';
 
 export type Access = NonNullable<FastifyContextConfig['access']>;
 type Members = Record<string, unknown>;
-/** What is collected for `components` while operations are described. */
 export type Shared = { examples: Members; responses: Members };
 
 const accessErrors: Record<Access, readonly ErrorCode[]> = {
@@ -46,10 +45,10 @@ const bodyErrors: readonly ErrorCode[] = ['payloadTooLarge', 'unsupportedMediaTy
 const inputErrors: readonly ErrorCode[] = ['invalidRequest', 'apiKeyInQuery'];
 const alwaysErrors: readonly ErrorCode[] = ['internalError', 'serviceUnavailable'];
 
-/** Every error code that an operation can answer with: its own, and those of what stands before it. */
+/** The error codes of an operation, including those of its guards. */
 export function errorsOf(config: FastifyContextConfig, method: string): ErrorCode[] {
   const access = config.access ?? 'public';
-  // A body is looked at wherever one may be sent, also where none is wanted.
+  // A body may be sent, and is checked, even if the operation expects none.
   const mayHaveBody = method !== 'GET';
   const isUnsafeForBrowsers = access !== 'public' && method !== 'GET';
   return [
@@ -67,7 +66,7 @@ export function errorsOf(config: FastifyContextConfig, method: string): ErrorCod
 
 export const capitalised = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** When and where the examples happen: in the file and as it is served they are the same. */
+/** Fixed example values, so that the file and the served document are identical. */
 const readAt = new Date('2026-11-20T13:45:12.345Z');
 const requestId = '01932f62-4e1c-7f09-a0b1-c2d3e4f5a6b7';
 const exampleOrigin = 'http://localhost:3000';
@@ -92,7 +91,6 @@ function exampleError(code: ErrorCode, scope: Scope | undefined, meter: Meter | 
   return new ApiError(code, code === 'emailTaken' ? { param: 'email' } : {});
 }
 
-/** Names an example of a code and describes it, if that has not been done. */
 function exampleOf(code: ErrorCode, { meter, scope }: FastifyContextConfig, shared: Shared): string {
   const about = code === 'insufficientScope' ? scope : code === 'quotaExceeded' ? meter : undefined;
   const name = about === undefined ? code : `${code}For${capitalised(about)}`;
@@ -103,10 +101,10 @@ function exampleOf(code: ErrorCode, { meter, scope }: FastifyContextConfig, shar
   return name;
 }
 
-/** The first sentence: what to do about it the answer itself says, and the guide. */
+/** Only the first sentence. The response itself and the guide say what to do. */
 const lineOf = (code: ErrorCode) => `- \`${code}\`: ${errorTable[code].message}`;
 
-/** What tells responses with the same codes apart, in their names and their examples. */
+/** Distinguishes responses with the same codes by name and example. */
 function aboutOf(codes: readonly ErrorCode[], { meter, scope }: FastifyContextConfig): string {
   const about = codes.includes('insufficientScope')
     ? scope
@@ -116,17 +114,11 @@ function aboutOf(codes: readonly ErrorCode[], { meter, scope }: FastifyContextCo
   return about === undefined ? '' : `For${capitalised(about)}`;
 }
 
-/** What is to go says so in its headers: in which of them, the name tells. */
+/** Deprecated operations have more headers, which depend on whether there is a link. */
 const endOf = ({ announcement }: FastifyContextConfig): string =>
   announcement === undefined ? '' : `Deprecated${announcement.link ? 'WithLink' : ''}`;
 
-/**
- * The error responses of an operation, by status, as references.
- *
- * @param codes - from `errorsOf`
- * @param config - of the route
- * @param shared - takes what the references lead to
- */
+/** The error responses of an operation by status, as references to components added to `shared`. */
 export function errorResponses(
   codes: readonly ErrorCode[],
   config: FastifyContextConfig,

@@ -1,4 +1,4 @@
-/** The headers of responses in `openapi.json`: which responses carry which follows from who may call and what is said. */
+/** Documents which headers each response carries, derived from its route config. */
 import type { FastifyContextConfig } from 'fastify';
 import { type ErrorCode, headersOf } from '../../schemas/errors.ts';
 
@@ -15,7 +15,6 @@ const count = (description: string, example: number) => ({
   example,
 });
 
-/** Every header that a response can be documented with. */
 export const headers = {
   'X-Request-Id': {
     ...text('The request id, for support.', '01932f62-4e1c-7f09-a0b1-c2d3e4f5a6b7', 36),
@@ -98,7 +97,6 @@ const corsNames: readonly HeaderName[] = [
 const references = (names: readonly HeaderName[]): Record<string, Reference> =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 
-/** What every response of an operation carries. */
 const baseNames = ({ access = 'public', announcement }: FastifyContextConfig): readonly HeaderName[] => [
   'X-Request-Id',
   'Cache-Control',
@@ -108,16 +106,12 @@ const baseNames = ({ access = 'public', announcement }: FastifyContextConfig): r
   ...(announcement?.link === undefined ? [] : (['Link'] as const)),
 ];
 
-/** Of the error table; 405, which alone has `Allow`, is in no operation. */
+/** From the error table. `Allow` is missing because no operation documents 405. */
 const challengeAndPause: readonly HeaderName[] = ['WWW-Authenticate', 'Retry-After'];
 
-/** Codes of failures that can stay charged: a metered operation stores those for retries. */
+/** Codes of failures that can stay charged. A metered operation stores them for retries. */
 const stored: readonly ErrorCode[] = ['invalidRequest', 'upstreamError', 'upstreamTimeout'];
 
-/**
- * @param config - of the route
- * @param codes - what the response can say
- */
 export function errorHeaders(status: number, config: FastifyContextConfig, codes: readonly ErrorCode[]) {
   const { access = 'public' } = config;
   const named = new Set(codes.flatMap((code) => Object.keys(headersOf(code))));
@@ -131,7 +125,6 @@ export function errorHeaders(status: number, config: FastifyContextConfig, codes
   ]);
 }
 
-/** The headers of a response that is no error. */
 export function successHeaders(config: FastifyContextConfig, isStreamed: boolean) {
   const { ignoresFields, meter, setsCookie } = config;
   return references([

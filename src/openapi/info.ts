@@ -1,7 +1,6 @@
-/** What `openapi.json` says of the whole API: its title, groups and credentials. */
 import { version } from '../project.ts';
 
-/** A group, and the guide on it: a relative address, which `externalDocs` does not take. */
+/** The guide's address is relative, which `externalDocs` does not allow. */
 const tag = (name: string, description: string, slug: string, title: string) => ({
   name,
   description: `${description} [${title}](/docs/guides/${slug}).`,
@@ -21,7 +20,7 @@ export const info = {
   license: { name: 'MIT', identifier: 'MIT' },
 };
 
-/** The groups of operations, in the order in which to read them. */
+/** In reading order. */
 export const tags = [
   tag(
     'Chat',
@@ -71,7 +70,7 @@ export const tags = [
   ),
 ];
 
-/** Relative: whoever serves the document serves the API. */
+/** Relative, because whoever serves the document serves the API. */
 export const servers = [{ url: '/', description: 'This service.', 'x-internal': false }];
 
 export const securitySchemes = {

@@ -1,6 +1,5 @@
 /**
- * Finishes the operations of `openapi.json`: what several of them have in common becomes a named component, so that
- * generators make one type of it and readers find it once.
+ * Finishes the operations of `openapi.json`. Shared parts become named components, so generators make one type of each.
  */
 import type { FastifyContextConfig } from 'fastify';
 import type { Example } from '../../schemas/examples/example.ts';
@@ -22,7 +21,7 @@ type Components = { schemas?: Record<string, { description?: string }> };
 type Document = { paths?: Record<string, Record<string, Operation>>; components?: Components };
 type All = Shared & { parameters: Named };
 
-/** Sorted members, so that two dumps are the same to the byte whatever the order of registration. */
+/** Sorted, so that output does not depend on the order of registration. */
 const sorted = <T extends object>(value: T): T =>
   Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1))) as T;
 
@@ -33,11 +32,7 @@ const singular: Record<string, string> = {
   sessions: 'Session',
 };
 
-/**
- * The name of a parameter as a component; undefined for one that a single operation has.
- *
- * @throws Error for a parameter without a name here
- */
+/** The component name of a parameter; undefined if only one operation has it. Throws if it has no name here. */
 function parameterName(path: string, { in: place, name, schema }: Parameter): string | undefined {
   if (place === 'path') {
     const plural = path.split('/{')[0]?.split('/').at(-1) ?? '';
@@ -62,14 +57,13 @@ function shareParameters(path: string, operation: Operation, all: All): void {
     if ('$ref' in parameter) return parameter;
     const name = parameterName(path, parameter);
     if (name === undefined) return parameter;
-    // Fastify matches headers in lower case; people read them as they are written.
+    // Fastify matches headers in lowercase, but the document shows the usual spelling.
     if (parameter.in === 'header') parameter.name = 'Idempotency-Key';
     all.parameters[name] ??= parameter;
     return { $ref: `#/components/parameters/${name}` };
   });
 }
 
-/** References to the examples of a body, which become components. */
 function referencesTo(examples: Record<string, Example>, prefix: string, all: All): object {
   return Object.fromEntries(
     Object.entries(examples).map(([name, example]) => {
@@ -80,7 +74,7 @@ function referencesTo(examples: Record<string, Example>, prefix: string, all: Al
   );
 }
 
-/** @throws Error where an operation with a body has no example */
+/** @throws Error if an operation with a body has no example */
 function giveExamples(operation: Operation, components: Components, all: All): void {
   const { operationId, requestBody, responses } = operation;
   const { requests, responses: answers, stream } = operationExamples[operationId] ?? {};
@@ -104,7 +98,6 @@ function giveExamples(operation: Operation, components: Components, all: All): v
   }
 }
 
-/** Without those that no response refers to. */
 function usedHeaders(holders: object): object {
   const text = JSON.stringify(holders);
   return Object.fromEntries(
@@ -113,10 +106,10 @@ function usedHeaders(holders: object): object {
 }
 
 /**
- * Adds headers, examples and errors to every operation.
+ * Adds headers, examples, and errors to every operation.
  *
- * @param document - as `@fastify/swagger` makes it
- * @param configOf - the route's own, by `operationId`
+ * @param document - from `@fastify/swagger`
+ * @param configOf - route config by `operationId`
  */
 export function withOperations<T extends Document>(
   document: T,

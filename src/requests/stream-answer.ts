@@ -5,7 +5,7 @@ import type { CompletionChunk } from '../engines/types.ts';
 import { nothingKnown, runUnderCharge } from './charge.ts';
 import type { EventStream } from './event-stream.ts';
 
-/** Most chunks held back, even if all are empty. At least as many as a response has choices. */
+/** Most chunks held back, even if all are empty. No response has more choices. */
 const MOST_HELD = 16;
 
 const isSomething = (value: unknown) =>

@@ -16,7 +16,7 @@ import { addressKey, sourceOf } from '../limits/address.ts';
 import { beginSession, clearSessionCookie } from '../plugins/sessions.ts';
 import { type Account, deleteAccount, findAccount, updateEmail, updatePassword } from '../store/accounts.ts';
 
-/** An account as its owner sees it; on the standard plan where its own is no longer offered. */
+/** An account as its owner sees it. If its plan is no longer offered, it is on the standard plan. */
 export const toAccount = (account: Account, plans: PlanCatalogue) => ({
   id: account.id,
   email: account.email,
@@ -32,7 +32,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
   const { db } = app;
   const { plans } = app.config;
 
-  /** @throws ApiError `sessionRequired` when the account was deleted since the session was read */
+  /** @throws ApiError `sessionRequired` if the account was deleted since the session was read */
   const currentAccount = async (request: FastifyRequest): Promise<Account> => {
     const account = await findAccount(db, request.caller.accountId);
     if (account === undefined) throw new ApiError('sessionRequired');
@@ -79,7 +79,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     async (request) => {
       const { current_password: password, email } = request.body;
       const account = await provenAccount(request, password);
-      // Whether an address is taken is told to nobody in bulk.
+      // Limits how fast anyone can probe which addresses are taken.
       await app.limits.countEmailChange(account.id);
       const updated = await updateEmail(db, account, email, sourceOf(request));
       if (updated === undefined) throw wrongPassword();

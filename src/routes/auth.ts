@@ -1,4 +1,4 @@
-/** Signing up, in and out. Contract sections 1 and 9. */
+/** Sign-up, sign-in, and sign-out. Contract sections 1 and 9. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Account, LogIn, SignUp } from '../../schemas/accounts.ts';
 import { NoContent, ref } from '../../schemas/common.ts';
@@ -13,7 +13,7 @@ import { assertSameSite } from '../requests/csrf.ts';
 import { createAccount, findByEmail } from '../store/accounts.ts';
 import { toAccount } from './account.ts';
 
-/** For everybody: they begin a session, so a foreign page must not be able to call them either. */
+/** Public, but they begin a session, so foreign pages must not be able to call them. */
 const beginnings: FastifyPluginAsyncTypebox = async (app) => {
   const { operatorContact, plans, signups } = app.config;
 
@@ -88,7 +88,6 @@ const beginnings: FastifyPluginAsyncTypebox = async (app) => {
   );
 };
 
-/** For whoever is signed in. */
 const ends: FastifyPluginAsyncTypebox = async (app) => {
   await app.register(sessionGuard);
 

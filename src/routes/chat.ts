@@ -1,4 +1,4 @@
-/** The product's own chat. Contract section 7. */
+/** Parley's own chat API. Contract section 7. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { ChatReply, ChatRequest } from '../../schemas/chat.ts';
 import { ChatStreamEvent } from '../../schemas/chat-events.ts';
@@ -14,7 +14,7 @@ import { findConversation, type Owner } from '../store/conversations.ts';
 import { type History, readHistory } from '../store/history.ts';
 
 const routes: FastifyPluginAsyncTypebox = async (app) => {
-  /** What goes to the model of the conversation that is continued. */
+  /** The earlier messages of the conversation to send to the model. */
   async function historyOf(owner: Owner, conversationId: string, budget: number): Promise<History> {
     if ((await findConversation(app.db, owner, conversationId)) === undefined) {
       throw new ApiError('notFound', {

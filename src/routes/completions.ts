@@ -1,4 +1,4 @@
-/** Chat completions for OpenAI's clients. Contract section 7. */
+/** OpenAI-compatible chat completions. Contract section 7. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { ref } from '../../schemas/common.ts';
 import { CompletionStreamEvent } from '../../schemas/completion-chunks.ts';
@@ -43,7 +43,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         ignoresFields: true,
         passesBodyOn: true,
       },
-      // Before an answer that is told again, too.
+      // Also before a replayed response.
       preValidation: async ({ body }, reply) => {
         if (typeof body !== 'object' || body === null) return;
         fields.check(body);

@@ -1,4 +1,4 @@
-/** Stored conversations. A key sees its own, the web sees all of the account's. Contract sections 1 and 7. */
+/** Stored conversations. A key sees only its own, the dashboard all of the account's. Contract sections 1 and 7. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { NoContent, ref } from '../../schemas/common.ts';
 import {

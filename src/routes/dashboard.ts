@@ -1,4 +1,4 @@
-/** The dashboard: one page for each of its addresses, and the files that this page loads. Contract section 1. */
+/** The dashboard's page and its files. Contract section 1. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { pagePaths } from '../dashboard/paths.ts';
 import { builtDashboard, isDashboardBuilt, sendDashboard } from '../docs/dashboard-page.ts';

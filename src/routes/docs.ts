@@ -1,4 +1,4 @@
-/** Guides and errors as pages, a search over them, and the machine-readable description of the API. Contract section 1. */
+/** Guides, error pages, documentation search, and `openapi.json`. Contract section 1. */
 import { type FastifyPluginAsyncTypebox, Type } from '@fastify/type-provider-typebox';
 import { html } from 'ghtml';
 import { docsSearch, MAX_QUERY_LENGTH, type Search, searchForm, searchPage } from '../docs/docs-search.ts';
@@ -35,7 +35,6 @@ const guideIndex = (all: readonly Guide[], publicUrl: string): Page => ({
 `,
 });
 
-/** For somebody in a browser. */
 const noSuch = (what: string, list: string): Page => ({
   title: 'Not found · Parley',
   description: `This ${what} does not exist.`,
@@ -74,7 +73,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
 
   app.get('/docs/errors', { schema: { hide: true } }, async (_request, reply) => sendPage(reply, errorIndex));
 
-  // The document is whole only once every route is registered.
+  // The document is complete only after all routes are registered.
   let ofErrors: Map<string, Page> | undefined;
   app.get('/docs/errors/:code', { schema: { hide: true, params: ErrorParams } }, async (request, reply) => {
     const guide = all.find(({ slug }) => slug === 'errors');

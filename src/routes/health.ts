@@ -1,4 +1,4 @@
-/** Whether the process is up, and whether it should get traffic. Contract sections 1 and 11. */
+/** Liveness and readiness. Contract sections 1 and 11. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { sql } from 'drizzle-orm';
@@ -22,7 +22,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     await Promise.race([app.db.execute(sql`select 1`), late]).finally(() => answered.abort());
   }
 
-  // One question at a time, however many ask: a database that hangs would otherwise collect them.
+  // One query at a time, so that they do not pile up if the database hangs.
   let asking: Promise<void> | undefined;
   const databaseAnswers = () => {
     asking ??= askDatabase().finally(() => {

@@ -1,4 +1,4 @@
-/** Pictures, for OpenAI's clients. Contract section 7. */
+/** OpenAI-compatible image generation. Contract section 7. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { Static } from '@sinclair/typebox';
 import { ref } from '../../schemas/common.ts';
@@ -7,7 +7,7 @@ import type { ImageInput } from '../engines/types.ts';
 import { ApiError } from '../errors.ts';
 import { answerJson } from '../requests/json-answer.ts';
 
-/** OpenAI takes null for most fields; not every server does. */
+/** OpenAI accepts null for most fields, but not every server does. */
 const withoutNulls = (body: Static<typeof ImageRequest>) =>
   Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null)) as ImageInput;
 

@@ -47,10 +47,10 @@ function originsFrom(entries: readonly string[]): string[] {
   }
 }
 
-/** RFC 3339, and with it every response, ends with the year 9999; an offset can lead past it. */
+/** RFC 3339, used by all responses, ends with the year 9999, but an offset can lead past it. */
 const LATEST_MS = Date.UTC(10_000, 0, 1) - 1;
 
-/** @throws ApiError `invalidRequest` when the time has passed, or is past the year 9999 */
+/** @throws ApiError `invalidRequest` if the time is past, or after the year 9999 */
 function expiryFrom(expiresAt: string | null | undefined): Date | null {
   if (expiresAt === null || expiresAt === undefined) return null;
   const date = new Date(expiresAt);
@@ -63,7 +63,7 @@ function expiryFrom(expiresAt: string | null | undefined): Date | null {
 
 const noSuchKey = () => new ApiError('notFound', { message: 'You do not have an active key with this id.' });
 
-/** The rules for a name hold after trimming. */
+/** Name rules apply after trimming. */
 async function trimName(request: FastifyRequest): Promise<void> {
   const body = request.body as { name?: unknown } | null | undefined;
   if (typeof body?.name === 'string') body.name = body.name.trim();

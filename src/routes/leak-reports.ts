@@ -1,4 +1,4 @@
-/** Keys that somebody found where they do not belong. Contract section 1. */
+/** Reports of leaked keys. Contract section 1. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { NoContent, ref } from '../../schemas/common.ts';
@@ -7,7 +7,7 @@ import { bodyLimits } from '../bodies/limits.ts';
 import { type ParsedApiKey, parseApiKey } from '../domain/api-key.ts';
 import { revokeLeakedKeys } from '../store/leaked-keys.ts';
 
-/** Every report is answered after so long: a revocation takes longer than finding nothing, and would tell. */
+/** Delays every response equally: a revocation takes longer than a miss, which would reveal it. */
 const ANSWER_MS = 200;
 
 const routes: FastifyPluginAsyncTypebox = async (app) => {
@@ -25,14 +25,14 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         response: { 202: NoContent },
       },
       config: { errors: ['rateLimitExceeded'] },
-      // Before the body is read: reports that are not valid cost as much to parse.
+      // Before the body is read, because invalid reports cost as much to parse.
       onRequest: (request) => app.limits.countLeakReport(request),
     },
     async (request, reply) => {
       const parsed = request.body.keys.map(parseApiKey).filter((key): key is ParsedApiKey => key !== null);
       const [accountIds] = await Promise.all([revokeLeakedKeys(app.db, parsed), delay(ANSWER_MS)]);
       for (const accountId of accountIds) app.keyLookup.forget(accountId);
-      // With any status but 204, `null` would be sent as JSON.
+      // With any status but 204, Fastify would send `null` as JSON.
       return reply.code(202).send(undefined as unknown as null);
     },
   );

@@ -1,4 +1,4 @@
-/** The models that answer, in the shape of OpenAI's API. Contract sections 1 and 8. */
+/** OpenAI-compatible list of models. Contract sections 1 and 8. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { ref } from '../../schemas/common.ts';
 import { Model, ModelList, ModelParams } from '../../schemas/models.ts';
@@ -39,7 +39,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     async (request) => findModel(chat, request.params.id),
   );
 
-  // A parameter ends at a slash: ids that are sent with theirs unencoded arrive here. The route above documents both.
+  // A parameter ends at a slash, so ids with an unencoded slash arrive here. The route above documents both.
   app.get<{ Params: { '*': string } }>(
     '/models/*',
     { schema: { hide: true }, config: { scope: 'models' } },

@@ -1,4 +1,4 @@
-/** The plans that accounts can subscribe to. Contract section 2. */
+/** The available plans. Contract section 2. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { ref } from '../../schemas/common.ts';
 import { PlanList } from '../../schemas/plans.ts';

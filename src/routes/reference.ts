@@ -1,4 +1,4 @@
-/** The API reference: the page, its files, and the document that it shows. Contract section 1. */
+/** The API reference: its page, files, and document. Contract section 1. */
 import { existsSync, readdirSync } from 'node:fs';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { html } from 'ghtml';
@@ -8,7 +8,7 @@ import { referenceDocument } from '../docs/reference-document.ts';
 import builtFiles from '../plugins/built-files.ts';
 import { projectRoot } from '../project.ts';
 
-/** Where the prepare step `reference` puts the renderer. */
+/** Output folder of the prepare step `reference`. */
 const built = new URL('dist/reference/', projectRoot);
 
 const notBuilt = {

@@ -14,14 +14,10 @@ import {
 
 const EARLIEST_MS = 0;
 const LATEST_MS = Date.UTC(9999, 11, 31);
-/** So often a page looks further where few rows fit its filter. */
+/** How many lookups a page makes if few rows match its filter. */
 const LOOKS_AT_MOST = 10;
 
-/**
- * RFC 3339 holds times that Postgres does not; the log has none of them.
- *
- * @throws ApiError `invalidRequest` for a leap second
- */
+/** Clamps times that Postgres cannot store: the log has none. Throws ApiError `invalidRequest` for a leap second. */
 function instantFrom(param: 'from' | 'to', value: string): Date {
   const time = Date.parse(value);
   if (Number.isNaN(time)) {

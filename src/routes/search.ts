@@ -4,7 +4,7 @@ import { ref } from '../../schemas/common.ts';
 import { SearchRequest, SearchResponse } from '../../schemas/search.ts';
 import { answerJson } from '../requests/json-answer.ts';
 
-/** As `SearchRequest` documents it. */
+/** Documented in `SearchRequest`. */
 const DEFAULT_LIMIT = 10;
 
 const routes: FastifyPluginAsyncTypebox = async (app) => {

@@ -1,4 +1,4 @@
-/** `/.well-known/security.txt`: where to report a weakness, where the operator has said so. Contract section 17. */
+/** `/.well-known/security.txt`, if the operator has set a security contact. Contract section 17. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { securityText } from '../domain/security-contact.ts';
 import { ApiError } from '../errors.ts';

@@ -1,4 +1,4 @@
-/** What anybody may know about this installation. Contract section 1. */
+/** Public information about this installation. Contract section 1. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { ref } from '../../schemas/common.ts';
 import { Service } from '../../schemas/service.ts';

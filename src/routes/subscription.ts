@@ -1,4 +1,4 @@
-/** The account's plan. Contract sections 1, 2 and 13 (`BILLING`). */
+/** The account's plan. Contract sections 1, 2, and 13 (`BILLING`). */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { ref } from '../../schemas/common.ts';
 import { Subscription, UpdateSubscription } from '../../schemas/plans.ts';

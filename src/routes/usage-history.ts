@@ -1,4 +1,4 @@
-/** What the account used day by day. Contract section 1. */
+/** Daily usage of the account. Contract section 1. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { ref } from '../../schemas/common.ts';
 import { UsageHistory, UsageHistoryQuery, usageMeters } from '../../schemas/usage.ts';
@@ -7,7 +7,7 @@ import { listKeyLabels, readUsageHistory, type UsageRow } from '../store/usage-h
 
 const DAY_MS = 86_400_000;
 
-/** The last days up to one, oldest first. */
+/** Oldest first. */
 const daysUpTo = (today: string, days: number): string[] =>
   Array.from({ length: days }, (_, index) =>
     new Date(Date.parse(`${today}T00:00:00Z`) - (days - 1 - index) * DAY_MS).toISOString().slice(0, 10),

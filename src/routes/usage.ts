@@ -1,4 +1,4 @@
-/** Today's use of the quota. Service document section 2, contract section 2. */
+/** Today's quota usage. Service document section 2, contract section 2. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { ref } from '../../schemas/common.ts';
 import { Usage } from '../../schemas/usage.ts';
