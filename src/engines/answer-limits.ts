@@ -1,29 +1,28 @@
 /**
- * How long an answer may become, in characters and in time, whichever engine makes it and whether or not anybody still
- * reads it. Past a limit the engine is aborted. Contract section 7.
+ * Limits the length and duration of every answer, whichever engine makes it and even if the client has left. Past a
+ * limit, the engine is aborted. Contract section 7.
  */
 import { ApiError } from '../errors.ts';
 import { AnswerSize } from './answer-size.ts';
 import type { ChatEngine, CompletionChunk, CompletionInput } from './types.ts';
 
 export type AnswerLimits = {
-  /** Over all choices. */
+  /** Across all choices. */
   characters: number;
-  /** From the moment at which the engine is asked. */
+  /** From the request to the engine. */
   milliseconds: number;
 };
 
 export const answerLimits: AnswerLimits = Object.freeze({ characters: 2_000_000, milliseconds: 30 * 60_000 });
 
-/** An answer that passed a limit. */
 export class AnswerLimitError extends ApiError {
-  /** Which limit, as a sentence. */
+  /** The exceeded limit, as a sentence. */
   readonly limit: string;
 
   constructor(code: 'upstreamError' | 'upstreamTimeout', limit: string) {
     super(code, {
       message: `${limit} Nothing was charged. Ask for a shorter answer.`,
-      // A request can ask for more than a service gives.
+      // A request can ask for more than the service allows.
       isProvokable: true,
       cause: new Error(limit),
     });
@@ -45,9 +44,9 @@ function tooSlow(milliseconds: number): AnswerLimitError {
   return new AnswerLimitError('upstreamTimeout', `The answer exceeded the limit of ${limit}.`);
 }
 
-/** A signal that is aborted with another one, by hand, or when the time is up. */
+/** A signal that aborts with another signal, manually, or on timeout. */
 function deadlineOf(signal: AbortSignal, milliseconds: number) {
-  // Not AbortSignal.any: on Node 20 it holds on to every signal that was made of a long-lived one.
+  // Not AbortSignal.any: on Node 20, a long-lived signal retains every signal derived from it.
   const controller = new AbortController();
   const onAbort = () => controller.abort(signal.reason);
   const timer = setTimeout(() => controller.abort(tooSlow(milliseconds)), milliseconds).unref();
@@ -98,9 +97,9 @@ function limitedChunks(
 }
 
 /**
- * The same engine, whose answers end at the limits: a whole one is refused, a stream throws.
+ * Wraps an engine to enforce the limits.
  *
- * @throws AnswerLimitError from `complete` and while a stream is read
+ * @throws AnswerLimitError from `complete`, and while a stream is read
  */
 export function limitedChat(engine: ChatEngine, limits: AnswerLimits): ChatEngine {
   return {

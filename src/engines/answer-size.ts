@@ -1,15 +1,13 @@
-/** How large an answer has become: the characters of its text, and everything that models send beside it. */
 import { charactersOf } from './upstream/usage.ts';
 
-/** What other parts of an answer may come to, for each character that its text may have. */
+/** Limit of all other parts of an answer, per character that its text may have. */
 const OTHERS_PER_CHARACTER = 8;
-/** About what a value takes in memory, in characters. */
 const VALUE_CHARACTERS = 8;
 
-/** Members of a message that `charactersOf` counts, or that do not grow. */
+/** Members that `charactersOf` counts or that do not grow. */
 const counted = new Set(['role', 'content', 'refusal', 'reasoning_content', 'reasoning', 'tool_calls']);
 
-/** About what a value takes in memory, in characters. Does not recurse: an upstream may nest as deeply as it likes. */
+/** Approximate memory of a value, in characters. Does not recurse, because an upstream may nest arbitrarily deep. */
 function weightOf(value: unknown): number {
   let weight = 0;
   const open = [value];
@@ -29,17 +27,13 @@ export class AnswerSize {
   #characters = 0;
   #others = 0;
 
-  /** @param errors - made for an answer whose text, or the rest of it, passes its limit */
+  /** @param errors - make the error for text, or for everything else, over its limit */
   constructor(mostCharacters: number, errors: { tooLong: () => Error; tooLarge: () => Error }) {
     this.#mostCharacters = mostCharacters;
     this.#errors = errors;
   }
 
-  /**
-   * Adds a message, or a piece of one.
-   *
-   * @throws what `errors` make
-   */
+  /** Adds a message or delta. Throws what `errors` make. */
   add(message: Readonly<Record<string, unknown>>, logprobs: unknown): void {
     this.#characters += charactersOf(message);
     if (this.#characters > this.#mostCharacters) throw this.#errors.tooLong();

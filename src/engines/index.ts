@@ -1,4 +1,3 @@
-/** Which engines answer on this installation. Contract section 8. */
 import type { Static } from '@sinclair/typebox';
 import type { EngineInfo } from '../../schemas/service.ts';
 import type { Db } from '../database/client.ts';
@@ -13,21 +12,19 @@ import { createUpstreamSearch, type UpstreamSearchOptions } from './upstream/sea
 import type { UpstreamOptions } from './upstream/transport.ts';
 
 export type EngineConfig = {
-  /** The service's own origin, where links lead. */
+  /** Base of links. */
   publicUrl: string;
   chat?: UpstreamChatOptions | undefined;
   images?: UpstreamImagesOptions | undefined;
   search?: UpstreamSearchOptions | undefined;
-  /** Of each of them. */
+  /** For all upstreams. */
   upstreamLimits?: Omit<UpstreamOptions, 'url' | 'apiKey'>;
   answerLimits?: AnswerLimits;
 };
 
 /**
- * Makes the engines: for each of the three the upstream that is configured, or else the built-in one, which needs
- * nothing but the database. Nothing is asked of an upstream yet.
- *
- * @param db - the database, with the passages loaded by the time of the first request
+ * Creates the three engines: the configured upstream, or else the built-in engine. Contacts no upstream. The guides'
+ * passages must be loaded before the first request. Contract section 8.
  */
 export function createEngines(config: EngineConfig, db: Db): Engines {
   const { chat, images, publicUrl, search, upstreamLimits: limits } = config;
@@ -39,9 +36,9 @@ export function createEngines(config: EngineConfig, db: Db): Engines {
   };
 }
 
-/** What anybody may know about the engines: contract section 1, `GET /service`. */
+/** Public information about the engines. Contract section 1, `GET /service`. */
 export async function engineInfo(engines: Engines): Promise<Static<typeof EngineInfo>> {
-  // An upstream that is away is no reason to say nothing.
+  // An unavailable upstream must not fail the response.
   const [model] = await engines.chat.models().catch(() => []);
   return {
     chat: engines.chat.kind,

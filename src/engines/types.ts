@@ -1,6 +1,6 @@
 /**
- * Who answers: one interface each for chat, search and images, contract section 8. Chat engines speak OpenAI's
- * chat completions, the language of every model server; `POST /chat` is translated to it.
+ * The interfaces of chat, search, and image engines. Chat engines use OpenAI's chat completions, to which `POST /chat`
+ * is translated. Contract section 8.
  */
 import type { Static } from '@sinclair/typebox';
 import type { CompletionChunk as CompletionChunkSchema } from '../../schemas/completion-chunks.ts';
@@ -10,40 +10,35 @@ import type { Model as ModelSchema } from '../../schemas/models.ts';
 import type { SearchResult as SearchResultSchema } from '../../schemas/search.ts';
 
 export type Model = Static<typeof ModelSchema> & {
-  /** Its context window, where the upstream's list says so. Shown to nobody. */
+  /** Context window, if the upstream's list has it. Not public. */
   contextTokens?: number;
 };
 export type SearchResult = Static<typeof SearchResultSchema>;
 export type GeneratedImage = Static<typeof GeneratedImageSchema>;
-/** What a client asked for, in OpenAI's fields; those that are null are left out. */
+/** A client's request in OpenAI's fields, without nulls. */
 export type ImageInput = {
   [Field in keyof Static<typeof ImageRequest>]: NonNullable<Static<typeof ImageRequest>[Field]>;
 };
 export type CompletionResult = Static<typeof Completion>;
 export type CompletionChunk = Static<typeof CompletionChunkSchema>;
-/** What a client asked for, with the model settled. */
+/** A client's request, with the model resolved. */
 export type CompletionInput = Static<typeof CompletionRequest> & { model: string } & Record<string, unknown>;
 
 export type ChatEngine = {
   kind: 'builtin' | 'upstream';
-  /** The models on offer, the default one first. */
+  /** The default model comes first. */
   models(): Promise<Model[]>;
-  /**
-   * To be called before a request is charged.
-   *
-   * @throws ApiError `invalidRequest` for what the engine is known not to give
-   */
+  /** Call it before charging a request. Throws ApiError `invalidRequest` if the engine is known to lack support. */
   check?(input: Pick<CompletionInput, 'model' | 'n'>): void;
   /**
    * Answers a chat.
    *
-   * @param signal - aborted when nobody waits for the answer any more
-   * @throws ApiError `upstreamError`, `upstreamTimeout`, `overloaded` or `invalidRequest`
+   * @throws ApiError `upstreamError`, `upstreamTimeout`, `overloaded`, or `invalidRequest`
    */
   complete(input: CompletionInput, signal: AbortSignal): Promise<CompletionResult>;
   /**
-   * The same answer as it is made: a chunk with the role, chunks of text, one with `finish_reason`, and at the end,
-   * always, one with `usage` and no choices. A consumer that is slow slows the engine.
+   * Streams the answer: a chunk with the role, chunks of text, one with `finish_reason`, and always a last one with
+   * `usage` and no choices. A slow consumer slows the engine.
    */
   stream(input: CompletionInput, signal: AbortSignal): AsyncIterable<CompletionChunk>;
 };
@@ -52,7 +47,7 @@ export type SearchEngine = {
   kind: 'builtin' | 'upstream';
   /**
    * @param query - taken literally
-   * @param limit - at most so many results, best first
+   * @param limit - maximum number of results, best first
    * @throws ApiError as for chat
    */
   search(query: string, limit: number, signal: AbortSignal): Promise<SearchResult[]>;
@@ -60,10 +55,9 @@ export type SearchEngine = {
 
 export type ImageEngine = {
   kind: 'builtin' | 'upstream';
-  /** As for chat. */
   check?(input: Pick<ImageInput, 'model' | 'n'>): void;
   /**
-   * Draws `n` pictures, 1 where it is left out: all of them, or an error.
+   * Generates all `n` images (default 1), or fails.
    *
    * @throws ApiError as for chat, and `notFound` for the model
    */

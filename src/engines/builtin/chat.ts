@@ -1,6 +1,6 @@
 /**
- * The built-in chat engine, `parley-builtin`: it answers from the service's own guides, so that a fresh machine
- * answers at once, offline and deterministically. Contract sections 7 and 8.
+ * The built-in chat engine, `parley-builtin`. It answers from Parley's guides, offline and deterministically, so that a
+ * new installation works at once. Contract sections 7 and 8.
  */
 import { v7 as uuidv7 } from 'uuid';
 import type { Db } from '../../database/client.ts';
@@ -18,16 +18,13 @@ export const builtinModel: Model = {
 
 const CHARACTERS_PER_TOKEN = 4;
 
-/** How much of a message is searched for: the beginning and the end of a longer one. */
+/** Longer messages are searched for by their beginning and end. */
 const SEARCHED_LENGTH = 1000;
 
-/**
- * The built-in engine's count of tokens: four characters each, rounded up. It has no vocabulary of its own; this is
- * about what language models count for English.
- */
+/** Four characters per token, rounded up: about what language models count for English. */
 export const estimateTokens = (text: string): number => Math.ceil(text.length / CHARACTERS_PER_TOKEN);
 
-/** What the engine reads: the text of the last message of a user. Instructions and earlier turns mean nothing to it. */
+/** The last user message. The engine ignores instructions and earlier turns. */
 function questionOf({ messages }: CompletionInput): string {
   const content = messages.findLast(({ role }) => role === 'user')?.content ?? '';
   if (typeof content === 'string') return content;
@@ -43,7 +40,7 @@ function searched(question: string): string {
 
 type Answer = { words: string[]; finishReason: 'stop' | 'length'; usage: CompletionResult['usage'] };
 
-/** The words of a text, each with the white space before it, as far as the tokens reach. */
+/** The words that fit the token limit, each with its preceding whitespace. */
 function wordsWithin(text: string, tokens: number): Pick<Answer, 'words' | 'finishReason'> {
   const words: string[] = [];
   let length = 0;
@@ -55,15 +52,10 @@ function wordsWithin(text: string, tokens: number): Pick<Answer, 'words' | 'fini
   return { words, finishReason: 'stop' };
 }
 
-/**
- * Makes the engine.
- *
- * @param db - the database with the guides' passages
- * @param publicUrl - the service's own origin, where links lead
- */
+/** @param publicUrl - base of links */
 export function builtinChat(db: Db, publicUrl: string): ChatEngine {
   const known = guides();
-  // Changes exactly when answers may.
+  // Changes exactly when answers may change.
   const fingerprint = `fp_${guidesDigest(known).slice(0, 10)}`;
 
   async function answer(input: CompletionInput, signal: AbortSignal): Promise<Answer> {

@@ -1,8 +1,7 @@
-/** A section of a guide, cut to what helps as an answer. */
 import { marked, type Token } from 'marked';
 import { resolveLink, type Section, withOwnOrigin } from '../../docs/guides.ts';
 
-/** About how long an excerpt is, in characters; the block that passes it is the last. */
+/** Approximate length in characters. The block that exceeds it is the last. */
 const EXCERPT_LENGTH = 1400;
 
 /** Languages in which the guides show the same call. */
@@ -14,7 +13,7 @@ const askedBy: Record<string, RegExp> = {
 
 const isExample = (token: Token | undefined) => token?.type === 'code' && (token.lang ?? '') in askedBy;
 
-/** Keeps, of examples that stand side by side, the one in the language that was asked for, or the first. */
+/** Of adjacent examples, keeps the one in the requested language, or the first. */
 function withoutOtherLanguages(blocks: readonly Token[], question: string): Token[] {
   const kept: Token[] = [];
   for (let index = 0; index < blocks.length; ) {
@@ -39,11 +38,11 @@ function blockMarkdown(block: Token, slug: string, publicUrl: string): string {
 }
 
 /**
- * Cuts a section: whole blocks from its beginning, one example where there are several, links made absolute.
+ * Cuts a section to whole blocks from its beginning, with one example and absolute links.
  *
- * @param section - of the guide `slug`
- * @param question - decides the language of the examples
- * @returns Markdown, and whether anything was left out
+ * @param section - from the guide `slug`
+ * @param question - selects the language of the examples
+ * @returns Markdown, and whether anything was cut
  */
 export function excerpt(
   section: Section,
@@ -55,7 +54,7 @@ export function excerpt(
   const kept: string[] = [];
   let length = 0;
   for (const block of withoutOtherLanguages(blocks, question)) {
-    // A paragraph that announces an example is worth nothing without it: look at the length before, not after.
+    // Check the length before adding a block: a paragraph that announces an example needs the example.
     if (length > EXCERPT_LENGTH) break;
     kept.push(blockMarkdown(block, slug, publicUrl));
     length += block.raw.length;

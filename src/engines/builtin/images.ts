@@ -1,9 +1,8 @@
 /**
- * The built-in picture engine: an abstract picture, the same for the same words on every machine, and different for
- * each of `n`. Contract section 8.
+ * The built-in image engine: an abstract picture that depends only on the prompt and its index. Contract section 8.
  *
- * Sixteen colours at four bits a pixel, drawn row by row, keep a picture below ten milliseconds, so that it may be
- * made between two other requests; the encoder is plain JavaScript, so that the bytes depend on no zlib.
+ * A picture uses 16 colors at 4 bits per pixel, so drawing it takes less than 10 ms. The encoder is plain JavaScript,
+ * so that the bytes do not depend on a zlib version.
  */
 import { createHash } from 'node:crypto';
 import { setImmediate as otherRequests } from 'node:timers/promises';
@@ -13,13 +12,13 @@ import type { ImageEngine } from '../types.ts';
 
 const COLOURS = 16;
 const SHAPES = 14;
-/** Smaller files take several times as long. */
+/** Higher levels take several times as long. */
 const COMPRESSION = 3;
 const DEFAULT_SIZE = [1024, 1024] as const;
 
 type Random = () => number;
 
-/** Numbers from 0 to 1 that depend on the text alone: bytes of SHA-256, hashed on as they are used up. */
+/** Deterministic numbers from 0 to 1: bytes of SHA-256 of the text, rehashed when they run out. */
 function randomFrom(text: string): Random {
   let bytes = createHash('sha256').update(text).digest();
   let position = 0;
@@ -34,7 +33,6 @@ function randomFrom(text: string): Random {
   };
 }
 
-/** A hue, a saturation and a lightness as red, green and blue. */
 function rgb(hue: number, saturation: number, lightness: number): number[] {
   const channel = (offset: number) => {
     const place = (offset + hue * 12) % 12;
@@ -44,7 +42,7 @@ function rgb(hue: number, saturation: number, lightness: number): number[] {
   return [channel(0), channel(8), channel(4)];
 }
 
-/** Two families of colours, dark to light. */
+/** Two hues, dark to light. */
 function palette(random: Random): number[][] {
   const hues = [random(), random()];
   return Array.from({ length: COLOURS }, (_, index) => {
@@ -53,7 +51,7 @@ function palette(random: Random): number[][] {
   });
 }
 
-/** A picture of two pixels a byte. Shapes begin and end at even pixels, which nobody sees. */
+/** Two pixels per byte. Shapes begin and end at even pixels, which is not visible. */
 class Canvas {
   readonly pixels: Uint8Array;
   readonly width: number;
@@ -65,7 +63,7 @@ class Canvas {
     this.pixels = new Uint8Array((width * height) / 2);
   }
 
-  /** Fills a row between two places, which may lie outside. */
+  /** Fills part of a row. The ends may lie outside the canvas. */
   row(y: number, from: number, to: number, colour: number): void {
     const left = Math.max(0, Math.ceil(from / 2));
     const right = Math.min(this.width / 2, Math.floor(to / 2));
@@ -81,13 +79,12 @@ class Canvas {
     }
   }
 
-  /** A slanting band over the whole height. */
+  /** A slanted band over the full height. */
   band(x: number, width: number, slant: number, colour: number): void {
     for (let at = 0; at < this.height; at += 1) this.row(at, x + slant * at, x + slant * at + width, colour);
   }
 }
 
-/** Draws the picture of a text. */
 function draw(text: string, width: number, height: number): Uint8Array {
   const random = randomFrom(text);
   const colours = palette(random);
@@ -115,7 +112,6 @@ function draw(text: string, width: number, height: number): Uint8Array {
   );
 }
 
-/** Makes the engine. */
 export function builtinImages(): ImageEngine {
   return {
     kind: 'builtin',

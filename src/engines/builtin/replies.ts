@@ -1,17 +1,17 @@
-/** What the built-in chat engine says, as Markdown: deterministic, and plain about what it is. Contract section 8. */
+/** The replies of the built-in chat engine, as deterministic Markdown. Contract section 8. */
 import { type Guide, guideUrl } from '../../docs/guides.ts';
 import type { PassageHit } from '../../store/passages.ts';
 import { excerpt } from './excerpt.ts';
 import { titleOf } from './search.ts';
 
-/** From this score on a passage is quoted; below it, but above the other, it is only named. */
+/** From this score, a passage is quoted. Between the two scores, it is only named. */
 const QUOTED_SCORE = 0.2;
 const NAMED_SCORE = 0.1;
 const SEE_ALSO = 3;
 
 const NO_MODEL = 'No language model is configured on this service';
 
-/** Questions that show what can be asked; each has an answer in the guides. */
+/** Example questions that the guides answer. */
 export const sampleQuestions = [
   'How do I create an API key?',
   'What happens when the quota is spent?',
@@ -24,7 +24,7 @@ const list = (lines: readonly string[]) => lines.map((line) => `- ${line}`).join
 const whatToAsk = (publicUrl: string) =>
   `Ask about the service itself, for example:\n\n${list(sampleQuestions)}\n\nAll guides are at ${publicUrl}/docs/guides.`;
 
-/** Short messages that are no question to the guides, and how to begin the reply to them. */
+/** Short messages that are not questions for the guides, and how replies to them begin. */
 const smallTalk: readonly (readonly [RegExp, string])[] = [
   [
     /^(hi|hello|hey|hallo|howdy|greetings|good (morning|afternoon|evening|day))( (there|parley|world|all|everyone))?$/,
@@ -56,23 +56,20 @@ function smallTalkReply(question: string): string | undefined {
   return smallTalk.find(([pattern]) => pattern.test(words))?.[1];
 }
 
-/** The passages that the engine may quote, from the guides in memory. */
 const sectionOf = (guides: readonly Guide[], { guide, anchor }: PassageHit) =>
   guides.find(({ slug }) => slug === guide)?.sections.find((section) => section.anchor === anchor);
 
 const linkTo = (hit: PassageHit, publicUrl: string) =>
   `[${titleOf(hit)}](${guideUrl(publicUrl, hit.guide, hit.anchor)})`;
 
-/** How many passages a reply asks for. */
 export const PASSAGES_WANTED = SEE_ALSO + 1;
 
 /**
  * Replies to a message.
  *
- * @param question - the message, as it came
- * @param hits - what the search found for it, best first
- * @param guides - what the passages are quoted from
- * @param publicUrl - where links lead
+ * @param hits - search results for it, best first
+ * @param guides - source of quoted passages
+ * @param publicUrl - base of links
  */
 export function replyTo(
   question: string,

@@ -1,20 +1,14 @@
-/** The built-in search engine: full-text search over the service's own guides. Contract section 8. */
+/** The built-in search engine: full-text search over Parley's guides. Contract section 8. */
 
 import type { Db } from '../../database/client.ts';
 import { guideUrl } from '../../docs/guides.ts';
 import { type PassageHit, searchPassages } from '../../store/passages.ts';
 import type { SearchEngine } from '../types.ts';
 
-/** How a passage is named in results and links. */
 export const titleOf = ({ title, heading }: Pick<PassageHit, 'title' | 'heading'>): string =>
   `${title}: ${heading}`;
 
-/**
- * Makes the engine.
- *
- * @param db - the database with the guides' passages
- * @param publicUrl - the service's own origin, where results lead
- */
+/** @param publicUrl - base of links */
 export function builtinSearch(db: Db, publicUrl: string): SearchEngine {
   return {
     kind: 'builtin',

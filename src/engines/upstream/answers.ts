@@ -1,6 +1,6 @@
 /**
- * An upstream's completions as OpenAI's clients expect them: whatever a server leaves out or words differently is
- * put right in place, and everything beyond is kept. Contract sections 7 and 8.
+ * Normalizes an upstream's completions in place to what OpenAI's clients expect. Unknown fields stay. Contract sections
+ * 7 and 8.
  */
 import { v7 as uuidv7 } from 'uuid';
 import type { CompletionInput, CompletionResult } from '../types.ts';
@@ -12,7 +12,7 @@ import { charactersOf, countedUsage, estimatedUsage } from './usage.ts';
 const MAX_ID_LENGTH = 200;
 const MAX_FINISH_LENGTH = 60;
 
-/** What identifies an answer, for upstreams that leave it out. */
+/** Identifies an answer if the upstream does not. */
 export const newHead = () => ({
   id: `chatcmpl-${uuidv7().replaceAll('-', '')}`,
   created: Math.floor(Date.now() / 1000),
@@ -20,9 +20,9 @@ export const newHead = () => ({
 export type AnswerHead = ReturnType<typeof newHead>;
 
 /**
- * Puts right what a completion and its chunks have in common.
+ * Normalizes what completions and chunks have in common.
  *
- * @param model - the public name, which the answer bears
+ * @param model - the public name, which the answer carries
  */
 export function settleHead(answer: JsonObject, object: string, model: string, head: AnswerHead): void {
   if (textWithin(answer.id, MAX_ID_LENGTH) === undefined) answer.id = head.id;
@@ -32,7 +32,7 @@ export function settleHead(answer: JsonObject, object: string, model: string, he
   answer.system_fingerprint = textWithin(answer.system_fingerprint, MAX_ID_LENGTH) ?? null;
 }
 
-/** Puts right what a choice of either has besides its message. */
+/** Normalizes a choice, except for its message or delta. */
 export function settleChoice(choice: JsonObject, position: number): void {
   choice.index = wholeNumber(choice.index) ?? position;
   choice.logprobs = isObject(choice.logprobs) ? choice.logprobs : null;
@@ -46,11 +46,10 @@ function settleMessage(message: JsonObject): void {
 }
 
 /**
- * The answer of an upstream, put right.
+ * Normalizes an upstream's answer in place.
  *
- * @param answer - its JSON; changed
- * @param broken - makes the error for an answer that is none
- * @throws ApiError `upstreamError`; `invalidRequest` (`TooFew`) where the model gives fewer choices than were asked for
+ * @param broken - makes the error for an invalid answer
+ * @throws ApiError `upstreamError`; `invalidRequest` (`TooFew`) if the model returns fewer choices than requested
  */
 export function completionOf(answer: JsonObject, input: CompletionInput, broken: Broken): CompletionResult {
   const { choices } = answer;
@@ -67,7 +66,7 @@ export function completionOf(answer: JsonObject, input: CompletionInput, broken:
     characters += charactersOf(choice.message);
   }
   settleHead(answer, 'chat.completion', input.model, newHead());
-  // Nothing is delivered that was not charged.
+  // Deliver nothing that was not charged.
   answer.choices = choices.slice(0, wanted);
   answer.usage = countedUsage(answer.usage) ?? estimatedUsage(input, characters);
   return answer as CompletionResult;

@@ -1,13 +1,12 @@
-/** Whole answers, read piece by piece within limits: each one's own, and one for all that an upstream sends at a time. */
+/** Reads whole answers within a limit per answer and one for all concurrent answers of an upstream. */
 import { Blocks } from '../../bodies/blocks.ts';
 import { ApiError } from '../../errors.ts';
 import { UpstreamProblem } from './errors.ts';
 import type { Exchange } from './exchange.ts';
 
 const MIB = 1024 * 1024;
-/** What the whole answers of one upstream that are being read may take together. */
+/** Total size of all whole answers being read from one upstream. */
 const MEMORY_BYTES = 256 * MIB;
-/** The whole answers of one upstream that are being read. */
 export class Bodies {
   readonly #most: number;
   #held = 0;
@@ -17,10 +16,9 @@ export class Bodies {
   }
 
   /**
-   * The body up to a size; undefined where it is larger, and the rest is not read.
+   * Reads a body of up to `bytes`. If it is larger, returns undefined and stops reading.
    *
-   * @param bytes - its limit
-   * @throws ApiError `overloaded` where all answers together are too large; what reading the exchange throws
+   * @throws ApiError `overloaded` if all answers together are too large, and errors of the exchange
    */
   async textWithin(exchange: Exchange, bytes: number): Promise<string | undefined> {
     const blocks = new Blocks();

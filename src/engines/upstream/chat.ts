@@ -1,4 +1,4 @@
-/** Chat by any OpenAI-compatible server. Contract sections 7 and 8. */
+/** Chat with any OpenAI-compatible server. Contract sections 7 and 8. */
 import type { ChatEngine, CompletionChunk, CompletionInput } from '../types.ts';
 import { completionOf } from './answers.ts';
 import { ChunkReader } from './chunks.ts';
@@ -12,30 +12,30 @@ import { createModelList } from './models.ts';
 import { createTransport, type UpstreamOptions } from './transport.ts';
 
 export type UpstreamChatOptions = UpstreamOptions & {
-  /** `CHAT_MODEL`, as `parseModelMap` read it. */
+  /** `CHAT_MODEL`, parsed by `parseModelMap`. */
   models: ModelMap;
 };
 
 const PATH = '/chat/completions';
 const DONE = '[DONE]';
-/** What a stream may send without output, in characters. */
+/** Longest part of a stream without output, in characters. */
 const MAX_IDLE_LENGTH = 32 * 1024 * 1024;
-/** What an event without output counts beside its characters: reading it costs time. */
+/** Added per event without output, because parsing it costs time. */
 const EVENT_LENGTH = 100;
 
 /**
- * Makes the engine; nothing is asked of the upstream yet.
+ * Creates the engine without contacting the upstream.
  *
- * @param options - `CHAT_URL`, `CHAT_API_KEY`, `CHAT_MODEL` and the timeouts
+ * @param options - `CHAT_URL`, `CHAT_API_KEY`, `CHAT_MODEL`, and timeouts
  */
 export function createUpstreamChat(options: UpstreamChatOptions): ChatEngine {
   const transport = createTransport(options);
   const list = createModelList(transport, options.models);
   const limits = new KnownLimits('choices');
-  /** Some servers refuse the field that asks for the count of tokens; from then on it is estimated. */
+  /** Some servers reject the field that requests token counts. From then on, tokens are estimated. */
   let takesStreamOptions = true;
 
-  /** The client's body, untouched but for the model's name. */
+  /** The client's body, with only the model's name changed. */
   const bodyOf = (input: CompletionInput): JsonObject => ({
     ...input,
     model: list.upstreamName(input.model),
@@ -54,7 +54,7 @@ export function createUpstreamChat(options: UpstreamChatOptions): ChatEngine {
         signal,
       });
     } catch (error) {
-      // The upstream did nothing but look at the body, so that asking again is not doing it twice.
+      // The upstream only validated the body, so a second request does not repeat any work.
       if (!isOurs || !takesStreamOptions || !refusesField(error, 'stream_options')) throw error;
       takesStreamOptions = false;
       return transport.events({ method: 'POST', path: PATH, body, signal });
@@ -115,17 +115,17 @@ export function createUpstreamChat(options: UpstreamChatOptions): ChatEngine {
 }
 
 /**
- * An iterator whose `return` ends the work at once. A generator's own waits for the `next` that is under way, which
- * may be a minute where the upstream is silent.
+ * An iterator whose `return` ends the work at once. A generator's own `return` waits for a pending `next`, up to a
+ * minute if the upstream is silent.
  *
- * @param signal - ends it too
- * @param make - the generator, given the signal of both
+ * @param signal - also ends it
+ * @param make - makes the generator, given a signal for both
  */
 function abortable<T>(
   signal: AbortSignal,
   make: (gone: AbortSignal) => AsyncGenerator<T, void, undefined>,
 ): AsyncIterator<T, void, undefined> {
-  // Not AbortSignal.any: on Node 20 it holds on to every signal that was made of a long-lived one.
+  // Not AbortSignal.any: on Node 20, a long-lived signal retains every signal derived from it.
   const gone = new AbortController();
   const onAbort = () => gone.abort(signal.reason);
   if (signal.aborted) onAbort();

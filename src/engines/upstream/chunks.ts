@@ -1,4 +1,4 @@
-/** The chunks of a streamed completion, put right as `answers.ts` does for whole ones. Contract section 7. */
+/** Normalizes the chunks of a streamed completion, as `answers.ts` does for whole ones. Contract section 7. */
 import type { EventSourceMessage } from 'eventsource-parser';
 import type { CompletionChunk, CompletionInput } from '../types.ts';
 import { newHead, settleChoice, settleHead } from './answers.ts';
@@ -7,19 +7,19 @@ import { TooFew } from './known-limits.ts';
 import type { Broken } from './transport.ts';
 import { charactersOf, countedUsage, estimatedUsage, type Usage } from './usage.ts';
 
-/** Members of a delta that are no output by being there. */
+/** Members of a delta whose presence alone is not output. */
 const standing = new Set(['role', 'content', 'refusal', 'reasoning_content', 'reasoning', 'tool_calls']);
 
 type ChoiceState = { isFinished: boolean; toolCalls: number };
 
-/** Reads one stream: each event in, each chunk out, and at the end what the whole came to. */
+/** Converts one stream's events to chunks, and totals them at the end. */
 export class ChunkReader {
   readonly #input: CompletionInput;
   readonly #broken: Broken;
   readonly #asksForUsage: boolean;
   readonly #head = newHead();
   readonly #choices: ChoiceState[] = [];
-  /** Whether the last chunk held output. */
+  /** Whether the last chunk had output. */
   hasGrown = false;
   #characters = 0;
   #usage: Usage | undefined;
@@ -33,13 +33,12 @@ export class ChunkReader {
   }
 
   /**
-   * The chunk of an event. The upstream's usage is kept for the end, wherever it came; other chunks say `usage: null`
-   * where the client asked for usage, as OpenAI's do, and nothing otherwise.
+   * Converts an event to a chunk. The upstream's usage is kept for the last chunk. As with OpenAI, other chunks have
+   * `usage: null` if the client requested usage, and no `usage` otherwise. Choices beyond those requested and charged
+   * are dropped.
    *
-   * Choices beyond those that were asked for, and charged, are dropped.
-   *
-   * @returns undefined for a chunk that held usage or such choices and nothing else
-   * @throws ApiError `upstreamError` for an event that is no chunk, or tells of an error
+   * @returns undefined if the chunk had only usage or dropped choices
+   * @throws ApiError `upstreamError` for an invalid event or an error event
    */
   chunk({ data, event }: EventSourceMessage): CompletionChunk | undefined {
     const chunk = parseJson(data);
@@ -66,11 +65,11 @@ export class ChunkReader {
   }
 
   /**
-   * The last chunk: no choices, and the tokens of the whole.
+   * Makes the last chunk, with the usage and no choices.
    *
-   * @param isDone - whether the upstream said `[DONE]`
-   * @throws ApiError `upstreamError` for a stream that was cut off or gave nothing; `invalidRequest` (`TooFew`) for one that
-   *   gave fewer choices than were asked for
+   * @param isDone - whether the upstream sent `[DONE]`
+   * @throws ApiError `upstreamError` if the stream was cut off or empty; `invalidRequest` (`TooFew`) if it had fewer
+   *   choices than requested
    */
   last(isDone: boolean): CompletionChunk {
     const { length } = this.#choices;
@@ -85,7 +84,7 @@ export class ChunkReader {
     return { id, object, created, model, system_fingerprint, choices: [], usage };
   }
 
-  /** Puts a choice right, and says which it is. */
+  /** Normalizes a choice and returns its index. */
   #settle(choice: unknown, position: number): number {
     if (!isObject(choice)) throw this.#broken('A choice in a chunk is not an object.');
     settleChoice(choice, position);
@@ -101,7 +100,7 @@ export class ChunkReader {
     if (state === undefined) {
       state = { isFinished: false, toolCalls: 0 };
       this.#choices[index] = state;
-      // Clients put a choice together from its first delta on, and miss the role where a server leaves it out.
+      // Clients assemble a choice from its first delta, which must have the role.
       delta.role = 'assistant';
     } else if ('role' in delta && delta.role !== 'assistant') {
       delete delta.role;
@@ -116,7 +115,7 @@ export class ChunkReader {
   }
 }
 
-/** Clients put calls together by `index`; servers that send each call whole leave it out. */
+/** Clients assemble calls by `index`, which servers omit if they send each call whole. */
 function numberToolCalls(calls: unknown[], state: ChoiceState): void {
   for (const call of calls) {
     if (!isObject(call)) continue;

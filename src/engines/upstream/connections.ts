@@ -1,12 +1,12 @@
 /**
- * How many requests an upstream gets at the same time, so that a slow one takes neither all sockets nor all memory.
- * A few more wait, in order and not for long; the rest is refused at once.
+ * Limits concurrent requests to an upstream, so that a slow one cannot exhaust sockets or memory. As many again queue
+ * briefly; the rest are refused at once.
  */
 import { ApiError } from '../../errors.ts';
 import { Semaphore } from '../../semaphore.ts';
 import { UpstreamProblem } from './errors.ts';
 
-/** How long a request waits for a connection, at most. */
+/** Longest wait for a connection. */
 const PATIENCE_MS = 10_000;
 
 const busy = (why: string) => new ApiError('overloaded', { cause: new UpstreamProblem(why) });
@@ -15,7 +15,7 @@ export class Connections {
   readonly #most: number;
   readonly #slots: Semaphore;
 
-  /** @param most - at once; as many again may wait */
+  /** @param most - concurrent requests; as many again may wait */
   constructor(most: number) {
     this.#most = most;
     this.#slots = new Semaphore(most, most);
@@ -24,9 +24,9 @@ export class Connections {
   /**
    * Takes a connection, or waits for one.
    *
-   * @param patienceMs - how long the request has left in all
-   * @returns frees it; to be called once
-   * @throws ApiError `overloaded`; the signal's reason once it is aborted
+   * @param patienceMs - remaining time of the request
+   * @returns releases it; call once
+   * @throws ApiError `overloaded`; the signal's reason if it aborts
    */
   async take(signal: AbortSignal, patienceMs: number): Promise<() => void> {
     signal.throwIfAborted();

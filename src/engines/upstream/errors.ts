@@ -1,6 +1,6 @@
 /**
- * What an upstream's refusals and failures are to our clients. Contract sections 6 and 8: our codes and our
- * sentences; what may be told of the upstream's words goes to the log, its key nowhere.
+ * Maps an upstream's errors to our codes and messages. Safe parts of the upstream's text are logged, its key never.
+ * Contract sections 6 and 8.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { ApiError } from '../../errors.ts';
@@ -8,14 +8,14 @@ import { SilenceError } from './exchange.ts';
 import { type Problem, readProblem, reasonOf, saysNoSuchModel, sentences } from './problems.ts';
 import { describeAnswer, withoutEcho } from './quoting.ts';
 
-/** The longest that clients are told to wait, whatever the upstream asks for. */
+/** Longest wait that clients are asked for, whatever the upstream says. */
 const MAX_RETRY_AFTER_SECONDS = 60;
 const LOGGED_LENGTH = 500;
 
-/** What happened at the upstream, for the log: the `cause` of every error made here. */
+/** What happened at the upstream, for the log. The `cause` of every error made here. */
 export class UpstreamProblem extends Error {
   readonly status: number | undefined;
-  /** Which field of the request the upstream objects to, as far as it says. */
+  /** The request field that the upstream rejected, if it says so. */
   readonly field: string | undefined;
 
   constructor(message: string, status?: number, field?: string) {
@@ -26,16 +26,16 @@ export class UpstreamProblem extends Error {
   }
 }
 
-/** Removes the upstream's key, whole or as some servers repeat it with asterisks, and clips what is left. */
+/** Removes the upstream's key, including forms masked with asterisks, and clips the rest. */
 function forLog(said: string, apiKey: string | undefined): string {
-  // Clipped first and last: once so that a long answer costs nothing, once so that no half of a key is left.
+  // Clip first to bound the work, and last so that no partial key remains.
   const text = said.slice(0, LOGGED_LENGTH * 8);
   const inJson = JSON.stringify(apiKey ?? '').slice(1, -1);
   const withoutKey = apiKey ? text.replaceAll(apiKey, '[key]').replaceAll(inJson, '[key]') : text;
   return withoutKey.replace(/\bsk-[\w*.-]{4,}/gi, '[key]').slice(0, LOGGED_LENGTH);
 }
 
-/** A whole number of seconds from 1 to 60. Dates are not read: the clocks may differ. */
+/** Seconds from 1 to 60. Ignores dates, because clocks may differ. */
 function retryAfterSeconds(headers: IncomingHttpHeaders): number {
   const seconds = Number(
     /^\s*\d{1,9}(\.\d+)?\s*$/.test(headers['retry-after'] ?? '') ? headers['retry-after'] : 1,
@@ -50,7 +50,7 @@ function invalidRequest(
   cause: UpstreamProblem,
 ): ApiError {
   const reason = reasonOf(problem, status);
-  // A field's name is repeated only where the client wrote it.
+  // Repeat a field's name only if the client sent it.
   const param = sent.find((field) => field === problem.param?.split(/[.[]/, 1)[0]);
   return new ApiError('invalidRequest', {
     message: sentences(reason, param),
@@ -65,16 +65,16 @@ export type Refusal = {
   headers: IncomingHttpHeaders;
   /** The beginning of the body. */
   text: string;
-  /** The fields of the request's body. */
+  /** The field names of the request body. */
   sent: readonly string[];
-  /** The text of the request, which must not get into the log. */
+  /** The request's text, which must not be logged. */
   asked: string;
 };
 
 /**
- * The error for an answer that is none: any status but 2xx.
+ * The error for any status other than 2xx.
  *
- * @param apiKey - what must not get into the log
+ * @param apiKey - must not be logged
  */
 export function refusalError(refusal: Refusal, apiKey: string | undefined): ApiError {
   const { asked, headers, sent, status, text } = refusal;
@@ -107,15 +107,15 @@ export function refusalError(refusal: Refusal, apiKey: string | undefined): ApiE
   return new ApiError('upstreamError', { cause });
 }
 
-/** Servers that give no `param` name the field in their sentence. */
+/** Servers without `param` name the field in their message. */
 const fieldNamed = (message: string | undefined, sent: readonly string[]) =>
   sent.find((field) => field.includes('_') && message?.includes(field));
 
 /**
- * An answer of 2xx that is not what it should be.
+ * The error for an invalid 2xx answer.
  *
- * @param text - what it was, for the log to tell of, not to repeat: it may be meant for a client
- * @param isProvokable - whether a client can ask for such an answer on purpose
+ * @param text - the answer, which the log only describes because it may be meant for a client
+ * @param isProvokable - whether a client can cause it on purpose
  */
 export const brokenAnswer = (why: string, text?: string, isProvokable = false): ApiError =>
   new ApiError('upstreamError', {
@@ -130,7 +130,7 @@ const timeouts: ReadonlySet<unknown> = new Set([
   'ETIMEDOUT',
 ]);
 
-/** An address that refuses on IPv4 and on IPv6 is an AggregateError with an empty message. */
+/** An address that refuses on both IPv4 and IPv6 is an AggregateError with an empty message. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const parts = error instanceof AggregateError ? error.errors.map(describe) : [error.message];
@@ -139,25 +139,21 @@ function describe(error: unknown): string {
 }
 
 /**
- * The error for a connection that failed or fell silent.
+ * The error for a connection that failed or timed out.
  *
- * @param error - what undici or the socket reported
+ * @param error - from undici or the socket
  */
 export function connectionError(error: unknown, apiKey: string | undefined): ApiError {
   if (error instanceof ApiError) return error;
   const isTimeout = error instanceof SilenceError || timeouts.has((error as { code?: unknown } | null)?.code);
   return new ApiError(isTimeout ? 'upstreamTimeout' : 'upstreamError', {
-    // It has the request by then, and a client decides how long that takes to answer.
+    // The upstream has the request by then, and the client controls how long it takes.
     isProvokable: error instanceof SilenceError,
     cause: new UpstreamProblem(forLog(describe(error), apiKey)),
   });
 }
 
-/**
- * Whether the upstream refused a request for a field in it that we, not the client, put there.
- *
- * @param error - what asking it threw
- */
+/** Whether the upstream rejected a field that we added to the request. */
 export const refusesField = (error: unknown, field: string): boolean =>
   error instanceof ApiError &&
   error.options.cause instanceof UpstreamProblem &&

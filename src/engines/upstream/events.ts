@@ -1,13 +1,12 @@
-/** Server-sent events out of the bytes of an exchange. */
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import type { Exchange } from './exchange.ts';
 
-/** Longest event, in characters: a chunk can carry a whole picture or a long tool call, but not anything. */
+/** Longest event, in characters: room for a whole image or a long tool call. */
 const MAX_EVENT_LENGTH = 8 * 1024 * 1024;
-/** What a stream may send without an event, in characters: comments that keep a connection open are far less. */
+/** Longest part of a stream without an event, in characters. Keep-alive comments need far less. */
 const MAX_SILENT_LENGTH = 4 * 1024 * 1024;
 
-/** Line ends as the parser reads them fast: a stream of lone CRs would take it time in their number's square. */
+/** Normalizes line ends: on a stream of lone CRs, the parser takes quadratic time. */
 class LineEnds {
   #endsWithReturn = false;
 
@@ -20,10 +19,9 @@ class LineEnds {
 }
 
 /**
- * Reads the events as they come, those of one read together. Does not read ahead. Bytes that are no UTF-8 become
- * U+FFFD, as the standard says.
+ * Yields events in batches as they arrive, without reading ahead. Invalid UTF-8 becomes U+FFFD, as the standard says.
  *
- * @throws what the exchange throws; an Error for an event that is too long, and for too much without one
+ * @throws errors of the exchange; an Error if an event, or a part without one, is too long
  */
 export async function* readEvents(exchange: Exchange): AsyncGenerator<EventSourceMessage[], void, undefined> {
   let events: EventSourceMessage[] = [];
@@ -50,7 +48,7 @@ export async function* readEvents(exchange: Exchange): AsyncGenerator<EventSourc
       const text = decoder.decode(piece, { stream: true });
       silent += text.length;
       parser.feed(lineEnds.feed(text));
-      // A parser that gave up must not be fed again.
+      // Never feed a parser that gave up.
       if (fault !== undefined) throw fault;
     }
     if (events.length > 0) {
@@ -60,7 +58,7 @@ export async function* readEvents(exchange: Exchange): AsyncGenerator<EventSourc
       throw new Error(`The stream sent ${silent} characters without an event.`);
     }
   }
-  // Some servers end without the empty line that completes the last event.
+  // Some servers omit the final empty line that completes the last event.
   parser.feed(`${decoder.decode()}\n\n`);
   yield take();
 }

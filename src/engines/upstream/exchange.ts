@@ -1,25 +1,24 @@
 /**
- * One request to an upstream and its answer, as undici hands it over piece by piece: timeouts, back-pressure and
- * abort. Contract sections 7 and 8.
+ * One request to an upstream and its answer through undici: timeouts, backpressure, and abort. Contract sections 7 and
+ * 8.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 
 export type ExchangeTimeouts = {
-  /** From the request being written to the first byte of the answer's body. */
+  /** From sending the request to the first byte of the body. */
   firstByteMs: number;
-  /** From one byte of the body to the next, while we are willing to read. */
+  /** Between bytes of the body, while we are reading. */
   idleMs: number;
 };
 
 export type AnswerHead = { status: number; headers: IncomingHttpHeaders };
 
-/** How much of an answer is held for a reader that is slow; the socket is not read beyond it. */
+/** Buffered for a slow reader. Beyond it, the socket is not read. */
 const HIGH_WATER_BYTES = 16 * 1024;
-/** How long the rest of an answer that nobody reads may take to end, so that its connection can be used again. */
+/** How long an unread rest may take to end, so that its connection can be reused. */
 const RELEASE_MS = 1000;
 
-/** The upstream kept silent for too long. */
 export class SilenceError extends Error {
   constructor(what: string, ms: number) {
     super(`No ${what} within ${ms} ms.`);
@@ -30,13 +29,13 @@ export class SilenceError extends Error {
 type Waiting = { resolve: (pieces: Buffer[] | null) => void; reject: (error: unknown) => void };
 
 /**
- * undici's handler for one request. Its own timer stands in for undici's two: the time to the first byte has to
- * cover servers that send their headers at once and then read a long prompt, and undici counts to the half second.
+ * undici's handler for one request. Its timer replaces undici's two, which are only accurate to half a second. The time
+ * to the first byte must cover servers that send headers and then read a long prompt.
  */
 export class Exchange implements Dispatcher.DispatchHandler {
-  /** Whether bytes of the request may have reached the upstream: from then on it must not be sent again. */
+  /** Whether bytes may have reached the upstream. If so, the request must not be sent again. */
   isSent = false;
-  /** Settles once; read it before the body. */
+  /** Settles once. Await it before reading the body. */
   readonly head: Promise<AnswerHead>;
 
   readonly #timeouts: ExchangeTimeouts;
@@ -54,7 +53,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #isDiscarding = false;
   #outcome: { error?: unknown } | undefined;
 
-  /** @param onSettled - called once, when the upstream has nothing more to do for it */
+  /** @param onSettled - called once, when the upstream has finished */
   constructor(timeouts: ExchangeTimeouts, signal: AbortSignal, onSettled: () => void = () => {}) {
     this.#timeouts = timeouts;
     this.#signal = signal;
@@ -67,8 +66,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   /**
-   * The next pieces of the body: all that came since, or the next one to come; null at the end. One reader, one call
-   * at a time. Who does not call it stops the upstream.
+   * Returns all available pieces of the body, or the next one; null at the end. Allows one pending call. Without calls,
+   * the upstream stops sending.
    */
   read(): Promise<Buffer[] | null> {
     if (this.#pieces.length === 0) this.#resume();
@@ -86,7 +85,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     return 'error' in this.#outcome ? Promise.reject(this.#outcome.error) : Promise.resolve(null);
   }
 
-  /** Ends it now: the socket is destroyed, and what was not read is dropped. */
+  /** Destroys the socket and drops unread data. */
   abort(reason: unknown): void {
     if (this.#outcome !== undefined) return;
     this.#pieces = [];
@@ -94,7 +93,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#controller?.abort(reason as Error);
   }
 
-  /** The reader has all that it wants: a connection whose answer is about to end is kept. */
+  /** Stops reading. A connection whose answer is about to end is kept. */
   release(): void {
     if (this.#outcome !== undefined) return;
     this.#isDiscarding = true;
@@ -106,7 +105,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
     if (this.#outcome !== undefined) {
-      // Aborted here, undici writes nothing.
+      // undici writes nothing if aborted here.
       controller.abort(new Error('Canceled while connecting.'));
       return;
     }
@@ -156,7 +155,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
       const heard = this.#heard;
-      // Timers come before sockets: when it was this process that was late, the bytes may be waiting to be read.
+      // Timers run before sockets: if this process was late, bytes may be waiting to be read.
       setImmediate(() => {
         if (heard === this.#heard) this.#expire(new SilenceError(what, ms));
       });
@@ -164,7 +163,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   #expire(error: SilenceError): void {
-    // The reader is the slow one; its next call starts the clock again.
+    // The reader is slow. Its next call restarts the timer.
     if (this.#outcome !== undefined || this.#controller?.paused === true) return;
     this.#settle({ error });
     this.#controller?.abort(error);

@@ -1,15 +1,15 @@
-/** Images by any server with OpenAI's `POST /images/generations`. Contract sections 7 and 8. */
+/** Images from any server with OpenAI's `POST /images/generations`. Contract sections 7 and 8. */
 import { refusesField } from './errors.ts';
 import { isObject, type JsonObject, textWithin } from './json.ts';
 import { KnownLimits, TooFew } from './known-limits.ts';
 import { type Broken, createTransport, MIB, type UpstreamOptions } from './transport.ts';
 
 export type UpstreamImagesOptions = UpstreamOptions & {
-  /** `IMAGES_MODEL`; without it the client's, or else the upstream's own default. */
+  /** `IMAGES_MODEL`. Without it, the client's model or the upstream's default. */
   model?: string | undefined;
 };
 
-/** OpenAI's fields (`size`, `quality`, `background`, …) pass through untouched. */
+/** OpenAI's fields (`size`, `quality`, `background`, …) pass through unchanged. */
 export type ImageInput = Readonly<{
   prompt: string;
   n?: number | null | undefined;
@@ -21,29 +21,29 @@ export type GeneratedImage = { b64_json: string; revised_prompt?: string };
 
 export type UpstreamImages = {
   kind: 'upstream';
-  /** @throws ApiError `invalidRequest` where the model is known to draw fewer images */
+  /** @throws ApiError `invalidRequest` if the model is known to generate fewer images */
   check(input: Pick<ImageInput, 'model' | 'n'>): void;
   /**
-   * Draws `n` images, 1 where it is left out: all of them, or an error.
+   * Generates all `n` images (default 1), or fails.
    *
-   * @throws ApiError `upstreamError`, `upstreamTimeout`, `overloaded`, `invalidRequest` (`TooFew` where there are fewer images
-   *   than were asked for), or `notFound` for the model
+   * @throws ApiError `upstreamError`, `upstreamTimeout`, `overloaded`, `invalidRequest` (`TooFew` for too few images),
+   *   or `notFound` for the model
    */
   generate(input: ImageInput, signal: AbortSignal): Promise<GeneratedImage[]>;
 };
 
 const PATH = '/images/generations';
 const MAX_PROMPT_LENGTH = 100_000;
-/** Four pictures of 12 MiB, as base64. */
+/** Four images of 12 MiB, as base64. */
 const ANSWER_BYTES = 64 * MIB;
 
-/** These always answer with the image itself, and refuse to be asked for it. */
+/** These always return base64 and reject the field that requests it. */
 const alwaysBase64 = /\bgpt-image|\bchatgpt-image/i;
 
 function imageOf(row: unknown, broken: Broken): GeneratedImage {
   if (!isObject(row)) throw broken('An image in the answer is not an object.');
   const base64 = row.b64_json;
-  // A URL is not followed: it leads wherever the upstream likes, into our own network too.
+  // Never follow a URL: it could point into our own network.
   if (typeof base64 !== 'string' || base64 === '')
     throw broken(
       `The upstream returned ${row.url === undefined ? 'no image' : 'a URL instead of an image'}.`,
@@ -53,13 +53,13 @@ function imageOf(row: unknown, broken: Broken): GeneratedImage {
 }
 
 /**
- * Makes the engine; nothing is asked of the upstream yet.
+ * Creates the engine without contacting the upstream.
  *
- * @param options - `IMAGES_URL`, `IMAGES_API_KEY`, `IMAGES_MODEL` and the timeouts
+ * @param options - `IMAGES_URL`, `IMAGES_API_KEY`, `IMAGES_MODEL`, and timeouts
  */
 export function createUpstreamImages(options: UpstreamImagesOptions): UpstreamImages {
   const transport = createTransport(options);
-  /** Models that were asked for base64 and refused the question, by the name they were asked under. */
+  /** Models that rejected a request for base64, by requested name. */
   const refusesFormat = new Set<string>();
   const limits = new KnownLimits('images');
   const modelOf = ({ model }: Pick<ImageInput, 'model'>) => options.model ?? model;
@@ -71,7 +71,7 @@ export function createUpstreamImages(options: UpstreamImagesOptions): UpstreamIm
     try {
       return await transport.json({ ...request, body: { ...body, response_format: 'b64_json' } });
     } catch (error) {
-      // The upstream did nothing but look at the body, so that asking again is not doing it twice.
+      // The upstream only validated the body, so a second request does not repeat any work.
       if (!refusesField(error, 'response_format')) throw error;
       const answer = await transport.json({ ...request, body });
       refusesFormat.add(model);
@@ -83,7 +83,7 @@ export function createUpstreamImages(options: UpstreamImagesOptions): UpstreamIm
     kind: 'upstream',
     check: (input) => limits.check(modelOf(input) ?? '', input.n ?? 1),
     async generate(input, signal) {
-      // How the image is handed to our client is the route's business.
+      // The route decides how the client gets the image.
       const { model: _named, response_format: _format, ...fields } = input;
       const model = modelOf(input);
       const answer = await ask({ ...fields, ...(model !== undefined && { model }) }, signal);

@@ -1,22 +1,20 @@
-/** Looking at JSON that somebody else wrote: nothing about it is certain. */
+/** Reads untrusted JSON. */
 
 export type JsonObject = Record<string, unknown>;
 
-/** Whether it is an object, and neither null nor a list. */
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Deepest nesting that is read: what parses may still overflow the stack of whatever walks through it later. */
+/** Deeper JSON may parse but overflow the stack of code that walks it. */
 const MAX_NESTING = 100;
 
-/** Most of `{ } [ ] :` and most commas outside strings: parsing holds the event loop for as long as it builds values. */
+/** Maximum `{ } [ ] :` and commas outside strings: parsing blocks the event loop while it builds values. */
 const MAX_STRUCTURE = 1_000_000;
 const MAX_COMMAS = 2_000_000;
 
-/** What `parseJson` makes of JSON with too many values. */
 export const TOO_MANY_VALUES = Symbol('too many values');
 
-/** Whether a text nests too deep or holds too many values. Looks at no character of a string. */
+/** Scans a text, skipping strings. */
 function excessOf(text: string): 'nesting' | 'values' | undefined {
   if (text.length <= MAX_NESTING) return undefined;
   let depth = 0;
@@ -40,7 +38,7 @@ function excessOf(text: string): 'nesting' | 'values' | undefined {
   return undefined;
 }
 
-/** Where the quote is that ends a string; the end of the text where there is none. */
+/** Returns the index of the closing quote, or the end of the text. */
 function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
     let escapes = 0;
@@ -50,7 +48,7 @@ function endOfString(text: string, start: number): number {
   return text.length;
 }
 
-/** What a text says as JSON; undefined where it is none or nests without reason; `TOO_MANY_VALUES`. */
+/** Returns undefined for text that is invalid or nested too deep, and `TOO_MANY_VALUES` if it has too many values. */
 export function parseJson(text: string): unknown {
   const excess = excessOf(text);
   if (excess !== undefined) return excess === 'values' ? TOO_MANY_VALUES : undefined;
@@ -62,20 +60,16 @@ export function parseJson(text: string): unknown {
 }
 
 /**
- * A counter that JavaScript and our schemas can hold, or nothing. Fractions are cut off: some servers give times and
- * tokens with them.
+ * Returns a nonnegative number as a safe integer. Truncates fractions, which some servers send for times and tokens.
  */
 export const wholeNumber = (value: unknown): number | undefined =>
   typeof value === 'number' && value >= 0 ? Math.min(Math.trunc(value), Number.MAX_SAFE_INTEGER) : undefined;
 
-/** A text that is neither empty nor longer than our schemas allow, or nothing. */
+/** Returns a text that is neither empty nor too long for our schemas. */
 export const textWithin = (value: unknown, length: number): string | undefined =>
   typeof value === 'string' && value !== '' && value.length <= length ? value : undefined;
 
-/**
- * The text of a message's content. Some models answer in parts, their thoughts in parts of another type: the text is
- * what the others call content.
- */
+/** The text of a message's content. Some models send parts; parts of other types, such as thoughts, are left out. */
 export function plainText(content: unknown): string | null {
   if (typeof content === 'string') return content;
   if (!Array.isArray(content)) return null;

@@ -1,15 +1,15 @@
 /**
- * Models that give fewer answers than `n` asks for, as seen in this process: until that is forgotten, such a request is
- * refused before it is charged and asked. Contract section 7.
+ * Remembers models that return fewer answers than `n` requests. Until forgotten, such requests are refused before they
+ * are charged and sent. Contract section 7.
  */
 import { ApiError } from '../../errors.ts';
 
-/** For so long a model is not asked for more than it gave. */
+/** How long a model's limit is remembered. */
 const REMEMBERED_MS = 10 * 60_000;
-/** Clients can name any image model where the operator has not settled it. */
+/** Clients can name any image model unless the operator sets one. */
 const MOST_MODELS = 1000;
 
-/** An answer with some of what `n` asks for, and not all. */
+/** An answer with some, but not all, of `n` results. */
 export class TooFew extends ApiError {
   readonly got: number;
 
@@ -36,7 +36,7 @@ export class KnownLimits {
     this.#now = now;
   }
 
-  /** Remembers an error, if it says how many answers a model gives. */
+  /** Remembers an error that shows how many results a model returns. */
   note(model: string, error: unknown): void {
     if (!(error instanceof TooFew) || error.got === 0) return;
     this.#most.delete(model);
@@ -45,7 +45,7 @@ export class KnownLimits {
     if (this.#most.size > MOST_MODELS && oldest !== undefined) this.#most.delete(oldest);
   }
 
-  /** @throws ApiError `invalidRequest` where the model is known to give fewer than `wanted` */
+  /** @throws ApiError `invalidRequest` if the model is known to return fewer than `wanted` */
   check(model: string, wanted: number): void {
     const known = this.#most.get(model);
     if (known === undefined) return;

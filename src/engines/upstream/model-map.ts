@@ -1,11 +1,11 @@
-/** `CHAT_MODEL`: which models are offered, and what the upstream calls them. Contract sections 8 and 13. */
+/** `CHAT_MODEL`: the available models and their upstream names. Contract sections 8 and 13. */
 
 export type ModelMap =
-  /** Everything that the upstream lists. */
+  /** All models that the upstream lists. */
   | { kind: 'listed' }
-  /** The same, this one first. */
+  /** The same, with this one first. */
   | { kind: 'preferred'; name: string }
-  /** These and no others, the default one first. */
+  /** Only these, with the default first. */
   | { kind: 'exact'; models: readonly { id: string; upstream: string }[] };
 
 const MAX_NAME_LENGTH = 200;
@@ -13,10 +13,10 @@ const MAX_NAME_LENGTH = 200;
 const isName = (name: string) => name !== '' && name.length <= MAX_NAME_LENGTH && !/[\p{Cc}=]/u.test(name);
 
 /**
- * Reads the variable.
+ * Parses the variable.
  *
- * @param value - nothing; `name`; or `public=upstream, public2=upstream2, plain`
- * @throws Error whose message says what is wrong, to stand after the variable's name
+ * @param value - empty; `name`; or `public=upstream, public2=upstream2, plain`
+ * @throws Error whose message follows the variable's name
  */
 export function parseModelMap(value: string | undefined): ModelMap {
   const text = value?.trim() ?? '';

@@ -1,4 +1,4 @@
-/** The models of an upstream: asked for once a minute, never twice at once. Contract sections 7 and 8. */
+/** The models of an upstream, fetched at most once a minute and never concurrently. Contract sections 7 and 8. */
 import { ApiError } from '../../errors.ts';
 import type { Model } from '../types.ts';
 import { UpstreamProblem } from './errors.ts';
@@ -7,7 +7,7 @@ import type { ModelMap } from './model-map.ts';
 import { MIB, type Transport } from './transport.ts';
 
 const FRESH_MS = 60_000;
-/** How soon a list that could not be had is asked for again: a server that starts is found soon, one that hangs is not crowded. */
+/** Retry interval of a failed list: soon enough to notice a server start, without crowding one that hangs. */
 const RETRY_MS = 5000;
 const FETCH_MS = 5000;
 const MAX_MODELS = 10_000;
@@ -17,7 +17,7 @@ const ANSWER_BYTES = 8 * MIB;
 
 const named = (id: string): Model => ({ id, object: 'model', created: 0, owned_by: 'upstream' });
 
-/** What vLLM, OpenRouter and Groq call a model's context window. */
+/** The context window in vLLM, OpenRouter, and Groq. */
 const windowFields = ['max_model_len', 'context_length', 'context_window'] as const;
 
 function contextOf(row: Record<string, unknown>): Pick<Model, 'contextTokens'> {
@@ -43,18 +43,17 @@ function readModels(answer: Record<string, unknown>): Model[] {
 
 export type ModelList = {
   /**
-   * The models on offer, the default one first. A list older than a minute is answered once more while a new one is
-   * fetched; an older one is better than none, so it stays while the upstream is away.
+   * The available models, the default first. After a minute, a list is refreshed in the background. It stays in use
+   * while the upstream is unavailable.
    *
-   * @throws ApiError `upstreamError` or `upstreamTimeout` where there is no list, and `CHAT_MODEL` names no model
+   * @throws ApiError `upstreamError` or `upstreamTimeout` if there is no list and `CHAT_MODEL` names no model
    */
   models(): Promise<Model[]>;
-  /** What the upstream calls a model. */
+  /** The upstream's name of a model. */
   upstreamName(id: string): string;
 };
 
 /**
- * @param transport - to the upstream
  * @param map - `CHAT_MODEL`
  * @param now - the clock, in milliseconds
  */
@@ -119,7 +118,7 @@ export function createModelList(
     async models() {
       const isDue = now() >= dueAt;
       const fetching = isDue || underWay !== undefined ? refresh() : undefined;
-      // With a name to offer, only the first call waits: an upstream whose list hangs may answer chats all the same.
+      // With a configured model, only the first call waits: an upstream whose list hangs may still answer chats.
       if (listed === undefined && (map.kind === 'listed' || error === undefined)) await fetching;
       if (map.kind === 'listed') {
         if (listed === undefined) throw noList();

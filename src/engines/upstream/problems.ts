@@ -1,7 +1,4 @@
-/**
- * Reading what an upstream says is wrong. Servers agree on little more than JSON; what is recognised here becomes
- * one of our `reason`s and one of our sentences. Contract section 6.
- */
+/** Maps an upstream's error bodies, which differ by server, to our `reason`s and messages. Contract section 6. */
 import { isObject, parseJson } from './json.ts';
 
 export type Problem = { code?: string; type?: string; param?: string; message?: string };
@@ -13,7 +10,7 @@ const NOT_ALLOWED = 'The model rejected this content.';
 const BAD_FIELD = 'The model does not support this parameter.';
 const BAD_VALUE = 'The model does not support the value of a parameter.';
 
-/** The reasons that are passed on, each with our sentence. Everything else an upstream says stays in the log. */
+/** The reasons passed on to clients, with our messages. Everything else is only logged. */
 const reasons: Readonly<Record<string, string>> = {
   context_length_exceeded: TOO_LONG,
   request_too_large: 'The request is too large for the model. Make it smaller.',
@@ -45,7 +42,7 @@ const reasons: Readonly<Record<string, string>> = {
   invalid_json_schema: 'The model does not support the JSON schema.',
 };
 
-/** How servers without codes, vLLM and llama.cpp above all, say that a conversation is too long. */
+/** How servers without codes, mainly vLLM and llama.cpp, report a conversation that is too long. */
 const saysTooLong =
   /maximum context length|context (length|window|size)|exceed_context_size|prompt is too long/i;
 const saysNoModel = /\bmodel\b.{0,250}\b(does not exist|doesn't exist|not found|not exist)/is;
@@ -53,7 +50,7 @@ const saysNoModel = /\bmodel\b.{0,250}\b(does not exist|doesn't exist|not found|
 const text = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined;
 
-/** `error` as an object (OpenAI), as a string (Ollama), the object itself (older vLLM), or `detail` (FastAPI). */
+/** Reads `error` as an object (OpenAI) or string (Ollama), the body itself (older vLLM), or `detail` (FastAPI). */
 export function readProblem(body: string): Problem {
   const parsed = parseJson(body);
   if (!isObject(parsed)) return {};
@@ -70,7 +67,7 @@ export function readProblem(body: string): Problem {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
-/** One of the reasons that are passed on, or none. */
+/** Returns one of the reasons passed on, or undefined. */
 export function reasonOf({ code, message = '', type = '' }: Problem, status: number): string | undefined {
   if (code !== undefined && Object.hasOwn(reasons, code)) return code;
   if (saysTooLong.test(type) || saysTooLong.test(message)) return 'context_length_exceeded';
@@ -78,15 +75,15 @@ export function reasonOf({ code, message = '', type = '' }: Problem, status: num
 }
 
 /**
- * What the client is told.
+ * The client's error message.
  *
- * @param param - the field of its request that is at fault, where known
+ * @param param - the rejected request field, if known
  */
 export function sentences(reason: string | undefined, param: string | undefined): string {
   const sentence = (reason === undefined ? undefined : reasons[reason]) ?? 'The model rejected this request.';
   return param === undefined ? sentence : `${sentence} The parameter is \`${param}\`.`;
 }
 
-/** Whether a 404 is about the model, rather than about a wrong path. */
+/** Whether a 404 is about the model, rather than a wrong path. */
 export const saysNoSuchModel = ({ code, message = '' }: Problem): boolean =>
   code === 'model_not_found' || saysNoModel.test(message);

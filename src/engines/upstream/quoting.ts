@@ -1,12 +1,12 @@
 /**
- * What of an upstream's words the log may hold. Some servers repeat the request in their errors, and what a model wrote
- * is its client's alone: the log gets neither. Reliability test 54.
+ * Keeps requests and answers out of the log. Some servers repeat the request in their errors, and answers belong to the
+ * client. Reliability test 54.
  */
 import { SealedJson } from '../../bodies/sealed.ts';
 import { isObject } from './json.ts';
 import { readProblem } from './problems.ts';
 
-/** Larger requests are not looked through: then no word is quoted. */
+/** Larger requests are not searched, and then nothing is quoted. */
 const SEARCHED_CHARACTERS = 64 * 1024;
 const QUOTED_CHARACTERS = 500;
 const HIDDEN = '…';
@@ -14,13 +14,13 @@ const HIDDEN = '…';
 /** Codes and types, such as `model_not_found`. */
 const isName = (text: string | undefined): text is string => /^[\w.:-]{1,64}$/.test(text ?? '');
 
-/** Members whose values are names, of use to whoever reads the log. */
+/** Members whose values are names that help readers of the log. */
 const named = new Set(['model', 'role', 'type']);
 
-/** More values are not looked through either. */
+/** The same limit, in values. */
 const SEARCHED_VALUES = 10_000;
 
-/** What a request says: the texts in it, whatever they are nested in. Stops once it is more than is searched. */
+/** Collects all texts in a request. Stops once they exceed the limit. */
 export function textOf(value: unknown): string {
   const texts: string[] = [];
   let left = SEARCHED_CHARACTERS;
@@ -32,7 +32,7 @@ export function textOf(value: unknown): string {
   };
   const collect = (part: unknown): void => {
     if (left < 0) return;
-    // Unknown text must be taken for too much, so that none of it is quoted.
+    // Treat unknown text as too long, so that nothing is quoted.
     if (--values < 0 || part instanceof SealedJson) left = -1;
     else if (typeof part === 'string') add(part);
     else if (Array.isArray(part)) for (const item of part) collect(item);
@@ -42,7 +42,7 @@ export function textOf(value: unknown): string {
   return left < 0 ? texts.join('\n').padEnd(SEARCHED_CHARACTERS + 1) : texts.join('\n');
 }
 
-/** Scripts that do not separate words, or join particles to them; and numbers, whose parts are as telling as the whole. */
+/** Scripts without word spaces or with attached particles, and numbers, whose parts are as revealing as the whole. */
 const unspaced = ['Han', 'Hira', 'Kana', 'Hang', 'Thai', 'Laoo', 'Khmr', 'Mymr', 'Tibt']
   .map((script) => String.raw`\p{Script=${script}}`)
   .concat(String.raw`\p{N}`, 'ー')
@@ -50,7 +50,7 @@ const unspaced = ['Han', 'Hira', 'Kana', 'Hang', 'Thai', 'Laoo', 'Khmr', 'Mymr',
 const unspacedRuns = new RegExp(`[${unspaced}]+`, 'gu');
 const words = new RegExp(`(?:(?![${unspaced}])[\\p{L}\\p{M}]){2,}`, 'gu');
 
-/** Hides each pair of neighboring characters that the request has, too. Takes time in proportion to both texts. */
+/** Hides each pair of neighboring characters that also occurs in the request. Takes linear time. */
 function withoutSharedPairs(said: string, known: string): string {
   if (said.search(unspacedRuns) < 0) return said;
   const shared = new Set<string>();
@@ -70,13 +70,13 @@ function withoutSharedPairs(said: string, known: string): string {
   });
 }
 
-/** Some servers repeat a request as JSON within a sentence. */
+/** Some servers embed the request as escaped JSON in a message. */
 const unescaped = (said: string): string =>
   said.replace(/\\+u([0-9a-f]{4})/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
 
 /**
- * A sentence of an upstream without the words and numbers that the request has, too. Of scripts without spaces between
- * words it loses every two characters in a row that the request has.
+ * Removes words and numbers from an upstream's message that also occur in the request. In scripts without spaces,
+ * removes every pair of characters that occurs there.
  *
  * @param asked - the request's text
  */
@@ -90,7 +90,7 @@ export function withoutEcho(said: string, asked: string): string {
   return masked.replace(/…([^\p{L}\p{N}]{0,3}…)+/gu, HIDDEN);
 }
 
-/** An answer that is none, without a word of it: what it calls its error, and how long it is. */
+/** Describes an invalid answer without quoting it: its error code and type, or else its length. */
 export function describeAnswer(text: string): string {
   const { code, type } = readProblem(text);
   const names = [code, type].filter(isName);

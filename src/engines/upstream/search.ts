@@ -1,15 +1,15 @@
-/** Search by any SearXNG-compatible JSON endpoint. Contract section 8. */
+/** Search with any SearXNG-compatible JSON endpoint. Contract section 8. */
 import type { SearchEngine, SearchResult } from '../types.ts';
 import { isObject, type JsonObject } from './json.ts';
 import { createTransport, MIB, type UpstreamOptions } from './transport.ts';
 
 export type UpstreamSearchOptions = Omit<UpstreamOptions, 'apiKey'>;
 
-// What the schema of a result allows.
+// Limits of the result schema.
 const MAX_TITLE_LENGTH = 1000;
 const MAX_URL_LENGTH = 4000;
 const MAX_SNIPPET_LENGTH = 4000;
-/** A page of results is a few hundred KiB at most. */
+/** A page of results has at most a few hundred KiB. */
 const ANSWER_BYTES = 4 * MIB;
 const MAX_SCORE = 1_000_000_000;
 
@@ -24,15 +24,15 @@ const entities: Readonly<Record<string, string>> = {
 };
 
 /**
- * SearXNG reads a word that begins with one of these as a command: `!images`, `:de`, `<3`. In quotes it is a word like
- * any other; our contract takes every character literally.
+ * SearXNG treats words with these prefixes as commands: `!images`, `:de`, `<3`. Quote them, because our contract takes
+ * queries literally.
  */
 const literally = (query: string): string => query.replace(/(?<!\S)[!:<?][^\s"]*/g, '"$&"');
 
-/** Plain text on one line: engines mark the words they found, and some leave entities. */
+/** Plain text on one line: engines highlight matches, and some leave entities. */
 function plain(value: unknown, maxLength: number): string {
   if (typeof value !== 'string') return '';
-  // Longer than any text that would be kept, so that a page in place of a snippet costs nothing.
+  // More than is ever kept, but bounds the work if an engine sends a whole page.
   const text = value
     .slice(0, maxLength * 4)
     .toWellFormed()
@@ -40,11 +40,11 @@ function plain(value: unknown, maxLength: number): string {
     .replace(/&(amp|lt|gt|quot|apos|#39|nbsp);/g, (entity, name: string) => entities[name] ?? entity)
     .replace(/\s+/g, ' ')
     .trim();
-  // Not between the halves of a character.
+  // Do not split a surrogate pair.
   return text.length <= maxLength ? text : `${text.slice(0, maxLength - 1).replace(/[\ud800-\udbff]$/, '')}…`;
 }
 
-/** A link that a page may show, spelled as RFC 3986 wants it; nothing for `javascript:`, `magnet:` and their like. */
+/** A link that a page may show, normalized per RFC 3986. Rejects `javascript:`, `magnet:`, and similar schemes. */
 function link(value: unknown): string | undefined {
   if (typeof value !== 'string' || !URL.canParse(value)) return undefined;
   const { href, protocol } = new URL(value);
@@ -70,8 +70,8 @@ function resultOf(
 }
 
 /**
- * The results of a SearXNG answer, best first. Scores are comparable within one answer, so that where one is missing
- * all are counted by their place: 1, 1/2, 1/3, …
+ * The results, best first. Scores compare only within one answer, so if one is missing, ranks replace all: 1, 1/2, 1/3,
+ * …
  */
 function readResults(answer: JsonObject, limit: number): SearchResult[] {
   const rows = Array.isArray(answer.results) ? (answer.results as unknown[]) : [];
@@ -83,7 +83,7 @@ function readResults(answer: JsonObject, limit: number): SearchResult[] {
     .slice(0, limit);
 }
 
-/** `https://host`, `https://host/`, `https://host/search` and the same under a path: all mean the search page. */
+/** Accepts `https://host`, `https://host/`, and `https://host/search`, also under a path. */
 function splitUrl(given: string): { url: string; path: string } {
   const url = new URL(given);
   url.pathname = url.pathname.replace(/\/+$/, '').replace(/\/search$/, '');
@@ -91,9 +91,9 @@ function splitUrl(given: string): { url: string; path: string } {
 }
 
 /**
- * Makes the engine; nothing is asked of the upstream yet.
+ * Creates the engine without contacting the upstream.
  *
- * @param options - `SEARCH_URL`, whose query string, if any, is sent along (`?language=en`), and the timeouts
+ * @param options - `SEARCH_URL`, whose query string is kept (`?language=en`), and timeouts
  */
 export function createUpstreamSearch(options: UpstreamSearchOptions): SearchEngine {
   const { path, url } = splitUrl(options.url);

@@ -1,6 +1,6 @@
 /**
- * Requests to one upstream: a pool of kept connections, timeouts, bounded answers, and every failure as an error of
- * the contract's section 6. Redirects are not followed, and nothing is sent twice. Contract section 8.
+ * Requests to one upstream: pooled connections, timeouts, bounded answers, and errors of contract section 6. Follows no
+ * redirects and sends nothing twice. Contract section 8.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { Pool } from 'undici';
@@ -13,18 +13,17 @@ import { isObject, type JsonObject, parseJson, TOO_MANY_VALUES } from './json.ts
 import { textOf } from './quoting.ts';
 
 export type UpstreamOptions = {
-  /** Where the API is, e.g. `https://api.openai.com/v1`; a query string is sent along with every request. */
+  /** The API's base, such as `https://api.openai.com/v1`. A query string is added to every request. */
   url: string;
-  /** Sent as a Bearer token. */
   apiKey?: string | undefined;
   connectTimeoutMs?: number;
-  /** Until the first byte of the answer's body: reading a long prompt takes its time. */
+  /** To the first byte of the body: reading a long prompt takes time. */
   firstByteTimeoutMs?: number;
-  /** Between one byte of the answer and the next. */
+  /** Between bytes of the answer. */
   idleTimeoutMs?: number;
-  /** Largest answer that is not a stream; by default what each request says. */
+  /** Maximum size of a non-streamed answer. Defaults to each request's limit. */
   maxAnswerBytes?: number;
-  /** Requests to the upstream at the same time; as many again wait for a connection. */
+  /** Concurrent requests; as many again may wait for a connection. */
   connections?: number;
 };
 
@@ -33,41 +32,41 @@ export type Request = {
   path: string;
   body?: JsonObject;
   signal: AbortSignal;
-  /** Largest answer that is not a stream. */
+  /** Maximum size of a non-streamed answer. */
   maxBytes?: number;
-  /** Goes out even if every connection is taken; for requests that are never made twice at once. */
+  /** Bypasses the connection limit, for requests that are never concurrent. */
   isUncounted?: boolean;
 };
 
-/** Makes the error for an answer that is none; `text` is what it was, which the log only describes. */
+/** Makes the error for an invalid answer. The log only describes `text`. */
 export type Broken = (why: string, text?: string) => Error;
 
 export type Transport = {
   /**
-   * Asks for JSON.
+   * Requests JSON.
    *
-   * @throws ApiError for whatever goes wrong there; the signal's reason once it is aborted
+   * @throws ApiError for any failure; the signal's reason if it aborts
    */
   json(request: Request): Promise<JsonObject>;
-  /** Asks for a stream of server-sent events, which the caller reads, and ends with `abort` or `release`. */
+  /** Requests a stream of server-sent events. The caller reads it, then calls `abort` or `release`. */
   events(request: Request): Promise<Exchange>;
-  /** What reading an exchange threw, as an error of the contract. */
+  /** Maps an error from reading an exchange to one of the contract. */
   failure(error: unknown, signal: AbortSignal): unknown;
-  /** An answer that came whole, but is not what it should be. */
+  /** For a complete but invalid answer. */
   broken: Broken;
 };
 
 export const MIB = 1024 * 1024;
-/** Largest whole answer where a request does not say otherwise: a chat of the most characters, escaped. */
+/** Default limit: a chat answer of maximum length, escaped. */
 const ANSWER_BYTES = 16 * MIB;
 const CONNECTIONS = 1000;
-/** How much of a refusal is read to find out what it is about. */
+/** How much of an error body is read to classify it. */
 const REFUSAL_BYTES = 64 * 1024;
 const REFUSAL_MS = 5000;
-/** An upstream that is being restarted refuses for a moment. */
+/** A restarting upstream refuses connections briefly. */
 const RETRY_PAUSE_MS = 100;
 
-/** Lost before there was a connection: nothing was sent, so that sending it again is the first time. */
+/** Failures before a connection exists. Nothing was sent, so a retry is safe. */
 const connectionLosses: ReadonlySet<unknown> = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -79,7 +78,7 @@ const connectionLosses: ReadonlySet<unknown> = new Set([
 const codeOf = (error: unknown): unknown => (error as { code?: unknown } | null)?.code;
 const isType = ({ headers }: AnswerHead, type: RegExp): boolean => type.test(headers['content-type'] ?? '');
 
-/** What a refusal says; its status alone decides where its body is too large, too slow or cut off. */
+/** Reads an error body. If it is too large, too slow, or cut off, only the status counts. */
 async function refusalText(exchange: Exchange, bodies: Bodies): Promise<string> {
   const timer = setTimeout(() => exchange.abort(new Error('The error response is too slow.')), REFUSAL_MS);
   const text = await bodies.textWithin(exchange, REFUSAL_BYTES).catch(() => undefined);
@@ -88,9 +87,9 @@ async function refusalText(exchange: Exchange, bodies: Bodies): Promise<string> 
 }
 
 /**
- * Opens no connection yet. Connections are kept for a few seconds and do not keep the process alive.
+ * Creates a transport without connecting. Idle connections last a few seconds and do not keep the process alive.
  *
- * @param options - timeouts default to 5 s for connecting, 120 s to the first byte, 60 s between bytes
+ * @param options - timeouts default to 5 s for connecting, 120 s to the first byte, and 60 s between bytes
  */
 export function createTransport(options: UpstreamOptions): Transport {
   const {
@@ -103,12 +102,12 @@ export function createTransport(options: UpstreamOptions): Transport {
   const apiKey = options.apiKey || undefined;
   const base = new URL(options.url);
   const root = base.pathname.replace(/\/+$/, '');
-  // undici's own timers are off: an exchange has its own. A stale connection that closed before a request was
-  // written to it is replaced by undici, which lets the event loop turn once to see that before it writes.
+  // undici's timers are off because each exchange has its own. Before writing, undici waits one turn of the event loop
+  // to detect and replace a stale connection.
   const connections = new Connections(most);
   const bodies = new Bodies();
   const pool = new Pool(base.origin, {
-    // One for what is not counted.
+    // One extra for uncounted requests.
     connections: most + 1,
     pipelining: 1,
     headersTimeout: 0,
@@ -120,7 +119,7 @@ export function createTransport(options: UpstreamOptions): Transport {
     return signal.aborted ? signal.reason : connectionError(error, apiKey);
   }
 
-  /** Sends it; once more where the first try found no connection. */
+  /** Sends a request, with one retry if there was no connection. */
   async function dispatch(
     { body, isUncounted, method, path, signal }: Request,
     accept: string,
@@ -132,7 +131,7 @@ export function createTransport(options: UpstreamOptions): Transport {
       signal.throwIfAborted();
       const startedAt = performance.now();
       const release = isUncounted ? undefined : await connections.take(signal, firstByteTimeoutMs);
-      // Waiting for a connection is part of waiting for the first byte.
+      // Waiting for a connection counts toward the first byte.
       const firstByteMs = Math.max(firstByteTimeoutMs - (performance.now() - startedAt), 1);
       const exchange = new Exchange({ firstByteMs, idleMs: idleTimeoutMs }, signal, release);
       pool.dispatch(
@@ -163,7 +162,7 @@ export function createTransport(options: UpstreamOptions): Transport {
     }
   }
 
-  /** Sends it, and accepts only an answer of 200 or its like. */
+  /** Sends a request and accepts only 2xx. */
   async function ask(request: Request, accept: string): Promise<[AnswerHead, Exchange]> {
     const [head, exchange] = await dispatch(request, accept);
     const { headers, status } = head;
@@ -177,7 +176,7 @@ export function createTransport(options: UpstreamOptions): Transport {
 
   const broken: Broken = brokenAnswer;
 
-  /** Gives an answer up that is of another type than was asked for. */
+  /** Aborts an answer of the wrong content type. */
   function refuseType({ headers }: AnswerHead, exchange: Exchange, wanted: string): never {
     exchange.abort(new Error('The answer has the wrong content type.'));
     const [type = ''] = (headers['content-type'] ?? '').split(';', 1);
@@ -200,7 +199,7 @@ export function createTransport(options: UpstreamOptions): Transport {
       const answer = parseJson(text);
       if (answer === TOO_MANY_VALUES)
         throw brokenAnswer("The upstream's answer has too many values to parse.", undefined, true);
-      // Some servers list their models without an object around them.
+      // Some servers send the list of models without an enclosing object.
       if (Array.isArray(answer)) return { data: answer };
       if (!isObject(answer)) throw broken("The upstream's answer is not a JSON object:", text);
       if (answer.error)

@@ -1,4 +1,4 @@
-/** Tokens of an answer: what the upstream counted, or else an estimate. Contract section 2. */
+/** Token counts of answers: the upstream's, or else an estimate. Contract section 2. */
 import { jsonLength } from '../../bodies/sealed.ts';
 import type { CompletionInput, CompletionResult } from '../types.ts';
 import { isObject, type JsonObject, wholeNumber } from './json.ts';
@@ -7,14 +7,10 @@ export type Usage = CompletionResult['usage'];
 
 const CHARACTERS_PER_TOKEN = 4;
 
-/** What a model wrote: text, refusal, reasoning under either of its names, and calls of tools. */
+/** Text, refusal, and reasoning under either name. Tool calls are counted separately. */
 const writtenFields = ['content', 'refusal', 'reasoning_content', 'reasoning'] as const;
 
-/**
- * The characters of a message or of a piece of one.
- *
- * @param message - a `message`, or a chunk's `delta`
- */
+/** The characters of a `message`, or of a chunk's `delta`. */
 export function charactersOf(message: Readonly<Record<string, unknown>>): number {
   let characters = 0;
   for (const field of writtenFields) {
@@ -30,7 +26,7 @@ export function charactersOf(message: Readonly<Record<string, unknown>>): number
   return characters;
 }
 
-/** The characters of what a client sent: the text of its messages, and its tools as JSON. Pictures count nothing. */
+/** The characters of the request's messages and, as JSON, its tools. Images count nothing. */
 function charactersAsked(input: CompletionInput): number {
   const { messages } = input;
   const { tools } = input as JsonObject;
@@ -42,7 +38,7 @@ function charactersAsked(input: CompletionInput): number {
   return characters;
 }
 
-/** An upstream's count with what it knows beyond, or nothing where it did not count: zeros are no count. */
+/** The upstream's usage with any extra fields. Undefined if it does not count, which zeros also mean. */
 export function countedUsage(usage: unknown): Usage | undefined {
   if (!isObject(usage)) return undefined;
   const prompt = wholeNumber(usage.prompt_tokens) ?? 0;
@@ -53,11 +49,9 @@ export function countedUsage(usage: unknown): Usage | undefined {
 }
 
 /**
- * The estimate where an upstream does not count: a token for every four characters, rounded up, which is about what
- * language models count for English.
+ * Estimates one token per four characters, rounded up, as language models do for English.
  *
- * @param input - what was asked
- * @param characters - how many were written, over all choices
+ * @param characters - written, over all choices
  */
 export function estimatedUsage(input: CompletionInput, characters: number): Usage {
   const prompt = Math.ceil(charactersAsked(input) / CHARACTERS_PER_TOKEN);
