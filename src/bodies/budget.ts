@@ -1,7 +1,4 @@
-/**
- * A shared memory budget for all bodies being received or parsed. It counts bytes received, so announcing a large body
- * costs nothing. Contract section 6.
- */
+/** Memory budget of all bodies. Counts bytes received, so announcing a large body costs nothing. Contract section 6. */
 
 /** One sender may use at most this fraction of the budget. */
 const SENDERS_PART = 4;
@@ -31,10 +28,8 @@ export class BodyBudget {
   }
 
   /**
-   * Begins a body.
-   *
-   * @param sender - an account or address. All its bodies together may use a quarter of the budget, but a single body
-   *   may be as large as its route allows.
+   * Begins a body. A sender's bodies together may use a quarter of the budget, but a single body may be as large as its
+   * route allows.
    */
   share(sender: string): Share {
     let own = 0;

@@ -1,6 +1,6 @@
 /**
- * Takes values out of a parsed body that are too expensive to hand to another thread: the receiver rebuilds them on its
- * event loop. Typical requests fit. Long lists and objects with many members do not.
+ * Takes expensive values out of a parsed body before it is handed to another thread, whose event loop rebuilds it. Only
+ * long lists and objects with many members are affected.
  */
 
 /** Handing over this cost takes about 10 ms. */
@@ -77,11 +77,7 @@ export function putAt(root: unknown, path: Path, value: unknown): void {
   holder[last] = value;
 }
 
-/**
- * Lightens a body in place. Null replaces each piece that is taken out.
- *
- * @returns undefined if the body itself has too many entries
- */
+/** Lightens a body in place. Null replaces each piece. Returns undefined if the body itself has too many entries. */
 export function lighten(value: unknown): Lightened | undefined {
   const costs = new Map<object, number>();
   if (weigh(value, costs) <= MAX_COST || !isContainer(value)) return { value, pieces: [] };

@@ -1,7 +1,4 @@
-/**
- * Parses bodies into values that Parley can store: valid UTF-8 without NUL, lone surrogates, or `__proto__`. Postgres
- * rejects the first three with its own error. Contract section 6, reliability tests 41 to 43.
- */
+/** Parses bodies into values that Parley can store. Contract section 6, reliability tests 41 to 43. */
 import { parse } from 'secure-json-parse';
 
 /** A refused body. The message is for the client. */
@@ -24,11 +21,7 @@ function holdsForbiddenText(value: unknown): boolean {
   return Object.entries(value).some(([name, member]) => isForbidden(name) || holdsForbiddenText(member));
 }
 
-/**
- * Parses a scanned body of valid UTF-8.
- *
- * @throws BodyError if it is not JSON, or cannot be stored
- */
+/** Parses a scanned body of valid UTF-8. Throws BodyError if it is not JSON, or cannot be stored. */
 export function parseScanned(bytes: Buffer): unknown {
   const text = bytes.toString('utf8');
   let value: unknown;

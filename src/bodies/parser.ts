@@ -1,7 +1,4 @@
-/**
- * Parses small bodies in place, and large or complex ones on a worker thread, so that none blocks the event loop.
- * Contract section 6, decision 0021.
- */
+/** Parses small bodies in place, and large or complex ones on a worker. Contract section 6, decision 0021. */
 import { isUtf8 } from 'node:buffer';
 import { extname } from 'node:path';
 import { setImmediate as otherRequests } from 'node:timers/promises';
@@ -36,8 +33,6 @@ export class BodyParser {
   /**
    * Parses a body, whose bytes must not be used afterward.
    *
-   * @param isPassedOn - whether an upstream gets the body
-   * @param isCompared - whether it came with an `Idempotency-Key`
    * @throws BodyError if the body is refused; BusyError if too many are waiting
    */
   async parse(body: Buffer, isPassedOn: boolean, isCompared: boolean): Promise<unknown> {

@@ -12,10 +12,7 @@ const COMMA = 0x2c;
 const COLON = 0x3a;
 const BACKSLASH = 0x5c;
 
-/**
- * Estimates in one pass what a parser would build, before any parsing. Stops at the first exceeded limit. The UTF-8 may
- * be invalid JSON. Contract section 6.
- */
+/** Estimates what a parser would build, before any parsing. The UTF-8 may be invalid JSON. Contract section 6. */
 export function scanJson(body: Uint8Array): Scan {
   let depth = 0;
   let structure = 0;

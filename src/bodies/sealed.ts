@@ -1,6 +1,5 @@
 /**
- * Parts of a body that stay JSON text because the service only passes them on. Transferring or serializing a million
- * numbers would block the event loop. Contract section 6.
+ * Parts of a body that stay JSON text, because reading or writing them would block the event loop. Contract section 6.
  */
 
 /** JSON text written by a worker, by value. The values never change. */
@@ -23,11 +22,7 @@ export function rememberJson(value: object, text: Uint8Array): void {
 const knownText = (value: unknown): Uint8Array | undefined =>
   typeof value === 'object' && value !== null ? texts.get(value) : undefined;
 
-/**
- * Writes an object like `JSON.stringify`, but copies members whose text is known.
- *
- * @returns a string, or UTF-8 bytes if a member was copied
- */
+/** Writes an object like `JSON.stringify`, but copies known texts and then returns UTF-8 bytes. */
 export function writeJson(body: Readonly<Record<string, unknown>>): string | Uint8Array {
   const members = Object.entries(body).filter(([, value]) => value !== undefined);
   if (!members.some(([, value]) => knownText(value) !== undefined)) return JSON.stringify(body);

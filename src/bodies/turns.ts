@@ -8,8 +8,8 @@ export class TurnError extends Error {
 }
 
 /**
- * Runs one task at a time, smallest first. Each time a waiting task is overtaken, its weight halves, so 25 tasks
- * overtake even the largest body. Contract section 6.
+ * Runs one task at a time, smallest first. Each time a waiting task is overtaken, its weight halves, so at most 25
+ * tasks overtake the largest body. Contract section 6.
  */
 export class Turns {
   readonly #most: number;

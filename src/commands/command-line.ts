@@ -1,7 +1,4 @@
-/**
- * Runs operator commands. With Postgres, this process runs them. The embedded database belongs to one process at a
- * time: the running service, or otherwise this process.
- */
+/** Runs operator commands: in this process, or in the running service if that holds the embedded database. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Config, loadConfig } from '../config.ts';

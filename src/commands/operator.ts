@@ -1,7 +1,4 @@
-/**
- * The operator's commands, `npm run <name> -- …`. The process that owns the database runs them: the command's own or
- * the running service. Contract sections 9, 11, and 13.
- */
+/** The operator's commands, run by the process that owns the database. Contract sections 9, 11, and 13. */
 import { randomInt } from 'node:crypto';
 import { billingPeriods } from '../../schemas/plans.ts';
 import type { Config } from '../config.ts';
@@ -124,11 +121,8 @@ function reasonOf(error: unknown): string {
 }
 
 /**
- * Runs a command.
- *
- * @param context - undefined until the process has opened its database
- * @returns lines of output
- * @throws only CommandError
+ * Runs a command and returns its lines of output. Throws only CommandError. `context` is undefined until the process
+ * has opened its database.
  */
 export async function runOperatorCommand(
   context: CommandContext | undefined,

@@ -1,7 +1,6 @@
 /**
- * Code samples for each operation, in curl, JavaScript (`fetch`), and Python (standard library), made from the
- * document's examples. They run unchanged: the key comes from `PARLEY_KEY`, the session from `cookies.txt` or
- * `PARLEY_COOKIE`.
+ * Code samples for each operation from the document's examples. They run unchanged: the key comes from `PARLEY_KEY`,
+ * the session from `cookies.txt` or `PARLEY_COOKIE`.
  */
 import { methods, resolved } from './api-document.ts';
 
@@ -178,12 +177,7 @@ function python({ body, credential, givesCookie, hasAnswer, method, url }: Call)
   ].join('\n');
 }
 
-/**
- * Returns a copy of a document with `x-codeSamples` for every operation.
- *
- * @param document - an OpenAPI document with examples
- * @param origin - where the samples call, without a trailing slash
- */
+/** Returns a copy of a document with `x-codeSamples`. They call `origin`, which has no trailing slash. */
 export function withCodeSamples<T extends Document>(document: T, origin: string): T {
   const paths = structuredClone(document.paths ?? {}) as Record<string, Record<string, Operation>>;
   for (const [path, item] of Object.entries(paths)) {

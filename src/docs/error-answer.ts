@@ -18,11 +18,7 @@ const sentenceHtml = (sentence: string): string =>
     .map((part, index) => (index % 2 === 0 ? html`${part}` : html`<code>${part}</code>`))
     .join('');
 
-/**
- * An error page for browsers: what happened, and a link to the explanation.
- *
- * @param message - the error's message, without secrets
- */
+/** An error page for browsers. `message` must not contain secrets. */
 export const errorPage = ({ code, statusCode }: ApiError, message: string): Page => {
   const title = STATUS_CODES[statusCode] ?? 'Error';
   return {

@@ -35,13 +35,7 @@ function operationsHtml(document: object, code: ErrorCode): string {
 
 const link = (code: ErrorCode | undefined) => code && { href: errorUrl('', code), title: code };
 
-/**
- * The pages by code.
- *
- * @param guide - the errors guide, with a section for each code
- * @param document - the API's OpenAPI document
- * @param publicUrl - where examples call
- */
+/** The pages by code. `guide` has a section for each code. Examples call `publicUrl`. */
 export function errorPages(guide: Guide, document: object, publicUrl: string): Map<string, Page> {
   return new Map(
     errorCodes.map((code, position) => {

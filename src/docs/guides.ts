@@ -1,6 +1,5 @@
 /**
- * The guides: Markdown files in `docs/guides` with a summary paragraph and sections. They are the pages under
- * `/docs/guides`, and the built-in engines search their sections. Contract section 8.
+ * The guides: Markdown files in `docs/guides`, shown as pages and searched by the built-in engines. Contract section 8.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -126,12 +125,7 @@ function section(heading: Tokens.Heading, anchor: string, blocks: readonly Token
   };
 }
 
-/**
- * Parses a guide: `# Title`, a summary paragraph, then `##` sections.
- *
- * @param slug - the file name without `.md`
- * @throws Error if the file does not begin with a title and a paragraph
- */
+/** Parses `# Title`, a summary paragraph, then `##` sections. Throws an Error without a title and paragraph. */
 export function parseGuide(slug: string, markdown: string): Guide {
   const tokens = marked.lexer(markdown);
   const [title, summary] = tokens.filter(({ type }) => type !== 'space');
@@ -182,11 +176,8 @@ export const guideUrl = (publicUrl: string, slug: string, anchor = ''): string =
   `${publicUrl}/docs/guides/${slug}${anchor === '' ? '' : `#${anchor}`}`;
 
 /**
- * Resolves a link in a guide.
- *
- * @param href - such as `keys.md#create-an-api-key` or `#anchor`. Other addresses stay unchanged.
- * @param slug - the guide that contains the link
- * @param publicUrl - the service's origin, or empty for a path
+ * Resolves a link in the guide `slug`, such as `keys.md#create-an-api-key` or `#anchor`. Other addresses stay
+ * unchanged. Without `publicUrl`, returns a path.
  */
 export function resolveLink(href: string, slug: string, publicUrl = ''): string {
   const [, target, anchor] = /^(?:\.\/)?(?:([\w-]+)\.md)?(?:#([^#]+))?$/.exec(href) ?? [];

@@ -41,12 +41,7 @@ function markdownOf(slug: string): Marked {
   return marked;
 }
 
-/**
- * Renders a guide.
- *
- * @param publicUrl - where its examples call
- * @returns the title with the summary, and the sections
- */
+/** Renders a guide as its title with summary, and its sections. Examples call `publicUrl`. */
 export function guideHtml(guide: Guide, publicUrl: string): { opening: string; sections: string } {
   const marked = markdownOf(guide.slug);
   const tokens = marked.lexer(withOwnOrigin(guide.markdown, publicUrl));

@@ -29,11 +29,7 @@ Enter your key under Authentication. The page keeps it in memory until you leave
 operations that accept a key. These calls send no cookies. Dashboard operations use your session instead: [sign in](/) in
 this browser first. Calls are real: they use your quota, and deletions are permanent.`;
 
-/**
- * Returns a copy of a document for the reference, with code samples and a short form.
- *
- * @param publicUrl - where the samples call
- */
+/** Returns a copy of a document with code samples that call `publicUrl`, and a short form. */
 export function referenceDocument<T extends Document>(document: T, publicUrl: string): T {
   const { paths, ...rest } = withCodeSamples(document, publicUrl);
   for (const item of Object.values(paths ?? {}) as Record<string, Operation>[])

@@ -35,11 +35,7 @@ const securityHeaders = (nonce: string) => ({
 export const operationUrl = ({ operationId, tag }: Operation): string =>
   `/docs#tag/${tag.toLowerCase()}/${operationId}`;
 
-/**
- * Makes the page and its headers. The nonce is new each time, so the page must not be cached.
- *
- * @param renderer - the address of the renderer's file
- */
+/** Makes the page and its headers. The nonce is new each time, so the page must not be cached. */
 export function referencePage(renderer: string): { headers: Record<string, string>; page: string } {
   const nonce = randomBytes(16).toString('base64');
   const page = html`<!doctype html>

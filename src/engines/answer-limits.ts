@@ -1,7 +1,4 @@
-/**
- * Limits the length and duration of every answer, whichever engine makes it and even if the client has left. Past a
- * limit, the engine is aborted. Contract section 7.
- */
+/** Limits the length and duration of every answer, even if the client has left. Contract section 7. */
 import { ApiError } from '../errors.ts';
 import { AnswerSize } from './answer-size.ts';
 import type { ChatEngine, CompletionChunk, CompletionInput } from './types.ts';
@@ -96,11 +93,7 @@ function limitedChunks(
   };
 }
 
-/**
- * Wraps an engine to enforce the limits.
- *
- * @throws AnswerLimitError from `complete`, and while a stream is read
- */
+/** Wraps an engine so that `complete` and streams throw AnswerLimitError past a limit. */
 export function limitedChat(engine: ChatEngine, limits: AnswerLimits): ChatEngine {
   return {
     ...engine,

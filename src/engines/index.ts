@@ -22,10 +22,7 @@ export type EngineConfig = {
   answerLimits?: AnswerLimits;
 };
 
-/**
- * Creates the three engines: the configured upstream, or else the built-in engine. Contacts no upstream. The guides'
- * passages must be loaded before the first request. Contract section 8.
- */
+/** Creates each engine: the configured upstream, which it does not contact, or the built-in one. Contract section 8. */
 export function createEngines(config: EngineConfig, db: Db): Engines {
   const { chat, images, publicUrl, search, upstreamLimits: limits } = config;
   const engine = chat ? createUpstreamChat({ ...chat, ...limits }) : builtinChat(db, publicUrl);

@@ -1,7 +1,4 @@
-/**
- * The interfaces of chat, search, and image engines. Chat engines use OpenAI's chat completions, to which `POST /chat`
- * is translated. Contract section 8.
- */
+/** Engine interfaces. Chat engines use OpenAI's chat completions, also for `POST /chat`. Contract section 8. */
 import type { Static } from '@sinclair/typebox';
 import type { CompletionChunk as CompletionChunkSchema } from '../../schemas/completion-chunks.ts';
 import type { Completion, CompletionRequest } from '../../schemas/completions.ts';
@@ -30,11 +27,7 @@ export type ChatEngine = {
   models(): Promise<Model[]>;
   /** Call it before charging a request. Throws ApiError `invalidRequest` if the engine is known to lack support. */
   check?(input: Pick<CompletionInput, 'model' | 'n'>): void;
-  /**
-   * Answers a chat.
-   *
-   * @throws ApiError `upstreamError`, `upstreamTimeout`, `overloaded`, or `invalidRequest`
-   */
+  /** @throws ApiError `upstreamError`, `upstreamTimeout`, `overloaded`, or `invalidRequest` */
   complete(input: CompletionInput, signal: AbortSignal): Promise<CompletionResult>;
   /**
    * Streams the answer: a chunk with the role, chunks of text, one with `finish_reason`, and always a last one with
@@ -45,22 +38,14 @@ export type ChatEngine = {
 
 export type SearchEngine = {
   kind: 'builtin' | 'upstream';
-  /**
-   * @param query - taken literally
-   * @param limit - maximum number of results, best first
-   * @throws ApiError as for chat
-   */
+  /** Takes the query literally. Returns up to `limit` results, best first. Throws as chat does. */
   search(query: string, limit: number, signal: AbortSignal): Promise<SearchResult[]>;
 };
 
 export type ImageEngine = {
   kind: 'builtin' | 'upstream';
   check?(input: Pick<ImageInput, 'model' | 'n'>): void;
-  /**
-   * Generates all `n` images (default 1), or fails.
-   *
-   * @throws ApiError as for chat, and `notFound` for the model
-   */
+  /** Generates all `n` images (default 1), or fails. Throws as chat does, and `notFound` for the model. */
   generate(input: ImageInput, signal: AbortSignal): Promise<GeneratedImage[]>;
 };
 

@@ -49,11 +49,7 @@ export class Calls {
     this.#shared = shared;
   }
 
-  /**
-   * Takes a slot, which the caller must always release.
-   *
-   * @throws ApiError `tooManyStreams`, `tooManyCalls`
-   */
+  /** Takes a slot, which must always be released. Throws ApiError `tooManyStreams` or `tooManyCalls`. */
   async take(accountId: string, isStream: boolean): Promise<Slot> {
     const full = this.#takeOwn(accountId, isStream);
     if (full !== undefined) throw refusal(full, this.#ceilings[full]);

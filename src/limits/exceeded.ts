@@ -5,11 +5,7 @@ const windowNames: Readonly<Record<number, string>> = { 60: 'minute', 3600: 'hou
 
 const inWords = (seconds: number) => windowNames[seconds] ?? `${seconds} seconds`;
 
-/**
- * The error for a request over its rate limit. Contract section 5.
- *
- * @param what - what was counted, such as `requests`
- */
+/** The error for a request over its rate limit. `what` was counted, such as `requests`. Contract section 5. */
 export function rateLimitExceeded(limit: LimitReading, what: string, nowMs = Date.now()): ApiError {
   const { ceiling, name, resetSeconds, windowSeconds } = limit;
   return new ApiError('rateLimitExceeded', {

@@ -1,6 +1,6 @@
 /**
- * Counts concurrent calls across replicas in Redis. Each call has a lease that its process renews, so a crash frees its
- * slots. While Redis is unavailable, each process counts alone. Contract section 7.
+ * Counts calls across replicas in Redis. A process renews the lease of each call, so a crash frees its slots. While
+ * Redis is unavailable, each process counts alone. Contract section 7.
  */
 import type { CallCeilings, FullLimit, SharedCalls } from './calls.ts';
 import type { RedisLink } from './redis-link.ts';

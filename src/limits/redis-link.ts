@@ -1,6 +1,6 @@
 /**
  * The Redis connection for shared limits. If Redis fails or hangs, callers get no answer and count alone until it
- * recovers. Requests wait for Redis once, and briefly. Contract section 5.
+ * recovers. Contract section 5.
  */
 import type { FastifyBaseLogger } from 'fastify';
 import { Redis } from 'ioredis';
@@ -74,11 +74,8 @@ export class RedisLink {
   }
 
   /**
-   * Defines a command from an atomic script.
-   *
-   * @param name - a unique command name
-   * @param keys - how many of the arguments are keys
-   * @returns runs the command and resolves to its result, or to undefined if Redis is unavailable
+   * Defines a command from an atomic script whose first `keys` arguments are keys. The command resolves to undefined if
+   * Redis is unavailable.
    */
   script<T>(name: string, keys: number, lua: string): Command<T | undefined> {
     this.#redis.defineCommand(name, { numberOfKeys: keys, lua });

@@ -1,6 +1,6 @@
 /**
- * Limits failed sign-ins, wrong passwords in a session, new accounts, and email changes. Each attempt is counted up
- * front and uncounted if it should not count, so concurrent attempts cannot exceed a limit. Contract section 5,
+ * Limits sign-ins, password checks, new accounts, and email changes. Each attempt is counted first, and uncounted if it
+ * should not count, so concurrent attempts cannot exceed a limit. Contract section 5,
  * docs/decisions/0020-sign-in-and-sign-up.md.
  */
 import { createHash } from 'node:crypto';
@@ -30,9 +30,7 @@ export type SignInAttempt = {
 
 export type SignInLimits = {
   /**
-   * Checks a password unless too many sign-ins failed.
-   *
-   * @throws ApiError `rateLimitExceeded`, and what the check throws
+   * Checks a password unless too many sign-ins failed. Throws ApiError `rateLimitExceeded`, and what `check` throws.
    */
   limitSignIn(
     request: FastifyRequest,

@@ -1,7 +1,4 @@
-/**
- * Documents the errors of each operation, which derive from its route config. Operations with equal errors share a
- * named response. Contract section 6.
- */
+/** Documents each operation's errors. Operations with equal errors share a named response. Contract section 6. */
 import type { FastifyContextConfig } from 'fastify';
 import { errorSetName } from '../../schemas/error-sets.ts';
 import { type ErrorCode, errorTable } from '../../schemas/errors.ts';

@@ -1,6 +1,4 @@
-/**
- * Finishes the operations of `openapi.json`. Shared parts become named components, so generators make one type of each.
- */
+/** Finishes the operations of `openapi.json`. Shared parts become components, so generators make one type of each. */
 import type { FastifyContextConfig } from 'fastify';
 import type { Example } from '../../schemas/examples/example.ts';
 import { operationExamples } from '../../schemas/examples/index.ts';
@@ -105,12 +103,7 @@ function usedHeaders(holders: object): object {
   );
 }
 
-/**
- * Adds headers, examples, and errors to every operation.
- *
- * @param document - from `@fastify/swagger`
- * @param configOf - route config by `operationId`
- */
+/** Adds headers, examples, and errors to a document of `@fastify/swagger`. `configOf` is keyed by `operationId`. */
 export function withOperations<T extends Document>(
   document: T,
   configOf: ReadonlyMap<string, FastifyContextConfig>,

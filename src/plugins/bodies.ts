@@ -1,7 +1,4 @@
-/**
- * Receives and parses JSON bodies within limits of size, memory, and speed. Contract section 6, reliability tests 15,
- * 41 to 44, 48, 57, and 58.
- */
+/** Receives and parses JSON bodies. Contract section 6, reliability tests 15, 41 to 44, 48, 57, and 58. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { BodyBudget } from '../bodies/budget.ts';

@@ -1,7 +1,4 @@
-/**
- * Guards a scope: a Bearer key with the route's scope, or the session. An invalid key never falls back to the cookie.
- * Contract sections 1 and 3.
- */
+/** Guards a scope by key or session. An invalid key never falls back to the cookie. Contract sections 1 and 3. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { assertActive, assertMayList, assertScope, invalidApiKey } from '../domain/verify-key.ts';

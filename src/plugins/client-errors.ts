@@ -1,7 +1,4 @@
-/**
- * Answers requests that Node's parser rejects, without a complete Fastify request. Contract section 6, reliability
- * tests 45 and 48.
- */
+/** Answers requests that Node's parser rejects. Contract section 6, reliability tests 45 and 48. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import fp from 'fastify-plugin';
@@ -26,10 +23,7 @@ type ServingSocket = Socket & { _httpMessage?: { headersSent: boolean } | null }
 const mayAnswer = (socket: ServingSocket) =>
   socket.writable && !answered.has(socket) && !socket._httpMessage?.headersSent;
 
-/**
- * Makes Fastify's `clientErrorHandler`, which always closes the connection. `publicUrl` is the base of the
- * documentation link.
- */
+/** Makes Fastify's `clientErrorHandler`, which always closes the connection. */
 export function answerClientError(publicUrl: string) {
   return (error: NodeJS.ErrnoException, socket: ServingSocket): void => {
     if (error.code === 'ECONNRESET' || !mayAnswer(socket)) {
@@ -60,9 +54,7 @@ function isFarFromWhole(raw: IncomingMessage): boolean {
   return length === undefined ? raw.headers['transfer-encoding'] !== undefined : length > SHORT_BODY_BYTES;
 }
 
-/**
- * Keeps the connection open until the client can read the response. Node would close it while the client still sends.
- */
+/** Keeps the connection open until the client can read the response. Node would close it while the client sends. */
 function closeAfterAnswer(raw: IncomingMessage): void {
   const { socket } = raw;
   socket.destroySoon = () => {

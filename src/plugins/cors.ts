@@ -44,10 +44,8 @@ const requestedHeaders = ({ headers }: FastifyRequest): string[] =>
     .slice(0, MOST_HEADERS);
 
 /**
- * Lets the calling page read the response, or refuses the request. Call it as soon as the key is found, so that errors
- * stay readable. A foreign page is refused before any count, charge, or work.
- *
- * @throws ApiError `originNotAllowed`
+ * Lets the calling page read the response, or throws ApiError `originNotAllowed`. Call it as soon as the key is found,
+ * so that errors stay readable and foreign pages cause no count, charge, or work.
  */
 export function acceptOrigin(
   request: FastifyRequest,

@@ -14,10 +14,7 @@ type Claimed = ProvenAccount & MarkedAccount & { signInsResetAt: Date | null };
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /**
-     * Checks the password of a sign-in. Takes equally long without an account. Throws `rateLimitExceeded` or
-     * `overloaded`.
-     */
+    /** Checks the password of a sign-in. Takes equally long without an account. Throws like `checkCurrentPassword`. */
     checkSignIn(
       request: FastifyRequest,
       email: string,

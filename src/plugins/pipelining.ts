@@ -1,7 +1,4 @@
-/**
- * Delays pipelined requests until their turn. A queued response has no socket yet and misses the close of its
- * connection, so its work would never end.
- */
+/** Delays pipelined requests until their turn: a queued response has no socket, and would miss its close. */
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import fp from 'fastify-plugin';

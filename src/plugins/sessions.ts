@@ -1,7 +1,6 @@
 /**
  * The dashboard session: a signed cookie that names a row of `sessions`. Only the session scope registers this plugin.
- * Elsewhere `restoreSession` reads the cookie, so requests with a key never touch the session store. Contract section
- * 9.
+ * Elsewhere, requests with a key never touch the session store. Contract section 9.
  */
 import { callbackify } from 'node:util';
 import { fastifyCookie } from '@fastify/cookie';
@@ -66,7 +65,6 @@ function sessionStore(db: Db) {
 /**
  * Starts a session with a new id, replacing any session of the request, and marks the device as known.
  *
- * @param account - an account whose password was just verified
  * @param event - null if another audit event covers it
  * @throws ApiError `invalidLogin` if the password changed or the account was deleted since
  */
@@ -80,8 +78,7 @@ export async function beginSession(
   const { sessionId } = request.session;
   const isCreated = await createSession(db, account, sessionId, sourceOf(request), event);
   if (!isCreated) throw new ApiError('invalidLogin');
-  // Makes the plugin send the cookie. Its automatic save sends a Secure cookie only if it sees https, which it does not
-  // behind a proxy.
+  // Makes the plugin send the cookie. Its automatic save skips Secure cookies behind a proxy, where it sees no https.
   await request.session.save();
   request.deviceCookie = markDevice(deviceOf(request), account, sessionSecrets);
 }

@@ -2,10 +2,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { assertSameSite } from './csrf.ts';
 
 /**
- * Refuses cross-site requests, then counts, so that another site cannot use up the account's requests. Contract
- * sections 5 and 9.
- *
- * @throws ApiError `crossSiteRequest`, `rateLimitExceeded`
+ * Refuses cross-site requests with ApiError `crossSiteRequest`, then counts, so that another site cannot use up the
+ * account's requests. Contract sections 5 and 9.
  */
 export async function acceptSession(request: FastifyRequest, reply: FastifyReply): Promise<void> {
   const { limits } = request.server;

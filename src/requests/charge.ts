@@ -135,9 +135,7 @@ async function streamFinal(run: Run, answer: StreamedAnswer): Promise<FastifyRep
 
 /**
  * Refunds a charge whose work failed before its first byte. It stays charged if the client can cause the failure on
- * purpose and has exhausted such refunds.
- *
- * @returns the error to throw, which says whether the request stays charged
+ * purpose and has exhausted such refunds. Returns the error to throw.
  */
 async function giveBack(run: Run, error: unknown): Promise<unknown> {
   const { admission, reply, request } = run;

@@ -19,7 +19,7 @@ function isSameSite(request: FastifyRequest): boolean {
 }
 
 /**
- * Refuses an unsafe request that a browser sent from another site. Use it where a session authenticates or begins.
+ * Refuses an unsafe request from another site. Use it where a session authenticates or begins.
  *
  * @throws ApiError `crossSiteRequest`
  */

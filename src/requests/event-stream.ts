@@ -1,6 +1,6 @@
 /**
- * Server-sent events. A process may hold a thousand streams at twenty events per second, so an event costs one write
- * and streams share one timer. Contract section 7.
+ * Server-sent events. With a thousand streams at twenty events per second, an event may cost only one write, and
+ * streams share one timer. Contract section 7.
  */
 import type { FastifyReply } from 'fastify';
 import type { Work } from './in-flight.ts';
@@ -62,10 +62,7 @@ export class EventStream {
     this.#raw.writeHead(200, reply.getHeaders() as Record<string, string>);
   }
 
-  /**
-   * @returns a promise if the client lags behind; await it before the next write. It resolves once the client has
-   *   caught up or the work is aborted.
-   */
+  /** If the client lags behind, returns a promise to await before the next write. */
   write(text: string): Promise<void> | undefined {
     this.#silentBeats = 0;
     if (this.#raw.destroyed || this.#raw.write(text)) return undefined;

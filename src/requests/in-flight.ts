@@ -1,7 +1,4 @@
-/**
- * Work in flight: aborted when the client disconnects or the process must end. Shutdown waits for it. Contract sections
- * 7 and 11.
- */
+/** Work that shutdown waits for. Contract sections 7 and 11. */
 import type { FastifyReply } from 'fastify';
 
 export type Work = {
@@ -21,8 +18,7 @@ export class InFlightRequests {
 
   /**
    * Begins work for a request. Fastify's `request.signal` is unsuitable: it also aborts once the body has been read.
-   *
-   * @param outlivesClient - whether the work continues without the client because a retry will ask for its result
+   * With `outlivesClient`, the work continues because a retry will ask for its result.
    */
   begin(reply: FastifyReply, outlivesClient = false): Work {
     const { log } = reply.request;

@@ -4,10 +4,8 @@ import { runUnderCharge } from './charge.ts';
 import { serialised } from './replay.ts';
 
 /**
- * Runs metered work and sends its value as JSON. Contract section 5.
+ * Runs metered work and returns its JSON value, or the reply if nothing is left to send. Contract section 5.
  *
- * @param units - charged all or nothing
- * @returns the value, or the reply if nothing is left to send
  * @throws ApiError as `runUnderCharge` does
  */
 export function answerJson<T>(

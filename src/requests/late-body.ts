@@ -1,7 +1,4 @@
-/**
- * A body may take minutes to arrive. The credential is checked again afterward, in case it was revoked meanwhile.
- * Contract sections 3 and 9.
- */
+/** Checks credentials again after a slow body, in case they were revoked meanwhile. Contract sections 3 and 9. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 /** Requests that arrive within this time need no second check: revocations have a second to take effect. */
@@ -9,11 +6,7 @@ const AT_ONCE_MS = 250;
 
 const begun = new WeakMap<FastifyRequest, number>();
 
-/**
- * Repeats a guard's check for requests with a slow body. Register after the guard's own hook.
- *
- * @param judge - throws if the credential is no longer valid
- */
+/** Repeats a guard's check for requests with a slow body. Register after the guard's own hook. */
 export function judgeLateBodies(
   app: FastifyInstance,
   judge: (request: FastifyRequest, reply: FastifyReply) => Promise<void>,

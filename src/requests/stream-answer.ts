@@ -32,12 +32,9 @@ async function firstOutput(chunks: AsyncIterator<CompletionChunk, void>): Promis
 }
 
 /**
- * Runs metered work and streams its events, as fast as the client reads. No byte precedes the engine's first output.
- * Contract section 7.
+ * Runs metered work and streams its events. No byte precedes the engine's first output. Contract section 7.
  *
- * @param units - charged all or nothing
  * @param begin - makes the script for an admitted charge
- * @returns the reply, already written to
  * @throws ApiError as `runUnderCharge` does
  */
 export function answerStream(

@@ -1,7 +1,4 @@
-/**
- * The built-in chat engine, `parley-builtin`. It answers from Parley's guides, offline and deterministically, so that a
- * new installation works at once. Contract sections 7 and 8.
- */
+/** The built-in chat engine: answers from Parley's guides, offline and deterministically. Contract sections 7 and 8. */
 import { v7 as uuidv7 } from 'uuid';
 import type { Db } from '../../database/client.ts';
 import { guides, guidesDigest } from '../../docs/guides.ts';

@@ -37,13 +37,7 @@ function blockMarkdown(block: Token, slug: string, publicUrl: string): string {
   );
 }
 
-/**
- * Cuts a section to whole blocks from its beginning, with one example and absolute links.
- *
- * @param section - from the guide `slug`
- * @param question - selects the language of the examples
- * @returns Markdown, and whether anything was cut
- */
+/** Cuts a section to Markdown blocks from its beginning, with one example in the language of the question. */
 export function excerpt(
   section: Section,
   slug: string,

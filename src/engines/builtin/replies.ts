@@ -64,13 +64,7 @@ const linkTo = (hit: PassageHit, publicUrl: string) =>
 
 export const PASSAGES_WANTED = SEE_ALSO + 1;
 
-/**
- * Replies to a message.
- *
- * @param hits - search results for it, best first
- * @param guides - source of quoted passages
- * @param publicUrl - base of links
- */
+/** Replies to a message, given the search results for it, best first. Links begin with `publicUrl`. */
 export function replyTo(
   question: string,
   hits: readonly PassageHit[],

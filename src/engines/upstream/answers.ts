@@ -1,7 +1,4 @@
-/**
- * Normalizes an upstream's completions in place to what OpenAI's clients expect. Unknown fields stay. Contract sections
- * 7 and 8.
- */
+/** Normalizes an upstream's completions to what OpenAI's clients expect. Contract sections 7 and 8. */
 import { v7 as uuidv7 } from 'uuid';
 import type { CompletionInput, CompletionResult } from '../types.ts';
 import { isObject, type JsonObject, plainText, textWithin, wholeNumber } from './json.ts';
@@ -19,11 +16,7 @@ export const newHead = () => ({
 });
 export type AnswerHead = ReturnType<typeof newHead>;
 
-/**
- * Normalizes what completions and chunks have in common.
- *
- * @param model - the public name, which the answer carries
- */
+/** Normalizes what completions and chunks have in common. `model` is the public name. */
 export function settleHead(answer: JsonObject, object: string, model: string, head: AnswerHead): void {
   if (textWithin(answer.id, MAX_ID_LENGTH) === undefined) answer.id = head.id;
   if (!Number.isSafeInteger(answer.created)) answer.created = wholeNumber(answer.created) ?? head.created;
@@ -48,7 +41,6 @@ function settleMessage(message: JsonObject): void {
 /**
  * Normalizes an upstream's answer in place.
  *
- * @param broken - makes the error for an invalid answer
  * @throws ApiError `upstreamError`; `invalidRequest` (`TooFew`) if the model returns fewer choices than requested
  */
 export function completionOf(answer: JsonObject, input: CompletionInput, broken: Broken): CompletionResult {

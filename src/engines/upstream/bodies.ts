@@ -15,11 +15,7 @@ export class Bodies {
     this.#most = most;
   }
 
-  /**
-   * Reads a body of up to `bytes`. If it is larger, returns undefined and stops reading.
-   *
-   * @throws ApiError `overloaded` if all answers together are too large, and errors of the exchange
-   */
+  /** Returns undefined for a body over `bytes`. Throws ApiError `overloaded` if all answers together are too large. */
   async textWithin(exchange: Exchange, bytes: number): Promise<string | undefined> {
     const blocks = new Blocks();
     let held = 0;

@@ -23,11 +23,7 @@ const MAX_IDLE_LENGTH = 32 * 1024 * 1024;
 /** Added per event without output, because parsing it costs time. */
 const EVENT_LENGTH = 100;
 
-/**
- * Creates the engine without contacting the upstream.
- *
- * @param options - `CHAT_URL`, `CHAT_API_KEY`, `CHAT_MODEL`, and timeouts
- */
+/** Creates the engine without contacting the upstream. */
 export function createUpstreamChat(options: UpstreamChatOptions): ChatEngine {
   const transport = createTransport(options);
   const list = createModelList(transport, options.models);
@@ -116,10 +112,7 @@ export function createUpstreamChat(options: UpstreamChatOptions): ChatEngine {
 
 /**
  * An iterator whose `return` ends the work at once. A generator's own `return` waits for a pending `next`, up to a
- * minute if the upstream is silent.
- *
- * @param signal - also ends it
- * @param make - makes the generator, given a signal for both
+ * minute if the upstream is silent. `signal` also ends it.
  */
 function abortable<T>(
   signal: AbortSignal,

@@ -33,9 +33,8 @@ export class ChunkReader {
   }
 
   /**
-   * Converts an event to a chunk. The upstream's usage is kept for the last chunk. As with OpenAI, other chunks have
-   * `usage: null` if the client requested usage, and no `usage` otherwise. Choices beyond those requested and charged
-   * are dropped.
+   * Converts an event to a chunk. Drops choices beyond those charged, and keeps usage for the last chunk. As with
+   * OpenAI, other chunks have `usage: null` if the client requested usage.
    *
    * @returns undefined if the chunk had only usage or dropped choices
    * @throws ApiError `upstreamError` for an invalid event or an error event
@@ -65,11 +64,10 @@ export class ChunkReader {
   }
 
   /**
-   * Makes the last chunk, with the usage and no choices.
+   * Makes the last chunk, with the usage and no choices. `isDone` says whether the upstream sent `[DONE]`.
    *
-   * @param isDone - whether the upstream sent `[DONE]`
-   * @throws ApiError `upstreamError` if the stream was cut off or empty; `invalidRequest` (`TooFew`) if it had fewer
-   *   choices than requested
+   * @throws ApiError `upstreamError` if the stream was cut off or empty; `invalidRequest` (`TooFew`) for too few
+   *   choices
    */
   last(isDone: boolean): CompletionChunk {
     const { length } = this.#choices;

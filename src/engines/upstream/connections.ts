@@ -1,7 +1,4 @@
-/**
- * Limits concurrent requests to an upstream, so that a slow one cannot exhaust sockets or memory. As many again queue
- * briefly; the rest are refused at once.
- */
+/** Limits concurrent requests to an upstream, so that a slow one cannot exhaust sockets or memory. */
 import { ApiError } from '../../errors.ts';
 import { Semaphore } from '../../semaphore.ts';
 import { UpstreamProblem } from './errors.ts';
@@ -21,13 +18,7 @@ export class Connections {
     this.#slots = new Semaphore(most, most);
   }
 
-  /**
-   * Takes a connection, or waits for one.
-   *
-   * @param patienceMs - remaining time of the request
-   * @returns releases it; call once
-   * @throws ApiError `overloaded`; the signal's reason if it aborts
-   */
+  /** Takes a connection and returns its release, to call once. Throws ApiError `overloaded`, or the signal's reason. */
   async take(signal: AbortSignal, patienceMs: number): Promise<() => void> {
     signal.throwIfAborted();
     if (this.#slots.isFull)

@@ -1,7 +1,4 @@
-/**
- * Maps an upstream's errors to our codes and messages. Safe parts of the upstream's text are logged, its key never.
- * Contract sections 6 and 8.
- */
+/** Maps an upstream's errors to our codes and messages. The log never gets its key. Contract sections 6 and 8. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { ApiError } from '../../errors.ts';
 import { SilenceError } from './exchange.ts';
@@ -71,11 +68,7 @@ export type Refusal = {
   asked: string;
 };
 
-/**
- * The error for any status other than 2xx.
- *
- * @param apiKey - must not be logged
- */
+/** The error for any status other than 2xx. The log never gets `apiKey`. */
 export function refusalError(refusal: Refusal, apiKey: string | undefined): ApiError {
   const { asked, headers, sent, status, text } = refusal;
   const problem = readProblem(text);
@@ -112,10 +105,8 @@ const fieldNamed = (message: string | undefined, sent: readonly string[]) =>
   sent.find((field) => field.includes('_') && message?.includes(field));
 
 /**
- * The error for an invalid 2xx answer.
- *
- * @param text - the answer, which the log only describes because it may be meant for a client
- * @param isProvokable - whether a client can cause it on purpose
+ * The error for an invalid 2xx answer. The log only describes `text`, which may be meant for a client. `isProvokable`
+ * says whether a client can cause it on purpose.
  */
 export const brokenAnswer = (why: string, text?: string, isProvokable = false): ApiError =>
   new ApiError('upstreamError', {
@@ -138,11 +129,7 @@ function describe(error: unknown): string {
   return `${code}${parts.join(', ')}`;
 }
 
-/**
- * The error for a connection that failed or timed out.
- *
- * @param error - from undici or the socket
- */
+/** The error for a connection that failed or timed out, as reported by undici or the socket. */
 export function connectionError(error: unknown, apiKey: string | undefined): ApiError {
   if (error instanceof ApiError) return error;
   const isTimeout = error instanceof SilenceError || timeouts.has((error as { code?: unknown } | null)?.code);

@@ -18,11 +18,7 @@ class LineEnds {
   }
 }
 
-/**
- * Yields events in batches as they arrive, without reading ahead. Invalid UTF-8 becomes U+FFFD, as the standard says.
- *
- * @throws errors of the exchange; an Error if an event, or a part without one, is too long
- */
+/** Yields events in batches, without reading ahead. Invalid UTF-8 becomes U+FFFD. Throws if an event is too long. */
 export async function* readEvents(exchange: Exchange): AsyncGenerator<EventSourceMessage[], void, undefined> {
   let events: EventSourceMessage[] = [];
   let fault: Error | undefined;

@@ -1,7 +1,4 @@
-/**
- * One request to an upstream and its answer through undici: timeouts, backpressure, and abort. Contract sections 7 and
- * 8.
- */
+/** One request to an upstream through undici: timeouts, backpressure, and abort. Contract sections 7 and 8. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 
@@ -29,7 +26,7 @@ export class SilenceError extends Error {
 type Waiting = { resolve: (pieces: Buffer[] | null) => void; reject: (error: unknown) => void };
 
 /**
- * undici's handler for one request. Its timer replaces undici's two, which are only accurate to half a second. The time
+ * undici's handler for one request. Its timer replaces undici's two, which are accurate only to half a second. The time
  * to the first byte must cover servers that send headers and then read a long prompt.
  */
 export class Exchange implements Dispatcher.DispatchHandler {
@@ -65,10 +62,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     signal.addEventListener('abort', this.#onAbort, { once: true });
   }
 
-  /**
-   * Returns all available pieces of the body, or the next one; null at the end. Allows one pending call. Without calls,
-   * the upstream stops sending.
-   */
+  /** Returns all available pieces of the body, or the next one; null at the end. One pending call at a time. */
   read(): Promise<Buffer[] | null> {
     if (this.#pieces.length === 0) this.#resume();
     if (this.#pieces.length > 0) {

@@ -26,8 +26,7 @@ export type UpstreamImages = {
   /**
    * Generates all `n` images (default 1), or fails.
    *
-   * @throws ApiError `upstreamError`, `upstreamTimeout`, `overloaded`, `invalidRequest` (`TooFew` for too few images),
-   *   or `notFound` for the model
+   * @throws ApiError `upstreamError`, `upstreamTimeout`, `overloaded`, `invalidRequest`, or `notFound` for the model
    */
   generate(input: ImageInput, signal: AbortSignal): Promise<GeneratedImage[]>;
 };
@@ -52,11 +51,7 @@ function imageOf(row: unknown, broken: Broken): GeneratedImage {
   return { b64_json: base64, ...(revised !== undefined && { revised_prompt: revised }) };
 }
 
-/**
- * Creates the engine without contacting the upstream.
- *
- * @param options - `IMAGES_URL`, `IMAGES_API_KEY`, `IMAGES_MODEL`, and timeouts
- */
+/** Creates the engine without contacting the upstream. */
 export function createUpstreamImages(options: UpstreamImagesOptions): UpstreamImages {
   const transport = createTransport(options);
   /** Models that rejected a request for base64, by requested name. */

@@ -59,9 +59,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/**
- * Returns a nonnegative number as a safe integer. Truncates fractions, which some servers send for times and tokens.
- */
+/** Returns a nonnegative number as a safe integer. Some servers send times and tokens with fractions. */
 export const wholeNumber = (value: unknown): number | undefined =>
   typeof value === 'number' && value >= 0 ? Math.min(Math.trunc(value), Number.MAX_SAFE_INTEGER) : undefined;
 

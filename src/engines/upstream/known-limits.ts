@@ -1,7 +1,4 @@
-/**
- * Remembers models that return fewer answers than `n` requests. Until forgotten, such requests are refused before they
- * are charged and sent. Contract section 7.
- */
+/** Refuses requests for more answers than a model recently returned, before they are charged. Contract section 7. */
 import { ApiError } from '../../errors.ts';
 
 /** How long a model's limit is remembered. */

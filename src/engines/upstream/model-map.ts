@@ -12,12 +12,7 @@ const MAX_NAME_LENGTH = 200;
 
 const isName = (name: string) => name !== '' && name.length <= MAX_NAME_LENGTH && !/[\p{Cc}=]/u.test(name);
 
-/**
- * Parses the variable.
- *
- * @param value - empty; `name`; or `public=upstream, public2=upstream2, plain`
- * @throws Error whose message follows the variable's name
- */
+/** Parses nothing, `name`, or `public=upstream, plain`. An error's message follows the variable's name. */
 export function parseModelMap(value: string | undefined): ModelMap {
   const text = value?.trim() ?? '';
   if (text === '') return { kind: 'listed' };

@@ -43,8 +43,8 @@ function readModels(answer: Record<string, unknown>): Model[] {
 
 export type ModelList = {
   /**
-   * The available models, the default first. After a minute, a list is refreshed in the background. It stays in use
-   * while the upstream is unavailable.
+   * The available models, the default first. A list is refreshed in the background after a minute, and kept while the
+   * upstream is unavailable.
    *
    * @throws ApiError `upstreamError` or `upstreamTimeout` if there is no list and `CHAT_MODEL` names no model
    */
@@ -53,10 +53,7 @@ export type ModelList = {
   upstreamName(id: string): string;
 };
 
-/**
- * @param map - `CHAT_MODEL`
- * @param now - the clock, in milliseconds
- */
+/** `map` is `CHAT_MODEL`, and `now` the clock in milliseconds. */
 export function createModelList(
   transport: Pick<Transport, 'json'>,
   map: ModelMap,

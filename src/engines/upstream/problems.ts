@@ -74,11 +74,7 @@ export function reasonOf({ code, message = '', type = '' }: Problem, status: num
   return status === 413 ? 'request_too_large' : undefined;
 }
 
-/**
- * The client's error message.
- *
- * @param param - the rejected request field, if known
- */
+/** The client's error message. `param` is the rejected request field, if known. */
 export function sentences(reason: string | undefined, param: string | undefined): string {
   const sentence = (reason === undefined ? undefined : reasons[reason]) ?? 'The model rejected this request.';
   return param === undefined ? sentence : `${sentence} The parameter is \`${param}\`.`;

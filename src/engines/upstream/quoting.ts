@@ -1,7 +1,4 @@
-/**
- * Keeps requests and answers out of the log. Some servers repeat the request in their errors, and answers belong to the
- * client. Reliability test 54.
- */
+/** Keeps requests and answers out of the log: some servers repeat the request in errors. Reliability test 54. */
 import { SealedJson } from '../../bodies/sealed.ts';
 import { isObject } from './json.ts';
 import { readProblem } from './problems.ts';
@@ -75,10 +72,8 @@ const unescaped = (said: string): string =>
   said.replace(/\\+u([0-9a-f]{4})/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
 
 /**
- * Removes words and numbers from an upstream's message that also occur in the request. In scripts without spaces,
- * removes every pair of characters that occurs there.
- *
- * @param asked - the request's text
+ * Removes words and numbers of the request from an upstream's message. In scripts without spaces, removes every pair of
+ * characters that occurs in the request.
  */
 export function withoutEcho(said: string, asked: string): string {
   if (asked.length > SEARCHED_CHARACTERS) return said === '' ? '' : HIDDEN;

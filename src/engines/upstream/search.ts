@@ -23,10 +23,7 @@ const entities: Readonly<Record<string, string>> = {
   nbsp: ' ',
 };
 
-/**
- * SearXNG treats words with these prefixes as commands: `!images`, `:de`, `<3`. Quote them, because our contract takes
- * queries literally.
- */
+/** SearXNG treats `!images`, `:de`, and `<3` as commands. Quotes make them literal, as our contract requires. */
 const literally = (query: string): string => query.replace(/(?<!\S)[!:<?][^\s"]*/g, '"$&"');
 
 /** Plain text on one line: engines highlight matches, and some leave entities. */
@@ -69,10 +66,7 @@ function resultOf(
   };
 }
 
-/**
- * The results, best first. Scores compare only within one answer, so if one is missing, ranks replace all: 1, 1/2, 1/3,
- * …
- */
+/** Best first. Scores compare only within one answer, so if one is missing, ranks replace all: 1, 1/2, 1/3. */
 function readResults(answer: JsonObject, limit: number): SearchResult[] {
   const rows = Array.isArray(answer.results) ? (answer.results as unknown[]) : [];
   const found = rows.map(resultOf).filter((entry) => entry !== undefined);
@@ -90,11 +84,7 @@ function splitUrl(given: string): { url: string; path: string } {
   return { url: url.href, path: '/search' };
 }
 
-/**
- * Creates the engine without contacting the upstream.
- *
- * @param options - `SEARCH_URL`, whose query string is kept (`?language=en`), and timeouts
- */
+/** Creates the engine without contacting the upstream. The query string of `SEARCH_URL` is kept (`?language=en`). */
 export function createUpstreamSearch(options: UpstreamSearchOptions): SearchEngine {
   const { path, url } = splitUrl(options.url);
   const transport = createTransport({ ...options, url });

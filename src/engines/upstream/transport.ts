@@ -1,6 +1,6 @@
 /**
- * Requests to one upstream: pooled connections, timeouts, bounded answers, and errors of contract section 6. Follows no
- * redirects and sends nothing twice. Contract section 8.
+ * Requests to one upstream: pooled connections, timeouts, and bounded answers. Follows no redirects and sends nothing
+ * twice. Contract sections 6 and 8.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { Pool } from 'undici';
@@ -42,11 +42,7 @@ export type Request = {
 export type Broken = (why: string, text?: string) => Error;
 
 export type Transport = {
-  /**
-   * Requests JSON.
-   *
-   * @throws ApiError for any failure; the signal's reason if it aborts
-   */
+  /** Requests JSON. Throws ApiError for any failure, or the signal's reason. */
   json(request: Request): Promise<JsonObject>;
   /** Requests a stream of server-sent events. The caller reads it, then calls `abort` or `release`. */
   events(request: Request): Promise<Exchange>;
@@ -88,8 +84,7 @@ async function refusalText(exchange: Exchange, bodies: Bodies): Promise<string> 
 
 /**
  * Creates a transport without connecting. Idle connections last a few seconds and do not keep the process alive.
- *
- * @param options - timeouts default to 5 s for connecting, 120 s to the first byte, and 60 s between bytes
+ * Timeouts default to 5 s for connecting, 120 s to the first byte, and 60 s between bytes.
  */
 export function createTransport(options: UpstreamOptions): Transport {
   const {

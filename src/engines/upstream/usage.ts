@@ -48,11 +48,7 @@ export function countedUsage(usage: unknown): Usage | undefined {
   return { ...usage, prompt_tokens: prompt, completion_tokens: completion, total_tokens: total };
 }
 
-/**
- * Estimates one token per four characters, rounded up, as language models do for English.
- *
- * @param characters - written, over all choices
- */
+/** Estimates one token per four characters written, rounded up, as language models do for English. */
 export function estimatedUsage(input: CompletionInput, characters: number): Usage {
   const prompt = Math.ceil(charactersAsked(input) / CHARACTERS_PER_TOKEN);
   const completion = Math.ceil(characters / CHARACTERS_PER_TOKEN);
