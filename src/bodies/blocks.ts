@@ -33,7 +33,6 @@ export class Blocks {
     return bytes;
   }
 
-  /** The rest of the block is used for the next pieces. */
   #close(): void {
     if (this.#used === 0) return;
     this.#full.push(this.#block.subarray(0, this.#used));

@@ -2,7 +2,6 @@
 import { createHash } from 'node:crypto';
 import stringify from 'safe-stable-stringify';
 
-/** Digests made by a worker, by parsed body. */
 const digests = new WeakMap<object, string>();
 
 /** SHA-256 in hexadecimal, with members sorted by name at every depth. Takes linear time. */

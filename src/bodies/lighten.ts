@@ -16,14 +16,12 @@ const MAX_PIECES = 16;
 const MAX_FIELDS = 2000;
 
 export type Path = (string | number)[];
-/** A value that was taken out, and its place. */
 export type Piece = { path: Path; value: unknown };
 export type Lightened = { value: unknown; pieces: Piece[] };
 
 type Container = unknown[] | Record<string, unknown>;
 const isContainer = (value: unknown): value is Container => typeof value === 'object' && value !== null;
 
-/** Computes the cost of every list and object. */
 function weigh(value: unknown, costs: Map<object, number>): number {
   if (!isContainer(value)) return 1;
   let cost = 1;

@@ -49,7 +49,6 @@ export class BodyParser {
     return unpack(result);
   }
 
-  /** Terminates the worker, even during a task. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#pool?.destroy();

@@ -22,13 +22,11 @@ export type Received = { bytes: Buffer; release(): void };
 export type Reading = {
   /** In bytes. */
   limit: number;
-  /** Whose budget it uses. */
   sender: string;
 };
 
 const CHECK_MS = 1000;
 
-/** The `Content-Length`, or undefined without one. */
 export function announcedLength({ headers }: IncomingMessage): number | undefined {
   const length = headers['content-length'];
   return length === undefined ? undefined : Number(length);

@@ -14,7 +14,6 @@ export class SealedJson {
   }
 }
 
-/** Remembers the JSON text of an object or list. */
 export function rememberJson(value: object, text: Uint8Array): void {
   texts.set(value, text);
 }

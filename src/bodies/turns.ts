@@ -16,7 +16,6 @@ export class Turns {
   readonly #waiting: Waiting[] = [];
   #isTaken = false;
 
-  /** @param most - how many may wait */
   constructor(most: number) {
     this.#most = most;
   }

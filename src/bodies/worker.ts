@@ -20,9 +20,7 @@ export type Result =
       value: unknown;
       /** The values taken out. `text` is undefined if nobody needs it. */
       pieces: { path: Path; text: Uint8Array | undefined }[];
-      /** The JSON of top-level members. */
       members: { name: string; text: Uint8Array }[];
-      /** Set if the body is compared. */
       digest: string | undefined;
     };
 

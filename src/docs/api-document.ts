@@ -6,13 +6,11 @@ export type Operation = {
   operationId: string;
   summary: string;
   description: string;
-  /** The first tag. */
   tag: string;
   /** By status. References are resolved, except inside schemas. */
   responses: Record<string, Json>;
 };
 
-/** The methods that the API uses, in lowercase. */
 export const methods = ['get', 'put', 'post', 'patch', 'delete'] as const;
 
 /** Resolves a reference of the document. Returns any other value unchanged. */

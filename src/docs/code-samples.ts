@@ -36,7 +36,6 @@ type Call = {
 
 type CodeSample = { lang: string; label: string; source: string };
 
-/** The example of a parameter or body, or of its schema. */
 function exampleOf({ example, schema }: Media): unknown {
   const ofSchema = Array.isArray(schema?.examples) ? schema.examples[0] : undefined;
   return example ?? ofSchema ?? schema?.default;
@@ -93,7 +92,6 @@ function curl({ body, credential, givesCookie, method, url }: Call): string {
   return lines.join(' \\\n');
 }
 
-/** Writes JSON as JavaScript, with unquoted names. */
 const scriptLiteral = (value: unknown) =>
   JSON.stringify(value, null, 2).replace(/^(\s*)"([A-Za-z_$][\w$]*)":/gm, '$1$2:');
 

@@ -21,7 +21,6 @@ const SHORTEST_MISSPELLED = 6;
 const MOST_SLIPS = 2;
 /** No word of the documentation is longer. */
 const LONGEST_TERM = 40;
-/** Cached results, by the words of their query. */
 const KEPT_RESULTS = 500;
 /** In characters. */
 const EXCERPT_LENGTH = 200;
@@ -66,7 +65,6 @@ const entriesOf = (guides: readonly Guide[], document: object): Entry[] => [
   })),
 ];
 
-/** Words that do not narrow a search. */
 const stopWords = new Set(
   'a an and are can do does for how i in is it me my of on or the there to what when where which with you your'.split(
     ' ',
@@ -75,7 +73,6 @@ const stopWords = new Set(
 /** If fewer entries match all words, entries that match some follow. */
 const FEW = 5;
 
-/** The total count, and the best matches. */
 type Results = { count: number; best: readonly Found[] };
 
 /** Matches whole words and prefixes, best first. Uses only the first ten distinct words. */
@@ -122,7 +119,6 @@ export function docsSearch(guides: readonly Guide[], document: object): Search {
   };
 }
 
-/** Cuts a text at a whole word. */
 function beginningOf(text: string): string {
   const line = text.replaceAll('`', '').replace(/\s+/g, ' ');
   return line.length <= EXCERPT_LENGTH ? line : `${line.slice(0, EXCERPT_LENGTH).replace(/\s\S*$/, '')} …`;

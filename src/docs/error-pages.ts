@@ -12,7 +12,6 @@ import { operationUrl } from './reference.ts';
 
 const statusOf = (code: ErrorCode) => `${errorTable[code].status} ${STATUS_CODES[errorTable[code].status]}`;
 
-/** The operations that document the code under its status. */
 function raisedBy(document: object, code: ErrorCode) {
   const status = String(errorTable[code].status);
   return operationsOf(document).filter(({ responses }) => {

@@ -20,7 +20,6 @@ export type Guide = {
   /** The file name without `.md`, and the last part of the address. */
   slug: string;
   title: string;
-  /** The paragraph below the title, as plain text. */
   summary: string;
   sections: readonly Section[];
   markdown: string;
@@ -70,7 +69,6 @@ export function anchorMaker(): (heading: string) => string {
   };
 }
 
-/** The text of inline Markdown, without markup. */
 export const inlineText = (tokens: readonly Token[]): string =>
   tokens
     .map((token) => {
@@ -187,6 +185,5 @@ export function resolveLink(href: string, slug: string, publicUrl = ''): string 
 /** Within a URL, or as the SDK's base URL. */
 const exampleOrigin = new RegExp(`(?<=baseUrl: ')${EXAMPLE_ORIGIN}|${EXAMPLE_ORIGIN}(?=/)`, 'g');
 
-/** Makes examples call this installation. */
 export const withOwnOrigin = (markdown: string, publicUrl: string): string =>
   markdown.replace(exampleOrigin, () => publicUrl);

@@ -22,7 +22,6 @@ export const pageFiles = [stylesheet, script];
 /** The policy allows only this script. */
 const scriptHash = `sha256-${sha256(script.content).digest('base64')}`;
 
-/** Replaces the headers of other responses. */
 const securityHeaders = {
   'content-security-policy': `default-src 'none'; script-src '${scriptHash}'; style-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`,
   'referrer-policy': 'same-origin',

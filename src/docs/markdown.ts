@@ -50,7 +50,6 @@ export function guideHtml(guide: Guide, publicUrl: string): { opening: string; s
   return { opening: marked.parser(tokens.slice(0, end)), sections: marked.parser(tokens.slice(end)) };
 }
 
-/** Renders one section of a guide, without its heading. */
 export const sectionHtml = (guide: Guide, section: Section, publicUrl: string): string =>
   markdownOf(guide.slug).parse(withOwnOrigin(section.markdown, publicUrl), { async: false });
 

@@ -9,7 +9,6 @@ const script = pageFile('reference.js', 'text/javascript; charset=utf-8');
 
 export const referenceFiles = [stylesheet, script];
 
-/** The document with code samples. */
 export const documentPath = '/docs/openapi.json';
 
 /**
@@ -31,7 +30,6 @@ const securityHeaders = (nonce: string) => ({
   'referrer-policy': 'same-origin',
 });
 
-/** The address of an operation on the page. */
 export const operationUrl = ({ operationId, tag }: Operation): string =>
   `/docs#tag/${tag.toLowerCase()}/${operationId}`;
 

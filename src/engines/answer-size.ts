@@ -33,7 +33,6 @@ export class AnswerSize {
     this.#errors = errors;
   }
 
-  /** Adds a message or delta. Throws what `errors` make. */
   add(message: Readonly<Record<string, unknown>>, logprobs: unknown): void {
     this.#characters += charactersOf(message);
     if (this.#characters > this.#mostCharacters) throw this.#errors.tooLong();

@@ -12,7 +12,6 @@ export type Model = Static<typeof ModelSchema> & {
 };
 export type SearchResult = Static<typeof SearchResultSchema>;
 export type GeneratedImage = Static<typeof GeneratedImageSchema>;
-/** A client's request in OpenAI's fields, without nulls. */
 export type ImageInput = {
   [Field in keyof Static<typeof ImageRequest>]: NonNullable<Static<typeof ImageRequest>[Field]>;
 };

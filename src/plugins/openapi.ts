@@ -22,7 +22,6 @@ declare module 'fastify' {
     meter?: Meter;
     /** Errors of the route itself, without those of its guards. */
     errors?: readonly ErrorCode[];
-    /** Whether a success sets or clears the session cookie. */
     setsCookie?: true;
     /** Whether unknown fields are dropped and named in a header. */
     ignoresFields?: true;

@@ -28,7 +28,7 @@ export default fp(
       if (session?.accountId !== request.caller.accountId) throw new ApiError('sessionRequired');
     });
 
-    // A session's changes take effect here at once. The other replicas are notified.
+    // Changes made with a session take effect here at once. The other replicas are notified.
     app.addHook('onSend', async ({ caller, method }) => {
       if (method !== 'GET' && caller !== undefined) app.keyLookup.forget(caller.accountId);
     });

@@ -1,6 +1,6 @@
 /**
  * The dashboard session: a signed cookie that names a row of `sessions`. Only the session scope registers this plugin.
- * Elsewhere, requests with a key never touch the session store. Contract section 9.
+ * Elsewhere `restoreSession` reads the cookie, so keys never touch the session store. Contract section 9.
  */
 import { callbackify } from 'node:util';
 import { fastifyCookie } from '@fastify/cookie';

@@ -8,7 +8,7 @@ const BEATS = 30;
 type Handle = { bytesWritten?: number; writeQueueSize?: number };
 type Progress = { written: number; queued: number; quietBeats: number };
 
-/** `socket.bytesWritten` shows no progress within one large write. Its handle does, as Node's own timeout knows. */
+/** `socket.bytesWritten` shows no progress within one large write. Its handle does. Node's own timeout reads it too. */
 function handleOf(socket: Socket): Required<Handle> {
   const { _handle: handle } = socket as unknown as { _handle?: Handle | null };
   return { bytesWritten: handle?.bytesWritten ?? 0, writeQueueSize: handle?.writeQueueSize ?? 0 };

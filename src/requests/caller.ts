@@ -1,4 +1,4 @@
-/** An account, called for by a key (`keyId` set) or by the dashboard session (`keyId` null). */
+/** A key (`keyId` set) or the dashboard session (`keyId` null), acting for an account. */
 export type Caller = {
   accountId: string;
   keyId: string | null;

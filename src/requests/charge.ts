@@ -73,7 +73,6 @@ export async function runUnderCharge<T>(
   }
 }
 
-/** Runs the work of an admitted charge, then finalizes or refunds the charge. */
 async function runAdmitted<T>(run: Run, answer: WholeAnswer<T> | StreamedAnswer): Promise<T | FastifyReply> {
   let isFinal = false;
   try {

@@ -18,11 +18,7 @@ function isSameSite(request: FastifyRequest): boolean {
   return origin === undefined || isOwnOrigin(origin, ownAddress(request));
 }
 
-/**
- * Refuses an unsafe request from another site. Use it where a session authenticates or begins.
- *
- * @throws ApiError `crossSiteRequest`
- */
+/** Refuses an unsafe request from another site with ApiError `crossSiteRequest`. Also needed where a session begins. */
 export function assertSameSite(request: FastifyRequest): void {
   if (safeMethods.has(request.method) || isSameSite(request)) return;
   const dashboard = namedOrigin(ownAddress(request));

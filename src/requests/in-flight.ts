@@ -2,7 +2,7 @@
 import type { FastifyReply } from 'fastify';
 
 export type Work = {
-  /** Aborted when the client disconnects or the process must end. */
+  /** Aborted when nobody waits for the work, or the process must end. */
   readonly signal: AbortSignal;
   isClientGone: boolean;
   /** Whether the work was aborted because the client disconnected. */

@@ -4,9 +4,8 @@ import { runUnderCharge } from './charge.ts';
 import { serialised } from './replay.ts';
 
 /**
- * Runs metered work and returns its JSON value, or the reply if nothing is left to send. Contract section 5.
- *
- * @throws ApiError as `runUnderCharge` does
+ * Runs metered work and returns its JSON value, or the reply if it is done. Throws as `runUnderCharge`. Contract
+ * section 5.
  */
 export function answerJson<T>(
   request: FastifyRequest,

@@ -34,7 +34,6 @@ async function firstOutput(chunks: AsyncIterator<CompletionChunk, void>): Promis
 /**
  * Runs metered work and streams its events. No byte precedes the engine's first output. Contract section 7.
  *
- * @param begin - makes the script for an admitted charge
  * @throws ApiError as `runUnderCharge` does
  */
 export function answerStream(

@@ -49,7 +49,6 @@ function wordsWithin(text: string, tokens: number): Pick<Answer, 'words' | 'fini
   return { words, finishReason: 'stop' };
 }
 
-/** @param publicUrl - base of links */
 export function builtinChat(db: Db, publicUrl: string): ChatEngine {
   const known = guides();
   // Changes exactly when answers may change.

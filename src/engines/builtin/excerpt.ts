@@ -4,7 +4,6 @@ import { resolveLink, type Section, withOwnOrigin } from '../../docs/guides.ts';
 /** Approximate length in characters. The block that exceeds it is the last. */
 const EXCERPT_LENGTH = 1400;
 
-/** Languages in which the guides show the same call. */
 const askedBy: Record<string, RegExp> = {
   python: /\b(python|django|flask|fastapi)\b/i,
   js: /\b(javascript|js|typescript|node(\.?js)?|fetch|react)\b/i,

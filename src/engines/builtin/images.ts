@@ -40,7 +40,6 @@ function rgb(hue: number, saturation: number, lightness: number): number[] {
   return [channel(0), channel(8), channel(4)];
 }
 
-/** Two hues, dark to light. */
 function palette(random: Random): number[][] {
   const hues = [random(), random()];
   return Array.from({ length: COLOURS }, (_, index) => {
@@ -61,7 +60,6 @@ class Canvas {
     this.pixels = new Uint8Array((width * height) / 2);
   }
 
-  /** Fills part of a row. The ends may lie outside the canvas. */
   row(y: number, from: number, to: number, colour: number): void {
     const left = Math.max(0, Math.ceil(from / 2));
     const right = Math.min(this.width / 2, Math.floor(to / 2));
@@ -77,7 +75,6 @@ class Canvas {
     }
   }
 
-  /** A slanted band over the full height. */
   band(x: number, width: number, slant: number, colour: number): void {
     for (let at = 0; at < this.height; at += 1) this.row(at, x + slant * at, x + slant * at + width, colour);
   }

@@ -8,7 +8,6 @@ import type { SearchEngine } from '../types.ts';
 export const titleOf = ({ title, heading }: Pick<PassageHit, 'title' | 'heading'>): string =>
   `${title}: ${heading}`;
 
-/** @param publicUrl - base of links */
 export function builtinSearch(db: Db, publicUrl: string): SearchEngine {
   return {
     kind: 'builtin',

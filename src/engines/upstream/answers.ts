@@ -25,7 +25,6 @@ export function settleHead(answer: JsonObject, object: string, model: string, he
   answer.system_fingerprint = textWithin(answer.system_fingerprint, MAX_ID_LENGTH) ?? null;
 }
 
-/** Normalizes a choice, except for its message or delta. */
 export function settleChoice(choice: JsonObject, position: number): void {
   choice.index = wholeNumber(choice.index) ?? position;
   choice.logprobs = isObject(choice.logprobs) ? choice.logprobs : null;

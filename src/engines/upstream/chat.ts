@@ -23,7 +23,6 @@ const MAX_IDLE_LENGTH = 32 * 1024 * 1024;
 /** Added per event without output, because parsing it costs time. */
 const EVENT_LENGTH = 100;
 
-/** Creates the engine without contacting the upstream. */
 export function createUpstreamChat(options: UpstreamChatOptions): ChatEngine {
   const transport = createTransport(options);
   const list = createModelList(transport, options.models);
@@ -31,7 +30,6 @@ export function createUpstreamChat(options: UpstreamChatOptions): ChatEngine {
   /** Some servers reject the field that requests token counts. From then on, tokens are estimated. */
   let takesStreamOptions = true;
 
-  /** The client's body, with only the model's name changed. */
   const bodyOf = (input: CompletionInput): JsonObject => ({
     ...input,
     model: list.upstreamName(input.model),

@@ -12,7 +12,6 @@ const standing = new Set(['role', 'content', 'refusal', 'reasoning_content', 're
 
 type ChoiceState = { isFinished: boolean; toolCalls: number };
 
-/** Converts one stream's events to chunks, and totals them at the end. */
 export class ChunkReader {
   readonly #input: CompletionInput;
   readonly #broken: Broken;
@@ -82,7 +81,6 @@ export class ChunkReader {
     return { id, object, created, model, system_fingerprint, choices: [], usage };
   }
 
-  /** Normalizes a choice and returns its index. */
   #settle(choice: unknown, position: number): number {
     if (!isObject(choice)) throw this.#broken('A choice in a chunk is not an object.');
     settleChoice(choice, position);

@@ -60,9 +60,7 @@ function invalidRequest(
 export type Refusal = {
   status: number;
   headers: IncomingHttpHeaders;
-  /** The beginning of the body. */
   text: string;
-  /** The field names of the request body. */
   sent: readonly string[];
   /** The request's text, which must not be logged. */
   asked: string;

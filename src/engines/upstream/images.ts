@@ -51,7 +51,6 @@ function imageOf(row: unknown, broken: Broken): GeneratedImage {
   return { b64_json: base64, ...(revised !== undefined && { revised_prompt: revised }) };
 }
 
-/** Creates the engine without contacting the upstream. */
 export function createUpstreamImages(options: UpstreamImagesOptions): UpstreamImages {
   const transport = createTransport(options);
   /** Models that rejected a request for base64, by requested name. */

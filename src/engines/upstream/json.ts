@@ -14,7 +14,6 @@ const MAX_COMMAS = 2_000_000;
 
 export const TOO_MANY_VALUES = Symbol('too many values');
 
-/** Scans a text, skipping strings. */
 function excessOf(text: string): 'nesting' | 'values' | undefined {
   if (text.length <= MAX_NESTING) return undefined;
   let depth = 0;

@@ -27,7 +27,6 @@ export class KnownLimits {
   readonly #now: () => number;
   readonly #most = new Map<string, { got: number; until: number }>();
 
-  /** @param now - the clock, in milliseconds */
   constructor(what: 'choices' | 'images', now: () => number = () => performance.now()) {
     this.#what = what;
     this.#now = now;

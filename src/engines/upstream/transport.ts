@@ -32,7 +32,6 @@ export type Request = {
   path: string;
   body?: JsonObject;
   signal: AbortSignal;
-  /** Maximum size of a non-streamed answer. */
   maxBytes?: number;
   /** Bypasses the connection limit, for requests that are never concurrent. */
   isUncounted?: boolean;
@@ -48,7 +47,6 @@ export type Transport = {
   events(request: Request): Promise<Exchange>;
   /** Maps an error from reading an exchange to one of the contract. */
   failure(error: unknown, signal: AbortSignal): unknown;
-  /** For a complete but invalid answer. */
   broken: Broken;
 };
 
@@ -157,7 +155,6 @@ export function createTransport(options: UpstreamOptions): Transport {
     }
   }
 
-  /** Sends a request and accepts only 2xx. */
   async function ask(request: Request, accept: string): Promise<[AnswerHead, Exchange]> {
     const [head, exchange] = await dispatch(request, accept);
     const { headers, status } = head;
@@ -171,7 +168,6 @@ export function createTransport(options: UpstreamOptions): Transport {
 
   const broken: Broken = brokenAnswer;
 
-  /** Aborts an answer of the wrong content type. */
   function refuseType({ headers }: AnswerHead, exchange: Exchange, wanted: string): never {
     exchange.abort(new Error('The answer has the wrong content type.'));
     const [type = ''] = (headers['content-type'] ?? '').split(';', 1);
