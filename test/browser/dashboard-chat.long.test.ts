@@ -130,14 +130,14 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
 
   await t.test('a question taken up again: it is said what will happen, and Escape leaves it', async (t) => {
     await field.fill('half a thought');
-    await button('Edit and ask').last().click();
+    await button('Edit message').last().click();
     await text('This sends the message again as a new one.').waitFor();
     t.match(await field.inputValue(), /^one two three/);
     await look(t, 'chat-edit');
     await page.keyboard.press('Escape');
     await text('This sends the message again as a new one.').waitFor({ state: 'detached' });
     t.equal(await field.inputValue(), 'half a thought', 'what was being written is back');
-    await button('Edit and ask').last().click();
+    await button('Edit message').last().click();
     await button('Cancel').click();
     t.equal(await field.inputValue(), 'half a thought');
     await field.fill('');

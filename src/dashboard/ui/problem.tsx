@@ -31,7 +31,7 @@ export function ProblemAlert({ error, onRetry, ...rest }: Props) {
       {problem.docs !== null && (
         <Text size="xs" mt={4}>
           <Anchor href={pathOf(problem.docs)} inherit c="var(--mantine-color-text)" underline="always">
-            What this means
+            About this error
           </Anchor>
         </Text>
       )}

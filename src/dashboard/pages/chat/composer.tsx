@@ -58,7 +58,7 @@ export function Composer(props: Props) {
         onKeyDown={onKeyDown}
         aria-label="Your message"
         aria-describedby={hint}
-        placeholder="Ask something"
+        placeholder="Ask a question"
         variant="unstyled"
         size="md"
         autosize

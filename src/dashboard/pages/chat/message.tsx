@@ -26,7 +26,7 @@ export function QuestionView({ isBusy, onEdit, text }: QuestionProps) {
             leftSection={<EditIcon size={16} />}
             onClick={onEdit}
           >
-            Edit and ask
+            Edit message
           </Button>
         </Group>
       )}

@@ -62,7 +62,7 @@ export function ChangePlan({ current, currentName, onClose, onDone, period, plan
           <>
             {plan.name} costs <strong>{due(plan, period)}</strong>
             {period === 'yearly' &&
-              `, which is ${perMonth(plan, period)} a month and saves ${savingOf(plan)} %`}
+              `, which is ${perMonth(plan, period)} a month and saves ${savingOf(plan)}%`}
           </>
         )}
         . Now you pay {before} for {currentName}.

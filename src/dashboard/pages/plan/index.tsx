@@ -75,8 +75,8 @@ function Plans({ current, plans }: { plans: Plan[]; current: Schemas['Subscripti
         {most > 0 && (
           <Text size="sm" c="dimmed">
             {savings.every((saving) => saving === most || saving === 0)
-              ? `Paying yearly saves ${most} %.`
-              : `Paying yearly saves up to ${most} %.`}
+              ? `Paying yearly saves ${most}%.`
+              : `Paying yearly saves up to ${most}%.`}
           </Text>
         )}
       </Group>
