@@ -69,7 +69,7 @@ const tap = spawn(
     'run',
     '--reporter=tap',
     '--disable-coverage',
-    ...(files.some(isLong) ? ['--timeout=1800'] : []),
+    ...(files.some(isLong) ? ['--timeout=5000'] : []),
     ...options,
     ...files,
   ],
