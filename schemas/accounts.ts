@@ -1,4 +1,4 @@
-/** Accounts, signing up and signing in: contract section 9. */
+/** Accounts, sign-up and sign-in: contract section 9. */
 import { Type } from '@sinclair/typebox';
 import { ref, Timestamp, Uuid } from './common.ts';
 import { BillingPeriod } from './plans.ts';
@@ -16,7 +16,7 @@ const newPassword = Type.String({
   description: '8 to 256 characters. Common passwords and passwords based on the email address are rejected.',
   examples: ['correct horse battery'],
 });
-/** A password to compare: any length up to the longest that could have been set. */
+/** For comparison only: accepts any length that could ever have been set. */
 const givenPassword = (description: string) =>
   Type.String({ minLength: 1, maxLength: 256, description, examples: ['correct horse battery'] });
 

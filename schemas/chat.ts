@@ -1,4 +1,4 @@
-/** The product's own chat: contract section 7. */
+/** Parley's own chat: contract section 7. */
 import { Type } from '@sinclair/typebox';
 import { Count, nullable, ref, stringEnum, Timestamp, Uuid } from './common.ts';
 

@@ -1,18 +1,18 @@
-/** Pieces that several resources share. Pure TypeBox: nothing here knows Fastify or the database. */
+/** Schema helpers that several resources share. Pure TypeBox, independent of Fastify and the database. */
 import { type SchemaOptions, type Static, type TSchema, Type } from '@sinclair/typebox';
 
-/** A reference to a named component, so that `openapi.json` names it and generators name the type. */
+/** References a named component, so that `openapi.json` and code generators use its name. */
 export const ref = <T extends TSchema>(schema: T, options: SchemaOptions = {}) =>
   Type.Unsafe<Static<T>>({ $ref: `${schema.$id}#`, ...options });
 
-/** One of a fixed set of strings, as a single `enum` (a union of literals documents and reports badly). */
+/** A fixed set of strings as a single `enum`. A union of literals gives poor documentation and errors. */
 export const stringEnum = <const T extends readonly string[]>(values: T, options: SchemaOptions = {}) =>
   Type.Unsafe<T[number]>({ type: 'string', enum: values, examples: [values[0]], ...options });
 
-/** For an enumeration of which clients are told that values may be added: the gate on breaking changes lets them be. */
+/** Marks an enum whose values clients must expect to grow. The breaking-change check allows additions to it. */
 export const extensible = { 'x-extensible': true } as const;
 
-/** A string that is always the same, such as what tells the members of a union apart. */
+/** A constant string, such as a union's discriminator. */
 export const stringConst = <const T extends string>(value: T, options: SchemaOptions = {}) =>
   Type.Unsafe<T>({ type: 'string', const: value, examples: [value], ...options });
 
@@ -41,11 +41,10 @@ export const Timestamp = (description: string) =>
 export const Day = (description: string) =>
   Type.String({ format: 'date', minLength: 10, maxLength: 10, description, examples: ['2026-11-20'] });
 
-/** A counter: an integer from 0 that JavaScript clients can hold exactly. */
+/** A non-negative integer that JavaScript clients can represent exactly. */
 export const Count = (description: string, examples: number[] = [12]) =>
   Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, format: 'int64', description, examples });
 
-/** Opaque position in a list that pages. */
 export const Cursor = Type.String({
   minLength: 1,
   maxLength: 512,
@@ -59,7 +58,7 @@ export const NextCursor = nullable(Cursor, {
   examples: [null],
 });
 
-/** How much of a list to answer with. */
+/** The `limit` of a paginated list. */
 export const limitTo = (maximum: number, standard: number) =>
   Type.Optional(
     Type.Integer({
@@ -72,9 +71,7 @@ export const limitTo = (maximum: number, standard: number) =>
     }),
   );
 
-/** The path parameter of what is addressed by its id. */
 export const idParams = (description: string) =>
   Type.Object({ id: Uuid(description) }, { additionalProperties: false });
 
-/** Answer without a body. */
 export const NoContent = Type.Null({ description: 'Success, without a body.' });

@@ -1,4 +1,4 @@
-/** Chunks of a streamed chat completion in the shape of OpenAI's API: contract section 7. */
+/** Chunks of a streamed chat completion, compatible with OpenAI's API: contract section 7. */
 import { Type } from '@sinclair/typebox';
 import { Count, nullable, ref, stringConst } from './common.ts';
 import { CompletionUsage, logprobs } from './completions.ts';
@@ -74,7 +74,7 @@ export const CompletionStreamEnd = stringConst('[DONE]', {
   description: 'The end of a complete streamed completion.',
 });
 
-/** An event of a streamed completion: OpenAI's have no names. */
+/** An event of a streamed completion. OpenAI's events have no names. */
 export const CompletionStreamEvent = Type.Object(
   {
     data: Type.Unsafe<never>({

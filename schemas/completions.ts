@@ -1,8 +1,8 @@
-/** Chat completions in the shape of OpenAI's API: contract section 7. */
+/** Chat completions, compatible with OpenAI's API: contract section 7. */
 import { type Static, Type } from '@sinclair/typebox';
 import { Count, nullable, ref, stringConst, stringEnum } from './common.ts';
 
-/** As large as a body may be: more never comes, so that nobody has to count. */
+/** The body size limit: no string can be longer, so validation never has to count characters. */
 const MAX_ASKED = 20 * 1024 * 1024;
 const MAX_ANSWERED = 20_000_000;
 

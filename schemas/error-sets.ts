@@ -1,12 +1,12 @@
 /**
- * The sets of error codes that operations answer with, one for each status, as named components: a client that knows
- * the operation and the status knows which codes there can be. Contract section 6.
+ * Sets of error codes, one per status of an operation, as named components. A client that knows operation and status
+ * knows the possible codes. Contract section 6.
  */
 import { type TSchema, Type } from '@sinclair/typebox';
 import { extensible, ref } from './common.ts';
 import { ErrorBody, type ErrorCode, errorTable } from './errors.ts';
 
-/** Every code of a set has the same status. */
+/** All codes of a set have the same status. */
 export const errorSets = {
   BadRequestError: ['invalidRequest', 'apiKeyInQuery'],
   CallerUnauthorizedError: [
@@ -51,11 +51,7 @@ const names = new Map(
   Object.entries(errorSets).map(([name, codes]) => [keyOf(codes), name as ErrorSetName] as const),
 );
 
-/**
- * The name of a set.
- *
- * @throws Error where these codes have none yet
- */
+/** The component name of a set of codes. Throws if the set has no name yet. */
 export function errorSetName(codes: readonly ErrorCode[]): ErrorSetName {
   const name = names.get(keyOf(codes));
   if (name === undefined)
@@ -63,7 +59,7 @@ export function errorSetName(codes: readonly ErrorCode[]): ErrorSetName {
   return name;
 }
 
-/** The envelope, with the codes that a set leaves of all. */
+/** The error envelope, with `code` limited to one set. */
 export const errorSetSchemas: TSchema[] = Object.entries(errorSets).map(([name, codes]) =>
   Type.Object(
     {

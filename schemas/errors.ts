@@ -1,12 +1,12 @@
 /**
- * Every error the service can answer with: one table, contract section 6. The error class, the envelope's
- * schema, the reference and each operation's documented responses are derived from it.
+ * Every error the service can return, in one table: contract section 6. The error class, the envelope's schema, the
+ * reference and the documented responses derive from it.
  */
 import { Type } from '@sinclair/typebox';
 import { Count, extensible, nullable, ref, stringEnum, Timestamp } from './common.ts';
 import type { Scope } from './keys.ts';
 
-/** `type` as OpenAI's clients read it. */
+/** Values of `type` that OpenAI's clients know. */
 const errorTypes = [
   'invalid_request_error',
   'authentication_error',
@@ -19,19 +19,19 @@ const errorTypes = [
 ] as const;
 type ErrorType = (typeof errorTypes)[number];
 
-/** What one occurrence of an error says in headers. */
+/** Values for the headers of one error response. */
 export type HeaderFacts = {
-  /** For `Retry-After`; 1 where it is not given. */
+  /** For `Retry-After`. Default: 1. */
   retryAfterSeconds?: number;
-  /** The scope that the key lacks, for `WWW-Authenticate`. */
+  /** The missing scope, for `WWW-Authenticate`. */
   neededScope?: Scope;
-  /** The methods that the path supports, for `Allow`. */
+  /** The supported methods, for `Allow`. */
   allowedMethods?: readonly string[];
-  /** False where OpenAI's clients must not retry, although they would for this status. */
+  /** False to keep OpenAI's clients from retrying a status that they normally retry. */
   shouldRetry?: false;
 };
 
-/** A value, or how to make it; undefined leaves the header out. */
+/** A value, or a function that returns it. Undefined omits the header. */
 type ErrorHeader = string | ((facts: HeaderFacts) => string | undefined);
 type ErrorEntry = {
   status: number;
@@ -42,12 +42,12 @@ type ErrorEntry = {
 
 const retryAfter = { 'retry-after': ({ retryAfterSeconds = 1 }: HeaderFacts) => String(retryAfterSeconds) };
 const invalidToken = { 'www-authenticate': 'Bearer error="invalid_token"' };
-/** Failures that can stay charged. */
+/** For failures that can remain charged. */
 const retryUnlessCharged = {
   'x-should-retry': ({ shouldRetry }: HeaderFacts) => (shouldRetry === false ? 'false' : undefined),
 };
 
-/** code → status, type, the sentence that is sent where the thrower has no better one, and headers. */
+/** By code: status, type, default message and headers. */
 export const errorTable = {
   invalidRequest: { status: 400, type: 'invalid_request_error', message: 'The request is not valid.' },
   apiKeyInQuery: {
@@ -173,7 +173,7 @@ export const errorTable = {
     status: 429,
     type: 'insufficient_quota',
     message: "Today's quota is used up. It resets at 00:00 UTC.",
-    // OpenAI's clients would otherwise sleep until midnight.
+    // Otherwise OpenAI's clients sleep until midnight.
     headers: { ...retryAfter, 'x-should-retry': 'false' },
   },
   tooManyStreams: {
@@ -231,7 +231,6 @@ export const errorTable = {
 
 export type ErrorCode = keyof typeof errorTable;
 
-/** The headers that a code can answer with. */
 export const headersOf = (code: ErrorCode): Readonly<Record<string, ErrorHeader>> =>
   (errorTable[code] as ErrorEntry).headers ?? {};
 

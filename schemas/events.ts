@@ -12,7 +12,6 @@ import {
   Uuid,
 } from './common.ts';
 
-/** What the audit trail tells of. */
 export const accountEventTypes = [
   'accountCreated',
   'signedIn',

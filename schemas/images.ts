@@ -1,4 +1,4 @@
-/** Images in the shape of OpenAI's API: contract section 7. */
+/** Images, compatible with OpenAI's API: contract section 7. */
 import { Type } from '@sinclair/typebox';
 import { Count, nullable, ref, stringEnum } from './common.ts';
 

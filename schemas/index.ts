@@ -1,4 +1,4 @@
-/** The contract: every named component. A schema with an `$id` in one of these files becomes one. */
+/** The contract's named components. A schema with an `$id` in one of these files becomes one. */
 import type { TSchema } from '@sinclair/typebox';
 import * as accounts from './accounts.ts';
 import * as chat from './chat.ts';
@@ -39,7 +39,6 @@ const resources = [
   usage,
 ];
 
-/** All components, to be added to the application once. */
 export const components: TSchema[] = resources
   .flatMap((resource) => Object.values(resource) as unknown[])
   .filter((value): value is TSchema => typeof value === 'object' && value !== null && '$id' in value)

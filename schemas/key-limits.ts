@@ -1,6 +1,6 @@
-/** The limits of API keys, for the service and the dashboard. Contract section 3. */
+/** Limits of API keys, for the service and the dashboard. Contract section 3. */
 
-/** Most active keys of an account. */
+/** Per account. */
 export const MAX_ACTIVE_KEYS = 5;
-/** Most entries of a key's `allowed_origins`. */
+/** Per key, in `allowed_origins`. */
 export const MAX_ORIGINS = 10;

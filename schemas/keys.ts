@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox';
 import { idParams, nullable, ref, stringEnum, Timestamp, Uuid } from './common.ts';
 import { MAX_ACTIVE_KEYS, MAX_ORIGINS } from './key-limits.ts';
 
-/** It looks like a key, and its checksum does not fit: nobody's scanner takes it for one. */
+/** Looks like a key, but has a wrong checksum, so that secret scanners ignore it. */
 export const EXAMPLE_KEY = 'parley_4Fq0ZkT9_ThisIsNotAKeyItOnlyLooksLikeOneItsChecksumIsWrong';
 
 export const scopes = ['chat', 'images', 'search', 'usage', 'models'] as const;

@@ -1,4 +1,4 @@
-/** Models, in the shape of OpenAI's list: contract section 8. */
+/** Models, compatible with OpenAI's list: contract section 8. */
 import { Type } from '@sinclair/typebox';
 import { Count, ref, stringConst } from './common.ts';
 
@@ -24,7 +24,7 @@ export const ModelList = Type.Object(
   { $id: 'ModelList', additionalProperties: false, description: 'The models of this service.' },
 );
 
-/** A model id can contain slashes (`org/name`), so it is the rest of the path. */
+/** Model ids can contain slashes (`org/name`), so the id is the rest of the path. */
 export const ModelParams = Type.Object(
   {
     id: Type.String({

@@ -3,7 +3,6 @@ import { Type } from '@sinclair/typebox';
 import { Count, nullable, ref, stringEnum, Timestamp } from './common.ts';
 
 export const meters = ['chat', 'images', 'search'] as const;
-/** A daily quota that metered calls draw on. */
 export type Meter = (typeof meters)[number];
 export const Meter = stringEnum(meters, {
   $id: 'Meter',
@@ -75,7 +74,7 @@ export const PlanList = Type.Object(
   { $id: 'PlanList', additionalProperties: false, description: 'The plans of this service.' },
 );
 
-/** The operator's `PLANS_FILE`: the shape of `GET /plans`, where the yearly price may be left to the rule. */
+/** The operator's `PLANS_FILE`: the shape of `GET /plans`, with an optional yearly price. */
 export const PlansFile = Type.Object(
   {
     data: Type.Array(

@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox';
 import { Count, Cursor, limitTo, NextCursor, nullable, ref, stringEnum, Timestamp, Uuid } from './common.ts';
 import { Meter } from './plans.ts';
 
-/** The endpoint of charges that an account of the same email address made earlier that day. */
+/** The endpoint of charges that carry over today's usage of an email address from an earlier account. */
 export const CARRIED_OVER = 'carriedOver';
 
 export const requestStates = ['admitted', 'final', 'refunded', 'refused'] as const;

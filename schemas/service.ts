@@ -1,4 +1,4 @@
-/** What anybody may know about this installation, and its health: contract section 1. */
+/** Public information about this installation, and its health: contract section 1. */
 import { Type } from '@sinclair/typebox';
 import { nullable, ref, stringConst, stringEnum } from './common.ts';
 

@@ -1,4 +1,4 @@
-/** Where an account is signed in: contract sections 1 and 9. */
+/** An account's sessions: contract sections 1 and 9. */
 import { Type } from '@sinclair/typebox';
 import { idParams, ref, Timestamp, Uuid } from './common.ts';
 

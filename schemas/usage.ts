@@ -1,4 +1,4 @@
-/** Usage, today's and of the last days: service document section 2, contract sections 1 and 2. */
+/** Usage of today and of the last days: service document section 2, contract sections 1 and 2. */
 import { Type } from '@sinclair/typebox';
 import { Count, Day, nullable, ref, stringEnum, Timestamp, Uuid } from './common.ts';
 import { Limits, meters } from './plans.ts';
@@ -27,7 +27,6 @@ export const Usage = Type.Object(
   { $id: 'Usage', additionalProperties: false, description: "The account's usage of today's quota." },
 );
 
-/** What history is kept of: the meters with ceilings, and tokens. */
 export const usageMeters = [...meters, 'tokens'] as const;
 export type UsageMeter = (typeof usageMeters)[number];
 export const UsageMeter = stringEnum(usageMeters, {

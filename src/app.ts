@@ -1,4 +1,4 @@
-/** The application: what is registered, in which scope, in which order. */
+/** The application: which plugins it registers, in which scope and order. */
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import fastify, { type FastifyInstance, type FastifyPluginAsync } from 'fastify';
 import { KeyLookup } from './domain/key-lookup.ts';
@@ -57,7 +57,7 @@ import usage from './routes/usage.ts';
 import usageHistory from './routes/usage-history.ts';
 import { serverOptions } from './server-options.ts';
 
-/** Pages and their files: anybody, limited by address. */
+/** Public pages and their files, rate-limited by address. */
 const pages: FastifyPluginAsync = async (scope) => {
   scope.register(pageLimit);
   scope.register(dashboard);
@@ -65,7 +65,6 @@ const pages: FastifyPluginAsync = async (scope) => {
   scope.register(reference);
 };
 
-/** Anybody. */
 const publicRoutes: FastifyPluginAsync = async (scope) => {
   scope.register(leakReports);
   scope.register(async (limited) => {
@@ -75,7 +74,7 @@ const publicRoutes: FastifyPluginAsync = async (scope) => {
   });
 };
 
-/** The product's own pages: the session cookie, never a Bearer key. */
+/** For the dashboard: the session cookie, never a Bearer key. */
 const dashboardRoutes: FastifyPluginAsync = async (scope) => {
   scope.register(sessions);
   scope.register(passwords);
@@ -92,7 +91,7 @@ const dashboardRoutes: FastifyPluginAsync = async (scope) => {
   });
 };
 
-/** A Bearer key with the scope, or the web. Bearer requests never touch the session store. */
+/** A Bearer key with the scope, or a web session. Bearer requests never touch the session store. */
 const callerRoutes: FastifyPluginAsync = async (scope) => {
   scope.register(preflights);
   scope.register(async (guarded) => {
@@ -114,11 +113,7 @@ const api: FastifyPluginAsync = async (scope) => {
   scope.register(callerRoutes);
 };
 
-/**
- * Builds the application; it neither listens nor queries yet.
- *
- * @param resources - configuration and the open, migrated database
- */
+/** Builds the application on an open, migrated database. It does not listen or query yet. */
 export async function buildApp(resources: Resources): Promise<FastifyInstance> {
   const { config, database } = resources;
   const app = fastify(serverOptions(config)).withTypeProvider<TypeBoxTypeProvider>();

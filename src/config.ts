@@ -1,4 +1,4 @@
-/** The environment, read once and validated: contract section 13. The only reader of `process.env`. */
+/** The environment, read once and validated: contract section 13. Nothing else reads `process.env`. */
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { FEWEST_CONNECTIONS } from './database/connection-shares.ts';
@@ -12,63 +12,63 @@ import { type ModelMap, parseModelMap } from './engines/upstream/model-map.ts';
 export type Config = Readonly<{
   port: number;
   host: string;
-  /** The service's own origin, without a trailing slash. */
+  /** The service's public origin, without a trailing slash. */
   publicUrl: string;
-  /** Whether `PUBLIC_URL` was given; else every loopback spelling with the own port is the own origin. */
+  /** Whether `PUBLIC_URL` is set. If not, any loopback name with `port` counts as the service's origin. */
   publicUrlIsSet: boolean;
   databaseUrl: string | undefined;
   databaseDirectUrl: string | undefined;
-  /** Most connections of this process to Postgres. */
+  /** Maximum connections of this process to Postgres. */
   databaseConnections: number;
   dataDir: string;
-  /** The first signs, all verify; undefined where the database keeps one. */
+  /** The first signs, all verify. Undefined if the database stores the secret. */
   sessionSecrets: readonly [string, ...string[]] | undefined;
-  /** Who answers; the built-in engine where undefined. */
+  /** Undefined: the built-in engine. */
   chat: Readonly<{ url: string; apiKey: string | undefined; models: ModelMap }> | undefined;
-  /** Fields of chat completions that reach the engine besides those that Parley knows. */
+  /** Chat completion fields that reach the engine besides those that Parley knows. */
   chatFields: readonly string[];
-  /** Hosts that the engine may fetch images and files from, although they are private or local. */
+  /** Private or local hosts that the engine may fetch images and files from. */
   imageHosts: ReadonlySet<string>;
   images: Readonly<{ url: string; apiKey: string | undefined; model: string | undefined }> | undefined;
   search: Readonly<{ url: string }> | undefined;
-  /** Of each upstream. */
+  /** Per upstream. */
   upstreamLimits: Readonly<{ firstByteTimeoutMs: number; idleTimeoutMs: number; connections: number }>;
   answerLimits: AnswerLimits;
-  /** A client that reads nothing of what it was sent for this long is disconnected. */
+  /** A client that reads no data for this long is disconnected. */
   unreadMs: number;
-  /** Metered calls at once, streams and plain ones together. */
+  /** Concurrent metered calls, streamed or not. */
   callsPerAccount: number;
   streamsPerAccount: number;
-  /** The most characters of earlier messages that a continued conversation sends to the model. */
+  /** Maximum characters of earlier messages in a continued conversation. */
   chatHistoryCharacters: number;
-  /** Bytes of request bodies that may be in memory at the same time. */
+  /** Maximum bytes of all request bodies in memory. */
   bodyMemoryBytes: number;
   plans: PlanCatalogue;
   signups: 'open' | 'closed';
   billing: 'open' | 'managed';
   operatorContact: string | null;
-  /** A URI, for `/.well-known/security.txt`. */
+  /** URI for `/.well-known/security.txt`. */
   securityContact: string | undefined;
-  /** Addresses and networks of trusted proxies, or how many of them stand in front; 0 for none. */
+  /** Addresses and networks of trusted proxies, or their number of hops; 0 for none. */
   trustProxy: number | readonly string[];
   trustProxyIsSet: boolean;
   redisUrl: string | undefined;
-  /** Sign-ups and reports of leaked keys for an address, and failed sign-ins for an address and email address. */
+  /** Sign-ups and leaked-key reports per address, and failed sign-ins per address and email address. */
   authAttemptsPerMinute: number;
-  /** New accounts for an address; loopback is limited only where the operator gave the number. */
+  /** New accounts per address. Loopback is limited only if the operator set the number. */
   signupsPerAddressPerDay: Readonly<{ count: number; limitsLoopback: boolean }>;
   drainSeconds: number;
-  /** For so long `/readyz` answers 503 before connections are refused. */
+  /** How long `/readyz` answers 503 before connections are refused. */
   readyDelaySeconds: number;
-  /** Days of `requests` and `refusals` that are kept, today included. */
+  /** Days of `requests` and `refusals` to keep, including today. */
   requestLogDays: number;
   logLevel: string;
 }>;
 
-/** Fixed by contract section 7, as `answerLimits` are: no variable changes it, and only tests make it smaller. */
+/** Fixed by contract section 7, like `answerLimits`: no variable changes it, and only tests lower it. */
 const UNREAD_MS = 60_000;
 
-/** A variable with a value that is not taken; its message is the one line the operator sees. */
+/** An invalid variable. The message is the one line that the operator sees. */
 export class ConfigError extends Error {
   constructor(variable: string, takes: string) {
     super(`${variable} ${takes}`);
@@ -105,17 +105,15 @@ function oneOf<const T extends readonly string[]>(
   return value;
 }
 
-/** As URLs spell a host: in lower case, IPv6 in brackets and shortened. Other names may lead anywhere. */
+/** Hosts as URLs spell them: lowercase, IPv6 in brackets and compressed. Other names may resolve anywhere. */
 const loopbackNames =
   /^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\]|\[::ffff:7f[0-9a-f]{2}:[0-9a-f]{1,4}\])$/;
 
-/** Whether only this machine reaches a host. */
 function isLoopback(host: string): boolean {
   const url = `http://${isIP(host) === 6 ? `[${host}]` : host}`;
   return URL.canParse(url) && loopbackNames.test(new URL(url).hostname);
 }
 
-/** The origin of an `http(s)` URL that has nothing but an origin. */
 function publicOrigin(env: Env, port: number): { publicUrl: string; publicUrlIsSet: boolean } {
   const value = text(env, 'PUBLIC_URL');
   if (value === undefined) return { publicUrl: `http://localhost:${port}`, publicUrlIsSet: false };
@@ -136,7 +134,7 @@ function publicOrigin(env: Env, port: number): { publicUrl: string; publicUrlIsS
   return { publicUrl: url.origin, publicUrlIsSet: true };
 }
 
-/** Never repeats the value: it may hold a password. */
+/** Never quotes the value: it may contain a password. */
 function postgresUrl(env: Env, name: string): string | undefined {
   const value = text(env, name);
   if (value !== undefined && !(/^postgres(ql)?:\/\//.test(value) && URL.canParse(value))) {
@@ -145,7 +143,7 @@ function postgresUrl(env: Env, name: string): string | undefined {
   return value;
 }
 
-/** Never repeats the value: it may hold a password. */
+/** Never quotes the value: it may contain a password. */
 function redisUrl(env: Env): string | undefined {
   const value = text(env, 'REDIS_URL');
   if (value !== undefined && !(/^rediss?:\/\//.test(value) && URL.canParse(value))) {
@@ -156,7 +154,7 @@ function redisUrl(env: Env): string | undefined {
 
 const SECRET_LENGTH = 32;
 
-/** Never repeats the value. A comma is part of a secret unless it separates secrets that are long enough. */
+/** Never quotes the value. A comma is part of a secret unless it separates secrets that are long enough. */
 function sessionSecrets(env: Env): Config['sessionSecrets'] {
   const value = text(env, 'SESSION_SECRET');
   if (value === undefined) return undefined;
@@ -179,7 +177,6 @@ function isAddressOrNetwork(text: string): boolean {
   return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128));
 }
 
-/** `off`, a hop count, or a list of addresses and networks. */
 function trustProxy(env: Env): Config['trustProxy'] {
   const value = text(env, 'TRUST_PROXY');
   if (value === undefined || value === 'off') return 0;
@@ -194,7 +191,7 @@ function trustProxy(env: Env): Config['trustProxy'] {
   return addresses;
 }
 
-/** `OPERATOR_CONTACT` may be any text: what is no contact by itself is none here. */
+/** Falls back to `OPERATOR_CONTACT`, which may be any text, if it is a valid contact. */
 function securityContact(env: Env): string | undefined {
   const value = text(env, 'SECURITY_CONTACT');
   if (value === undefined) return contactUri(text(env, 'OPERATOR_CONTACT') ?? '');
@@ -221,7 +218,7 @@ function plans(env: Env): PlanCatalogue {
   }
 }
 
-/** Never repeats the value: its query string may hold a key. */
+/** Never quotes the value: its query string may contain a key. */
 function upstreamUrl(env: Env, name: string, example: string, endpoint?: string): string | undefined {
   const value = text(env, name);
   if (value === undefined) return undefined;
@@ -236,7 +233,7 @@ function upstreamUrl(env: Env, name: string, example: string, endpoint?: string)
   return value;
 }
 
-/** What a header can hold; never repeated. */
+/** Accepts only what a header can hold. Never quotes the value. */
 function upstreamKey(env: Env, name: string): string | undefined {
   const value = text(env, name);
   if (value !== undefined && !/^[\x21-\x7e]+$/.test(value))
@@ -244,7 +241,7 @@ function upstreamKey(env: Env, name: string): string | undefined {
   return value;
 }
 
-/** A key or a model without a URL is a mistake, and the built-in engine would answer without a word of it. */
+/** A key or model without a URL is a mistake: the built-in engine would silently answer instead. */
 function refuseWithoutUrl(env: Env, service: 'CHAT' | 'IMAGES'): undefined {
   const given = [`${service}_API_KEY`, `${service}_MODEL`].find((name) => text(env, name) !== undefined);
   if (given !== undefined) throw new ConfigError(given, `requires ${service}_URL. Set both or neither.`);
@@ -256,7 +253,7 @@ function chatUpstream(env: Env): Config['chat'] {
   return { url, apiKey: upstreamKey(env, 'CHAT_API_KEY'), models: parsed(env, 'CHAT_MODEL', parseModelMap) };
 }
 
-/** A variable that is read where its meaning is; the message of what is thrown comes after its name. */
+/** Prefixes a parser's error message with the variable's name. */
 function parsed<T>(env: Env, name: string, parse: (value: string | undefined) => T): T {
   try {
     return parse(text(env, name));
@@ -282,8 +279,8 @@ function searchUpstream(env: Env): Config['search'] {
 /**
  * Reads and validates the configuration.
  *
- * @param env - the environment; variables that are empty count as unset
- * @throws ConfigError naming the first variable whose value is not taken, and what it takes
+ * @param env - empty variables count as unset
+ * @throws ConfigError naming the first invalid variable and what it accepts
  */
 export function loadConfig(env: Env = process.env): Config {
   const port = integer(env, 'PORT', 3000, 0, 65_535);
@@ -316,7 +313,7 @@ export function loadConfig(env: Env = process.env): Config {
     unreadMs: UNREAD_MS,
     callsPerAccount: integer(env, 'CALLS_PER_ACCOUNT', 100, 1, 100_000),
     streamsPerAccount: integer(env, 'STREAMS_PER_ACCOUNT', 20, 1, 100_000),
-    // The largest body has to fit, beside the part that is kept for small ones.
+    // Must hold the largest body, besides the part reserved for small ones.
     bodyMemoryBytes: integer(env, 'BODY_MEMORY_MB', 64, 24, 65_536) * 1024 * 1024,
     plans: plans(env),
     signups: oneOf(env, 'SIGNUPS', ['open', 'closed'], 'open'),
@@ -333,7 +330,7 @@ export function loadConfig(env: Env = process.env): Config {
     },
     drainSeconds: integer(env, 'DRAIN_SECONDS', 30, 0, 3600),
     readyDelaySeconds: integer(env, 'READY_DELAY_SECONDS', 5, 0, 300),
-    // An admission of yesterday may still be settled or found again today.
+    // A charge admitted yesterday may still be settled or looked up today.
     requestLogDays: integer(env, 'REQUEST_LOG_DAYS', 90, 3, 3650),
     logLevel: oneOf(env, 'LOG_LEVEL', ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], 'info'),
   });

@@ -1,22 +1,20 @@
-/** When and how the process ends: on a signal, or after an error that nothing caught. Contract section 11. */
+/** When and how the process shuts down: on a signal or an uncaught error. Contract section 11. */
 import closeWithGrace from 'close-with-grace';
 import type { Config } from './config.ts';
 import type { Service } from './service.ts';
 
-/** Beyond the time for open requests; then the process ends whatever is open. */
+/** Added to `drainSeconds`; then the process exits regardless of open requests. */
 const GRACE_SECONDS = 5;
 
 /**
- * Ends the process in order: SIGTERM lets balancers notice first, Ctrl-C does not. A second signal ends that wait, or
- * else the process.
- *
- * @param service - is stopped before the process exits with 0
+ * Shuts down gracefully. SIGTERM first gives load balancers time to notice, Ctrl-C does not. A second signal ends that
+ * wait, or else the process.
  */
 export function endInOrder({ app, stop }: Service, { drainSeconds }: Pick<Config, 'drainSeconds'>): void {
   const wait = new AbortController();
   let isStopping = false;
   const grace = closeWithGrace(
-    // SIGTERM is ours: to `closeWithGrace` a second signal is always the end.
+    // Handled below: `closeWithGrace` would exit on any second signal.
     { delay: (drainSeconds + GRACE_SECONDS) * 1000, logger: app.log, skip: ['SIGTERM'] },
     async ({ err, signal }) => {
       isStopping = true;

@@ -1,4 +1,4 @@
-/** Errors as they are thrown: codes, sentences and headers come from the one table in `schemas/errors.ts`. */
+/** Errors as thrown. Codes, messages and headers come from the table in `schemas/errors.ts`. */
 import type { Static } from '@sinclair/typebox';
 import {
   type ErrorBody,
@@ -11,33 +11,28 @@ import { type LimitReading, rateHeaders } from './rate-headers.ts';
 
 type Body = Static<typeof ErrorBody>;
 
-/** Every error's body. */
+/** The body of every error response. */
 export type Envelope = { error: Body };
 
-/** What an error may say beyond its code. All but `cause` and `isProvokable` reaches the client. */
+/** What one error adds to its code. Clients see everything but `cause` and `isProvokable`. */
 export type ErrorOptions = HeaderFacts & {
-  /** A better sentence than the table's. Never built from an upstream's or the database's words. */
+  /** Replaces the table's message. Never includes text from an upstream or the database. */
   message?: string;
   param?: string;
   details?: NonNullable<Body['details']>;
   limit?: NonNullable<Body['limit']>;
   reason?: string;
-  /** Whether the request stays charged; nothing is said where it does not. */
+  /** Whether the request remains charged; omitted from the response if not. */
   charged?: boolean;
-  /** Whether a client can bring the failure about on purpose, at the operator's expense: refunds of it are limited. */
+  /** Whether clients can provoke the failure at the operator's expense. Its refunds are limited. */
   isProvokable?: boolean;
-  /** The limit that refused, for the rate headers and `Retry-After`. */
+  /** The exceeded limit, for the rate headers and `Retry-After`. */
   exceeded?: LimitReading;
-  /** What really happened: for the log, never for the client. */
+  /** For the log, never for the client. */
   cause?: unknown;
 };
 
-/**
- * An error of the contract's section 6. Throw it anywhere below a route; `plugins/errors.ts` answers it.
- *
- * @param code - a code of the table, which decides the status and `type`
- * @param options - what this occurrence adds
- */
+/** An error of contract section 6. Throw it anywhere below a route; `plugins/errors.ts` sends it. */
 export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly statusCode: number;
@@ -51,7 +46,7 @@ export class ApiError extends Error {
     this.options = options;
   }
 
-  /** The response headers: those of the table, and for a limit those that describe it. */
+  /** The headers of the code, and those that describe an exceeded limit. */
   get headers(): Record<string, string> {
     const { exceeded, retryAfterSeconds = exceeded?.resetSeconds } = this.options;
     const facts = { ...this.options, ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) };
@@ -63,15 +58,14 @@ export class ApiError extends Error {
   }
 }
 
-/** The address of the page about a code; a path where `publicUrl` is empty. */
+/** The URL of a code's documentation; a path if `publicUrl` is empty. */
 export const errorUrl = (publicUrl: string, code: ErrorCode): string => `${publicUrl}/docs/errors/${code}`;
 
 /**
- * The envelope of contract section 6.
+ * Builds the envelope of contract section 6.
  *
- * @param error - what to tell
- * @param requestId - repeated in `X-Request-Id`
- * @param publicUrl - the origin of the service, for the link to the code's explanation
+ * @param requestId - also sent as `X-Request-Id`
+ * @param publicUrl - the service's origin, for the link to the code's documentation
  */
 export function errorEnvelope(error: ApiError, requestId: string, publicUrl: string): Envelope {
   const { charged, details, limit, param, reason } = error.options;

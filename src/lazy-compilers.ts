@@ -1,13 +1,12 @@
 /**
- * Compiles the schemas of a route when they are first needed. Compiling all of them takes more than half of the time to
- * start, and most answers that the API can give, the errors above all, are never given by one process.
+ * Compiles a route's schemas on first use. Compiling all of them takes over half of the startup time, and a process
+ * never sends most of the possible responses, above all errors.
  */
 import { SerializerSelector } from '@fastify/fast-json-stringify-compiler';
 
 type Validate = { (data: unknown): unknown; errors?: unknown };
 type Compile<Compiled> = (route: unknown) => Compiled;
 
-/** The same validators, each compiled when it is first used. */
 export function lazyValidators(compile: Compile<Validate>): Compile<Validate> {
   return (route) => {
     let compiled: Validate | undefined;

@@ -1,4 +1,4 @@
-/** What the log says of an error: enough to find the cause, never a statement's parameters. */
+/** What the log says about an error: enough to find the cause, never a statement's parameters. */
 import { sqlState } from './database/client.ts';
 
 type LoggedError = {
@@ -10,12 +10,12 @@ type LoggedError = {
   cause?: LoggedError;
 };
 
-/** Data exceptions and integrity violations repeat values in their messages. */
+/** Data exceptions and integrity violations quote values in their messages. */
 const repeatsValues = (state: string) => /^2[23][0-9A-Z]{3}$/.test(state);
 
 /**
- * pino's serializer for `err`. Drizzle's errors repeat every parameter of the statement, prompts and digests
- * included, in message and stack; what is left of them is the statement's text and the database's code.
+ * pino's serializer for `err`. Drizzle's errors repeat every parameter, including prompts and digests, in message and
+ * stack. Only the statement's text and the database's code are logged.
  */
 export function serialiseError(error: unknown): LoggedError {
   if (!(error instanceof Error)) return { type: typeof error, message: String(error) };
@@ -30,7 +30,7 @@ export function serialiseError(error: unknown): LoggedError {
       statement: String(error.query).replace(/\s+/g, ' ').slice(0, 500),
     };
   }
-  // What the ledger's own connections throw is not wrapped.
+  // Drizzle does not wrap errors of the ledger's connections.
   if (isSilent) return { type: name, message: 'The statement failed.', sqlState: state };
   return {
     type: name,

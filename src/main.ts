@@ -1,11 +1,11 @@
-/** The process: configuration, start, and an orderly end on SIGTERM and SIGINT. Contract sections 11 and 13. */
+/** The process: configuration, startup and graceful shutdown. Contract sections 11 and 13. */
 import { type Config, ConfigError, loadConfig } from './config.ts';
 import { isUnavailable, NO_CONNECTION_LEFT, noConnectionLeft, sqlState } from './database/client.ts';
 import { DataDirError } from './database/data-dir-lock.ts';
 import { endInOrder } from './ending.ts';
 import { type Service, startService } from './service.ts';
 
-/** One line that says what to do, for the failures that operators cause and can mend. */
+/** One actionable line for failures that operators cause and can fix. */
 function explain(error: unknown, config: Config | undefined): string {
   if (error instanceof ConfigError || error instanceof DataDirError) return error.message;
   const { code, message } = error as NodeJS.ErrnoException;
@@ -28,7 +28,6 @@ function explain(error: unknown, config: Config | undefined): string {
   return `The service could not start: ${message}`;
 }
 
-/** What a person who just started it wants to know. */
 async function banner({ database, port }: Service, config: Config): Promise<string> {
   const url = config.publicUrlIsSet ? config.publicUrl : `http://localhost:${port}`;
   const store =
@@ -49,14 +48,14 @@ async function banner({ database, port }: Service, config: Config): Promise<stri
   ].join('\n');
 }
 
-// What this process writes is for its own user alone, as the embedded database's files.
+// Files that this process creates, such as the embedded database's, are private to its user.
 process.umask(0o077);
 
 let config: Config | undefined;
 try {
   config = loadConfig();
   const service = await startService(config);
-  // The log goes to standard output, line by line; this is for people.
+  // For people; the log goes to standard output.
   process.stderr.write(`${await banner(service, config)}\n`);
   endInOrder(service, config);
 } catch (error) {

@@ -1,14 +1,13 @@
-/** What the installation's folder holds, from the sources and from `dist/` alike. */
+/** The installation's directory and version, for the sources and `dist/` alike. */
 import { existsSync, readFileSync } from 'node:fs';
 
-/** The folder with `package.json`, as a URL that ends in a slash. */
+/** The directory of `package.json`, as a URL with a trailing slash. */
 export const projectRoot: URL = (() => {
   let folder = new URL('..', import.meta.url);
   while (!existsSync(new URL('package.json', folder))) folder = new URL('..', folder);
   return folder;
 })();
 
-/** The version of the service. */
 export const { version } = JSON.parse(readFileSync(new URL('package.json', projectRoot), 'utf8')) as {
   version: string;
 };

@@ -1,22 +1,20 @@
 /**
- * What responses say about limits, to clients that read either family of headers: the three fields that most read
- * today, and the structured fields of the current draft (draft-ietf-httpapi-ratelimit-headers). Contract section 5.
+ * Rate limit headers in both families that clients read: the three common fields, and the structured fields of
+ * draft-ietf-httpapi-ratelimit-headers. Contract section 5.
  */
 
-/** A limit as one request found it, that request included. */
+/** A limit after one request was counted. */
 export type LimitReading = {
-  /** A meter, `requests`, or another limit: docs/guides/rate-limits.md lists them. */
+  /** A meter, `requests`, or another limit listed in docs/guides/rate-limits.md. */
   name: string;
-  /** How much the window allows. */
   ceiling: number;
   /** Never negative. */
   remaining: number;
   windowSeconds: number;
-  /** Until the window starts again, rounded up. */
+  /** Until the window resets, rounded up. */
   resetSeconds: number;
 };
 
-/** Every header that describes a limit. */
 export const rateHeaderNames = [
   'ratelimit-limit',
   'ratelimit-remaining',
@@ -25,7 +23,7 @@ export const rateHeaderNames = [
   'ratelimit',
 ] as const;
 
-/** The limit that a client meets first: least remains of it; of several, the one that resets last. */
+/** The limit that the client will hit first: the least remaining; in a tie, the latest reset. */
 function tightest(limits: readonly [LimitReading, ...LimitReading[]]): LimitReading {
   const [first, ...others] = limits;
   return others.reduce((best, limit) => {
@@ -36,11 +34,7 @@ function tightest(limits: readonly [LimitReading, ...LimitReading[]]): LimitRead
   }, first);
 }
 
-/**
- * The headers for the limits that a request was measured against.
- *
- * @param limits - in the order in which they are listed
- */
+/** Headers for the limits that a request counted toward, listed in the given order. */
 export function rateHeaders(...limits: [LimitReading, ...LimitReading[]]): Record<string, string> {
   const { ceiling, remaining, resetSeconds } = tightest(limits);
   return {

@@ -1,4 +1,4 @@
-/** A few slots, and whoever waits for one, in order. */
+/** A counting semaphore with a queue, first come first served. */
 export class Semaphore {
   readonly #waitingAtMost: number;
   readonly #waiting = new Set<() => void>();
@@ -9,16 +9,16 @@ export class Semaphore {
     this.#waitingAtMost = waitingAtMost;
   }
 
-  /** Whether all slots are taken and nobody else may wait. Ask before `take`, which always waits. */
+  /** Whether all slots and waiting places are taken. Check it before `take`, which always queues. */
   get isFull(): boolean {
     return this.#free === 0 && this.#waiting.size >= this.#waitingAtMost;
   }
 
   /**
-   * Takes a slot, or waits for one.
+   * Takes a slot, waiting for one if necessary.
    *
    * @param signal - ends the wait
-   * @returns releases the slot; to be called once
+   * @returns releases the slot; call it once
    * @throws the signal's reason once it is aborted
    */
   async take(signal?: AbortSignal): Promise<() => void> {
@@ -28,7 +28,6 @@ export class Semaphore {
     return () => this.#release();
   }
 
-  /** Runs a task in a slot. */
   async run<T>(task: () => Promise<T>): Promise<T> {
     const release = await this.take();
     try {
@@ -53,7 +52,7 @@ export class Semaphore {
     });
   }
 
-  /** The slot passes to the next in line without becoming free in between. */
+  /** Hands the slot to the next in line without freeing it in between. */
   #release(): void {
     const [next] = this.#waiting;
     if (next === undefined) this.#free += 1;

@@ -1,5 +1,3 @@
-/** How Fastify listens, logs and compiles schemas. */
-
 import type { Server } from 'node:http';
 import type { FastifyHttpOptions, FastifyReply } from 'fastify';
 import { v7 as uuidv7 } from 'uuid';
@@ -14,21 +12,16 @@ import { answerClientError } from './plugins/client-errors.ts';
 import { bareSecurityHeaders } from './plugins/security-headers.ts';
 import { buildValidator } from './validation.ts';
 
-/** How long a client may take for the head of a request. Reliability test 48. */
+/** How long a client may take to send the headers. Reliability test 48. */
 const HEADERS_MS = 10_000;
-/** How long it may take for the whole of it: the largest body at the slowest speed, and ten seconds. */
+/** The same for the whole request: the largest body at the minimum speed, plus ten seconds. */
 const REQUEST_MS = 1000 * Math.ceil(bodyLimits.chat / MIN_BYTES_PER_SECOND) + UNMEASURED_MS;
-/** How often Node looks whether a client took too long. */
+/** How often Node checks these timeouts. */
 const CHECK_MS = 2000;
-/** The path alone, and of that no key: clients send keys where they do not belong, encoded once or more often. */
+/** The path without its query and without API keys, which clients put in wrong places, even encoded. */
 export const loggedPath = (url: string | undefined): string =>
   withoutApiKeys((url ?? '').split('?', 1)[0] ?? '');
 
-/**
- * Options for `fastify()`.
- *
- * @param config - log level, proxies, public URL
- */
 export function serverOptions(config: Config): FastifyHttpOptions<Server> {
   return {
     bodyLimit: bodyLimits.other,
@@ -36,7 +29,7 @@ export function serverOptions(config: Config): FastifyHttpOptions<Server> {
     http: {
       headersTimeout: HEADERS_MS,
       connectionsCheckingInterval: CHECK_MS,
-      // Answered in the one envelope, by `single-headers`.
+      // `single-headers` answers with the error envelope instead.
       requireHostHeader: false,
     },
     trustProxy: trustedProxies(config.trustProxy),
@@ -46,9 +39,9 @@ export function serverOptions(config: Config): FastifyHttpOptions<Server> {
     forceCloseConnections: 'idle',
     logger: {
       level: config.logLevel,
-      // The last look at every line, whoever writes it: addresses, errors and their causes can repeat what clients sent.
+      // The last filter for every log line: addresses, errors and causes can repeat client input.
       hooks: { streamWrite: withoutApiKeys },
-      // The path only: a query string may hold what should not have been sent there.
+      // Path only: a query string may contain secrets.
       serializers: {
         req: (request: { method: string; url: string; ip: string }) => ({
           method: request.method,

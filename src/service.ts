@@ -1,4 +1,4 @@
-/** Brings the service up in the order in which things depend on each other, and down again. Contract section 11. */
+/** Starts the service's parts in order of dependency, and stops them. Contract section 11. */
 import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
@@ -22,9 +22,8 @@ import { settingOnce } from './store/settings.ts';
 export type Service = {
   app: FastifyInstance;
   database: Database;
-  /** The port it listens on. */
   port: number;
-  /** Stops accepting, lets open requests end, closes the database. Safe to call once. */
+  /** Stops accepting, waits for open requests, closes the database. Call it once. */
   stop(): Promise<void>;
 };
 
@@ -40,7 +39,7 @@ async function open(config: Config, location: DatabaseLocation): Promise<Databas
   }
 }
 
-/** A database without a folder (an image, for tests) has nothing to lock. */
+/** A database from an image (tests) has no directory to lock. */
 async function lockFolder(
   config: Config,
   location: DatabaseLocation,
@@ -53,7 +52,7 @@ async function lockFolder(
   });
 }
 
-/** A direct URL beside another one means that the other leads to a transaction pooler. */
+/** A direct URL that differs from the main one means that the main one leads to a transaction pooler. */
 async function configuredLocation(config: Config): Promise<DatabaseLocation> {
   const { databaseConnections, databaseDirectUrl, databaseUrl, dataDir } = config;
   if (databaseUrl === undefined) return { dataDir };
@@ -64,9 +63,8 @@ async function configuredLocation(config: Config): Promise<DatabaseLocation> {
 /**
  * Starts the service.
  *
- * @param config - the configuration
- * @param givenLocation - where the database is, when not where the configuration says
- * @throws DataDirError when the folder of the embedded database cannot be had; errors of the database or of listening
+ * @param givenLocation - overrides the configured database
+ * @throws DataDirError if the embedded database's directory is unavailable; errors of the database or of listening
  */
 export async function startService(config: Config, givenLocation?: DatabaseLocation): Promise<Service> {
   const location = givenLocation ?? (await configuredLocation(config));

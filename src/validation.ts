@@ -10,7 +10,7 @@ const shared = {
   useDefaults: true,
   allErrors: false,
   allowUnionTypes: true,
-  // `make check` validates every schema as part of openapi.json; doing it again takes half of the time to start.
+  // `make check` validates every schema as part of openapi.json; repeating it takes half of the startup time.
   validateSchema: false,
 } as const;
 type BuildCompiler = ReturnType<typeof AjvCompiler>;
@@ -20,12 +20,12 @@ type Ajv = { removeKeyword(name: string): Ajv; addKeyword(definition: object): A
 type LengthError = { keyword: string; message: string; params: { limit: number } };
 type LengthCheck = { (limit: number, text: string): boolean; errors?: LengthError[] };
 
-/** Counts characters as JSON Schema does, but only where the length in UTF-16 units leaves it open. */
+/** Counts characters as JSON Schema does, but only if the UTF-16 length leaves it open. */
 function lengthKeyword(keyword: 'minLength' | 'maxLength') {
   const [isMost, comparison] = keyword === 'maxLength' ? [true, 'more'] : [false, 'fewer'];
   const fits = (limit: number, text: string): boolean => {
     const { length } = text;
-    // A character is one unit or two.
+    // A character is one or two units.
     if (isMost ? length <= limit : length >= 2 * limit) return true;
     if (isMost ? length > 2 * limit : length < limit) return false;
     let characters = 0;
@@ -41,7 +41,7 @@ function lengthKeyword(keyword: 'minLength' | 'maxLength') {
   return { keyword, type: 'string', schemaType: 'number', errors: true, validate };
 }
 
-/** Ajv's own keywords walk through every string twice: 20 MiB would hold the event loop. Contract section 6. */
+/** Ajv's own keywords iterate over every string twice: 20 MiB would block the event loop. Contract section 6. */
 function onCreate(ajv: Ajv): void {
   for (const keyword of ['minLength', 'maxLength'] as const)
     ajv.removeKeyword(keyword).addKeyword(lengthKeyword(keyword));
@@ -63,11 +63,7 @@ export function buildValidator(externalSchemas: ExternalSchemas) {
   );
 }
 
-/**
- * A check for data that does not come by HTTP, such as an operator's file.
- *
- * @returns a function that says what is wrong, or null
- */
+/** A check for data that does not arrive over HTTP. The function returns what is wrong, or null. */
 export function checkerOf(schema: object): (data: unknown) => string | null {
   const compile = AjvCompiler()({}, {
     customOptions: { ...shared, coerceTypes: false },
@@ -83,7 +79,7 @@ export function checkerOf(schema: object): (data: unknown) => string | null {
   };
 }
 
-/** What validation found, in the words of the envelope. */
+/** Converts validation errors to `details` of the envelope. */
 export function validationDetails(
   errors: readonly FastifySchemaValidationError[],
 ): Static<typeof ErrorDetail>[] {

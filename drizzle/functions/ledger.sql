@@ -1,15 +1,15 @@
--- Revision 6. Raise it with every change: a database keeps the highest that it has seen (src/database/functions.ts).
+-- Revision 6. Raise it with every change: a database keeps the highest (src/database/functions.ts).
 --
--- The ledger's protocol in batches: admission, settlement and the sweep. Contract sections 5 and 10, argued in
+-- The ledger's batch protocol: admission, settlement and sweep. Contract sections 5 and 10, argued in
 -- docs/decisions/0010-the-ledgers-protocol.md.
 --
--- Each function is one round trip and one transaction. Its statements run one after the other, each with its own
--- snapshot, so that what is judged was read under the lock. Rows are locked in one order everywhere: charges, then counters
--- by account, meter and day, then idempotency keys by account, owner and key.
+-- Each function is one round trip and one transaction. Its statements run in sequence, each with its own snapshot, so
+-- checks read their data under the lock. Lock order everywhere: charges, then counters by account, meter and day, then
+-- idempotency keys by account, owner and key.
 
--- Raised by an admission whose process has no living lease: it must renew it and ask again. The lease is held until the
--- admission has committed: a sweep passes it over instead of missing a charge that it cannot see yet. Renewing it does
--- not wait for this.
+-- Fails an admission whose process has no live lease: the process must renew it and retry. The lock lasts until the
+-- admission commits. A sweep then skips the lease instead of missing a charge that it cannot see yet. Renewal does not
+-- wait for this lock.
 CREATE OR REPLACE FUNCTION ledger_require_lease(holder uuid) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM FROM leases l WHERE l.process = holder AND l.expires_at > ledger_now() FOR KEY SHARE;
@@ -18,12 +18,10 @@ BEGIN
   END IF;
 END $$;
 --> statement-breakpoint
--- Claims an idempotency key for a charge that is about to be judged.
---
--- Returns null where the claim succeeded, and else what stands in its way:
---   'mismatch' (another request has the key), 'running', 'replay' (its answer is stored), or
---   'resume' (its charge is final, its answer was lost on our side: it runs again under the same charge), or
---   'exhausted' (the same, and it was resumed twice already).
+-- Claims an idempotency key for a charge. Returns null on success, otherwise the obstacle:
+--   'mismatch' (another request has the key), 'running', 'replay' (the answer is stored),
+--   'resume' (the charge is final, but our side lost the answer: it runs again under the same charge),
+--   'exhausted' (the same, but it was already resumed twice).
 CREATE OR REPLACE FUNCTION ledger_claim(charge jsonb, holder uuid, today date, now_at timestamptz) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   found idempotency_keys%ROWTYPE;
@@ -41,7 +39,7 @@ BEGIN
   SELECT * INTO found FROM idempotency_keys i
   WHERE i.account_id = (charge ->> 'account_id')::uuid AND i.owner = (charge ->> 'owner')::uuid AND i.key = charge ->> 'idempotency_key'
   FOR UPDATE;
-  -- The repetition of an admission whose answer was lost meets its own claim.
+  -- A retried admission whose answer was lost finds its own claim.
   IF found.request_id = (charge ->> 'id')::uuid THEN RETURN NULL; END IF;
   IF found.fingerprint <> charge ->> 'fingerprint' THEN RETURN 'mismatch'; END IF;
   IF found.status IS NOT NULL THEN RETURN 'replay'; END IF;
@@ -50,7 +48,7 @@ BEGIN
 
   SELECT r.state INTO charged FROM requests r
   WHERE r.account_id = found.account_id AND r.day = found.day AND r.id = found.request_id;
-  -- Its process is gone, or only slow and about to make it final: the sweep decides, and frees the key with the charge.
+  -- Its process is gone, or slow and about to settle. The sweep decides, and frees the key with the charge.
   IF charged = 'admitted' THEN RETURN 'running'; END IF;
   IF charged = 'final' THEN
     IF found.resumes >= 2 THEN RETURN 'exhausted'; END IF;
@@ -64,15 +62,16 @@ BEGIN
   RETURN NULL;
 END $$;
 --> statement-breakpoint
--- Admits charges in the order given, each wholly or not at all, and never past the ceiling of the plan read here.
+-- Admits charges in the given order, each fully or not at all, and never past the ceiling of the plan read here.
 --
 -- charges:  [{ id, account_id, key_id, endpoint, meter, units, owner?, idempotency_key?, fingerprint? }]
--- counters: [{ account_id, meter }], those that the charges are for, each once
--- ceilings: { plan: { meter: ceiling or null } }, and `standard`, the plan of accounts whose plan is not in it
+-- counters: [{ account_id, meter }], each counter of the charges once
+-- ceilings: { plan: { meter: ceiling or null } }
+-- standard: the plan for accounts whose plan is not in `ceilings`
 -- holder:   the process whose lease guards the charges
--- repeated: whether the same charges were sent before and the answer was lost; those that stand are found again
+-- repeated: whether the same charges were sent before without an answer; existing ones are found again
 --
--- Returns a row per charge of a living account; `outcome` is 'admitted', 'refused', or what ledger_claim says.
+-- Returns a row per charge of a living account. `outcome` is 'admitted', 'refused', or a result of ledger_claim.
 CREATE OR REPLACE FUNCTION ledger_admit(charges jsonb, counters jsonb, ceilings jsonb, standard text, holder uuid, repeated boolean, lock_timeout_ms int)
 RETURNS TABLE (id uuid, outcome text, day date, used bigint, ceiling bigint, read_at timestamptz)
 LANGUAGE plpgsql VOLATILE AS $$
@@ -91,11 +90,11 @@ BEGIN
   PERFORM set_config('lock_timeout', lock_timeout_ms::text, true);
   PERFORM ledger_require_lease(holder);
 
-  -- Whoever waited for a lock beyond midnight charges the new day: under the locks, the day is the one that is.
+  -- A wait for a lock can pass midnight. The day is read under the locks, so the charges then count on the new day.
   LOOP
     now_at := ledger_now();
     today := ledger_day(now_at);
-    -- A statement that was slow to arrive may have been repeated before midnight, and its charges stand there.
+    -- The caller may have retried a slow statement before midnight; its charges are then on the day before.
     repeated := repeated OR now_at < today::timestamp AT TIME ZONE 'UTC' + interval '2 minutes';
     first_day := CASE WHEN repeated THEN today - 1 ELSE today END;
     SELECT count(*) INTO present FROM usage_counters u
@@ -103,7 +102,7 @@ BEGIN
     WHERE u.day BETWEEN first_day AND today;
     IF present < jsonb_array_length(counters) * (today - first_day + 1) THEN
       INSERT INTO usage_counters (account_id, day, meter, used)
-      -- Days as dates: by intervals they would follow the session's time zone.
+      -- Dates, because intervals would follow the session's time zone.
       SELECT c.account_id, first_day + n, c.meter, 0
       FROM jsonb_to_recordset(counters) AS c (account_id uuid, meter text)
       CROSS JOIN generate_series(0, today - first_day) AS n
@@ -123,7 +122,7 @@ BEGIN
   END LOOP;
 
   IF repeated THEN
-    -- Under the locks of both days nothing that was sent before can still be on its way.
+    -- With both days locked, no earlier send can still be in flight.
     SELECT coalesce(array_agg(r.id), '{}') INTO standing
     FROM jsonb_to_recordset(charges) AS c (account_id uuid, id uuid)
     JOIN requests r ON r.account_id = c.account_id AND r.day IN (today - 1, today) AND r.id = c.id;
@@ -175,7 +174,7 @@ BEGIN
   SELECT asked.id, obstacles ->> asked.id::text, today, NULL, NULL, now_at FROM asked WHERE obstacles ? asked.id::text;
 
   IF has_keys THEN
-    -- What was refused frees its key.
+    -- Refused charges free their keys.
     DELETE FROM idempotency_keys i
     USING jsonb_to_recordset(charges) AS c (id uuid, account_id uuid)
     WHERE i.account_id = c.account_id AND i.request_id = c.id
@@ -193,19 +192,19 @@ BEGIN
   WHERE c.id = ANY (standing);
 END $$;
 --> statement-breakpoint
--- Settles charges, all of them in one transaction.
+-- Settles charges in one transaction.
 --
 -- settlements: [{ kind, account_id, day, id, status, code, model, input_tokens, output_tokens, latency_ms, turn?, answer?, attempt? }]
---   kind 'final':    admitted → final; tokens are null where a 'complete' follows
---   kind 'complete': what became known of a final charge after its first byte; once
---   kind 'rerun':    the same of a final charge that was resumed, once for each `attempt`
---   kind 'refund':   admitted → refunded; the units go back, and the idempotency key with them
+--   kind 'final':    admitted → final; tokens are null if a 'complete' follows
+--   kind 'complete': adds what became known of a final charge after its first byte; once
+--   kind 'rerun':    as 'complete', for a final charge that was resumed; once per `attempt`
+--   kind 'refund':   admitted → refunded; returns the units and frees the idempotency key
 --   turn:            { conversation_id, key_id, is_new, title, question_id, question, answer_id, answer, model }
---   answer:          { status, body }, kept under the request's idempotency key, also of an answer that failed for good; {}
---                    where our side failed: the next with the key resumes the charge
+--   answer:          { status, body }, stored under the idempotency key, including permanent failures;
+--                    {} if our side failed: the next request with the key resumes the charge
 --
--- Returns the ids that are in the state that was asked for: moved now, or already by a call whose answer was lost.
--- What another process settled differently meanwhile is missing, and must not be delivered.
+-- Returns the ids that are in the requested state, moved now or by a call whose answer was lost. Another process
+-- settled the missing ones differently; do not deliver them.
 CREATE OR REPLACE FUNCTION ledger_settle(settlements jsonb, lock_timeout_ms int) RETURNS TABLE (id uuid)
 LANGUAGE plpgsql VOLATILE AS $$
 #variable_conflict use_column
@@ -219,7 +218,7 @@ DECLARE
 BEGIN
   PERFORM set_config('lock_timeout', lock_timeout_ms::text, true);
 
-  -- Each day's partition by its name: through their parent, every statement would open and lock those of all days.
+  -- Name each day's partition: through the parent, every statement would open and lock all of them.
   FOR of_day IN SELECT DISTINCT s.day FROM jsonb_to_recordset(settlements) AS s (day date) ORDER BY 1 LOOP
     CONTINUE WHEN to_regclass('requests_' || to_char(of_day, 'YYYYMMDD')) IS NULL;
     EXECUTE format($settle$
@@ -289,13 +288,12 @@ BEGIN
   FROM jsonb_to_recordset(settlements) AS s (kind text, account_id uuid, day date, id uuid, answer jsonb)
   JOIN requests r ON r.account_id = s.account_id AND r.day = s.day AND r.id = s.id
   WHERE NOT s.id = ANY (moved) AND r.state = CASE s.kind WHEN 'refund' THEN 'refunded' ELSE 'final' END
-    -- Where another attempt's answer is kept, this one is not what a retry will get.
+    -- If another attempt's answer is stored, a retry will not get this one.
     AND (s.answer IS NULL OR NOT s.answer ? 'status' OR EXISTS (
       SELECT FROM idempotency_keys i
       WHERE i.account_id = s.account_id AND i.request_id = s.id AND i.body = s.answer ->> 'body'));
 END $$;
 --> statement-breakpoint
--- Stores or frees the idempotency keys of settlements; most requests have none.
 CREATE OR REPLACE FUNCTION ledger_settle_keys(settlements jsonb, moved uuid[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM FROM idempotency_keys i
@@ -310,30 +308,30 @@ BEGIN
       process = CASE WHEN s.answer ? 'status' THEN i.process ELSE '00000000-0000-0000-0000-000000000000' END
   FROM jsonb_to_recordset(settlements) AS s (kind text, account_id uuid, id uuid, answer jsonb)
   WHERE s.answer IS NOT NULL AND s.id = ANY (moved) AND i.account_id = s.account_id AND i.request_id = s.id AND i.status IS NULL
-    -- A stream that fails after it was resumed does not take the key from the attempt that runs.
+    -- A stream that fails after it was resumed must not take the key from the running attempt.
     AND (s.kind <> 'complete' OR s.answer ? 'status' OR i.resumed_by IS NULL);
 
   DELETE FROM idempotency_keys i
   USING jsonb_to_recordset(settlements) AS s (kind text, account_id uuid, id uuid)
   WHERE s.kind = 'refund' AND s.id = ANY (moved) AND i.account_id = s.account_id AND i.request_id = s.id;
 
-  -- A charge that was made final without an answer, and whose process was told nothing of it, is there to be resumed.
-  -- A refund that is repeated comes after somebody may have done so.
+  -- A charge became final without an answer, and its process never learned of it. Open it for resuming. A repeated
+  -- refund may arrive after someone has resumed it.
   UPDATE idempotency_keys i SET process = '00000000-0000-0000-0000-000000000000'
   FROM jsonb_to_recordset(settlements) AS s (kind text, account_id uuid, day date, id uuid)
   JOIN requests r ON r.account_id = s.account_id AND r.day = s.day AND r.id = s.id AND r.state = 'final'
   WHERE s.kind = 'refund' AND i.account_id = s.account_id AND i.request_id = s.id AND i.status IS NULL AND i.resumed_by IS NULL;
 
-  -- An attempt to resume that was given up has no charge of its own to refund. It asked no engine, and does not count.
+  -- An abandoned attempt to resume has no charge to refund. It never reached an engine, so it does not count.
   UPDATE idempotency_keys i
   SET process = '00000000-0000-0000-0000-000000000000', resumed_by = NULL, resumes = greatest(i.resumes - 1, 0)
   FROM jsonb_to_recordset(settlements) AS s (kind text, account_id uuid, id uuid)
   WHERE s.kind = 'refund' AND i.account_id = s.account_id AND i.resumed_by = s.id;
 END $$;
 --> statement-breakpoint
--- Stores the turns of settlements that moved. A conversation or account that was deleted meanwhile is not brought back.
+-- Stores the turns of settlements that moved. Never recreates a deleted conversation or account.
 --
--- Messages get their places under the row lock of their conversation: a clock would not do, since replicas' clocks differ.
+-- Messages get their positions under the conversation's row lock, not from a clock: replicas' clocks differ.
 CREATE OR REPLACE FUNCTION ledger_store_turns(settlements jsonb, moved uuid[], now_at timestamptz) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM FROM conversations c
@@ -362,7 +360,7 @@ BEGIN
     RETURNING c.account_id, c.id
   ), kept AS (
     SELECT k.account_id, k.id, CASE last.position
-      -- Stored before there were places: counted once, so that places have no gap.
+      -- Stored before positions existed: counted once, so that positions have no gap.
       WHEN 0 THEN (SELECT count(*) FROM messages m WHERE m.account_id = k.account_id AND m.conversation_id = k.id)
       ELSE coalesce(last.position, 0)
     END AS before
@@ -380,14 +378,14 @@ BEGIN
   ) AS m (id, from_end, role, content, model);
 END $$;
 --> statement-breakpoint
--- Renews the lease of a living process, or gives it a new one.
+-- Renews a process's lease, or creates one.
 CREATE OR REPLACE FUNCTION ledger_renew_lease(holder uuid, seconds int) RETURNS void LANGUAGE sql AS $$
   INSERT INTO leases (process, expires_at) VALUES (holder, ledger_now() + make_interval(secs => seconds))
   ON CONFLICT (process) DO UPDATE SET expires_at = excluded.expires_at
 $$;
 --> statement-breakpoint
--- Refunds what processes left admitted whose lease has expired, a bounded number at a time. Returns how many. A living
--- process's slow work is never touched: its lease is renewed, and while it is, this waits for nobody.
+-- Refunds charges left admitted by processes with expired leases, at most `at_most`. Returns how many. A live process's
+-- slow work is safe: its lease is renewed, and this skips a lease during its renewal.
 CREATE OR REPLACE FUNCTION ledger_sweep(at_most int) RETURNS int LANGUAGE plpgsql AS $$
 DECLARE
   dead uuid[];
@@ -406,7 +404,7 @@ BEGIN
     BEGIN
       swept := swept + ledger_sweep_account(of_account, dead, at_most - swept);
     EXCEPTION WHEN lock_not_available THEN
-      -- The next sweep tries again: one account that is locked does not keep the others from theirs.
+      -- The next sweep retries. One locked account must not block the others.
       NULL;
     END;
   END LOOP;
@@ -416,7 +414,7 @@ BEGIN
   RETURN swept;
 END $$;
 --> statement-breakpoint
--- The sweep of one account. Returns how many charges were refunded.
+-- Sweeps one account. Returns how many charges it refunded.
 CREATE OR REPLACE FUNCTION ledger_sweep_account(of_account uuid, dead uuid[], at_most int) RETURNS int LANGUAGE plpgsql AS $$
 DECLARE
   swept jsonb;

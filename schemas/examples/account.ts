@@ -1,4 +1,3 @@
-/** Examples of accounts, sessions and events. */
 import { Account, ChangePassword, DeleteAccount, LogIn, SignUp, UpdateAccount } from '../accounts.ts';
 import { AccountEventList } from '../events.ts';
 import { SessionList } from '../sessions.ts';

@@ -1,4 +1,3 @@
-/** Examples of chats and conversations. */
 import { ChatReply, ChatRequest } from '../chat.ts';
 import { ChatStreamDelta, ChatStreamDone, ChatStreamStart } from '../chat-events.ts';
 import { CompletionChunk } from '../completion-chunks.ts';

@@ -1,27 +1,22 @@
-/** Examples of bodies: what can be sent as it stands, and what comes back. A test sends each and compares. */
+/** Example request and response bodies. A test sends each request and compares the response. */
 import type { Static, TSchema } from '@sinclair/typebox';
 
 export type Example = { summary: string; value: unknown };
 
-/** The examples of one operation by their names; `requests` where it takes a body, `stream` where it can answer with one. */
+/** Examples of one operation by name: `requests` if it takes a body, `stream` if it can stream. */
 export type OperationExamples = {
   requests?: Record<string, Example>;
   responses?: Record<string, Example>;
   stream?: Record<string, Example>;
 };
 
-/**
- * One example, checked by the compiler.
- *
- * @param _schema - what it is an example of
- * @param summary - in a few words, what it shows
- */
+/** An example that the compiler checks against its schema. `summary` says in a few words what it shows. */
 export const example = <T extends TSchema>(_schema: T, summary: string, value: Static<T>): Example => ({
   summary,
   value,
 });
 
-/** Ids and times that occur in several examples: one story is told. */
+/** Shared by several examples, to keep them consistent. */
 export const ids = {
   account: '01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f',
   key: '01932f60-0b7d-7c55-8f10-5b6c7d8e9f01',

@@ -1,4 +1,4 @@
-/** The examples of every operation, by its id. */
+/** Examples of every operation, by operation id. */
 import { accountExamples } from './account.ts';
 import { chatExamples } from './chat.ts';
 import type { OperationExamples } from './example.ts';

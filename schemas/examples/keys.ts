@@ -1,4 +1,3 @@
-/** Examples of keys. */
 import {
   ApiKey,
   ApiKeyList,

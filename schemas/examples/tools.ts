@@ -1,4 +1,3 @@
-/** Examples of images, searches and models. */
 import { ImageList, ImageRequest } from '../images.ts';
 import { Model, ModelList } from '../models.ts';
 import { SearchRequest, SearchResponse } from '../search.ts';

@@ -1,4 +1,3 @@
-/** Examples of usage, plans and the service itself. */
 import { PlanList, Subscription, UpdateSubscription } from '../plans.ts';
 import { RequestLog } from '../request-log.ts';
 import { Health, Service } from '../service.ts';

@@ -1,9 +1,8 @@
-/** Deleting much in small statements, so that nobody waits for it. */
+/** Deletes many rows in small statements, so that nothing waits long. */
 import { getTableColumns, type SQL, sql } from 'drizzle-orm';
 import { getTableConfig, type PgColumn, type PgTable } from 'drizzle-orm/pg-core';
 import { type Db, rowsOf } from './client.ts';
 
-/** Rows in one statement. */
 export const BATCH_ROWS = 1000;
 
 function primaryKeyOf(table: PgTable): PgColumn[] {
@@ -12,10 +11,8 @@ function primaryKeyOf(table: PgTable): PgColumn[] {
 }
 
 /**
- * Deletes some rows. Rows that somebody holds are left for another time.
- *
- * @param oldest - the column by which the oldest go first; where an index has it, nothing is read when there is nothing to do
- * @returns how many were deleted
+ * Deletes a batch of rows, skipping locked ones. Returns how many. Without rows to delete, an indexed `oldest` reads
+ * nothing.
  */
 async function deleteBatch(db: Db, table: PgTable, where: SQL, oldest?: PgColumn): Promise<number> {
   const key = primaryKeyOf(table).map(({ name }, index) => ({
@@ -25,7 +22,7 @@ async function deleteBatch(db: Db, table: PgTable, where: SQL, oldest?: PgColumn
   const columns = key.map(({ column }) => column);
   const pickedColumns = key.map(({ picked }) => picked);
   const same = key.map(({ column, picked }) => sql`${column} = ${picked}`);
-  // Materialised, or the plan may pick again and again, and pick nothing the second time.
+  // Materialized, because the plan may otherwise pick again, and pick nothing the second time.
   const [deleted] = await rowsOf<{ count: number }>(
     db,
     sql`
@@ -41,16 +38,16 @@ async function deleteBatch(db: Db, table: PgTable, where: SQL, oldest?: PgColumn
   return deleted?.count ?? 0;
 }
 
-/** Deletes batch after batch until nothing is left, or until it is told to stop. */
+/** Deletes in batches until no row is left or `signal` aborts. */
 export async function deleteAll(db: Db, table: PgTable, where: SQL, signal?: AbortSignal): Promise<void> {
   while (!signal?.aborted && (await deleteBatch(db, table, where)) === BATCH_ROWS);
 }
 
 /**
- * Deletes what is as old as a time or older, in the same way.
+ * Deletes rows up to and including a time, in batches.
  *
- * @param column - of the time; it has an index
- * @param time - read once: a condition with a clock in it, such as `ledger_now()`, is no condition of an index
+ * @param column - of the time; must be indexed
+ * @param time - evaluated once: an index condition cannot contain a clock such as `ledger_now()`
  */
 export async function deleteUpTo(db: Db, column: PgColumn, time: SQL, signal?: AbortSignal): Promise<void> {
   const where = sql`${sql.identifier(column.name)} <= (select ${time})`;

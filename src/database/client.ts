@@ -1,4 +1,4 @@
-/** The database: Postgres through `postgres`, or PGlite in the process. Contract section 11. */
+/** The database: a Postgres server through `postgres`, or PGlite in process. Contract section 11. */
 import { PGlite } from '@electric-sql/pglite';
 import { type SQL, sql } from 'drizzle-orm';
 import type { PgDatabase, PgQueryResultHKT } from 'drizzle-orm/pg-core';
@@ -11,42 +11,40 @@ import { Pool } from './pool.ts';
 import { closeContents } from './private-folder.ts';
 import * as tables from './tables.ts';
 
-/** The database or a transaction on it: what every store function takes first. */
+/** The database or a transaction: the first parameter of every store function. */
 export type Db = PgDatabase<PgQueryResultHKT, typeof tables>;
 
 export type Database = {
   db: Db;
   kind: 'postgres' | 'embedded';
   /**
-   * A statement of the ledger: prepared on the server, on connections of its own, so that neither waits for the rest.
-   *
-   * @throws DatabaseUnavailable when there is no answer within `STATEMENT_TIMEOUT_MS`; it may still take effect
+   * Runs a ledger statement, prepared, on dedicated connections. Throws DatabaseUnavailable after
+   * `STATEMENT_TIMEOUT_MS` without an answer; the statement may still take effect.
    */
   run<Row>(text: string, parameters: unknown[]): Promise<Row[]>;
-  /** A statement that is repeated all the time: prepared on the server. */
+  /** Runs a frequent statement, prepared on the server. */
   prepared<Row>(text: string, parameters: unknown[]): Promise<Row[]>;
   /**
-   * Calls back for each notification on a channel, before the answer to the statement that sent it is seen. Of the embedded
-   * database only: what comes from Postgres can stay out, and `store/key-changes.ts` sees to that.
+   * Calls back for each notification, before the sender sees its answer. Embedded database only: Postgres may drop
+   * notifications, which `store/key-changes.ts` handles.
    */
   listen?(channel: string, onPayload: (payload: string) => void): Promise<unknown>;
   /** Server version, e.g. `15.18`. */
   version(): Promise<string>;
   close(): Promise<void>;
-  /** How many accounts that are in the way of others may write at the same time, of each kind of write to the ledger. */
+  /** How many accounts with their own queue may write at once, per kind of ledger write. */
   queues: number;
 };
 
-/** Where the database is: a Postgres URL, a folder for the embedded one, or an image of an embedded one (tests). */
+/** A Postgres URL, a directory for the embedded database, or an image of one (tests). */
 export type DatabaseLocation = PostgresLocation | { dataDir: string } | { image: Blob };
 
 export type PostgresLocation = {
   url: string;
-  /** Most connections of the process, those that listen and migrate included. */
+  /** Maximum for the process, including connections that listen and migrate. */
   connections?: number;
-  /** Whether the URL leads to a transaction pooler. */
   isPooled?: boolean;
-  /** A statement without an answer for so long fails, and the server ends it; default: never, for commands that read a lot. */
+  /** Statement timeout, on client and server. Default: none, for commands that read a lot. */
   patienceMs?: number;
 };
 
@@ -56,53 +54,47 @@ export async function rowsOf<Row>(db: Db, statement: SQL): Promise<Row[]> {
   return (Array.isArray(result) ? result : (result as { rows: Row[] }).rows) as Row[];
 }
 
-/** The SQLSTATE of a failed statement, if the database refused it. */
+/** The SQLSTATE of a failed statement, or the driver's error code. */
 export function sqlState(error: unknown): string | undefined {
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
   const code = (cause as { code?: unknown } | null)?.code;
   return typeof code === 'string' ? code : undefined;
 }
 
-/** Nothing was sent: the database did not take the connection. */
+/** The database refused the connection: nothing was sent. */
 const refusedCodes = /^(CONNECT_TIMEOUT|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ENOENT|57P03|53300)$/;
-/** The connection ended under way: whether the statement took effect is not known. */
+/** The connection was lost in flight: the statement may have taken effect. */
 const lostCodes =
   /^(CONNECTION_CLOSED|CONNECTION_DESTROYED|CONNECTION_ENDED|ECONNRESET|EPIPE|ETIMEDOUT|08...|25P03|57P0[125])$/;
-/** The database answered, and did nothing: locked, out of something, read-only, out of time. */
+/** The database answered, but did nothing: locked, out of resources, read-only or timed out. */
 const busyCodes = /^(53...|55P03|40P01|40001|25006|57014)$/;
 
 /** Whether a statement failed before it reached the database. */
 export const wasNotSent = (error: unknown): boolean => refusedCodes.test(sqlState(error) ?? '');
 
-/** Whether a statement failed so that it may or may not have taken effect. */
+/** Whether a failed statement may have taken effect. */
 export const mayHaveTakenEffect = (error: unknown): boolean => lostCodes.test(sqlState(error) ?? '');
 
-/** Whether a statement failed because of the database's state, not because of the statement: worth another try later. */
+/** Whether the state of the database, not the statement, caused the failure: worth a retry later. */
 export const isUnavailable = (error: unknown): boolean =>
   wasNotSent(error) || mayHaveTakenEffect(error) || busyCodes.test(sqlState(error) ?? '');
 
-/** SQLSTATE of a server that takes no further connection. */
 export const NO_CONNECTION_LEFT = '53300';
 
-/** What an operator can do about that, in one line. */
 export const noConnectionLeft = (connections: number | undefined): string =>
   `Postgres has no free connections for this process, which needs up to ${connections} (SQLSTATE ${NO_CONNECTION_LEFT}). Raise max_connections or the connection limit of the role, or lower DATABASE_CONNECTIONS on each process.`;
 
-/** A database that hangs does not hold requests longer than this. */
+/** The longest that a hanging database holds a request. */
 export const STATEMENT_TIMEOUT_MS = 5000;
 
-/** The server gives a statement up before its client does: then it has ended, and its connection lives on. */
+/** The server times out before the client, so that the statement has ended and its connection survives. */
 const timeoutsFor = (patienceMs: number, isPooled: boolean): ServerTimeouts => ({
   statementMs: Math.round(patienceMs * 0.9),
   idleInTransactionMs: 2 * patienceMs,
   isPooled,
 });
 
-/**
- * Whether a server refuses to set timeouts for a connection, as transaction poolers do.
- *
- * @throws where it cannot be reached
- */
+/** Whether a server rejects timeouts for a connection, as transaction poolers do. Throws if it is unreachable. */
 export async function isTransactionPooler(url: string): Promise<boolean> {
   const connection = new Connection({ url, timeouts: timeoutsFor(STATEMENT_TIMEOUT_MS, false) });
   try {
@@ -139,7 +131,7 @@ function openPostgres({ connections = 20, isPooled = false, patienceMs, url }: P
     db,
     kind: 'postgres',
     queues: shares.queues,
-    // A transaction pooler hands each transaction another connection, which knows no prepared statement.
+    // Behind a transaction pooler, the next transaction's connection may lack the prepared statement.
     run: <Row>(text: string, parameters: unknown[]) =>
       ledger.use(
         (connection) => connection.runAlone(text, parameters, { isPrepared: !isPooled }) as Promise<Row[]>,
@@ -159,10 +151,8 @@ function openPostgres({ connections = 20, isPooled = false, patienceMs, url }: P
 }
 
 /**
- * One connection for work that holds a lock of its session: once it is lost, so is the lock, and every statement fails.
- * No statement is ended for taking long, whatever the database is set to: a migration may.
- *
- * @param url - without a transaction pooler in between
+ * One connection for work under a session lock. If it is lost, so is the lock, and every statement fails. No statement
+ * timeout applies: a migration may take long. `url` must bypass transaction poolers.
  */
 export function openSession(url: string): { db: Db; close(): Promise<void>; lose(): void } {
   const types = { parsers: {}, serializers: {} };
@@ -179,7 +169,7 @@ async function openEmbedded(location: { dataDir: string } | { image: Blob }): Pr
   const client = await ('dataDir' in location
     ? PGlite.create(location.dataDir)
     : PGlite.create({ loadDataDir: location.image }));
-  // It unpacks its files for everybody to read and write, whatever the umask. (`memory://` has none.)
+  // PGlite unpacks its files readable and writable by everyone, whatever the umask. (`memory://` has none.)
   if ('dataDir' in location && !location.dataDir.includes('://')) await closeContents(location.dataDir);
   const run = async <Row>(text: string, parameters: unknown[]) =>
     (await client.query<Row>(text, parameters)).rows;
@@ -198,11 +188,7 @@ async function openEmbedded(location: { dataDir: string } | { image: Blob }): Pr
   };
 }
 
-/**
- * Opens the database. Postgres is connected to lazily, by the first query.
- *
- * @param location - where it is
- */
+/** Opens the database. Postgres connects with the first query. */
 export async function openDatabase(location: DatabaseLocation): Promise<Database> {
   return 'url' in location ? openPostgres(location) : openEmbedded(location);
 }

@@ -1,7 +1,6 @@
-/** Column types that several tables use. */
 import { customType, timestamp, uuid } from 'drizzle-orm/pg-core';
 
-/** Milliseconds are what JSON shows, so that a time read back compares equal to the stored one. */
+/** Millisecond precision, as in JSON, so that a time read back equals the stored one. */
 export const instant = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'date' });
 
 export const accountId = () => uuid('account_id').notNull();

@@ -1,13 +1,15 @@
-/** How a process divides its connections to Postgres. Contract section 13, docs/decisions/0013-connections-to-postgres.md. */
+/**
+ * How a process divides its Postgres connections. Contract section 13, docs/decisions/0013-connections-to-postgres.md.
+ */
 
-/** Below this an account whose row is locked could hold up others. */
+/** With fewer, an account whose row is locked could block others. */
 export const FEWEST_CONNECTIONS = 10;
 
-/** One listens to changes of keys, one migrates at start and tidies up later. */
+/** One listens for key changes; one migrates at startup and runs maintenance later. */
 const APART = 2;
-/** Admissions and settlements, each in common batches and in queues of single accounts. */
+/** One for admissions and one for settlements. */
 const COMMON_BATCHES = 2;
-/** From here on each kind of write has two queues instead of one; more would only wait for each other. */
+/** From here on, each kind of write has two queues. More would only wait for each other. */
 const TWO_QUEUES_FROM = 16;
 
 export type ConnectionShares = {
@@ -15,11 +17,11 @@ export type ConnectionShares = {
   statements: number;
   transactions: number;
   ledger: number;
-  /** Queues of single accounts, of each kind of write to the ledger. */
+  /** Queues for single accounts, per kind of ledger write. */
   queues: number;
 };
 
-/** @param total - most connections of the process; below `FEWEST_CONNECTIONS`, for commands and tests, each share is the least */
+/** Divides the `total` of a process. Below `FEWEST_CONNECTIONS`, for commands and tests, every share is minimal. */
 export function shareConnections(total: number): ConnectionShares {
   const queues = total < TWO_QUEUES_FROM ? 1 : 2;
   const ledger = COMMON_BATCHES + 2 * queues;

@@ -1,20 +1,20 @@
 /**
- * One connection to Postgres, used until it is lost and never again. Reliability tests 32, 33 and 35.
+ * One connection to Postgres, never reused once lost. Reliability tests 32, 33 and 35.
  *
- * The driver (postgres.js 3.4.9) would connect again by itself, and take along what was under way: a statement that is
- * handed to a connection between its socket's `error` and `close` waits for ever, or is answered "no rows" by the greeting
- * of the next connection; a statement that was half written keeps the next connection from ever speaking; a server that
- * hangs up before it greets is called again without a pause and without an end. So every connection is a client of the
- * driver of its own, which calls each host once, and what was under way fails here when the connection is lost.
+ * The driver (postgres.js 3.4.9) reconnects by itself and mishandles statements in flight. One sent between the
+ * socket's `error` and `close` waits forever, or gets "no rows" from the next connection's greeting. A half-written one
+ * blocks the next connection. A server that hangs up before its greeting is redialed endlessly without a pause. So
+ * every connection has its own driver client, which dials each host once. Statements in flight fail here when it is
+ * lost.
  */
 import { connect, type Socket } from 'node:net';
 import postgres, { type Sql } from 'postgres';
 
-/** Below the patience with a statement, so that one that was never sent is known as such. */
+/** Below the statement timeout, so that a statement that was never sent is recognized as such. */
 const CONNECT_SECONDS = 4;
 const END_SECONDS = 5;
 
-/** The database cannot be had, or not any more. `code` is one of those that the driver uses. */
+/** The database is unavailable, or the connection was lost. `code` is one of the driver's. */
 export class DatabaseUnavailable extends Error {
   override readonly name = 'DatabaseUnavailable';
   readonly code: string;
@@ -26,39 +26,36 @@ export class DatabaseUnavailable extends Error {
 }
 
 export type ServerTimeouts = {
-  /** A statement that takes longer is ended, and fails with SQLSTATE 57014. */
+  /** A longer statement fails with SQLSTATE 57014. */
   statementMs: number;
-  /** A transaction in which nothing happens for so long is ended, and its locks with it. */
+  /** A transaction that is idle for longer ends and releases its locks. */
   idleInTransactionMs: number;
-  /** A transaction pooler takes them for each transaction only: a single statement becomes one. */
+  /** Transaction poolers accept timeouts per transaction only, so a single statement becomes one. */
   isPooled: boolean;
 };
 
 export type ConnectionOptions = {
   url: string;
-  /** A statement without an answer for so long fails, and its connection is given up; default: never. */
+  /** A statement without an answer for this long fails and closes the connection. Default: never. */
   patienceMs?: number | undefined;
-  /** What the server itself allows a statement; default: what it is set to. */
+  /** Timeouts on the server. Default: the server's settings. */
   timeouts?: ServerTimeouts | undefined;
-  /** Statements that prepare the connection for its work. */
+  /** Runs before the first statement. */
   setUp?: string;
-  /** How values are read and written, over what the driver does. */
   types?: Pick<Sql['options'], 'parsers' | 'serializers'>;
-  /** The first of the hosts in the URL to try. */
+  /** Index of the first host in the URL to try. */
   firstHost?: number;
 };
 
 export type StatementOptions = {
-  /** Whether it is prepared on the server, by its text. */
+  /** Prepared on the server, by its text. */
   isPrepared?: boolean;
-  /** Whether rows come as arrays instead of objects. */
   asArrays?: boolean;
 };
 
-/** What the driver knows of where the database is. */
 type Target = { host: string[]; port: number[]; path?: string | false };
 
-/** What the server says of a statement leaves the connection as it is, unless it says goodbye. */
+/** Errors from the server leave the connection usable, unless they are fatal. */
 const endsConnection = (error: unknown) =>
   !(error instanceof postgres.PostgresError) || error.severity === 'FATAL' || error.severity === 'PANIC';
 
@@ -90,10 +87,11 @@ export class Connection {
       connect_timeout: CONNECT_SECONDS,
       max_lifetime: null,
       connection: { application_name: 'parley', ...(!timeouts?.isPooled && parameters) },
-      // Asked on every new connection, and nobody catches it where the connection is lost then. Drizzle reads arrays itself.
+      // The driver would fetch types on every new connection, with an unhandled rejection if that is lost. Drizzle
+      // parses arrays.
       fetch_types: false,
       onclose: () => this.lose(),
-      // The option is missing in the types.
+      // Missing from the driver's types.
       socket: (target: Target) => this.#call(target),
     };
     this.#sql = postgres(options.url, driverOptions);
@@ -105,14 +103,11 @@ export class Connection {
     return this.#loss !== undefined;
   }
 
-  /** Begins a transaction. */
   begin = (): Promise<unknown[]> => this.run(this.#begin);
 
   /**
-   * Runs a statement that is no part of a transaction. Behind a transaction pooler it becomes one, for its timeout: the
-   * three statements go out together, so that this takes no more round trips.
-   *
-   * @throws as `run`; once it resolves, what the statement did is committed
+   * Runs a statement outside a transaction; once it resolves, its effects are committed. Behind a transaction pooler it
+   * becomes a transaction, for its timeout: three statements in one round trip. Throws like `run`.
    */
   async runAlone(...statement: Parameters<Connection['run']>): Promise<unknown[]> {
     if (!this.#options.timeouts?.isPooled) return this.run(...statement);
@@ -126,16 +121,16 @@ export class Connection {
   }
 
   /**
-   * Runs a statement, after those that are under way.
+   * Runs a statement after those in flight.
    *
-   * @throws DatabaseUnavailable where the connection was lost: whether the statement took effect is not known
+   * @throws DatabaseUnavailable if the connection is lost; the statement may have taken effect
    */
   run(text: string, parameters: unknown[] = [], options: StatementOptions = {}): Promise<unknown[]> {
     if (this.#loss !== undefined) return Promise.reject(this.#loss);
     const { patienceMs, setUp } = this.#options;
     if (setUp !== undefined && !this.#isSetUp) {
       this.#isSetUp = true;
-      // Sent before the statement. Where it fails the connection is lost, and the statement fails too.
+      // Sent first. If it fails, the connection is lost and the statement fails too.
       this.run(setUp).catch((error) => this.lose(error));
     }
     return new Promise((resolve, reject) => {
@@ -157,7 +152,7 @@ export class Connection {
     });
   }
 
-  /** Gives the connection up: what is under way fails. */
+  /** Closes the connection at once: statements in flight fail. */
   lose(error: unknown = new DatabaseUnavailable('CONNECTION_CLOSED', 'The connection was lost.')): void {
     if (this.#loss !== undefined) return;
     this.#loss = error;
@@ -167,13 +162,13 @@ export class Connection {
     this.#onLost(this);
   }
 
-  /** Ends it after what is under way, which has 5 s. */
+  /** Closes the connection after statements in flight, which have 5 s. */
   async end(): Promise<void> {
     await this.#sql.end({ timeout: END_SECONDS });
     this.lose();
   }
 
-  /** A socket for the driver. It asks again where a host hung up: then it is the next one's turn. */
+  /** A socket for the driver, which asks again if a host hangs up: then the next host is tried. */
   #call({ host, path, port }: Target): Socket {
     if (this.isLost || this.#calls === host.length) {
       const error = new DatabaseUnavailable('ECONNREFUSED', 'The database did not accept the connection.');

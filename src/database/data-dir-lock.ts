@@ -1,11 +1,11 @@
 /**
- * One process at a time on the folder of the embedded database, which does not protect itself. The lock is a Unix
- * socket in the folder: it dies with its process however that ends, it is seen by every container that mounts the
- * folder, and operator commands reach the running process through it. Contract section 11.
+ * Allows one process at a time on the embedded database's directory, which PGlite does not protect. The lock is a Unix
+ * socket in the directory: it dies with its process, every container that mounts the directory sees it, and it carries
+ * operator commands. Contract section 11.
  *
- * Every starter listens on a socket of its own name and only then looks for others, so of two starters at least one
- * sees the other. Names are never used twice: a socket that refuses a connection is dead for good, and whoever finds
- * it may remove it without hitting anybody's new one. Hence no guard files and no guessing by age.
+ * Each starting process listens on its own socket before it looks for others, so of two at least one sees the other.
+ * Names are never reused: a socket that refuses connections is dead and safe to remove. No lock files, no guessing by
+ * age.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdir, readdir, rm } from 'node:fs/promises';
@@ -14,27 +14,27 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { askJson, serveJson } from './local-socket.ts';
 import { closeFolder } from './private-folder.ts';
 
-/** A folder that cannot be had; its message is the one line the operator sees. */
+/** The directory is unavailable. The message is the one line that the operator sees. */
 export class DataDirError extends Error {
   override readonly name = 'DataDirError';
 }
 
-/** Runs an operator command in the process that has the folder; what it throws is told by its message. */
+/** Runs an operator command in the process that holds the directory. The caller sees only the message of an error. */
 export type CommandHandler = (name: string, args: string[]) => Promise<string[]>;
 
 export type DataDirLock = {
-  /** Gives the folder back. Call it when the database is closed. */
+  /** Call it after closing the database. */
   release(): Promise<void>;
 };
 
-/** Of two that start together, the one with the lesser name goes first. */
+/** Of two starting together, the lower name goes first. */
 type State = 'starting' | 'holding';
 type Other = { name: string; state: State };
 
 const socketName = /^parley-[0-9a-z]+-[0-9a-f]+\.sock$/;
 const newSocketName = () => `parley-${Date.now().toString(36)}-${randomBytes(4).toString('hex')}.sock`;
 
-/** Long enough for a living process; one that is too busy to answer has the folder. */
+/** Long enough for any live process; one that is too busy to answer holds the directory. */
 const PROBE_MS = 3000;
 const START_MS = 10_000;
 const COMMAND_MS = 120_000;
@@ -59,7 +59,7 @@ const unusable = (folder: string, error: unknown) => {
   );
 };
 
-/** What a socket's process is doing; undefined when it is dead. Any doubt counts for its being alive. */
+/** The state of a socket's process; undefined if dead. In doubt it is alive. */
 async function stateOf(folder: string, name: string, attempts = 3): Promise<State | undefined> {
   try {
     const { state } = (await askJson(folder, name, '/state', null, PROBE_MS)) as { state: State };
@@ -67,9 +67,9 @@ async function stateOf(folder: string, name: string, attempts = 3): Promise<Stat
   } catch (error) {
     const code = codeOf(error);
     if (code === 'ECONNREFUSED' || code === 'ENOENT') return undefined;
-    // Another user's: whether it lives cannot be told, and the database beside it could not be read.
+    // Another user's socket: whether it is alive is unknown, and the database would be unreadable.
     if (code === 'EACCES') throw unusable(folder, error);
-    // It may have died, or given way to another, while it was asked: cut off before, within or after its answer.
+    // The process may have died or yielded during the request.
     const isTooBusy = error instanceof Error && /^(AbortError|TimeoutError)$/.test(error.name);
     if (isTooBusy || attempts === 1) return 'holding';
     await sleep(20);
@@ -77,7 +77,7 @@ async function stateOf(folder: string, name: string, attempts = 3): Promise<Stat
   }
 }
 
-/** The other processes at a folder. Sockets of dead ones are removed. */
+/** Other processes at a directory. Removes the sockets of dead ones. */
 async function othersAt(folder: string, own?: string): Promise<Other[]> {
   const names = (await readdir(folder)).filter((name) => socketName.test(name) && name !== own);
   const others = await Promise.all(
@@ -90,7 +90,6 @@ async function othersAt(folder: string, own?: string): Promise<Other[]> {
   return others.flat();
 }
 
-/** Waits until nobody else is at the folder. */
 async function outlast(folder: string, own: string): Promise<void> {
   const deadline = Date.now() + START_MS;
   for (;;) {
@@ -106,7 +105,7 @@ async function outlast(folder: string, own: string): Promise<void> {
   }
 }
 
-/** @throws DataDirError where people who are not its owner can read what is in it, and this user cannot keep them out */
+/** @throws DataDirError if other users have access to the directory and this user cannot revoke it */
 async function keepOthersOut(folder: string): Promise<void> {
   const mode = await closeFolder(folder);
   if (mode === undefined) return;
@@ -116,11 +115,10 @@ async function keepOthersOut(folder: string): Promise<void> {
 }
 
 /**
- * Takes the folder, making it where there is none. It is closed for other users.
+ * Locks the directory, creates it if necessary, and closes it to other users.
  *
- * @param dataDir - the folder of the embedded database
- * @param handleCommand - for operators' commands; called from now on, also before the database is open
- * @throws DataDirError when another process has the folder, or when it cannot be written
+ * @param handleCommand - for operator commands; may be called before the database is open
+ * @throws DataDirError if another process holds the directory, or it is not writable
  */
 export async function lockDataDir(dataDir: string, handleCommand: CommandHandler): Promise<DataDirLock> {
   const folder = resolve(dataDir);
@@ -152,10 +150,8 @@ export async function lockDataDir(dataDir: string, handleCommand: CommandHandler
 }
 
 /**
- * Has the process that holds the folder run a command.
- *
- * @returns its lines; undefined when no process holds the folder
- * @throws Error with the message of the command's failure
+ * Runs a command in the process that holds the directory. Returns its lines, or undefined if no process does. Throws
+ * with the message of the command's failure.
  */
 export async function askHolder(
   dataDir: string,

@@ -1,4 +1,4 @@
-/** What Drizzle takes for a client of postgres.js, over connections that are each used until they are lost. */
+/** A postgres.js client for Drizzle, over connections that are never reused once lost. */
 import type { Sql } from 'postgres';
 import type { Connection, StatementOptions } from './connection.ts';
 
@@ -6,7 +6,7 @@ type Run = Connection['run'];
 type Use = <T>(work: (connection: Connection) => Promise<T>) => Promise<T>;
 type Types = Pick<Sql['options'], 'parsers' | 'serializers'>;
 
-/** Drizzle says only after the call whether it wants arrays. */
+/** Drizzle asks for arrays only after the call. */
 const unsafe = (run: Run) => (text: string, parameters: unknown[], options?: { prepare?: boolean }) => {
   const how: StatementOptions = { isPrepared: options?.prepare ?? false };
   const rows = Promise.resolve().then(() => run(text, parameters, how));
@@ -25,7 +25,7 @@ const savepoint = (depth: number): Scope => ({
   rollback: `rollback to savepoint s${depth}`,
 });
 
-/** Begins, and commits if all went well. Where the connection is lost, so is the transaction: nothing more is sent. */
+/** Runs a transaction. It is lost with its connection: nothing more is sent then. */
 async function transact<T>(connection: Connection, work: (tx: unknown) => Promise<T>, depth = 0): Promise<T> {
   const scope = depth === 0 ? transaction : savepoint(depth);
   let isOver = false;
@@ -44,7 +44,7 @@ async function transact<T>(connection: Connection, work: (tx: unknown) => Promis
     await (scope.begin === undefined ? connection.begin() : run(scope.begin));
     const result = await work({ unsafe: unsafe(run), savepoint: within });
     isOver = true;
-    // Postgres would roll back on COMMIT, and call it well.
+    // Postgres would roll back on COMMIT, and report success.
     if (failure !== undefined) throw failure.error;
     await connection.run(scope.commit);
     return result;
@@ -56,11 +56,8 @@ async function transact<T>(connection: Connection, work: (tx: unknown) => Promis
 }
 
 /**
- * A client for Drizzle.
- *
- * @param types - filled by Drizzle; for the connections
- * @param use - runs single statements
- * @param useForTransaction - runs transactions; another pool, so that these do not wait for each other
+ * A client for Drizzle, which fills `types` for the connections. Transactions run in another pool than single
+ * statements, so that neither waits for the other.
  */
 export function drizzleClient(types: Types, use: Use, useForTransaction: Use): Sql {
   const client = {

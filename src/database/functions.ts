@@ -1,7 +1,7 @@
 /**
- * The functions of `drizzle/functions`: installed anew when they have changed, where a migration would repeat them whole for
- * every change. During an update old and new replicas share them, and an old one that starts again must not bring old
- * ones back: of two revisions the higher stays. docs/decisions/0007-admission-in-sql.md.
+ * Installs `drizzle/functions` when they change; migrations would repeat them in full for every change. During an
+ * update, old and new replicas share them. The higher revision wins, so that an old replica that restarts cannot
+ * restore old functions. docs/decisions/0007-admission-in-sql.md.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';

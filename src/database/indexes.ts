@@ -1,10 +1,10 @@
 /**
- * Builds the indexes that `tables.ts` declares and the database lacks. A migration would lock each table against writes
- * while its index is built, which takes minutes where a table is large; here writers go on. Until an index is there,
- * statements that want it are slower, and nothing else. Contract section 11; argued in docs/decisions/0018-indexes-and-places.md.
+ * Builds indexes that `tables.ts` declares and the database lacks. Migrations would block writes to the table
+ * meanwhile, for minutes if it is large. Until an index exists, the statements that use it are only slower. Contract
+ * section 11, argued in docs/decisions/0018-indexes-and-places.md.
  *
- * Of a partitioned table the migration makes the index of the parent alone (`ON ONLY`); new partitions have theirs from
- * the beginning, older ones get theirs here.
+ * For a partitioned table, the migration creates only the parent's index (`ON ONLY`). New partitions inherit it; older
+ * ones get theirs here.
  */
 import { is, type SQL, sql } from 'drizzle-orm';
 import { getTableConfig, type Index, IndexedColumn, PgTable } from 'drizzle-orm/pg-core';
@@ -33,7 +33,7 @@ function declaredOf(table: PgTable, { config }: Index): Declared {
   };
 }
 
-/** Unique ones are part of what a table means: migrations make them. */
+/** Without unique indexes, which migrations create: they are constraints. */
 const declared: readonly Declared[] = (Object.values(tables) as unknown[])
   .filter((table): table is PgTable => is(table, PgTable))
   .flatMap((table) =>
@@ -44,17 +44,17 @@ const declared: readonly Declared[] = (Object.values(tables) as unknown[])
 
 export type MissingIndex = {
   name: string;
-  /** The table, or a partition of it. */
+  /** The table or one of its partitions. */
   target: string;
-  /** What the index of the target is called. */
+  /** The index's name on the target. */
   built: string;
   is_partition: boolean;
   bytes: string;
-  /** Left invalid by a process that died while it built it. */
+  /** Left invalid by a process that died while building it. */
   is_broken: boolean;
 };
 
-/** What is declared and not there, the youngest partitions first. */
+/** Declared indexes that are missing, youngest partitions first. */
 export const missingIndexes = (db: Db): Promise<MissingIndex[]> =>
   rowsOf<MissingIndex>(
     db,
@@ -95,18 +95,14 @@ async function build(db: Db, { built, is_broken, is_partition, name, target }: M
   if (is_partition) await db.execute(sql`alter index ${sql.identifier(name)} attach partition ${index}`);
 }
 
-/** At start, under the migration lock: builds what takes no time. In the embedded database nobody else writes. */
+/** Builds fast indexes at startup, under the migration lock. The embedded database has no other writers. */
 export async function buildSmallIndexes(db: Db, kind: Database['kind']): Promise<void> {
   for (const missing of await missingIndexes(db)) {
     if (kind === 'embedded' || Number(missing.bytes) <= SMALL_BYTES) await build(db, missing, sql``);
   }
 }
 
-/**
- * Builds the others beside the writers, one after the other.
- *
- * @param db - on Postgres a connection on which no transaction is open
- */
+/** Builds the other indexes one by one without blocking writers. On Postgres, `db` must have no open transaction. */
 export async function buildIndexes(db: Db, kind: Database['kind'], signal?: AbortSignal): Promise<void> {
   for (const missing of await missingIndexes(db)) {
     if (signal?.aborted) return;

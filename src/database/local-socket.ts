@@ -1,4 +1,4 @@
-/** JSON over Unix sockets in a folder, whatever the length of its path. Contract section 11. */
+/** JSON over Unix sockets in a directory, however long its path. Contract section 11. */
 import { once } from 'node:events';
 import { chmod, mkdtemp, rename, rm, symlink } from 'node:fs/promises';
 import { createServer, request } from 'node:http';
@@ -6,14 +6,14 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { json } from 'node:stream/consumers';
 
-/** What the kernel takes for a socket, less its final NUL: 107 bytes on Linux, 103 on macOS. */
+/** The kernel's limit for a socket path, without the final NUL: 107 bytes on Linux, 103 on macOS. */
 const MAX_PATH_BYTES = 103;
 
 const fits = (path: string) => Buffer.byteLength(path) <= MAX_PATH_BYTES;
 
 /**
- * Names a socket by a path that the kernel takes: the path itself, from the working directory, or through a
- * symbolic link that lives as long as the call. The socket stays in its folder, where other containers see it.
+ * Calls `use` with a short enough path: the path itself, a relative one, or through a temporary symbolic link. The
+ * socket stays in its directory, where other containers see it.
  */
 async function withShortPath<T>(folder: string, name: string, use: (path: string) => Promise<T>): Promise<T> {
   const path = join(folder, name);
@@ -28,16 +28,12 @@ async function withShortPath<T>(folder: string, name: string, use: (path: string
   }
 }
 
-/** Answers with a value; the message of what it throws is the other side's to read. */
+/** Returns the response. The caller sees the message of an error. */
 export type JsonHandler = (path: string, body: unknown) => Promise<unknown>;
 
 /**
- * Listens on a socket for the owner of the folder alone. Its name appears only once it takes connections: who finds
- * it and is refused knows that its process is dead.
- *
- * @param folder - absolute path
- * @param name - of a socket that does not exist yet
- * @returns a function that removes the socket
+ * Listens on a socket, for the directory's owner only. Returns a function that removes it. The name must be new; it
+ * appears only once the socket accepts connections, so a refused connection means that the process is dead.
  */
 export async function serveJson(
   folder: string,
@@ -63,7 +59,7 @@ export async function serveJson(
     await chmod(path, 0o600);
   });
   await rename(join(folder, unpublished), join(folder, name));
-  // The socket alone keeps no process running.
+  // The socket alone must not keep the process running.
   server.unref();
   return async () => {
     await rm(join(folder, name), { force: true });
@@ -75,10 +71,10 @@ export async function serveJson(
 }
 
 /**
- * Asks the process behind a socket.
+ * Sends a request to the process behind a socket.
  *
- * @param timeoutMs - for the whole answer
- * @throws Error with the other side's message, or with the `code` of what failed on the way
+ * @param timeoutMs - for the whole response
+ * @throws Error with the other side's message, or with the `code` of the failure on the way
  */
 export function askJson(
   folder: string,
@@ -90,7 +86,7 @@ export function askJson(
   return withShortPath(folder, name, async (socketPath) => {
     const signal = AbortSignal.timeout(timeoutMs);
     const outgoing = request({ socketPath, path, method: 'POST', signal, agent: false });
-    // Between its answer and the end of that, nobody else listens for its failure.
+    // Nothing else handles errors after the response starts.
     outgoing.on('error', () => {});
     outgoing.end(JSON.stringify(body));
     const [incoming] = await once(outgoing, 'response');

@@ -2,15 +2,15 @@
 import { sql } from 'drizzle-orm';
 import { type Database, type Db, openSession, rowsOf } from './client.ts';
 
-/** Any constant will do, as long as nothing else in the database takes the same lock. */
+/** Arbitrary, but unlike any other lock in the database. */
 const UPKEEP_LOCK = 7_275_40;
 
 /**
- * Does work unless another process is at it.
+ * Runs work unless another process is doing it.
  *
- * @param directUrl - for Postgres: the database without a transaction pooler in between, for the session lock
- * @param signal - gives up at once: the statement under way is left to the database
- * @returns whether the work was done here
+ * @param directUrl - Postgres only: bypasses transaction poolers, for the session lock
+ * @param signal - aborts at once; the database finishes the statement in flight
+ * @returns whether the work ran here
  */
 export async function underMaintenanceLock(
   database: Database,
@@ -35,7 +35,7 @@ export async function underMaintenanceLock(
     return true;
   } finally {
     signal?.removeEventListener('abort', lose);
-    // Ends the session, and the lock with it.
+    // Ends the session and releases the lock.
     await close();
   }
 }

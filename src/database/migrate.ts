@@ -1,4 +1,4 @@
-/** Migrations, functions, indexes and partitions, applied at start under a lock. Contract section 11. */
+/** Migrations, functions, indexes and partitions, applied at startup under a lock. Contract section 11. */
 import { fileURLToPath } from 'node:url';
 import { sql } from 'drizzle-orm';
 import { migrate as migratePglite } from 'drizzle-orm/pglite/migrator';
@@ -11,14 +11,12 @@ import { makePartitions } from './partitions.ts';
 
 const migrationsFolder = fileURLToPath(new URL('drizzle', projectRoot));
 
-/** Any constant will do, as long as nothing else in the database takes the same lock. */
+/** Arbitrary, but unlike any other lock in the database. */
 const MIGRATION_LOCK = 7_275_39;
 
 /**
- * Brings the database to the present schema.
- *
- * @param database - the open database
- * @param directUrl - for Postgres: the database without a transaction pooler in between, for the session lock
+ * Brings the database to the current schema. On Postgres, `directUrl` bypasses transaction poolers, for the session
+ * lock.
  */
 export async function migrate(database: Database, directUrl?: string): Promise<void> {
   if (database.kind === 'embedded') {
@@ -37,7 +35,7 @@ export async function migrate(database: Database, directUrl?: string): Promise<v
     await buildSmallIndexes(db, 'postgres');
     await makePartitions(db);
   } finally {
-    // Ends the session, and the lock with it.
+    // Ends the session and releases the lock.
     await close();
   }
 }

@@ -1,16 +1,14 @@
 /**
- * The days of `requests`: made ahead, dropped by age, and neither makes a writer wait. Contract section 11.
+ * Daily partitions of `requests`, created ahead and dropped by age without blocking writers. Contract section 11.
  *
- * On Postgres a day is detached concurrently, which runs outside a transaction and leaves a mark where it is cut short;
- * whoever comes next carries on from there.
+ * On Postgres a day is detached concurrently, outside a transaction. If that is interrupted, the next run finishes it.
  */
 import { sql } from 'drizzle-orm';
 import { type Database, type Db, rowsOf } from './client.ts';
 
-/** `requests` has partitions for this many days ahead. */
 export const PARTITION_DAYS_AHEAD = 7;
 
-/** Makes the partitions of `requests` that the coming days need; harmless to repeat. */
+/** Creates the partitions for the coming days. Idempotent. */
 export const makePartitions = (db: Db): Promise<unknown> =>
   db.execute(sql`select ledger_make_partitions(${PARTITION_DAYS_AHEAD}::int)`);
 
@@ -30,12 +28,7 @@ const oldPartitions = (db: Db, daysKept: number): Promise<OldPartition[]> =>
       order by c.relname`,
   );
 
-/**
- * Drops the days of `requests` that are too old.
- *
- * @param db - on Postgres a connection on which no transaction is open
- * @param daysKept - how many days stay, today included
- */
+/** Drops days that are too old. On Postgres, `db` must have no open transaction. `daysKept` includes today. */
 export async function dropOldPartitions(db: Db, kind: Database['kind'], daysKept: number): Promise<void> {
   const detach = { attached: sql`concurrently`, detaching: sql`finalize` };
   for (const { name, state } of await oldPartitions(db, daysKept)) {

@@ -1,12 +1,12 @@
 /**
- * Connections to the database that end when nobody answers. TCP alone notices a peer that is gone after a quarter of an
- * hour: until then every statement would wait, and no pool would make a new connection. Reliability test 33.
+ * Database connections that close when the peer stops responding. TCP alone takes a quarter of an hour to notice, and
+ * meanwhile statements wait and no pool reconnects. Reliability test 33.
  */
 import { connect, type Socket } from 'node:net';
 
 const CHECK_MS = 500;
 
-/** Destroys a socket on which nothing passed for `patienceMs`. (The counters, because TLS goes past the events.) */
+/** Destroys a socket without traffic for `patienceMs`. Uses byte counters, because TLS bypasses the events. */
 function watch(socket: Socket, patienceMs: number): void {
   let passed = 0;
   let silentSince = performance.now();
@@ -23,13 +23,11 @@ function watch(socket: Socket, patienceMs: number): void {
   socket.once('close', () => clearInterval(timer));
 }
 
-/** What the driver knows of where the database is. */
 type Target = { host: string[]; port: number[]; path?: string | false };
 
 /**
- * Makes sockets for the driver, each to the next of its hosts. The driver must end idle connections sooner.
- *
- * @param patienceMs - how long an answer may take; what takes longer on purpose does not belong on such a connection
+ * Sockets for the driver, each to the next of its hosts. The driver must close idle connections before `patienceMs`.
+ * Statements that take longer do not belong on these connections.
  */
 export function patientSockets(patienceMs: number): (target: Target) => Socket {
   let turn = 0;

@@ -1,4 +1,4 @@
-/** Connections for statements that come at the same time. One that is lost is replaced when it is needed. */
+/** A pool of connections. A lost one is replaced on demand. */
 import { Connection, type ConnectionOptions, DatabaseUnavailable } from './connection.ts';
 
 type Waiting = { take: (connection: Connection) => void; giveUp: (error: unknown) => void };
@@ -12,20 +12,13 @@ export class Pool {
   #opened = 0;
   #isClosed = false;
 
-  /**
-   * @param size - most connections at a time
-   * @param options - for each; its patience is also how long to wait for a free one
-   */
+  /** @param options - for each connection; `patienceMs` also limits the wait for a free one */
   constructor(size: number, options: ConnectionOptions) {
     this.#size = size;
     this.#options = options;
   }
 
-  /**
-   * Does work on a connection that nobody else uses meanwhile.
-   *
-   * @throws DatabaseUnavailable where none became free in time: nothing was sent
-   */
+  /** Runs work on an exclusive connection. Throws DatabaseUnavailable if none became free in time; nothing was sent. */
   async use<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
     const connection = await this.#take();
     try {
@@ -35,7 +28,7 @@ export class Pool {
     }
   }
 
-  /** Ends the connections, each after what is under way on it. */
+  /** Closes the connections, each after its statements in flight. */
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const { giveUp } of this.#waiting.splice(0)) giveUp(this.#closed());
@@ -68,7 +61,7 @@ export class Pool {
 
   #open(): Connection {
     const connection = new Connection({ ...this.#options, firstHost: this.#opened++ }, (lost) => {
-      // Where it is in use, its place is free once it is given back.
+      // If it is in use, its place becomes free when it is returned.
       if (!this.#free.includes(lost)) return;
       this.#free = this.#free.filter((one) => one !== lost);
       this.#all.delete(lost);

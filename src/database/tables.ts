@@ -1,10 +1,10 @@
 /**
- * The database, on Postgres and PGlite alike. Every table that grows with use is keyed by account first, so
- * that it can be distributed by account; none has a foreign key to `accounts`, whose row a hot account's
- * charges would otherwise all lock (docs/decisions/0006-no-foreign-keys.md).
+ * The schema, for Postgres and PGlite. Every table that grows with use is keyed by account first, so that it can be
+ * distributed by account. None has a foreign key to `accounts`: all charges of a busy account would lock its row
+ * (docs/decisions/0006-no-foreign-keys.md).
  *
- * `requests` is partitioned by day and the ledger's functions are SQL: both are hand-written in `drizzle/`. Indexes are left
- * out of migrations, which would lock their table while they are built: `store/indexes.ts` builds those that are missing.
+ * The partitions of `requests` and the ledger's functions are hand-written SQL in `drizzle/`. `database/indexes.ts`
+ * builds indexes, because migrations would lock the tables.
  */
 import { sql } from 'drizzle-orm';
 import {
@@ -28,18 +28,18 @@ export const accounts = pgTable(
   {
     id: uuid('id').primaryKey(),
     email: text('email').notNull(),
-    /** Lower-case, for look-ups. */
+    /** Lowercase, for lookups. */
     emailKey: text('email_key').notNull(),
     passwordHash: text('password_hash').notNull(),
     plan: text('plan').notNull(),
     billingPeriod: text('billing_period').$type<'monthly' | 'yearly'>().notNull(),
     planChangedAt: instant('plan_changed_at').notNull(),
     createdAt: instant('created_at').notNull(),
-    /** When the limits of failed sign-ins began anew: the password was changed or reset. Null: never. */
+    /** When a password change or reset last cleared the limits of failed sign-ins. Null: never. */
     signInsResetAt: instant('sign_ins_reset_at'),
-    /** Devices that signed in before are no known devices any more. Null: they all are. */
+    /** Devices that signed in before this are no longer known. Null: all are known. */
     devicesResetAt: instant('devices_reset_at'),
-    /** Set in one short transaction; the account's rows go later, in batches. */
+    /** Set in one short transaction; the account's rows are deleted later, in batches. */
     deletedAt: instant('deleted_at'),
   },
   (table) => [
@@ -76,7 +76,7 @@ export const apiKeys = pgTable(
     name: text('name').notNull(),
     scopes: text('scopes').array().$type<Scope[]>().notNull(),
     allowedOrigins: text('allowed_origins').array().notNull(),
-    /** Public id of the current secret. */
+    /** Of the current secret. */
     publicId: text('public_id').notNull(),
     createdAt: instant('created_at').notNull(),
     lastUsedAt: instant('last_used_at'),
@@ -85,21 +85,21 @@ export const apiKeys = pgTable(
   },
   (table) => [
     primaryKey({ columns: [table.accountId, table.id] }),
-    // Those that count: revoked ones stay for a year.
+    // Excludes revoked keys, which stay for a year.
     index('api_keys_unrevoked').on(table.accountId).where(sql`revoked_at is null`),
-    // A preflight carries no credential: it is answered from this index.
-    // Without `fastupdate`: the list of what is still to be entered would be read at every look-up, keys change rarely.
+    // Answers preflights, which carry no credential. Without `fastupdate`, because every lookup would read the pending
+    // list, and keys rarely change.
     index('api_keys_origins')
       .using('gin', table.allowedOrigins)
       .where(sql`revoked_at is null`)
       .with({ fastupdate: false }),
-    // When it was revoked or expired: for the usage history of an account, and for removing what ended long ago.
+    // When the key was revoked or expired: for usage history, and for deleting old keys.
     index('api_keys_ended').on(table.accountId, sql`(least(revoked_at, expires_at))`),
     index('api_keys_by_end').on(sql`(least(revoked_at, expires_at))`),
   ],
 );
 
-/** Every secret a key ever had: the current one (`ends_at` null), and replaced ones until or after their grace. */
+/** Every secret of a key: the current one (`ends_at` null), and replaced ones. */
 export const keySecrets = pgTable(
   'key_secrets',
   {
@@ -116,7 +116,7 @@ export const keySecrets = pgTable(
   ],
 );
 
-/** One row per account, UTC day and meter: what is charged and not refunded. The meter `tokens` has no ceiling. */
+/** Units charged and not refunded, per account, UTC day and meter. The meter `tokens` has no ceiling. */
 export const usageCounters = pgTable(
   'usage_counters',
   {
@@ -133,7 +133,7 @@ export const requests = pgTable(
   'requests',
   {
     accountId: accountId(),
-    /** The UTC day that admitted it, by the database's clock; also the partition. */
+    /** The UTC day of admission by the database's clock; also the partition. */
     day: date('day').notNull(),
     id: uuid('id').notNull(),
     /** Null for the web. */
@@ -142,12 +142,12 @@ export const requests = pgTable(
     meter: text('meter').notNull(),
     units: integer('units').notNull(),
     state: text('state').$type<'admitted' | 'final' | 'refunded'>().notNull(),
-    /** The process whose lease guards it while it is admitted. */
+    /** The process whose lease guards the row while it is admitted. */
     process: uuid('process').notNull(),
     admittedAt: instant('admitted_at').notNull(),
     settledAt: instant('settled_at'),
     status: smallint('status'),
-    /** Error code where it ended in an error. */
+    /** Error code, if it failed. */
     code: text('code'),
     model: text('model'),
     inputTokens: integer('input_tokens'),
@@ -157,9 +157,10 @@ export const requests = pgTable(
   (table) => [
     primaryKey({ columns: [table.accountId, table.day, table.id] }),
     index('requests_open').on(table.process).where(sql`state = 'admitted'`),
-    // The request log's order. An id holds its replica's clock, so it cannot stand for it. Columns that never change.
+    // The request log's order. Ids contain a replica's clock, so they cannot replace `admitted_at`. These columns never
+    // change.
     index('requests_log').on(table.accountId, table.day, table.admittedAt, table.id),
-    // Not the column: an index is not known to be in order behind `key_id is null`.
+    // Not the column: the planner does not know that an index is ordered behind `key_id is null`.
     index('requests_log_of_key').on(
       table.accountId,
       sql`(coalesce(key_id, '00000000-0000-0000-0000-000000000000'::uuid))`,
@@ -167,14 +168,14 @@ export const requests = pgTable(
       table.admittedAt,
       table.id,
     ),
-    // Few, so that this is cheap.
+    // Failures are few, so this index is cheap.
     index('requests_log_failed')
       .on(table.accountId, table.day, table.admittedAt, table.id)
       .where(sql`status >= 400`),
   ],
 );
 
-/** Processes that may hold admitted charges. A sweep refunds those of expired leases only. */
+/** Processes that may hold admitted charges. A sweep refunds only charges of expired leases. */
 export const leases = pgTable('leases', {
   process: uuid('process').primaryKey(),
   expiresAt: instant('expires_at').notNull(),
@@ -199,14 +200,14 @@ export const refusals = pgTable(
 );
 
 /**
- * What was used under e-mail addresses that were given up today, by deleting the account or changing its address: whoever
- * signs up with one finds it used. The account is named so that giving up one address twice counts once; the row is not
- * the account's and outlives it until midnight.
+ * Usage under email addresses that were given up today, by deleting the account or changing its address. A new account
+ * with the address inherits it. `former_account` counts an address that is given up twice once. Rows outlive their
+ * account until midnight.
  */
 export const carriedUsage = pgTable(
   'carried_usage',
   {
-    /** HMAC-SHA-256 of the address in lower case. */
+    /** HMAC-SHA-256 of the lowercase address. */
     emailDigest: bytea('email_digest').notNull(),
     day: date('day').notNull(),
     meter: text('meter').notNull(),
@@ -219,7 +220,7 @@ export const carriedUsage = pgTable(
   ],
 );
 
-/** What each key used in a day: final charges and tokens. Stays when old days of `requests` are dropped. */
+/** Daily usage per key: final charges and tokens. Outlives old days of `requests`. */
 export const keyUsage = pgTable(
   'key_usage',
   {
@@ -233,10 +234,7 @@ export const keyUsage = pgTable(
   (table) => [primaryKey({ columns: [table.accountId, table.day, table.keyId, table.meter] })],
 );
 
-/**
- * Idempotency keys of metered requests, kept for 24 hours. `running` until the request is final and its answer known;
- * a request that was refused or refunded takes its key with it.
- */
+/** Idempotency keys of metered requests, kept for 24 hours. A refused or refunded request frees its key. */
 export const idempotencyKeys = pgTable(
   'idempotency_keys',
   {
@@ -244,14 +242,14 @@ export const idempotencyKeys = pgTable(
     /** The credential: a key's id, or the nil UUID for the web. */
     owner: uuid('owner').notNull(),
     key: text('key').notNull(),
-    /** SHA-256 of the endpoint and the body, in hexadecimal. */
+    /** SHA-256 of the endpoint and the body, in hex. */
     fingerprint: text('fingerprint').notNull(),
-    /** The charge under which it runs or ran. */
+    /** The charge it runs or ran under. */
     requestId: uuid('request_id').notNull(),
     day: date('day').notNull(),
     process: uuid('process').notNull(),
     createdAt: instant('created_at').notNull(),
-    /** The attempt that runs it again under its charge, after it was broken off. */
+    /** The attempt that reruns it under its charge, after an interruption. */
     resumedBy: uuid('resumed_by'),
     /** How often it was resumed: at most twice. */
     resumes: smallint('resumes').notNull().default(0),
@@ -267,19 +265,18 @@ export const idempotencyKeys = pgTable(
   ],
 );
 
-/** The audit trail: what was done to an account's credentials and settings, when and from where. Never a secret. */
+/** The audit trail: changes to an account's credentials and settings, when and from where. Never a secret. */
 export const accountEvents = pgTable(
   'account_events',
   {
     accountId: accountId(),
-    /** UUIDv7: in the order of `at`, and the tie-breaker of its cursors. */
+    /** UUIDv7: ordered like `at`, and the cursors' tie-breaker. */
     id: uuid('id').notNull(),
     at: instant('at').notNull(),
     type: text('type').$type<AccountEventType>().notNull(),
-    /** Where the request came from; null for what the operator or the service did. */
+    /** Null for actions of the operator or the service. */
     address: text('address'),
     userAgent: text('user_agent'),
-    /** The key that it is about. */
     keyId: uuid('key_id'),
     /** What changed, in a few words: a key's name, a plan. */
     detail: text('detail'),
@@ -326,8 +323,8 @@ export const messages = pgTable(
     conversationId: uuid('conversation_id').notNull(),
     id: uuid('id').notNull(),
     /**
-     * Its place in the conversation, from 1 without gaps, given under the conversation's row lock: replicas' clocks, which
-     * the id holds, differ. Messages that were stored before there were places have 0, in the order of their ids.
+     * From 1 without gaps, assigned under the conversation's row lock: replicas' clocks, and so ids, differ. Older
+     * messages have 0, in the order of their ids.
      */
     position: integer('position').notNull().default(0),
     role: text('role').$type<'user' | 'assistant'>().notNull(),
@@ -341,7 +338,7 @@ export const messages = pgTable(
   ],
 );
 
-/** Small values that the installation makes once, such as the session secret. */
+/** Values that are generated once per installation, such as the session secret. */
 export const settings = pgTable('settings', {
   name: text('name').primaryKey(),
   value: text('value').notNull(),

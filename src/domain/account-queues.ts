@@ -1,6 +1,6 @@
 /**
- * Writes of all accounts in common batches, until one account is in the way: then its items go on in a queue of their
- * own, and the others do not wait for it. Contract section 5.
+ * Writes items of all accounts in common batches. An account that blocks a batch gets its own queue until it is idle,
+ * so that others do not wait for it. Contract section 5.
  */
 
 import { isUnavailable, sqlState } from '../database/client.ts';
@@ -8,27 +8,27 @@ import { ApiError } from '../errors.ts';
 import { Semaphore } from '../semaphore.ts';
 import { GroupCommit } from './group-commit.ts';
 
-/** A row that somebody holds delays a common batch by this much, once. */
+/** A locked row delays a common batch by this much, once. */
 const COMMON_LOCK_TIMEOUT_MS = 200;
-/** An account that is in the way may wait this long for itself. */
+/** The longest wait for a lock in an account's own queue. */
 const OWN_LOCK_TIMEOUT_MS = 2000;
 
 const BATCH_SIZE = 256;
 const BATCH_BYTES = 1024 * 1024;
-/** An item of more bytes is written in its account's queue: it takes as long as thousands of others. */
+/** A larger item goes to its account's queue: it takes as long as thousands of others. */
 const LARGE_BYTES = 256 * 1024;
 const QUEUE_SIZE = 20_000;
 
 const lockStates = new Set(['55P03', '40P01']);
-/** What the database said of the batch; an ApiError is what was made of it in the end. */
+/** The database's SQLSTATE. An ApiError is already the final result. */
 const stateOf = (error: unknown) => (error instanceof ApiError ? '' : (sqlState(error) ?? ''));
 const isLockFailure = (error: unknown) => lockStates.has(stateOf(error));
-/** The database looked at the batch and refused it: something in it is at fault. */
+/** The database rejected the batch: something in it is at fault. */
 export const isRefusal = (error: unknown) => /^[0-9A-Z]{5}$/.test(stateOf(error)) && !isUnavailable(error);
 
 export type AccountItem = { account_id: string };
 
-/** Writes a batch in one transaction, waiting for locks no longer than said; one result an item, in order. */
+/** Writes a batch in one transaction with a limited wait for locks. Returns one result per item, in order. */
 export type WriteBatch<Item, Result> = (items: Item[], lockTimeoutMs: number) => Promise<Result[]>;
 
 export class AccountQueues<Item extends AccountItem, Result> {
@@ -36,12 +36,12 @@ export class AccountQueues<Item extends AccountItem, Result> {
   readonly #sizeOf: (item: Item) => number;
   readonly #common: GroupCommit<Item, Result>;
   readonly #queues = new Map<string, GroupCommit<Item, Result>>();
-  /** Of the queues of single accounts. */
+  /** Limits the single-account queues. */
   readonly #turns: Semaphore;
 
   /**
-   * @param queuesAtOnce - queues that write at the same time: the connections are few, and the common batches need one
-   * @param sizeOf - bytes of an item, about
+   * @param queuesAtOnce - single-account queues that write at once: connections are few, and common batches need one
+   * @param sizeOf - approximate bytes of an item
    */
   constructor(
     write: WriteBatch<Item, Result>,
@@ -55,10 +55,10 @@ export class AccountQueues<Item extends AccountItem, Result> {
   }
 
   /**
-   * Writes an item, first come first served within its account.
+   * Writes an item, in order within its account.
    *
-   * @throws ApiError `overloaded` when too many wait; `serviceUnavailable` when its account stays locked; what the
-   *   write throws
+   * @throws ApiError `overloaded` if too many wait; `serviceUnavailable` if its account stays locked; errors of the
+   *   write
    */
   submit(item: Item): Promise<Result> {
     const queue = this.#queues.get(item.account_id);
@@ -68,14 +68,14 @@ export class AccountQueues<Item extends AccountItem, Result> {
       : this.#common.submit(item);
   }
 
-  /** Resolves once nothing waits and nothing is being written. */
+  /** Resolves when nothing is waiting or being written. */
   async idle(): Promise<void> {
     await this.#common.idle();
     await Promise.all([...this.#queues.values()].map((queue) => queue.idle()));
   }
 
   async #writeCommon(items: Item[]): Promise<(Result | Promise<Result>)[]> {
-    // What came before them of the same account is in its queue by now.
+    // Earlier items of the same account are in its queue by now.
     const queued = items.map((item) => this.#queues.get(item.account_id)?.submit(item));
     const others = items.filter((_, index) => queued[index] === undefined);
     const written = others.length === 0 ? [] : await this.#writeOthers(others);
@@ -87,7 +87,7 @@ export class AccountQueues<Item extends AccountItem, Result> {
     try {
       return await this.#write(items, COMMON_LOCK_TIMEOUT_MS);
     } catch (error) {
-      // Which account is at fault shows when each goes by itself. Nothing of the batch was written.
+      // Nothing was written. Separate queues show which account is at fault.
       if (isLockFailure(error) || isRefusal(error))
         return items.map((item) => this.#queueOf(item.account_id).submit(item));
       throw error;
@@ -108,7 +108,7 @@ export class AccountQueues<Item extends AccountItem, Result> {
     if (known !== undefined) return known;
     const queue = this.#groupCommit((items) => this.#turns.run(() => this.#writeOwn(items)));
     this.#queues.set(accountId, queue);
-    // Once it is idle, the account goes with the others again.
+    // When idle, the account rejoins the common batches.
     queueMicrotask(() => {
       void queue.idle().then(() => this.#queues.delete(accountId));
     });
@@ -127,7 +127,7 @@ export class AccountQueues<Item extends AccountItem, Result> {
     }
   }
 
-  /** One item is at fault: it fails, the others do not. */
+  /** Only the item at fault fails. */
   async #oneByOne(items: Item[]): Promise<Promise<Result>[]> {
     const results: Promise<Result>[] = [];
     for (const item of items) {

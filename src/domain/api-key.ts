@@ -3,8 +3,7 @@
  *
  *     parley_ + public id (8 base62) + _ + secret (43 base62, 32 random bytes) + CRC-32 of all before it (6 base62)
  *
- * One regular expression finds a key, the checksum proves it: a typo is refused without a query, and a secret
- * scanner has no false positives.
+ * The checksum lets the service refuse typos without a query, and secret scanners avoid false positives.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { crc32 } from 'node:zlib';
@@ -14,11 +13,11 @@ const PUBLIC_ID_LENGTH = 8;
 const SECRET_LENGTH = 43;
 const CHECKSUM_LENGTH = 6;
 
-/** Finds keys in text, e.g. for secret scanners; `parseApiKey` proves them. */
+/** Finds keys in text, for example in secret scanners; `parseApiKey` verifies their checksums. */
 export const API_KEY_PATTERN = /parley_[0-9A-Za-z]{8}_[0-9A-Za-z]{49}/;
 const wholeKey = new RegExp(`^${API_KEY_PATTERN.source}$`);
 
-/** A key taken apart. `digest` is what is stored; the raw key is dropped. */
+/** `digest` is stored; the raw key is dropped. */
 export type ParsedApiKey = { publicId: string; digest: Buffer };
 
 function base62(value: bigint, length: number): string {
@@ -30,17 +29,16 @@ function base62(value: bigint, length: number): string {
 const checksum = (text: string) => base62(BigInt(crc32(text)), CHECKSUM_LENGTH);
 const digestOf = (rawKey: string) => createHash('sha256').update(rawKey).digest();
 
-/** The part of a key that may be shown: `parley_` and the public id. */
+/** The displayable part of a key: `parley_` and the public id. */
 export const keyPrefix = (publicId: string): string => `parley_${publicId}`;
 
 const everyKey = new RegExp(API_KEY_PATTERN, 'g');
-/** What an encoded key can consist of. */
+/** Text that an encoded key can consist of. */
 const encodedRun = /[\w%]{65,}/g;
 
-/** Decodes so often at most: each time a text gets shorter, or is whole. */
 const MOST_DECODINGS = 10;
 
-/** A text with every percent-encoding of ASCII undone, however often it was encoded. What is not valid stays. */
+/** Undoes percent-encoding of ASCII, however often it was applied. Invalid sequences stay. */
 function fullyDecoded(text: string): string {
   let decoded = text;
   for (let round = 0; round < MOST_DECODINGS && decoded.includes('%'); round += 1) {
@@ -53,24 +51,20 @@ function fullyDecoded(text: string): string {
   return decoded;
 }
 
-/** Whether a text holds something of a key's format, checksum aside, encoded or not. */
+/** Whether a text contains anything in the format of a key, encoded or not. Ignores the checksum. */
 export const holdsApiKey = (text: string): boolean =>
   API_KEY_PATTERN.test(text) || (text.includes('%') && API_KEY_PATTERN.test(fullyDecoded(text)));
 
-/** A text that may be shown and logged: what has a key's format, encoded or not, is taken out, checksum aside. */
+/** Replaces everything in the format of a key, encoded or not, so that the text may be shown and logged. */
 export function withoutApiKeys(text: string): string {
   const plain = text.replace(everyKey, '[API key]');
   if (!plain.includes('%')) return plain;
   return plain.replace(encodedRun, (run) => (run.includes('%') && holdsApiKey(run) ? '[API key]' : run));
 }
 
-/**
- * Makes a new key.
- *
- * @returns the raw key, to be shown once, and what is stored of it
- */
+/** Generates a key: the raw key, to be shown once, and what to store. */
 export function generateApiKey(): ParsedApiKey & { rawKey: string } {
-  // 62^8 is less than 2^48, so the public id is a uniform draw by rejection.
+  // 62^8 is less than 2^48, so rejection sampling draws the public id uniformly.
   let draw: number;
   do draw = randomBytes(6).readUIntBE(0, 6);
   while (draw >= 62 ** PUBLIC_ID_LENGTH);
@@ -81,12 +75,7 @@ export function generateApiKey(): ParsedApiKey & { rawKey: string } {
   return { rawKey, publicId, digest: digestOf(rawKey) };
 }
 
-/**
- * Takes a raw key apart.
- *
- * @param rawKey - what a client sent
- * @returns null where the format or the checksum is wrong
- */
+/** Parses a raw key. Returns null if the format or the checksum is wrong. */
 export function parseApiKey(rawKey: string): ParsedApiKey | null {
   if (!wholeKey.test(rawKey)) return null;
   const body = rawKey.slice(0, -CHECKSUM_LENGTH);

@@ -1,6 +1,6 @@
 /**
- * Errors of requests that stay charged. The table's sentences say that nothing was charged, which is not so there.
- * Contract sections 5, 7 and 10.
+ * Errors of requests that remain charged. The messages of the error table say that nothing was charged. Contract
+ * sections 5, 7 and 10.
  */
 
 import type { ErrorCode, HeaderFacts } from '../../schemas/errors.ts';
@@ -36,7 +36,7 @@ function charged({ code, options }: ApiError, message: string, facts: HeaderFact
   });
 }
 
-/** The end of an answer that had begun: what came stays charged. */
+/** The error for an answer that was interrupted: what was sent remains charged. */
 export function brokenOff(problem: ApiError): ApiError {
   const limit = problem instanceof AnswerLimitError ? problem.limit : undefined;
   const what =
@@ -47,10 +47,8 @@ export function brokenOff(problem: ApiError): ApiError {
 }
 
 /**
- * The end of a request that failed for good before its answer began, and stays charged. OpenAI's clients must not make it
- * again by themselves: that would be charged, too.
- *
- * @param isResumed - whether it was charged before
+ * The error of a request that failed permanently before its answer began, and remains charged. OpenAI's clients must
+ * not retry it automatically, which would be charged again. `isResumed`: it was charged before this attempt.
  */
 export function staysCharged(problem: ApiError, isResumed: boolean): ApiError {
   const why = isResumed
@@ -59,12 +57,12 @@ export function staysCharged(problem: ApiError, isResumed: boolean): ApiError {
   return charged(
     problem,
     `${beforeAnswering[problem.code] ?? problem.message} ${why}`,
-    // A 400 is sent again by nobody.
+    // Nobody retries a 400.
     problem.statusCode < 500 ? {} : { shouldRetry: false },
   );
 }
 
-/** The failure of an attempt to answer a request again that was charged before, and may be made once more. */
+/** The error of a failed attempt to resume a charged request, which may be retried. */
 export function stillCharged(problem: ApiError): ApiError {
   const { retryAfterSeconds } = problem.options;
   return charged(
@@ -75,8 +73,8 @@ export function stillCharged(problem: ApiError): ApiError {
 }
 
 /**
- * Whether our side failed, rather than the engine or the client: then a retry with the same idempotency key runs the work
- * again under its charge. Every other end of an answer that had begun is final.
+ * Whether our side failed, not the engine or the client. A retry with the same idempotency key then reruns the work
+ * under its charge. Any other end of an answer in progress is final.
  */
 export const isOurFailure = ({ code }: ApiError): boolean =>
   code === 'serviceUnavailable' || code === 'internalError';

@@ -1,4 +1,4 @@
-/** A turn of the product's own chat: what the engine is asked, what the client is answered, what is stored. Contract section 7. */
+/** A turn of Parley's own chat: the engine's input, the client's reply, and what is stored. Contract section 7. */
 import type { Static } from '@sinclair/typebox';
 import { v7 as uuidv7 } from 'uuid';
 import { type ChatReply, type ChatRequest, finishReasons } from '../../schemas/chat.ts';
@@ -12,19 +12,14 @@ export type ChatTurn = {
   owner: Owner;
   input: CompletionInput;
   message: string;
-  /** How many earlier messages the model is sent, and how many not. */
+  /** How many earlier messages the model receives, and how many it does not. */
   history: { included: number; omitted: number };
-  /** Null where nothing is to be kept. */
+  /** Null: nothing is stored. */
   conversationId: string | null;
   isNew: boolean;
 };
 
-/**
- * Sets a turn up.
- *
- * @param model - the one that answers
- * @param history - of the continued conversation
- */
+/** Builds a turn that continues `history`. */
 export function chatTurn(
   owner: Owner,
   body: Static<typeof ChatRequest>,
@@ -66,7 +61,6 @@ export type Answered = {
   outputTokens: number;
 };
 
-/** The reply to a turn. */
 export function replyTo(turn: ChatTurn, answered: Answered): Static<typeof ChatReply> {
   return {
     id: answered.id,
@@ -80,7 +74,7 @@ export function replyTo(turn: ChatTurn, answered: Answered): Static<typeof ChatR
   };
 }
 
-/** What is stored of it: nothing where nothing is to be kept. */
+/** What to store of a turn, if anything. */
 export function storedTurn(turn: ChatTurn, text: string): { turn?: Turn } {
   const { conversationId, input, isNew, message, owner } = turn;
   if (conversationId === null) return {};
@@ -98,11 +92,7 @@ export function storedTurn(turn: ChatTurn, text: string): { turn?: Turn } {
 
 const event = (name: string, data: unknown) => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
 
-/**
- * Tells of a turn while it is answered.
- *
- * @param id - the admission's
- */
+/** The events of a turn. `id` is the admission's. */
 export function chatScript(engine: ChatEngine, turn: ChatTurn, id: string): Script {
   const { conversationId, input } = turn;
   const tally = new Tally(input);
@@ -136,7 +126,7 @@ export function chatScript(engine: ChatEngine, turn: ChatTurn, id: string): Scri
     outcome: (isKept) => ({
       model: input.model,
       ...tally.tokens(),
-      // A question that was given up before its answer began is no turn.
+      // A question that was abandoned before its answer began is not a turn.
       ...(isKept && (text !== '' || finishReason !== null) && storedTurn(turn, text)),
     }),
     end: () => start() + done(),

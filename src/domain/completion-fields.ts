@@ -1,13 +1,12 @@
 /**
- * Which top-level fields of a chat completion reach the engine. Some upstreams ignore case, ask other models or answer
- * several times for fields that Parley does not count, so that whatever is not listed here is dropped. Contract section 7.
+ * Which top-level fields of a chat completion reach the engine; all others are dropped. For unknown fields, some
+ * upstreams ignore case, use other models or answer several times. Contract section 7.
  */
 import { ApiError } from '../errors.ts';
 
-/** Fields that Parley reads or sets itself. */
+/** Fields that Parley reads or sets. */
 const own = ['model', 'messages', 'n', 'stream', 'stream_options'];
 
-/** OpenAI's. */
 const openai = [
   ...['temperature', 'top_p', 'frequency_penalty', 'presence_penalty', 'logit_bias', 'seed', 'stop'],
   ...['logprobs', 'top_logprobs', 'max_tokens', 'max_completion_tokens', 'prediction'],
@@ -16,7 +15,7 @@ const openai = [
   ...['prompt_cache_key', 'prompt_cache_retention', 'safety_identifier', 'user'],
 ];
 
-/** vLLM's, which other open servers share. */
+/** vLLM's fields, which other open servers share. */
 const vllm = [
   ...['top_k', 'min_p', 'repetition_penalty', 'length_penalty', 'min_tokens', 'ignore_eos'],
   ...['stop_token_ids', 'include_stop_str_in_output', 'bad_words', 'allowed_token_ids'],
@@ -26,26 +25,21 @@ const vllm = [
   ...['guided_json', 'guided_regex', 'guided_choice', 'guided_grammar', 'structured_outputs'],
 ];
 
-/** Fields that choose another model, provider or price, or make several answers of one. Not even `CHAT_FIELDS` allows them. */
+/** Fields that change the model, provider or price, or multiply answers. `CHAT_FIELDS` cannot allow them. */
 const never = [
   ...['models', 'provider', 'best_of', 'service_tier', 'fallbacks', 'route'],
   ...['api_base', 'api_key', 'base_url'],
 ];
 
-/** What fits into a header, and is worth it. */
+/** Names worth listing in a header. */
 const NAME = /^[A-Za-z0-9_.-]{1,64}$/;
 const MOST_ADDED = 100;
 const HEADER_LENGTH = 500;
 
-/** One spelling for all that differ by case only, for upstreams that ignore it: `ſ` is an S to them, and the Kelvin sign a K. */
+/** Folds names that differ only by case. Upstreams that ignore case read `ſ` as an S and the Kelvin sign as a K. */
 const folded = (name: string) => name.normalize('NFKC').toUpperCase().toLowerCase();
 
-/**
- * Reads `CHAT_FIELDS`.
- *
- * @param value - names, separated by commas
- * @throws Error whose message says what is wrong, to stand after the variable's name
- */
+/** Parses `CHAT_FIELDS`: names separated by commas. Throws an Error with a message to append to the variable's name. */
 export function parseChatFields(value: string | undefined): readonly string[] {
   const names = (value ?? '')
     .split(',')
@@ -69,7 +63,7 @@ export function parseChatFields(value: string | undefined): readonly string[] {
 }
 
 export class CompletionFields {
-  /** The listed names by their folded form. */
+  /** By folded name. */
   readonly #listed: ReadonlyMap<string, string>;
 
   /** @param added - `CHAT_FIELDS` */
@@ -79,7 +73,7 @@ export class CompletionFields {
 
   #isListed = (name: string) => this.#listed.get(folded(name)) === name;
 
-  /** @throws ApiError `invalidRequest` for a field that differs from a listed one by its case only */
+  /** @throws ApiError `invalidRequest` if a field differs from a listed one only by case */
   check(body: object): void {
     for (const name of Object.keys(body)) {
       const listed = this.#listed.get(folded(name));
@@ -97,7 +91,7 @@ export class CompletionFields {
     return Object.fromEntries(Object.entries(body).filter(([name]) => this.#isListed(name))) as Body;
   }
 
-  /** The value of `X-Parley-Ignored-Fields`: the others, as far as they fit into a header; empty where there are none. */
+  /** The value of `X-Parley-Ignored-Fields`: the other fields, as many as fit into a header. */
   ignored(body: object): string {
     let value = '';
     for (const name of Object.keys(body)) {

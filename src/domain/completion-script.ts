@@ -7,10 +7,8 @@ const DONE = 'data: [DONE]\n\n';
 const event = (data: unknown) => `data: ${JSON.stringify(data)}\n\n`;
 
 /**
- * Tells of a completion. The engine's last chunk, with the tokens, is for the ledger; it is told only where the client
- * asked for it, and then the others say `usage: null`.
- *
- * @param isKept - whether it may have to be told once more
+ * The events of a completion. The engine's last chunk, with the token counts, is for the ledger. Clients get it on
+ * request; their other chunks then have `usage: null`. `isKept`: a replay may be necessary.
  */
 export function completionScript(engine: ChatEngine, input: CompletionInput, isKept: boolean): Script {
   const tellsUsage = input.stream_options?.include_usage === true;

@@ -1,18 +1,18 @@
-/** What a continued conversation sends to the model, and how a conversation is called. Contract section 7. */
+/** The history and the title of a conversation. Contract section 7. */
 import type { History } from '../store/history.ts';
 
 const TITLE_CHARACTERS = 80;
 
-/** Fewer than language models need for English, so that a text in another language fits as well. */
+/** Below the average for English, so that other languages fit too. */
 const CHARACTERS_PER_TOKEN = 3;
 
 /**
  * How many characters of history may be sent.
  *
  * @param configured - `CHAT_HISTORY_CHARACTERS`
- * @param contextTokens - the model's context window, where it is known
- * @param sent - characters that are sent in any case: the question and the instructions
- * @param outputTokens - the most tokens that the reply may have; a quarter of the window where nobody said
+ * @param contextTokens - the model's context window, if known
+ * @param sent - characters sent in any case: the question and the instructions
+ * @param outputTokens - the reply's maximum; default: a quarter of the window
  */
 export function historyBudget(
   configured: number,
@@ -25,10 +25,9 @@ export function historyBudget(
   return Math.max(0, Math.min(configured, left * CHARACTERS_PER_TOKEN - sent));
 }
 
-/** The history of a new conversation. */
 export const noHistory: History = { messages: [], included: 0, omitted: 0 };
 
-/** The first message of a history is the user's: models expect it. */
+/** Drops messages before the user's first one: models expect it to start the history. */
 export function fromFirstQuestion({ messages, omitted }: History): History {
   const first = messages.findIndex(({ role }) => role === 'user');
   const left = first < 0 ? messages.length : first;
@@ -36,7 +35,7 @@ export function fromFirstQuestion({ messages, omitted }: History): History {
   return { messages: kept, included: kept.length, omitted: omitted + left };
 }
 
-/** The beginning of the first message, on one line. */
+/** The start of the first message, on one line. */
 export function titleOf(message: string): string {
   const line = message.replace(/\s+/g, ' ').trim();
   if (line === '') return 'Untitled';

@@ -1,13 +1,13 @@
-/** Cursors: opaque to clients, positions in an order to us. Never trusted: each part is checked. */
+/** Pagination cursors: opaque to clients, and not trusted, so every part is checked. */
 import { validate as isUuid } from 'uuid';
 import { ApiError } from '../errors.ts';
 
 type Part = 'instant' | 'uuid' | 'day';
 
 /**
- * Whether Postgres reads the time as well. `Date` reads February 30 as March 2, so a time that exists is one that is
- * written back unchanged; and `Date` knows years that Postgres does not: 0, negative ones, and those past 9999,
- * which it writes with a sign (`+085008-04-04`).
+ * Whether Postgres accepts the time, too. `Date` reads February 30 as March 2, so only a time that survives a round
+ * trip is valid. `Date` also accepts years that Postgres does not: 0, negative ones, and those past 9999
+ * (`+085008-04-04`).
  */
 function isInstant(text: string): boolean {
   const time = Date.parse(text);
@@ -25,23 +25,18 @@ const checks: Record<Part, (text: string) => boolean> = {
   day: (text) => isInstant(`${text}T00:00:00.000Z`),
 };
 
-/** Packs a position: of the last row of a page, or of how far it looked. */
+/** Encodes a position: a page's last row, or how far the page looked. */
 export const encodeCursor = (parts: readonly string[]): string =>
   Buffer.from(parts.join('|')).toString('base64url');
 
-/**
- * Unpacks a cursor.
- *
- * @param shape - what its parts are
- * @throws ApiError `invalidRequest` when it is none of ours
- */
+/** Decodes a cursor whose parts have the given types. Throws `invalidRequest` for any other cursor. */
 export function decodeCursor<const T extends readonly Part[]>(
   cursor: string,
   shape: T,
 ): { [K in keyof T]: string } {
   const parts = Buffer.from(cursor, 'base64url').toString('utf8').split('|');
   if (
-    // Bytes that no list encodes this way are not read.
+    // Rejects bytes that no list encodes this way.
     encodeCursor(parts) !== cursor ||
     parts.length !== shape.length ||
     !shape.every((part, index) => checks[part](parts[index] ?? ''))
@@ -56,10 +51,8 @@ export function decodeCursor<const T extends readonly Part[]>(
 }
 
 /**
- * Cuts a page to its limit and says where the next one begins.
- *
- * @param rows - read with a limit of one more than the page's, which tells whether there is a next one
- * @param positionOf - the place of a row, as `decodeCursor` will give it back
+ * Cuts a page to its limit and encodes the next page's start. Read one row more than `limit`, to detect a next page.
+ * `positionOf` returns the parts that `decodeCursor` will return.
  */
 export function pageOf<Row>(
   rows: readonly Row[],

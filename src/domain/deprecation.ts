@@ -1,16 +1,16 @@
-/** How an operation announces its end: RFC 9745 (`Deprecation`) and RFC 8594 (`Sunset`). Contract section 12. */
+/** Deprecation of an operation: RFC 9745 (`Deprecation`) and RFC 8594 (`Sunset`). Contract section 12. */
 
 /** Days as `2026-11-20`, each from 00:00 UTC. */
 export type Deprecation = {
-  /** Since when clients should move on. */
+  /** When clients should start to migrate. */
   since: string;
-  /** From when it may be gone: six months after `since` at the earliest, and by default. */
+  /** When it may be removed: at least six months after `since`, which is the default. */
   sunset?: string;
-  /** Where the way on is described: a path of this service, such as `/docs/guides/versioning`. */
+  /** A path that describes the alternative, such as `/docs/guides/versioning`. */
   link?: string;
 };
 
-/** How long what is to go announces itself. */
+/** The minimum notice. */
 const MONTHS = 6;
 
 function instantOf(day: string): Date {
@@ -24,7 +24,7 @@ function instantOf(day: string): Date {
   return instant;
 }
 
-/** The same day so many months later; the last of the month where that has no such day. */
+/** The same day some months later, or the last day of that month if it is shorter. */
 function monthsLater(instant: Date, months: number): Date {
   const later = new Date(instant);
   later.setUTCMonth(later.getUTCMonth() + months);
@@ -32,14 +32,9 @@ function monthsLater(instant: Date, months: number): Date {
   return later;
 }
 
-/** A deprecation whose end is settled. */
 export type Announcement = Deprecation & { sunset: string };
 
-/**
- * Settles the end of what is deprecated.
- *
- * @throws Error where a day is none, or the sunset is too early
- */
+/** Sets the sunset of a deprecation. Throws if a day is invalid, or the sunset is too early. */
 export function announcementOf(deprecation: Deprecation): Announcement {
   const { since, sunset } = deprecation;
   const earliest = monthsLater(instantOf(since), MONTHS);
@@ -49,7 +44,6 @@ export function announcementOf(deprecation: Deprecation): Announcement {
   return { ...deprecation, sunset: sunset ?? day };
 }
 
-/** The headers that announce it. */
 export const deprecationHeaders = ({ link, since, sunset }: Announcement): Record<string, string> => ({
   deprecation: `@${instantOf(since).getTime() / 1000}`,
   sunset: instantOf(sunset).toUTCString(),

@@ -1,24 +1,24 @@
 /**
- * The cookie of a device that signed in before: a random nonce of the device, and a mark for each account that signed in on
- * it. Only the server can make a mark, and it shows nobody which account it is for. Who steals or copies one gets no
- * session, only a limit of failed sign-ins of its own. Contract section 5, argued in docs/decisions/0020-sign-in-and-sign-up.md.
+ * The cookie of a device that signed in before: a random nonce, and a mark for each account. Only the server can make
+ * marks, and they do not reveal the account. A stolen cookie gives no session, only a separate limit of failed
+ * sign-ins. Contract section 5, argued in docs/decisions/0020-sign-in-and-sign-up.md.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 
-/** What a mark is made for: it is worthless once the account is gone or its owner has changed the password. */
+/** Marks become void when the account is deleted or its owner changes the password. */
 export type MarkedAccount = { id: string; devicesResetAt: Date | null };
 
 export type Device = { nonce: string; marks: readonly string[] };
 
 type Secrets = readonly [string, ...string[]];
 
-/** Accounts that a device is kept for; beyond that it forgets the one that signed in longest ago. */
+/** Per device. Beyond this, the device forgets the account that signed in longest ago. */
 const ACCOUNTS_AT_MOST = 5;
 const BYTES = 16;
 
 const cookie = /^[\w-]{22}(\.[\w-]{22}){1,5}$/;
 
-/** Takes as long for an account that does not exist. */
+/** An unknown account takes as long to check. */
 const nobody: MarkedAccount = { id: '00000000-0000-0000-0000-000000000000', devicesResetAt: null };
 
 const markOf = (secret: string, nonce: string, { devicesResetAt, id }: MarkedAccount): Buffer =>
@@ -27,7 +27,7 @@ const markOf = (secret: string, nonce: string, { devicesResetAt, id }: MarkedAcc
     .digest()
     .subarray(0, BYTES);
 
-/** Reads the cookie's value; undefined where it is none of ours. Whether its marks are real is not known yet. */
+/** Parses the cookie without verifying its marks; undefined if it is malformed. */
 export function parseDevice(value: string | undefined): Device | undefined {
   if (value === undefined || !cookie.test(value)) return undefined;
   const [nonce = '', ...marks] = value.split('.');
@@ -37,7 +37,7 @@ export function parseDevice(value: string | undefined): Device | undefined {
 /**
  * Whether the account signed in on the device before.
  *
- * @param account - undefined where there is none with the email address
+ * @param account - undefined if no account has the email address
  * @param secrets - a mark made with any of them counts
  */
 export function isKnownDevice(device: Device, account: MarkedAccount | undefined, secrets: Secrets): boolean {
@@ -50,12 +50,7 @@ export function isKnownDevice(device: Device, account: MarkedAccount | undefined
   return isKnown && account !== undefined;
 }
 
-/**
- * Marks a device for an account that just proved its password.
- *
- * @param device - what it is known as so far
- * @returns the cookie's value
- */
+/** Marks a device for an account that has just proved its password. Returns the new cookie. */
 export function markDevice(device: Device | undefined, account: MarkedAccount, secrets: Secrets): string {
   const nonce = device?.nonce ?? randomBytes(BYTES).toString('base64url');
   const mark = (secret: string) => markOf(secret, nonce, account).toString('base64url');

@@ -1,8 +1,8 @@
-/** Writes once a second what was collected meanwhile, off the requests' path. */
+/** Writes collected items once a second, off the request path. */
 import { setTimeout as delay } from 'node:timers/promises';
 
 const FLUSH_MS = 1000;
-/** A database that hangs does not keep the process from ending. */
+/** A hanging database must not keep the process from exiting. */
 const STOP_MS = 2000;
 
 export class FlushTimer {
@@ -19,7 +19,7 @@ export class FlushTimer {
     this.#timer = setInterval(() => void this.flush(), FLUSH_MS).unref();
   }
 
-  /** Writes, unless a write is under way: that keeps the order of several writes, and one connection busy at most. */
+  /** Writes, unless a write is in progress: that keeps writes in order, on at most one connection. */
   flush(): Promise<void> {
     this.#writing ??= this.#write().finally(() => {
       this.#writing = undefined;
@@ -27,7 +27,7 @@ export class FlushTimer {
     return this.#writing;
   }
 
-  /** Writes what is left, and nothing after it. */
+  /** Writes what is left, then nothing more. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     const written = async () => {

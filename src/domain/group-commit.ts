@@ -1,6 +1,6 @@
 /**
- * Group commit: one write at a time, and what arrives while it is under way goes together in the next. Under load a
- * write carries many items and its cost is shared; alone, an item waits for nobody.
+ * Group commit: one write at a time, and items that arrive meanwhile share the next one. Under load, items share the
+ * cost of a write; a single item waits for nobody.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ApiError } from '../errors.ts';
@@ -13,16 +13,15 @@ type Waiting<Item, Result> = {
 
 export type GroupCommitOptions<Item, Result> = {
   /**
-   * Writes a batch, in one transaction; one result an item, in order. A result may be a promise where an item has been
-   * sent elsewhere: the next write does not wait for it. What it throws fails the whole batch.
+   * Writes a batch in one transaction; one result per item, in order. A result may be a promise if its item was sent
+   * elsewhere: the next write does not wait for it. An error fails the whole batch.
    */
   write: (items: Item[]) => Promise<(Result | Promise<Result>)[]>;
-  /** Most items in one write. */
   batchSize: number;
-  /** Most bytes in one write, by `sizeOf`; an item that is larger goes alone. */
+  /** Maximum per write, by `sizeOf`; a larger item is written alone. */
   batchBytes?: number;
   sizeOf?: (item: Item) => number;
-  /** Most items that wait; beyond it they are refused at once instead of growing the queue. */
+  /** Maximum of waiting items; more are refused at once. */
   queueSize: number;
 };
 
@@ -36,10 +35,9 @@ export class GroupCommit<Item, Result> {
   }
 
   /**
-   * Puts an item into the next write.
+   * Adds an item to the next write. Returns its result once the write is committed.
    *
-   * @returns its result, once the write is committed
-   * @throws ApiError `overloaded` at once when too many wait already; what the write throws
+   * @throws ApiError `overloaded` at once if too many wait; errors of the write
    */
   submit(item: Item): Promise<Result> {
     if (this.#queue.length >= this.#options.queueSize) {
@@ -51,12 +49,11 @@ export class GroupCommit<Item, Result> {
     });
   }
 
-  /** Resolves once nothing waits and nothing is being written. */
+  /** Resolves when nothing is waiting or being written. */
   async idle(): Promise<void> {
     while (this.#writing !== undefined) await this.#writing;
   }
 
-  /** How many of those that wait go in the next write. */
   #nextCount(): number {
     const { batchBytes = Number.POSITIVE_INFINITY, batchSize, sizeOf = () => 0 } = this.#options;
     let bytes = 0;
@@ -71,7 +68,7 @@ export class GroupCommit<Item, Result> {
 
   async #writeAll(): Promise<void> {
     while (this.#queue.length > 0) {
-      // What has arrived in the sockets meanwhile goes along: the embedded database lets nothing be read while it writes.
+      // Include what the sockets received meanwhile: the embedded database blocks reads during a write.
       await nextTurn();
       const batch = this.#queue.splice(0, this.#nextCount());
       try {

@@ -1,27 +1,26 @@
-/** Requests that may be made again without being charged again. Contract section 10. */
+/** Requests that can be retried without a second charge. Contract section 10. */
 import { createHash } from 'node:crypto';
 import { digestOf, knownDigest } from '../bodies/digest.ts';
 import { ApiError } from '../errors.ts';
 import { WEB_KEY } from '../store/usage-history.ts';
 import { holdsApiKey } from './api-key.ts';
 
-/** What tells a repeated request from another one. */
+/** Tells a retry from a different request. */
 export type Retry = {
-  /** The value of `Idempotency-Key`; a digest of one that holds an API key. */
+  /** The value of `Idempotency-Key`, or its digest if it contains an API key. */
   key: string;
   /** Of the endpoint and the body. */
   fingerprint: string;
-  /** The same as earlier versions stored it, for the 24 hours after an update. Only of bodies that are cheap to write. */
+  /** As earlier versions stored it, for the 24 hours after an update. Only for bodies that are cheap to serialize. */
   earlierFingerprint?: () => string;
 };
 
-/** What was answered: JSON, or with status 200 for a stream its events. */
+/** JSON, or the events of a stream with status 200. */
 export type StoredAnswer = { status: number; body: string };
 
 /**
- * The credential that an idempotency key belongs to: values of others do not meet it.
- *
- * @param keyId - null for the web
+ * The credential that an idempotency key belongs to; `keyId` null is the web. Keys of different credentials never
+ * collide.
  */
 export const ownerOf = (keyId: string | null): string => keyId ?? WEB_KEY;
 
@@ -29,21 +28,14 @@ const sha256 = (endpoint: string, text: string): string =>
   createHash('sha256').update(endpoint).update('\n').update(text).digest('hex');
 
 /**
- * SHA-256 of an endpoint and a body, in hexadecimal. Members count in the order of their names, at every depth, so that
- * the same JSON has one fingerprint however it is spelled. Takes time in proportion to a body that was parsed in place.
- *
- * @param endpoint - method and path
- * @param body - parsed JSON
+ * SHA-256 of an endpoint (method and path) and a JSON body, in hex. The order of members does not matter. Takes linear
+ * time for a body that was parsed in place.
  */
 export const fingerprintOf = (endpoint: string, body: unknown): string => sha256(endpoint, digestOf(body));
 
-/**
- * What tells a repeated request from another one.
- *
- * @param key - the value of `Idempotency-Key`
- */
+/** Builds the `Retry` of a request with this `Idempotency-Key`. */
 export const retryOf = (key: string, endpoint: string, body: unknown): Retry => ({
-  // An API key that was sent by mistake is not kept in the clear.
+  // An API key sent by mistake is not stored in the clear.
   key: holdsApiKey(key) ? sha256('', key) : key,
   fingerprint: fingerprintOf(endpoint, body),
   ...(knownDigest(body) === undefined && {
@@ -51,11 +43,13 @@ export const retryOf = (key: string, endpoint: string, body: unknown): Retry => 
   }),
 });
 
-/** The refusal of a request whose idempotency key was used for another one. */
+/** The error for an idempotency key that was used for another request. */
 export const idempotencyMismatch = (): ApiError =>
   new ApiError('idempotencyMismatch', { param: 'idempotency-key' });
 
-/** The end of a request that our side failed to answer three times: it stays charged, and no retry runs it again. */
+/**
+ * The error of a request that our side failed to answer three times: it remains charged, and retries do not rerun it.
+ */
 export const retriesExhausted = (): ApiError =>
   new ApiError('internalError', {
     message:
@@ -64,6 +58,5 @@ export const retriesExhausted = (): ApiError =>
     charged: true,
   });
 
-/** The refusal of a request that is being answered already. */
 export const idempotencyInProgress = (): ApiError =>
   new ApiError('idempotencyInProgress', { param: 'idempotency-key' });

@@ -1,15 +1,15 @@
 /**
- * Verified keys, kept in memory. Whoever looks a key up notes the generation before asking the database; anything that
- * changed since makes the answer too old to be kept. Contract section 3.
+ * Verified keys in memory. A lookup notes the generation before it queries the database; any change since then makes
+ * the result too old to cache. Contract section 3.
  */
 import type { StoredSecret } from '../store/keys.ts';
 
-/** Beyond that the one that was used longest ago goes. */
+/** Beyond this, the least recently used one is evicted. */
 const ENTRIES_AT_MOST = 10_000;
 
 export class KeyCache {
   readonly #capacity: number;
-  /** By public id; the order is that of use. */
+  /** By public id, in the order of use. */
   readonly #secrets = new Map<string, StoredSecret>();
   /** Public ids by account. */
   readonly #ofAccount = new Map<string, Set<string>>();
@@ -23,7 +23,7 @@ export class KeyCache {
     return this.#secrets.size;
   }
 
-  /** To be noted before the look-up of what is to be kept. */
+  /** Read it before the lookup, for `keep`. */
   get generation(): number {
     return this.#generation;
   }
@@ -36,11 +36,7 @@ export class KeyCache {
     return secret;
   }
 
-  /**
-   * Keeps a secret, unless anything was forgotten since.
-   *
-   * @param generation - as it was before the secret was looked up
-   */
+  /** Caches a secret, unless anything changed since `generation` was read before its lookup. */
   keep(generation: number, publicId: string, secret: StoredSecret): void {
     if (generation !== this.#generation) return;
     this.#drop(publicId);
@@ -52,14 +48,14 @@ export class KeyCache {
     if (this.#secrets.size > this.#capacity && oldest !== undefined) this.#drop(oldest);
   }
 
-  /** Something of the account or its keys has changed. */
+  /** Call it when the account or one of its keys changed. */
   forget(accountId: string): void {
     this.#generation += 1;
     for (const publicId of this.#ofAccount.get(accountId) ?? []) this.#secrets.delete(publicId);
     this.#ofAccount.delete(accountId);
   }
 
-  /** Anything may have changed. */
+  /** Call it when anything may have changed. */
   clear(): void {
     this.#generation += 1;
     this.#secrets.clear();

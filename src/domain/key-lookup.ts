@@ -1,6 +1,6 @@
 /**
- * Whose key a Bearer credential is: from memory while every change to keys is heard, else from the database. Contract
- * section 3; argued in docs/decisions/0011-the-key-cache.md.
+ * Finds whose key a Bearer credential is: in memory while every key change is heard, else in the database. Contract
+ * section 3, argued in docs/decisions/0011-the-key-cache.md.
  */
 import type { Database } from '../database/client.ts';
 import { KeyChanges } from '../store/key-changes.ts';
@@ -14,7 +14,7 @@ type Log = ConstructorParameters<typeof KeyChanges>[2] & ConstructorParameters<t
 
 const isOver = (end: number | null, now: number) => end !== null && end <= now;
 
-/** Judges a secret at a time, by the database's clock. */
+/** Evaluates a secret at a time of the database's clock. */
 const judged = (secret: StoredSecret, now: number): IdentifiedKey => ({
   accountId: secret.accountId,
   keyId: secret.keyId,
@@ -31,7 +31,7 @@ export class KeyLookup {
   readonly #uses: KeyUses;
   readonly #cache = new KeyCache();
 
-  /** @param directUrl - for Postgres: the database without a transaction pooler in between, to listen to */
+  /** @param directUrl - Postgres only: bypasses transaction poolers, to listen */
   constructor(database: Database, directUrl: string | undefined, log: Log) {
     this.#database = database;
     this.#changes = new KeyChanges(database, directUrl, log);
@@ -46,18 +46,15 @@ export class KeyLookup {
     });
   }
 
-  /** Writes what is noted, and gives the connection back that listens. */
+  /** Writes noted uses, and closes the listening connection. */
   async stop(): Promise<void> {
     await this.#changes.stop();
     await this.#uses.stop();
   }
 
   /**
-   * Finds whose key a credential is.
-   *
-   * @param rawKey - as the client sent it; a malformed one is refused without a query
-   * @returns undefined where there is no such key
-   * @throws ApiError `invalidApiKey` where it is malformed
+   * Finds whose key a credential is; undefined if there is no such key. Throws `invalidApiKey` without a query if it is
+   * malformed.
    */
   async identify(rawKey: string): Promise<IdentifiedKey | undefined> {
     const parsed = parseApiKey(rawKey);
@@ -71,17 +68,17 @@ export class KeyLookup {
     const { generation } = this.#cache;
     const found = await findSecret(this.#database, publicId);
     if (found === undefined || !sameDigest(found.secret.digest, digest)) return undefined;
-    // What nobody could rely on would only take up memory.
+    // A secret that the cache may not serve would only take up memory.
     if (this.#changes.now() !== undefined) this.#cache.keep(generation, publicId, found.secret);
     return judged(found.secret, found.readAt);
   }
 
-  /** Records that a key is being used, soon. */
+  /** Records the use of a key, with a delay. */
   noteUse({ accountId, keyId }: Pick<IdentifiedKey, 'accountId' | 'keyId'>): void {
     this.#uses.note(accountId, keyId);
   }
 
-  /** Something of the account or its keys was changed here. */
+  /** Call it after changing the account or one of its keys here. */
   forget(accountId: string): void {
     this.#cache.forget(accountId);
   }

@@ -1,11 +1,11 @@
-/** Notes which keys are used and writes it down once a second, off the requests' path. Contract section 2, `last_used_at`. */
+/** Notes key uses, and writes them once a second, off the request path. Contract section 2, `last_used_at`. */
 import type { Db } from '../database/client.ts';
 import { type KeyId, recordKeyUses } from '../store/keys.ts';
 import { FlushTimer } from './flush-timer.ts';
 
-/** A key is noted once in so long: what is recorded lags behind by that, a flush, and what another process recorded. */
+/** A key is noted once per window. `last_used_at` lags by that, a flush, and what another process recorded. */
 const WINDOW_MS = 30_000;
-/** Keys in a window; the uses of more are not recorded. */
+/** Per window; the uses of more keys are not recorded. */
 const KEYS_AT_MOST = 50_000;
 const ROWS_AT_MOST = 5000;
 
@@ -24,7 +24,6 @@ export class KeyUses {
     this.#log = log;
   }
 
-  /** A key is being used now. */
   note(accountId: string, id: string): void {
     if (this.#noted.has(id) || this.#noted.size >= KEYS_AT_MOST) return;
     this.#noted.add(id);
@@ -35,7 +34,6 @@ export class KeyUses {
     this.#timer.start();
   }
 
-  /** Writes what is noted. */
   stop(): Promise<void> {
     return this.#timer.stop();
   }

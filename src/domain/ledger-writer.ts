@@ -1,6 +1,6 @@
 /**
- * How the ledger reaches the database: in batches, through outages whose outcome is unknown, under a lease.
- * Contract section 5, reliability tests 25, 30, 32, 33 and 35.
+ * How the ledger writes to the database: in batches, under a lease, through outages with unknown outcomes. Contract
+ * section 5, reliability tests 25, 30, 32, 33 and 35.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { v7 as uuidv7 } from 'uuid';
@@ -27,11 +27,11 @@ const SWEEP_MS = 5000;
 const SWEEP_AT_MOST = 500;
 const REPAIR_MS = 1000;
 
-/** For so long a batch whose answer was lost is sent again; then its requests fail. */
+/** How long an unacknowledged batch is retried before its requests fail. */
 const RESEND_MS = 3000;
 const RESEND_PAUSE_MS = 100;
 
-/** For so long after it failed, an admission that may still arrive is refunded again and again. */
+/** How long a failed admission that may still arrive is refunded repeatedly. */
 const ABANDONED_MS = 60_000;
 const ABANDONED_AT_ONCE = 1000;
 
@@ -46,7 +46,7 @@ export class LedgerWriter {
   readonly #log: OutageLog;
   readonly #admissions: AccountQueues<ChargeRow, Decision | undefined>;
   readonly #settlements: AccountQueues<SettlementRow, boolean>;
-  /** What was sent and not answered: it may have taken effect, and the next statement of a charge has to look for it. */
+  /** Sent but not acknowledged: it may have taken effect, and the charge's next statement has to check. */
   readonly #unanswered = new WeakSet<ChargeRow | SettlementRow>();
   readonly #abandoned = new Map<string, { row: SettlementRow; until: number }>();
   readonly #timers: NodeJS.Timeout[] = [];
@@ -71,23 +71,22 @@ export class LedgerWriter {
     );
   }
 
-  /** @returns undefined when the account is gone */
+  /** @returns undefined if the account is gone */
   admit = (row: ChargeRow): Promise<Decision | undefined> =>
     this.#admissions.submit(row).catch((error) => {
       if (this.#unanswered.has(row)) this.abandonAdmission(row);
       throw error;
     });
 
-  /** @returns whether the charge is now in the state asked for */
+  /** @returns whether the charge is in the requested state now */
   settle = (row: SettlementRow): Promise<boolean> => this.#settlements.submit(row);
 
-  /** Whether a settlement that failed may have taken effect all the same. */
+  /** Whether a failed settlement may have taken effect. */
   mayHaveSettled = (row: SettlementRow): boolean => this.#unanswered.has(row);
 
   /**
-   * Settles a charge as soon as the database is back, if it was ever made.
-   *
-   * @param until - where its admission may still arrive, how long that is possible: milliseconds since 1970
+   * Settles a charge, if it exists, once the database is back. `until` is how long its admission may still arrive, in
+   * milliseconds since 1970.
    */
   abandon(row: SettlementRow, until = 0): void {
     this.#abandoned.set(`${row.day}/${row.id}`, { row, until });
@@ -108,7 +107,7 @@ export class LedgerWriter {
     for (const timer of this.#timers.splice(0)) clearInterval(timer);
     await this.#admissions.idle();
     await this.#settlements.idle();
-    // Whatever is still admitted is for the sweep of another process, at once.
+    // Expires the lease, so that another process can sweep remaining admissions at once.
     await loggingOutages(this.#log, "The end of the ledger's lease", async () => {
       await renewLease(this.#database, this.process, -1);
       await this.#sweep();
@@ -131,17 +130,16 @@ export class LedgerWriter {
     for (const result of results) if (result.status === 'rejected') throw result.reason;
   }
 
-  /** @throws what the database said */
   async #settleOneAbandoned(name: string, row: SettlementRow, until: number): Promise<void> {
     let isOver = false;
     try {
       isOver = (await this.settle(row)) || Date.now() > until;
     } catch (error) {
-      // What the database refuses it refuses the next time too; the rest is tried again.
+      // What the database rejects it will reject again; everything else is retried.
       isOver = isRefusal(error);
       throw error;
     } finally {
-      // Another step of the charge may have been given up meanwhile.
+      // Another step of the charge may have been abandoned meanwhile.
       if (this.#abandoned.get(name)?.row === row) {
         this.#abandoned.delete(name);
         if (!isOver) this.#abandoned.set(name, { row, until });
@@ -166,10 +164,10 @@ export class LedgerWriter {
   }
 
   /**
-   * Sends a batch until the database has answered. A connection that was cut leaves open whether the batch took effect;
-   * every batch can be sent again for that reason. Its rows are unanswered until one is.
+   * Sends a batch until the database answers. After a lost connection the outcome is unknown, so every batch is safe to
+   * repeat. Its rows count as unanswered until then.
    *
-   * @throws ApiError `serviceUnavailable` when there was no answer in time; else what the database said
+   * @throws ApiError `serviceUnavailable` if there was no answer in time; else the database's error
    */
   async #sendUntilAnswered<T>(
     rows: readonly (ChargeRow | SettlementRow)[],
@@ -196,7 +194,7 @@ export class LedgerWriter {
     }
   }
 
-  /** Gives up an admission that may stand: on which day it was charged, if it was, is not known either. */
+  /** Abandons an admission that may have succeeded. The day of its charge is unknown, too. */
   abandonAdmission({ account_id, id }: ChargeRow): void {
     const now = Date.now();
     for (const days of [-1, 0, 1]) {

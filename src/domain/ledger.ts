@@ -1,6 +1,6 @@
 /**
- * The ledger: every metered request is charged when it is admitted, and what it delivers leaves only once the charge
- * is final. Contract section 5; the protocol is argued in docs/decisions/0010-the-ledgers-protocol.md.
+ * The ledger: every metered request is charged on admission, and its answer leaves only once the charge is final.
+ * Contract section 5, argued in docs/decisions/0010-the-ledgers-protocol.md.
  */
 import { v7 as uuidv7 } from 'uuid';
 import type { Meter } from '../../schemas/plans.ts';
@@ -29,7 +29,7 @@ import { type QuotaReading, quotaExceeded } from './quota.ts';
 import { accountGone } from './verify-key.ts';
 
 export type Charge = {
-  /** The request's, so that what a client was told finds its charge; a new one when left out. */
+  /** The request's, so that clients can find the charge. Default: a new one. */
   id?: string;
   accountId: string;
   /** Null for the web. */
@@ -39,25 +39,25 @@ export type Charge = {
   units: number;
 };
 
-/** A charge of a request that may be made again without being charged again. */
+/** A charge of a request that can be retried without a second charge. */
 type RetryableCharge = Charge & { retry: Retry | undefined };
 
-/** An admitted charge: hold on to it until it is final or refunded. */
+/** An admitted charge. Keep it until it is final or refunded. */
 export type Admission = Charge & {
   retry?: Retry | undefined;
   id: string;
   day: string;
   startedAt: number;
-  /** Null where the charge is resumed. */
+  /** Null if the charge is resumed. */
   reading: QuotaReading | null;
-  /** Set where a charge that is final already is resumed, because its answer was broken off. */
+  /** Set if a final charge is resumed because its answer was interrupted. */
   attempt?: string;
 };
 
 /** The answer of an earlier request with the same idempotency key; nothing is charged. */
 export type Replay = { answer: StoredAnswer };
 
-/** How a request that was charged ended. */
+/** How a charged request ended. */
 export type Outcome = {
   model: string | null;
   inputTokens: number;
@@ -65,21 +65,21 @@ export type Outcome = {
   /** Stored in the same transaction. */
   turn?: Turn;
   /**
-   * The answer, stored in the same transaction for a request that may be made again: the whole one, or how it failed for good.
-   * Left out where our side failed, and a retry resumes the charge.
+   * Stored in the same transaction for a request that can be retried: the whole answer, or its permanent failure.
+   * Omitted if our side failed, so that a retry resumes the charge.
    */
   answer?: StoredAnswer;
-  /** Where work that stays charged ended in an error, or its client left. */
+  /** Set if charged work failed, or its client disconnected. */
   failure?: { code: string | null; statusCode: number };
 };
 
-/** Upstreams may say anything; the columns hold four bytes, and the sum of both has to fit. */
+/** Upstreams may report any number. The columns hold four bytes, and so must the sum of both. */
 const MOST_TOKENS = 1_000_000_000;
 const tokens = (count: number | undefined) => (count === undefined ? null : Math.min(count, MOST_TOKENS));
 
 const latencyMs = (admission: Admission) => Math.round(performance.now() - admission.startedAt);
 
-/** Models can say what Postgres cannot hold. */
+/** Models can produce text that Postgres cannot store. */
 const storable = (text: string) => text.toWellFormed().replaceAll('\u0000', '\ufffd');
 
 const turnRow = ({ answer, conversationId, isNew, keyId, question, title }: Turn): TurnRow => ({
@@ -115,7 +115,7 @@ function settlement(kind: SettlementRow['kind'], admission: Admission, outcome?:
   };
 }
 
-/** The table's sentence says that nothing was charged; here nobody knows. */
+/** The table's message says that nothing was charged, which is unknown here. */
 const perhapsCharged = (cause: unknown) =>
   new ApiError('serviceUnavailable', {
     message:
@@ -127,29 +127,29 @@ export class Ledger {
   readonly #writer: LedgerWriter;
   readonly #db: Db;
 
-  /** @param log - gets outages of the lease, the sweep and the repair */
+  /** @param log - receives outages of the lease, the sweep and the repair */
   constructor(database: Database, plans: PlanCatalogue, log: OutageLog) {
     this.#db = database.db;
     this.#writer = new LedgerWriter(database, plans, log);
   }
 
-  /** Names this process in the rows it admits. */
+  /** Identifies this process in the rows it admits. */
   get process(): string {
     return this.#writer.process;
   }
 
-  /** Takes the lease and keeps it, and sweeps up after processes that lost theirs. */
+  /** Takes and renews the lease, and sweeps up after processes that lost theirs. */
   start = (): Promise<void> => this.#writer.start();
 
-  /** Writes what is open and gives the lease back. */
+  /** Writes what is open, and ends the lease. */
   stop = (): Promise<void> => this.#writer.stop();
 
   /**
-   * Charges before any work is done. A request that was made before is answered before the quota is looked at.
+   * Charges a request before any work is done. A retry is answered before the quota is checked.
    *
-   * @throws ApiError `quotaExceeded` when the day's ceiling does not hold all units; `idempotencyMismatch`,
-   *   `idempotencyInProgress`; `internalError` where our side failed twice more under the same key; `apiKeyRevoked` or `sessionRequired` when the account is gone; `overloaded`,
-   *   `serviceUnavailable`
+   * @throws ApiError `quotaExceeded` if the quota does not hold all units; `idempotencyMismatch`,
+   *   `idempotencyInProgress`; `internalError` if our side failed twice more under the same key; `apiKeyRevoked` or
+   *   `sessionRequired` if the account is gone; `overloaded`, `serviceUnavailable`
    */
   async admit(charge: RetryableCharge): Promise<Admission | Replay>;
   async admit(charge: Charge): Promise<Admission>;
@@ -175,17 +175,15 @@ export class Ledger {
       const { day, requestId } = earlier;
       return { ...charge, id: requestId, day, startedAt, reading: null, attempt: id };
     } catch (error) {
-      // The attempt that the admission noted does not take place.
+      // The attempt that the admission recorded will not run.
       if (outcome === 'resume') this.#writer.abandonAdmission(row);
       throw error;
     }
   }
 
   /**
-   * The stored answer of an earlier request with the same idempotency key, found without charging or claiming anything.
-   *
-   * @returns undefined where there is none, or not yet
-   * @throws ApiError `idempotencyMismatch` where the key was used for another request
+   * Finds the stored answer of an earlier request with the same idempotency key, without a charge or claim. Undefined
+   * if there is none yet. Throws `idempotencyMismatch` if the key was used for another request.
    */
   async findReplay(charge: Pick<Charge, 'accountId' | 'keyId'>, retry: Retry): Promise<Replay | undefined> {
     const earlier = await this.#earlier(charge, retry);
@@ -204,21 +202,20 @@ export class Ledger {
       const decision = await this.#writer.admit(row);
       if (decision === undefined) throw accountGone(row.key_id);
       const { ceiling, outcome, used } = decision;
-      // It was held back by a larger charge before it in the batch, and fits by itself.
+      // A larger charge earlier in the batch held it back; alone it fits.
       const fits = outcome === 'refused' && ceiling !== null && used + row.units <= ceiling;
       if (!fits) return decision;
     }
   }
 
   /**
-   * Makes a charge final. Nothing of the answer may leave before this returns.
+   * Makes a charge final. No part of the answer may leave before this returns.
    *
-   * @param outcome - how it ended; left out where the answer only begins, and `complete` follows
-   * @throws ApiError `serviceUnavailable` when the charge was refunded meanwhile
+   * @param outcome - omitted if the answer is only starting, and `complete` follows
+   * @throws ApiError `serviceUnavailable` if the charge was refunded meanwhile
    */
   async finalise(admission: Admission, outcome?: Outcome): Promise<void> {
     if (admission.attempt !== undefined) {
-      // It is final already.
       if (outcome !== undefined) await this.complete(admission, outcome);
       return;
     }
@@ -227,19 +224,19 @@ export class Ledger {
     try {
       isFinal = await this.#writer.settle(row);
     } catch (error) {
-      // Nothing was delivered, and nothing will be. Where the write took effect after all, the charge stays final.
+      // Nothing was or will be delivered. If the write did take effect, the charge stays final.
       const isRefunded = await this.refund(admission, { code: 'serviceUnavailable', statusCode: 503 });
       throw this.#writer.mayHaveSettled(row) && !isRefunded ? perhapsCharged(error) : error;
     }
     if (isFinal) return;
-    // Refunded by the sweep; under an idempotency key another attempt's answer may have been kept instead.
+    // The sweep refunded it, or another attempt's answer is stored under the idempotency key.
     throw outcome?.answer === undefined ? new ApiError('serviceUnavailable') : perhapsCharged(undefined);
   }
 
   /**
-   * Adds what became known after the first byte of an answer whose charge is final. Where the database is away, later.
+   * Adds what became known after the first byte of a final charge's answer; during an outage, later.
    *
-   * @throws ApiError `serviceUnavailable` where the answer was to be kept, and another attempt's was kept instead
+   * @throws ApiError `serviceUnavailable` if the answer was to be stored, and another attempt's is stored instead
    */
   async complete(admission: Admission, outcome: Outcome): Promise<void> {
     const kind = admission.attempt === undefined ? 'complete' : 'rerun';
@@ -252,10 +249,8 @@ export class Ledger {
   }
 
   /**
-   * Gives a charge back, once, because the work failed before its first byte. Where the database is away, later. A charge that
-   * was resumed stays, and the next request with its idempotency key resumes it again.
-   *
-   * @returns whether it is written already
+   * Refunds a charge, once, because the work failed before its first byte; during an outage, later. A resumed charge
+   * stays, and the next request with its idempotency key resumes it. Returns whether it is written already.
    */
   async refund(admission: Admission, failure: { code: string | null; statusCode: number }): Promise<boolean> {
     const kind = admission.attempt === undefined ? 'refund' : 'rerun';

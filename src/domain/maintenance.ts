@@ -1,6 +1,6 @@
 /**
- * What the service does for itself by the clock. Every minute: removes what is left of deleted accounts. Every hour: makes
- * the coming days of the ledger, and removes what is too old to keep. Contract sections 9, 10 and 11.
+ * Scheduled maintenance. Every minute: deletes the remains of deleted accounts. Every hour: creates the ledger's coming
+ * days and deletes expired data. Contract sections 9, 10 and 11.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Database, Db } from '../database/client.ts';
@@ -16,14 +16,14 @@ import { deleteOldRefusals } from '../store/refusals.ts';
 import { deleteEndedSessions } from '../store/sessions.ts';
 
 const MINUTE_MS = 60_000;
-/** A database that hangs does not keep the process from ending. */
+/** A hanging database must not keep the process from exiting. */
 const STOP_MS = 2000;
 const HOURLY_MINUTES = 60;
 
 type Log = { warn(details: object, message: string): void };
 
 export type MaintenanceConfig = {
-  /** Where a session can be held; undefined with the embedded database. */
+  /** Can hold a session; undefined for the embedded database. */
   databaseDirectUrl: string | undefined;
   requestLogDays: number;
 };
@@ -43,26 +43,22 @@ export class Maintenance {
     this.#log = log;
   }
 
-  /** Begins a minute from now. */
+  /** Starts a minute from now. */
   start(): void {
     this.#timer = setInterval(() => this.#everyMinute(), MINUTE_MS).unref();
   }
 
-  /** Ends what is under way after its present statement. */
+  /** Stops work after its current statement. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     this.#stopped.abort();
     await Promise.race([this.#underWay, delay(STOP_MS, undefined, { ref: false })]);
   }
 
-  /** Removes what is left of deleted accounts. */
+  /** Deletes the remains of deleted accounts. */
   purge = (): Promise<void> => purgeDeletedAccounts(this.#database.db, this.#stopped.signal);
 
-  /**
-   * Makes the coming days, and removes what is too old.
-   *
-   * @returns false where another process was at it
-   */
+  /** Creates coming days and deletes expired data. Returns false if another process is doing it. */
   run(): Promise<boolean> {
     const { databaseDirectUrl } = this.#config;
     return underMaintenanceLock(
@@ -89,7 +85,7 @@ export class Maintenance {
 
   #everyMinute(): void {
     const isDue = this.#minutes % HOURLY_MINUTES === 0;
-    // What takes longer than a minute is not begun a second time.
+    // Work that takes longer than a minute must not start twice.
     if (this.#underWay !== undefined) return;
     this.#minutes += 1;
     this.#underWay = this.#work(isDue).finally(() => {

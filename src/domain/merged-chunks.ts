@@ -1,16 +1,16 @@
-/** Chunks of a streamed completion put together, as OpenAI's clients do it. Contract section 10. */
+/** Merges the chunks of a streamed completion, as OpenAI's clients do. Contract section 10. */
 import type { CompletionChunk } from '../engines/types.ts';
 
 type Members = Record<string, unknown>;
 
-/** Strings that name something; others are pieces of a text. */
+/** Strings that name something; all others are parts of a text. */
 const names = new Set(['id', 'role', 'type', 'name', 'finish_reason']);
 
 const isObject = (value: unknown): value is Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 const indexOf = (value: unknown) => (isObject(value) ? value.index : undefined);
 
-/** Where the part with an `index` is, in lists that were merged before: models may send any number of tool calls. */
+/** Positions by `index`, in lists that were merged before: models may send any number of tool calls. */
 const positions = new WeakMap<unknown[], Map<unknown, number>>();
 
 function positionsOf(list: unknown[]): Map<unknown, number> {
@@ -24,7 +24,7 @@ function positionsOf(list: unknown[]): Map<unknown, number> {
   return known;
 }
 
-/** Parts of choices and tool calls belong together by their `index`; other lists go on. */
+/** Merges choices and tool calls by their `index`; other lists are concatenated. */
 function mergedLists(list: unknown[], more: readonly unknown[]): unknown[] {
   const known = positionsOf(list);
   for (const item of more) {
@@ -52,7 +52,7 @@ function merged(name: string, value: unknown, more: unknown): unknown {
   );
 }
 
-/** One chunk that says what two said; it takes over the parts of both. */
+/** Merges two chunks, reusing the parts of both. */
 export const mergedChunks = (chunk: CompletionChunk, next: CompletionChunk): CompletionChunk => ({
   ...chunk,
   choices: mergedLists(chunk.choices, next.choices) as CompletionChunk['choices'],

@@ -1,12 +1,8 @@
-/** Which model answers. Contract sections 7 and 8. */
+/** Lookup of models. Contract sections 7 and 8. */
 import type { ChatEngine, Model } from '../engines/types.ts';
 import { ApiError } from '../errors.ts';
 
-/**
- * Looks a model up.
- *
- * @throws ApiError `notFound` with `param: "model"` when there is no such model
- */
+/** Finds a model. Throws `notFound` with `param: "model"` if there is none. */
 export async function findModel(engine: ChatEngine, id: string): Promise<Model> {
   const model = (await engine.models()).find((candidate) => candidate.id === id);
   if (model !== undefined) return model;
@@ -16,11 +12,7 @@ export async function findModel(engine: ChatEngine, id: string): Promise<Model> 
   });
 }
 
-/**
- * The model that a request named, or the default one.
- *
- * @throws ApiError `notFound` with `param: "model"` when there is no such model
- */
+/** The named model, or the default one. Throws `notFound` with `param: "model"` if there is none. */
 export async function resolveModel(engine: ChatEngine, named: string | undefined): Promise<Model> {
   if (named !== undefined) return findModel(engine, named);
   const [standard] = await engine.models();

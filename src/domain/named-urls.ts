@@ -1,20 +1,20 @@
 /**
- * URLs that a client names for the engine to fetch: images above all, and files, sounds, videos and servers of tools where
- * upstreams take them. They must not lead into the operator's network. Decided without DNS. Contract section 7.
+ * Checks URLs that a client asks the engine to fetch: mostly images, but also files, audio, videos and tool servers.
+ * They must not lead into the operator's network. Decided without DNS. Contract section 7.
  */
 import ipaddr from 'ipaddr.js';
 import { SealedJson } from '../bodies/sealed.ts';
 import { ApiError } from '../errors.ts';
 
-/** Members that hold a URL, whatever their case: `url`, `image_url`, `server_url`, `fileUri`. */
+/** Members that hold a URL, in any case: `url`, `image_url`, `server_url`, `fileUri`. */
 const URL_MEMBER = /ur[li]s?$/i;
-/** Other texts that an upstream may take for a URL: a scheme that is fetched, or one followed by a slash. */
+/** Other strings that an upstream may fetch: a known scheme, or any scheme followed by a slash. */
 const LOOKS_LIKE_URL = /^[\s\p{Cc}]*((https?|ftp|file|wss?|gopher|s3|gs):|[a-z][a-z0-9+.-]*:[\\/])/iu;
-/** What parsers read differently, so that they may find another host. */
+/** Parsers treat these characters differently, and may find another host. */
 const AMBIGUOUS = /[\\\s\p{Cc}]/u;
 const LOCAL_NAME = /(^|\.)(local|localhost|localdomain|internal|intranet|lan|home\.arpa)$/;
 
-/** Members of messages and of their parts that hold text, or what the model said. They are not fetched. */
+/** Members that hold text, or what the model said. They are not fetched. */
 const texts = new Set([
   'text',
   'thinking',
@@ -25,21 +25,19 @@ const texts = new Set([
   'tool_calls',
   'function_call',
 ]);
-/** Definitions of tools, in which URLs name schemas. */
+/** Tool definitions, in which URLs name schemas. */
 const definitions = new Set(['function', 'custom']);
 
-/** Of the names in the path that an error tells. */
+/** Per name in the path of an error. */
 const MOST_QUOTED = 100;
-/** Longer URLs are not looked at: parsing megabytes would hold the event loop. */
+/** Longer URLs are rejected: parsing megabytes would block the event loop. */
 const MAX_URL = 8192;
-/** Where a text is looked at for a scheme. */
+/** How much of a string is searched for a scheme. */
 const BEGINNING = 1000;
 
 /**
- * Reads `IMAGE_HOSTS`.
- *
- * @param value - names and addresses of hosts, separated by commas
- * @throws Error whose message says what is wrong, to stand after the variable's name
+ * Parses `IMAGE_HOSTS`: names and addresses, separated by commas. Throws an Error with a message to append to the
+ * variable's name.
  */
 export function parseImageHosts(value: string | undefined): ReadonlySet<string> {
   const entries = (value ?? '')
@@ -59,7 +57,7 @@ export function parseImageHosts(value: string | undefined): ReadonlySet<string> 
   );
 }
 
-/** As the URL parser normalises it: IPv4 in its four numbers, IPv6 in brackets, names in lower case and ASCII. */
+/** As the URL parser normalizes it: dotted IPv4, IPv6 in brackets, names in lowercase ASCII. */
 const nameOf = ({ hostname }: URL) => hostname.replace(/\.$/, '');
 
 function isPublic(host: string): boolean {
@@ -68,7 +66,7 @@ function isPublic(host: string): boolean {
   return host.includes('.') && !LOCAL_NAME.test(host);
 }
 
-/** What is wrong with a URL; undefined where it may be fetched. */
+/** What is wrong with a URL; undefined if it may be fetched. */
 function faultOf(text: string, allowed: ReadonlySet<string>): string | undefined {
   if (/^data:/i.test(text)) return undefined;
   if (text.length > MAX_URL) return `must be a \`data:\` URL, or a URL of at most ${MAX_URL} characters`;
@@ -98,7 +96,7 @@ function visit(value: unknown, at: Visit): void {
     });
   }
   if (typeof value !== 'object' || value === null) return;
-  // Nobody can look into it, so that it could hide a URL.
+  // It cannot be inspected, so it could hide a URL.
   if (value instanceof SealedJson)
     throw new ApiError('invalidRequest', {
       message: 'A field or message of the body has too many values. Send fewer.',
@@ -114,15 +112,14 @@ function visit(value: unknown, at: Visit): void {
 type Body = { messages: readonly object[] } & Record<string, unknown>;
 
 /**
- * Looks at every URL that a chat completion names outside of its texts and schemas.
+ * Checks every URL that a chat completion names outside of texts and schemas. `allowed` is `IMAGE_HOSTS`.
  *
- * @param allowed - `IMAGE_HOSTS`
- * @throws ApiError `invalidRequest` naming the first that is neither `data:` nor https to a public host
+ * @throws ApiError `invalidRequest` naming the first that is neither `data:` nor https to a public or allowed host
  */
 export function checkNamedUrls(body: Body, allowed: ReadonlySet<string>): void {
   for (const [index, message] of body.messages.entries()) {
     for (const [name, value] of Object.entries(message)) {
-      // A plain text is read by the model and fetched by nobody.
+      // The model reads plain text, and nothing fetches it.
       if (typeof value === 'string' && !URL_MEMBER.test(name)) continue;
       if (texts.has(name.toLowerCase())) continue;
       const path = `messages.${index}.${name.slice(0, MOST_QUOTED)}`;

@@ -1,19 +1,19 @@
-/** Allowed origins of a key: an https origin, normalised to what a browser sends. Contract section 4. */
+/** Allowed origins of a key: https origins, normalized to what browsers send. Contract section 4. */
 
-/** An entry that is no https origin; the message names it and says what to send instead. */
+/** Not an https origin. The message quotes the entry and says what to send instead. */
 export class OriginError extends Error {
   override readonly name = 'OriginError';
 }
 
 const example = 'such as https://app.example.com or https://app.example.com:8443';
 
-/** `https://`, a host without user info, an optional port, and nothing behind it. */
+/** `https://`, a host without user info, an optional port, and nothing else. */
 const originShape = /^https:\/\/(\[[0-9a-f:.]+\]|[^\s/\\?#@:*%[\]]+)(:\d{1,5})?$/i;
 
-/** URLs drop control characters, and map look-alikes of the asterisk to it. */
+/** The URL parser drops control characters, and maps lookalikes to the asterisk. */
 const hasForbidden = (entry: string, hostname: string) => /\p{Cc}/u.test(entry) || hostname.includes('*');
 
-/** No label may be empty: a trailing dot is another host to browsers, and other empty labels are no host at all. */
+/** Browsers treat a host with a trailing dot as another host; other empty labels are invalid. */
 const hasEmptyLabel = (hostname: string) => hostname.split('.').includes('');
 
 const devProxy =
@@ -35,11 +35,7 @@ function refusal(entry: string): string {
   return `${shown} is not an https origin. An origin is https, a host, and optionally a port, ${example}.`;
 }
 
-/**
- * Normalises one entry: lower-case, IDNA-encoded, without `:443`.
- *
- * @throws OriginError when it is anything but an https origin
- */
+/** Normalizes an entry to lowercase IDNA without `:443`. Throws OriginError if it is not an https origin. */
 export function normaliseOrigin(entry: string): string {
   const url = originShape.test(entry) && URL.canParse(entry) ? new URL(entry) : undefined;
   if (url === undefined || hasEmptyLabel(url.hostname) || hasForbidden(entry, url.hostname))
@@ -47,12 +43,12 @@ export function normaliseOrigin(entry: string): string {
   return url.origin;
 }
 
-/** Normalises a list; duplicates collapse. */
+/** Normalizes a list and removes duplicates. */
 export const normaliseOrigins = (entries: readonly string[]): string[] => [
   ...new Set(entries.map(normaliseOrigin)),
 ];
 
-/** Whether an `Origin` header could stand in a list: what is stored is normalised, and browsers send no other spelling. */
+/** Whether an `Origin` header could match a stored, normalized entry. Browsers send no other spelling. */
 export function isListable(origin: string): boolean {
   try {
     return normaliseOrigin(origin) === origin;

@@ -1,13 +1,8 @@
-/** Work that is repeated through outages: the log has the first failure of each outage, and its end. */
+/** Logs outages of repeated work: the first failure of each, and its end. */
 
 export type OutageLog = { error(details: object, message: string): void; info(message: string): void };
 
-/**
- * Makes repeated work log its outages.
- *
- * @param name - of the work, as the log calls it
- * @returns runs the work; never rejects
- */
+/** Wraps repeated work so that it logs its outages as `name` and never rejects. */
 export function loggingOutages(
   log: OutageLog,
   name: string,

@@ -1,32 +1,25 @@
-/** Which browser origin is the service's own: contract sections 4, 9 and 13 (`PUBLIC_URL`). */
+/** Which browser origins belong to the service: contract sections 4, 9 and 13 (`PUBLIC_URL`). */
 
-/** Where people open the service. */
 export type OwnAddress = Readonly<{
   /** An origin, as browsers spell it. */
   publicUrl: string;
-  /** Whether the operator set it; else the service is for this machine, by whatever loopback name. */
+  /** If not, the service is for this machine only, by any loopback name. */
   publicUrlIsSet: boolean;
-  /** The port it listens on. */
   port: number;
 }>;
 
 const loopbackHosts = ['localhost', '127.0.0.1', '[::1]'];
 
-/** A browser leaves the default port out of an origin. */
+/** Browsers omit the default port. */
 const httpOrigin = (host: string, port: number) =>
   port === 80 ? `http://${host}` : `http://${host}:${port}`;
 
-/**
- * Whether a page of this origin is the service's own.
- *
- * @param origin - an `Origin` header as a browser sends it; compared exactly
- * @param own - where the service is
- */
+/** Whether the service's own pages have this origin, as a browser sends it; compared exactly. */
 export function isOwnOrigin(origin: string, own: OwnAddress): boolean {
   if (own.publicUrlIsSet) return origin === own.publicUrl;
   return loopbackHosts.some((host) => origin === httpOrigin(host, own.port));
 }
 
-/** The one address to name to people. */
+/** The address to show to people. */
 export const namedOrigin = (own: OwnAddress): string =>
   own.publicUrlIsSet ? own.publicUrl : httpOrigin('localhost', own.port);

@@ -1,9 +1,9 @@
-/** Which passwords are refused because they would be guessed first. Contract section 9, NIST SP 800-63B. */
+/** Refuses passwords that attackers guess first. Contract section 9, NIST SP 800-63B. */
 import { ApiError } from '../errors.ts';
 
 let list: Promise<ReadonlySet<string>> | undefined;
 
-/** The most common passwords that are long enough to be chosen, in lower case; read once. */
+/** Common passwords that are long enough to be chosen, in lowercase; loaded once. */
 export function commonPasswords(): Promise<ReadonlySet<string>> {
   list ??= import('@zxcvbn-ts/language-common').then(({ dictionary }) => {
     const all = dictionary['passwords-common'] as readonly string[];
@@ -12,10 +12,10 @@ export function commonPasswords(): Promise<ReadonlySet<string>> {
   return list;
 }
 
-/** Parts of an address that are shorter are in too many words. */
+/** Shorter parts of an address occur in too many words. */
 const PART_LENGTH = 3;
 
-/** The parts of an email address, the longest first: `ada.lovelace@example.com` has ada, lovelace, example and com. */
+/** Parts of an email address, longest first: `ada.lovelace@example.com` has lovelace, example, ada and com. */
 const partsOf = (email: string): string[] =>
   email
     .toLowerCase()
@@ -24,8 +24,8 @@ const partsOf = (email: string): string[] =>
     .sort((one, other) => other.length - one.length);
 
 /**
- * Whether a password is little more than parts of the email address: what remains without them has fewer than four
- * letters or digits, or no letter and fewer than eight digits, such as a year or a date.
+ * Whether a password is little more than parts of the email address. Apart from them it has fewer than four letters or
+ * digits, or no letter and at most eight digits, such as a year or a date.
  */
 function isMadeOf(password: string, email: string): boolean {
   let rest = password;
@@ -36,12 +36,10 @@ function isMadeOf(password: string, email: string): boolean {
 }
 
 /**
- * Refuses a new password that would be guessed first.
+ * Refuses a new password that is easy to guess. The schemas check its length.
  *
- * @param password - long enough, as the schemas have it
- * @param email - of the account
- * @param param - the field that it came in
- * @throws ApiError `invalidRequest`, which says why and what to do
+ * @param param - the field's name
+ * @throws ApiError `invalidRequest` with the reason and what to do
  */
 export async function assertAcceptable(password: string, email: string, param: string): Promise<void> {
   const why = await faultOf(password.normalize('NFKC').toLowerCase(), email);
@@ -59,7 +57,7 @@ async function faultOf(password: string, email: string): Promise<string | undefi
   return undefined;
 }
 
-/** @throws ApiError `invalidRequest` where a change would change nothing */
+/** @throws ApiError `invalidRequest` if a change would change nothing */
 export function assertDifferent(current: string, next: string, param: string): void {
   if (current.normalize('NFKC') !== next.normalize('NFKC')) return;
   const message = 'The new password must be different from the current one.';

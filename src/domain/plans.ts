@@ -1,4 +1,4 @@
-/** Plans: what they cost and allow. Contract section 2. */
+/** Plans: prices and limits. Contract section 2. */
 import { readFileSync } from 'node:fs';
 import type { Static } from '@sinclair/typebox';
 import { type BillingPeriod, type Plan as PlanSchema, PlansFile } from '../../schemas/plans.ts';
@@ -6,21 +6,21 @@ import { checkerOf } from '../validation.ts';
 
 export type Plan = Static<typeof PlanSchema>;
 
-/** Every plan of this installation, in the order in which they are shown. Never empty. */
+/** Every plan of this installation, in display order. Never empty. */
 export type PlanCatalogue = Readonly<{
   plans: readonly Plan[];
-  /** The plan of new accounts, and of accounts whose plan is no longer offered. */
+  /** The plan of new accounts, and of accounts whose plan is discontinued. */
   standard: Plan;
   find(id: string): Plan | undefined;
-  /** The plan that an account is on, as far as it is still offered. */
+  /** An account's plan, or `standard` if it is discontinued. */
   of(account: { plan: string }): Plan;
 }>;
 
-/** Price of a year in cents: 17 % less than twelve months, rounded to the cent. */
+/** Price of a year in cents: 17 % less than twelve months, rounded. */
 export const yearlyPriceCents = (monthlyPriceCents: number): number =>
   Math.round((12 * monthlyPriceCents * 83) / 100);
 
-/** What one billing period of a plan costs, in cents. */
+/** Price of one billing period in cents. */
 export const priceCents = (plan: Plan, period: BillingPeriod): number =>
   period === 'yearly' ? plan.yearly_price_cents : plan.monthly_price_cents;
 
@@ -62,10 +62,8 @@ export const defaultPlans: PlanCatalogue = catalogue([
 ]);
 
 /**
- * Reads an operator's plans.
- *
- * @param file - path of a JSON file in the shape of `GET /plans`; a yearly price may be left out
- * @throws Error saying where the file departs from that shape
+ * Loads the operator's plans from a JSON file in the shape of `GET /plans`; a yearly price is optional. Throws an Error
+ * that says what is wrong with the file.
  */
 export function loadPlans(file: string): PlanCatalogue {
   const content: unknown = JSON.parse(readFileSync(file, 'utf8'));

@@ -1,22 +1,21 @@
-/** What the daily quota says to a client. Contract section 5. */
+/** What clients see of the daily quota. Contract section 5. */
 import type { Meter } from '../../schemas/plans.ts';
 import { ApiError } from '../errors.ts';
 import type { LimitReading } from '../rate-headers.ts';
 
 const DAY_MS = 86_400_000;
 
-/** The next 00:00 UTC after an instant of the database's clock. */
+/** The next 00:00 UTC after a time of the database's clock. */
 export const nextReset = (readAt: Date): Date =>
   new Date((Math.floor(readAt.getTime() / DAY_MS) + 1) * DAY_MS);
 
-/** What a counter said when it was read. */
 export type QuotaReading = { meter: Meter; used: number; ceiling: number | null; readAt: Date };
 
-/** Whole seconds until the counter starts again, rounded up. */
+/** Whole seconds until the counter resets, rounded up. */
 export const secondsToReset = (readAt: Date): number =>
   Math.ceil((nextReset(readAt).getTime() - readAt.getTime()) / 1000);
 
-/** A meter that has a ceiling, as the headers tell of it. A ceiling that was lowered may be below what is used. */
+/** A meter with a ceiling, for the headers. A ceiling that was lowered may be below `used`. */
 export const quotaLimit = ({
   ceiling,
   meter,
@@ -30,7 +29,6 @@ export const quotaLimit = ({
   resetSeconds: secondsToReset(readAt),
 });
 
-/** The refusal of a request that today's quota does not hold. */
 export function quotaExceeded(reading: QuotaReading & { ceiling: number }): ApiError {
   const { meter, ceiling, readAt } = reading;
   const resetsAt = nextReset(readAt).toISOString();

@@ -1,15 +1,17 @@
 /**
- * Counts refused requests of known accounts and writes the counts down once a second. Best effort, contract section 5:
- * what cannot be written is dropped, so that a refusal costs neither a statement nor memory without bound.
+ * Counts refused requests of known accounts, and writes the counts once a second. Best effort, contract section 5:
+ * counts that cannot be written are dropped, so a refusal costs no statement and bounded memory.
  */
 import type { Db } from '../database/client.ts';
 import { addRefusals, type RefusalCount } from '../store/refusals.ts';
 import { FlushTimer } from './flush-timer.ts';
 
-/** Different accounts, keys and codes that are counted between two writes; more are not counted. */
+/** Different accounts, keys and codes between two writes; more are not counted. */
 export const REFUSALS_AT_MOST = 10_000;
 
-/** What the log tells a client it did wrong, or the service: not what never reached an account (401) or made no sense (400…). */
+/**
+ * Refusals worth logging: the client's fault or the service's, but not unauthorized (401) or malformed (400…) requests.
+ */
 export const isCountedStatus = (status: number): boolean => status === 403 || status === 429 || status >= 500;
 
 export type Refusal = Omit<RefusalCount, 'count'>;
@@ -27,7 +29,7 @@ export class Refusals {
     this.#log = log;
   }
 
-  /** Counts a refusal; it is in the database a second later. */
+  /** Counts a refusal. It reaches the database a second later. */
   count(refusal: Refusal): void {
     const { accountId, code, keyId } = refusal;
     const key = `${accountId} ${keyId} ${code}`;
@@ -40,12 +42,10 @@ export class Refusals {
     this.#timer.start();
   }
 
-  /** Writes what is counted. */
   flush(): Promise<void> {
     return this.#timer.flush();
   }
 
-  /** Writes what is counted, and nothing after it. */
   stop(): Promise<void> {
     return this.#timer.stop();
   }

@@ -1,13 +1,11 @@
-/** Where to report a weakness: what an operator writes, as a URI, and the file that tells it. RFC 9116. */
+/** Where to report vulnerabilities: the operator's contact as a URI, and the file that names it. RFC 9116. */
 
 const EMAIL = /^[^\s@<>"(),:;\\[\]]+@[^\s@<>"(),:;\\[\]]+\.[^\s@<>"(),:;\\[\]]+$/;
 const TELEPHONE = /^\+[0-9][0-9 ().-]{5,25}$/;
 
 /**
- * The URI of a contact: an email address, a telephone number that begins with `+`, or a `mailto:`, `https:` or `tel:`
- * URI.
- *
- * @returns undefined for anything else
+ * The URI of an email address, a phone number that starts with `+`, or a `mailto:`, `https:` or `tel:` URI. Undefined
+ * for anything else.
  */
 export function contactUri(contact: string): string | undefined {
   if (EMAIL.test(contact)) return `mailto:${encodeURIComponent(contact).replace('%40', '@')}`;
@@ -19,15 +17,10 @@ export function contactUri(contact: string): string | undefined {
 }
 
 const DAY_MS = 86_400_000;
-/** Less than a year, as the RFC recommends: whoever keeps a copy asks again. */
+/** Under a year, as the RFC recommends, so that copies are refreshed. */
 const VALID_DAYS = 180;
 
-/**
- * The text of `/.well-known/security.txt`.
- *
- * @param contact - a URI
- * @param publicUrl - the service's own origin; one without https has no canonical address, by the RFC
- */
+/** The text of `/.well-known/security.txt`. An origin without https has no canonical address, per the RFC. */
 export function securityText(contact: string, publicUrl: string, now = Date.now()): string {
   const expires = new Date((Math.floor(now / DAY_MS) + VALID_DAYS) * DAY_MS);
   return [

@@ -1,34 +1,28 @@
-/** What streamed answers have in common: how a route tells of one, and what it came to so far. Contract section 7. */
+/** What streamed answers share: their events, and their outcome so far. Contract section 7. */
 import type { CompletionChunk, CompletionInput, CompletionResult } from '../engines/types.ts';
 import { charactersOf, estimatedUsage } from '../engines/upstream/usage.ts';
 import type { Envelope } from '../errors.ts';
 import type { Outcome } from './ledger.ts';
 
-/** How a route tells of an answer while it is made. */
+/** How a route turns an answer into events. */
 export type Script = {
   /** Asks the engine. */
   chunks(signal: AbortSignal): AsyncIterable<CompletionChunk>;
-  /** The events for a chunk; empty where it is not told. */
+  /** The events for a chunk; empty if the client does not get it. */
   tell(chunk: CompletionChunk): string;
-  /**
-   * What came so far, for the ledger.
-   *
-   * @param isKept - whether a turn of it is to be stored
-   */
+  /** The outcome so far, for the ledger. `isKept`: with a turn to store. */
   outcome(isKept: boolean): Outcome;
-  /** The last events of an answer that is whole. */
+  /** The last events of a complete answer. */
   end(): string;
   /**
-   * The events that tell what came once more, at once; where it was to be kept.
-   *
-   * @param envelope - how it ended, where it is not whole
+   * The answer so far as events, for a replay, if it was to be kept. `envelope` is the error of an incomplete answer.
    */
   replay(envelope?: Envelope): string;
-  /** The last event of an answer that broke off. */
+  /** The last event of an interrupted answer. */
   error(envelope: Envelope): string;
 };
 
-/** Counts the tokens of an answer: as the engine says at the end, or else as engines estimate them. */
+/** Counts the tokens of an answer: the engine's count at the end, or else an estimate. */
 export class Tally {
   readonly #input: CompletionInput;
   #characters = 0;
@@ -38,13 +32,11 @@ export class Tally {
     this.#input = input;
   }
 
-  /** Takes a chunk into account. */
   add({ choices, usage }: CompletionChunk): void {
     if (usage) this.#counted = usage;
     for (const { delta } of choices) this.#characters += charactersOf(delta);
   }
 
-  /** The tokens so far. */
   tokens(): { inputTokens: number; outputTokens: number } {
     const { completion_tokens: outputTokens, prompt_tokens: inputTokens } =
       this.#counted ?? estimatedUsage(this.#input, this.#characters);

@@ -1,23 +1,22 @@
-/** Decides whether a Bearer credential may do what it asks for. Contract section 3. */
+/** Decides what a Bearer credential may do. Contract section 3. */
 import type { Scope } from '../../schemas/keys.ts';
 import { ApiError } from '../errors.ts';
 import type { StoredSecret } from '../store/keys.ts';
 
-/** A right key, whether or not it may still be used. */
+/** A key whose secret is right, even if it may no longer be used. */
 export type IdentifiedKey = Pick<
   StoredSecret,
   'accountId' | 'keyId' | 'plan' | 'scopes' | 'allowedOrigins'
 > & {
-  /** The key was revoked, the secret's grace is over, or the account was deleted. */
+  /** The key was revoked, the secret's grace period ended, or the account was deleted. */
   isRevoked: boolean;
   isExpired: boolean;
 };
 
-/** The refusal of a credential whose account was deleted since it was verified; `keyId` null is the web. */
+/** The error if the account was deleted after its credential was verified. `keyId` null is the web. */
 export const accountGone = (keyId: string | null): ApiError =>
   keyId === null ? new ApiError('sessionRequired') : new ApiError('apiKeyRevoked');
 
-/** The refusal of a credential that is malformed, unknown or wrong. */
 export const invalidApiKey = (): ApiError => new ApiError('invalidApiKey');
 
 /** @throws ApiError `apiKeyRevoked`, `apiKeyExpired` */
@@ -26,7 +25,6 @@ export function assertActive({ isExpired, isRevoked }: IdentifiedKey): void {
   if (isExpired) throw new ApiError('apiKeyExpired');
 }
 
-/** The refusal of a key that lacks what the route needs. */
 export const insufficientScope = (scopes: readonly Scope[], needed: Scope): ApiError =>
   new ApiError('insufficientScope', {
     message: `This API key does not have the scope \`${needed}\`. Its scopes: ${scopes.join(', ')}. Create a key with that scope in the dashboard.`,
@@ -34,7 +32,7 @@ export const insufficientScope = (scopes: readonly Scope[], needed: Scope): ApiE
   });
 
 /**
- * @param scope - what the route needs; undefined where any key will do
+ * @param scope - undefined if any key will do
  * @throws ApiError `insufficientScope`
  */
 export function assertScope({ scopes }: IdentifiedKey, scope: Scope | undefined): void {
@@ -43,9 +41,8 @@ export function assertScope({ scopes }: IdentifiedKey, scope: Scope | undefined)
 }
 
 /**
- * A key with allowed origins is public: every visitor of its pages can copy it, so that it may list nothing.
- *
- * @throws ApiError `listingNotAllowed`
+ * Keys with allowed origins are public: every visitor of the pages can copy them, so they may not list anything. Throws
+ * `listingNotAllowed`.
  */
 export function assertMayList({ allowedOrigins }: IdentifiedKey): void {
   if (allowedOrigins.length > 0) throw new ApiError('listingNotAllowed');

@@ -1,6 +1,6 @@
 /**
- * Accounts; what happens to them is recorded in their audit trail. What needs the current password names the hash that it was checked against, so that a change of the
- * password in between makes it a no-op. Contract section 9.
+ * Accounts; the audit trail records what happens to them. Changes that need the current password check the proven hash
+ * again, so that a concurrent password change makes them no-ops. Contract section 9.
  */
 import { and, eq, isNull, type SQL, sql } from 'drizzle-orm';
 import { v7 as uuidv7 } from 'uuid';
@@ -13,7 +13,7 @@ import { type EventSource, recordEvent } from './events.ts';
 
 export type Account = typeof accounts.$inferSelect;
 
-/** An account whose owner just proved the password. */
+/** An account whose owner has just proved the password. */
 export type ProvenAccount = Pick<Account, 'id' | 'passwordHash'>;
 
 const UNIQUE_VIOLATION = '23505';
@@ -25,7 +25,7 @@ const living = (id: string): SQL | undefined => and(eq(accounts.id, id), isNull(
 const proven = ({ id, passwordHash }: ProvenAccount): SQL | undefined =>
   and(living(id), eq(accounts.passwordHash, passwordHash));
 
-/** @throws ApiError `emailTaken` where a living account has the address already */
+/** @throws ApiError `emailTaken` if a living account has the address */
 async function orEmailTaken<T>(statement: Promise<T>): Promise<T> {
   try {
     return await statement;
@@ -35,11 +35,7 @@ async function orEmailTaken<T>(statement: Promise<T>): Promise<T> {
   }
 }
 
-/**
- * Creates an account, billed monthly. What was used today under its email address counts as used.
- *
- * @throws ApiError `emailTaken`
- */
+/** Creates an account, billed monthly. Today's usage under its email address carries over. Throws `emailTaken`. */
 export async function createAccount(
   db: Db,
   account: Pick<Account, 'email' | 'passwordHash' | 'plan'>,
@@ -68,13 +64,13 @@ export async function createAccount(
   });
 }
 
-/** The living account with this id. */
+/** Excludes deleted accounts. */
 export async function findAccount(db: Db, id: string): Promise<Account | undefined> {
   const [account] = await db.select().from(accounts).where(living(id));
   return account;
 }
 
-/** The living account with this email address, whatever its case. */
+/** Ignores case, and excludes deleted accounts. */
 export async function findByEmail(db: Db, email: string): Promise<Account | undefined> {
   const [account] = await db
     .select()
@@ -84,10 +80,8 @@ export async function findByEmail(db: Db, email: string): Promise<Account | unde
 }
 
 /**
- * Gives the account another email address. What it used today stays with the old one, too.
- *
- * @returns undefined when the password was changed or the account deleted since
- * @throws ApiError `emailTaken`
+ * Changes the email address. Today's usage also stays with the old one. Returns undefined if the password was changed
+ * or the account deleted meanwhile. Throws `emailTaken`.
  */
 export async function updateEmail(
   db: Db,
@@ -116,12 +110,12 @@ export async function updateEmail(
 }
 
 /**
- * Replaces the password, ends every session of the account and lifts the limits of failed sign-ins. Where the owner changes
- * it, devices that signed in before are known no longer; after the operator's reset the owner's still is. A sign-in with the old password that is under way
- * creates no session any more: `createSession` names the hash, too.
+ * Replaces the password, ends all sessions, and lifts the limits of failed sign-ins. A change by the owner also forgets
+ * known devices; a reset by the operator does not. A concurrent sign-in with the old password creates no session:
+ * `createSession` checks the hash, too.
  *
- * @param from - null where the operator resets it
- * @returns undefined when the password was changed or the account deleted since
+ * @param from - null if the operator resets it
+ * @returns undefined if the password was changed or the account deleted meanwhile
  */
 export function updatePassword(
   db: Db,
@@ -146,11 +140,10 @@ export function updatePassword(
 }
 
 /**
- * Puts the account on a plan, at once.
+ * Changes the plan at once. The caller checks that it exists.
  *
- * @param plan - id of a plan; the caller knows that it exists
- * @param from - null where the operator does it
- * @returns undefined when the account is gone
+ * @param from - null if the operator does it
+ * @returns undefined if the account is gone
  */
 export function setPlan(
   db: Db,
@@ -173,11 +166,9 @@ export function setPlan(
 }
 
 /**
- * Deletes an account as far as anybody can tell: its sessions and keys end, its email address is free again. The
- * account's row is written first; whoever makes a key locks it, so that none is made behind the revocation. What it used
- * today is kept until midnight.
- *
- * @returns whether it was deleted: not when the password was changed or the account deleted since
+ * Marks an account as deleted: its sessions and keys end, and its email address is free again. Updates the account's
+ * row first: creating a key locks it, so no key can appear after the revocation. Keeps today's usage until midnight.
+ * Returns false if the password was changed or the account deleted meanwhile.
  */
 export async function deleteAccount(db: Db, account: ProvenAccount): Promise<boolean> {
   const digestOf = await emailDigests(db);

@@ -1,6 +1,6 @@
 /**
- * Whether the ledger and its counters agree: for each account, day and meter the units of all charges that were not
- * refunded are what the counter holds. Deleted accounts, whose rows are being removed, are left out. Contract section 5.
+ * Checks that the ledger and its counters agree: by account, day and meter, a counter equals the units of all charges
+ * that were not refunded. Excludes deleted accounts, whose rows are being removed. Contract section 5.
  */
 import { sql } from 'drizzle-orm';
 import { type Db, rowsOf } from '../database/client.ts';
@@ -8,15 +8,15 @@ import { type Db, rowsOf } from '../database/client.ts';
 export type Difference = { accountId: string; day: string; meter: string; charged: number; used: number };
 
 export type Audit = {
-  /** Where counter and charges differ; empty is as it should be. */
+  /** Where counter and charges differ; should be empty. */
   differences: Difference[];
-  /** Counters that were compared, over the days of which charges are kept. */
+  /** Counters that were compared, over the days with charges. */
   counters: number;
-  /** Charges that are still open: of living processes, or waiting for the sweep. */
+  /** Open charges, of live processes or waiting for the sweep. */
   open: number;
 };
 
-/** Compares all days kept, in one snapshot, so that it may run at any time. */
+/** Compares all stored days in one snapshot, so it can run at any time. */
 export async function audit(db: Db): Promise<Audit> {
   type Row = { account_id: string; day: string; meter: string; charged: string; used: string };
   return db.transaction(async (tx) => {

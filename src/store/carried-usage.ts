@@ -1,7 +1,7 @@
 /**
- * What was used today under an email address that was given up, by deleting its account or by changing its address. It is
- * kept until midnight and entered where somebody signs up with the address, so that a new account is no new quota. Contract
- * section 5, argued in docs/decisions/0020-sign-in-and-sign-up.md.
+ * Today's usage of an email address that was given up, by deleting its account or changing its address. It is kept
+ * until midnight and charged to a new account with the address, which therefore gets no new quota. Contract section 5,
+ * argued in docs/decisions/0020-sign-in-and-sign-up.md.
  */
 import { createHmac, randomBytes } from 'node:crypto';
 import { sql } from 'drizzle-orm';
@@ -13,7 +13,7 @@ import { type Db, rowsOf } from '../database/client.ts';
 import { carriedUsage } from '../database/tables.ts';
 import { settingOnce } from './settings.ts';
 
-/** An account and the digest of an email address of its. */
+/** An account and the digest of one of its email addresses. */
 type Holder = { accountId: string; emailDigest: Uint8Array };
 
 const meterList = sql`array[${sql.join(
@@ -22,16 +22,15 @@ const meterList = sql`array[${sql.join(
 )}]::text[]`;
 
 /**
- * Digests of email addresses, under a key that the database keeps: `SESSION_SECRET` may change on any day.
- *
- * @returns a function of an address in lower case; call it outside of a transaction
+ * Returns a function that digests lowercase email addresses. The key is in the database, because `SESSION_SECRET` may
+ * change any day. Call it outside of a transaction.
  */
 export async function emailDigests(db: Db): Promise<(emailKey: string) => Uint8Array> {
   const key = await settingOnce(db, 'email_digest_key', () => randomBytes(32).toString('base64url'));
   return (emailKey) => createHmac('sha256', key).update(emailKey).digest();
 }
 
-/** Keeps what the account has used so far today; it may go on using. */
+/** Keeps what the account has used so far today. The account may remain in use. */
 export async function keepUsage(tx: Db, { accountId, emailDigest }: Holder): Promise<void> {
   await tx.execute(sql`
     insert into carried_usage (email_digest, day, meter, former_account, used)
@@ -41,15 +40,15 @@ export async function keepUsage(tx: Db, { accountId, emailDigest }: Holder): Pro
 }
 
 /**
- * Keeps what an account has used whose row this transaction has marked as deleted. Charges in flight count as used,
- * whatever becomes of them. Under the locks of the counters none is admitted that this does not see: an admission that
- * waits for them finds the account deleted. Tomorrow's are locked, too, for midnight may pass meanwhile.
+ * Keeps the usage of an account that this transaction marked as deleted. Charges in flight count as used, whatever
+ * their outcome. The counters' locks exclude later admissions: those wait, and find the account deleted. Tomorrow's
+ * counters are locked too, because midnight may pass.
  */
 export async function keepFinalUsage(tx: Db, holder: Holder): Promise<void> {
   const { accountId } = holder;
   const [clock] = await rowsOf<{ today: string }>(tx, sql`select ledger_day(ledger_now())::text as today`);
   const today = sql`${clock?.today}::date`;
-  // An admission may be about to make a counter: this waits for it.
+  // Waits for an admission that is creating a counter.
   await tx.execute(sql`
     insert into usage_counters (account_id, day, meter, used)
     select ${accountId}::uuid, ${today} + n, meter, 0 from unnest(${meterList}) as meter cross join generate_series(0, 1) as n
@@ -63,7 +62,7 @@ export async function keepFinalUsage(tx: Db, holder: Holder): Promise<void> {
   await keepUsage(tx, holder);
 }
 
-/** Enters what was kept today for an email address into a new account: a final charge per meter, and the counters. */
+/** Charges the kept usage of an email address to a new account: a final charge per meter, and the counters. */
 export async function enterKeptUsage(tx: Db, { accountId, emailDigest }: Holder): Promise<void> {
   const ids = meters.map((meter) => sql`(${meter}::text, ${uuidv7()}::uuid)`);
   await tx.execute(sql`
@@ -85,6 +84,6 @@ export async function enterKeptUsage(tx: Db, { accountId, emailDigest }: Holder)
     select ${accountId}::uuid, today, meter, units from summed cross join clock`);
 }
 
-/** Forgets what was kept on days that are over. */
+/** Deletes what was kept on past days. */
 export const deleteKeptUsage = (db: Db, signal?: AbortSignal): Promise<void> =>
   deleteAll(db, carriedUsage, sql`day < ledger_day(ledger_now())`, signal);

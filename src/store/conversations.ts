@@ -1,15 +1,17 @@
-/** Conversations and their messages. A key sees what it created; the web sees all of the account's. Contract section 1. */
+/**
+ * Conversations and their messages. A key sees what it created; the web sees all of the account's. Contract section 1.
+ */
 import { and, desc, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
 import type { Db } from '../database/client.ts';
 import { conversations, messages } from '../database/tables.ts';
 
-/** Whose conversations: `keyId` null is the web, which sees all. */
+/** `keyId` null is the web, which sees all conversations. */
 export type Owner = { accountId: string; keyId: string | null };
 
 export type Conversation = typeof conversations.$inferSelect;
 export type Message = typeof messages.$inferSelect;
 
-/** One question and its answer; the ledger stores them in the transaction that settles the charge. */
+/** A question and its answer. The ledger stores it in the transaction that settles the charge. */
 export type Turn = {
   accountId: string;
   keyId: string | null;
@@ -32,11 +34,7 @@ export async function findConversation(db: Db, owner: Owner, id: string): Promis
   return row;
 }
 
-/**
- * A page of conversations, most recently updated first.
- *
- * @param after - where the previous page ended
- */
+/** A page of conversations, most recently updated first. `after` is the end of the previous page. */
 export function listConversations(
   db: Db,
   owner: Owner,
@@ -44,7 +42,7 @@ export function listConversations(
   after?: { at: Date; id: string },
 ): Promise<Conversation[]> {
   const { id, updatedAt } = conversations;
-  // Compared as a row, which an index can begin with.
+  // A row comparison, which an index scan can start from.
   const position =
     after && sql`(${updatedAt}, ${id}) < (${after.at.toISOString()}::timestamptz, ${after.id}::uuid)`;
   return db
@@ -55,13 +53,12 @@ export function listConversations(
     .limit(limit);
 }
 
-/** A page of messages ends with the one that reaches this size: writing and sending it takes memory and time. */
+/** A page of messages ends with the one that reaches this size: serializing and sending takes memory and time. */
 const PAGE_BYTES = 512 * 1024;
 
 /**
- * Messages of a conversation, newest first. Those for which the page has no room come without content, `fits` false.
- *
- * @param before - the id of the oldest message that is known already
+ * Messages of a conversation before `before`, newest first. Those that do not fit on the page have no content, and
+ * `fits` false.
  */
 export function listMessages(
   db: Db,

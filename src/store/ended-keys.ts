@@ -1,18 +1,18 @@
-/** Removes keys that ended long ago, and secrets that were replaced long ago. Contract section 3. */
+/** Deletes keys and secrets that ended long ago. Contract section 3. */
 import { sql } from 'drizzle-orm';
 import { BATCH_ROWS, deleteUpTo } from '../database/batches.ts';
 import { type Db, rowsOf } from '../database/client.ts';
 import { keySecrets } from '../database/tables.ts';
 
 /**
- * A key is kept for so long after it was revoked or has expired, as are the events that name it. The usage history goes
- * back less far; what a key used stays under its id.
+ * How long revoked and expired keys, and events that name them, are kept. The usage history is shorter; usage stays
+ * under the key's id.
  */
 export const ENDED_KEY_DAYS = 365;
 
 const longAgo = sql`ledger_now() - make_interval(days => ${ENDED_KEY_DAYS}::int)`;
 
-/** Removes some keys with all their secrets. Rows that somebody holds are left for another time. Returns how many. */
+/** Deletes a batch of keys and their secrets, skipping locked rows. Returns how many. */
 async function deleteKeys(db: Db): Promise<number> {
   const [deleted] = await rowsOf<{ count: number }>(
     db,
@@ -30,7 +30,7 @@ async function deleteKeys(db: Db): Promise<number> {
   return deleted?.count ?? 0;
 }
 
-/** Removes all of these, batch after batch; a secret that is gone answers like one that never was. */
+/** Deletes all of these in batches. A deleted secret answers like one that never existed. */
 export async function deleteEndedKeys(db: Db, signal?: AbortSignal): Promise<void> {
   while (!signal?.aborted && (await deleteKeys(db)) === BATCH_ROWS);
   await deleteUpTo(db, keySecrets.endsAt, longAgo, signal);

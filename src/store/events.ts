@@ -6,17 +6,15 @@ import { deleteUpTo } from '../database/batches.ts';
 import type { Db } from '../database/client.ts';
 import { accountEvents } from '../database/tables.ts';
 
-/** An event is kept for so long. */
 export const EVENT_DAYS = 365;
 
-/** Where a request came from; null for what the operator or the service does by itself. */
+/** Where a request came from; null for actions of the operator or the service. */
 export type EventSource = { address: string; userAgent: string } | null;
 
 export type NewAccountEvent = {
   accountId: string;
   type: AccountEventType;
   from: EventSource;
-  /** The key that it is about. */
   keyId?: string;
   /** What changed, in a few words: a key's name, a plan. Never a secret. */
   detail?: string;
@@ -24,7 +22,7 @@ export type NewAccountEvent = {
 
 export type AccountEventRow = typeof accountEvents.$inferSelect;
 
-/** Records what was done, in the transaction that does it where there is one. A deleted account gets no more rows. */
+/** Records an event, in the transaction of the change if there is one. Deleted accounts get no more rows. */
 export async function recordEvent(
   db: Db,
   { accountId, detail, from, keyId, type }: NewAccountEvent,
@@ -61,9 +59,8 @@ export async function wasRecorded(
 }
 
 /**
- * A page of the trail, newest first. Rows that arrive are newer than every page that was read.
- *
- * @param after - where the previous page ended; `at` as RFC 3339
+ * A page of events, newest first. New events come before all pages already read. `after` is the end of the previous
+ * page, with `at` in RFC 3339.
  */
 export function listEvents(
   db: Db,
@@ -82,6 +79,5 @@ export function listEvents(
     .limit(limit);
 }
 
-/** Forgets the events that are too old. */
 export const deleteOldEvents = (db: Db, signal?: AbortSignal): Promise<void> =>
   deleteUpTo(db, accountEvents.at, sql`now() - make_interval(days => ${EVENT_DAYS}::int)`, signal);

@@ -1,4 +1,4 @@
-/** What a continued conversation has to say, read no further than it is wanted. Contract section 7. */
+/** The history of a continued conversation, read only as far as necessary. Contract section 7. */
 import { sql } from 'drizzle-orm';
 import { type Db, rowsOf } from '../database/client.ts';
 
@@ -7,22 +7,19 @@ export type HistoryMessage = { role: 'user' | 'assistant'; content: string };
 export type History = {
   /** Oldest first. */
   messages: HistoryMessage[];
-  /** How many these are. */
   included: number;
-  /** How many older ones were left out. */
+  /** How many older messages were left out. */
   omitted: number;
 };
 
-/** More messages are not sent, however short they are. */
+/** Maximum of messages to send, however short. */
 const MESSAGES_AT_MOST = 1000;
 
 type Step = { position: number; id: string; role: HistoryMessage['role']; content: string | null };
 
 /**
- * The newest messages of a conversation that fit a budget, whole ones only. One after the other is read until one does
- * not fit; that one's content stays in the database.
- *
- * @param budget - in characters (Unicode code points)
+ * The newest messages that fit a budget of Unicode code points, whole ones only. Reads one by one until a message does
+ * not fit; its content stays in the database.
  */
 export async function readHistory(
   db: Db,
@@ -59,7 +56,7 @@ export async function readHistory(
   return { messages, included: messages.length, omitted };
 }
 
-/** How many messages there are up to one, itself included: its place, but where it was stored before there were places. */
+/** Messages up to and including one: its position, or a count if it was stored before positions existed. */
 async function countUpTo(db: Db, isOf: ReturnType<typeof sql>, { id, position }: Step): Promise<number> {
   if (position > 0) return position;
   const [row] = await rowsOf<{ count: number }>(

@@ -1,12 +1,10 @@
 /**
- * Hears of every change to what keys may do, and knows whether it does. Contract section 3; argued in
+ * Listens for every change to what keys may do, and knows whether it hears them. Contract section 3, argued in
  * docs/decisions/0011-the-key-cache.md.
  *
- * A channel that is dead is silent, so this process notifies itself. Notifications arrive in the order of their commits:
- * an echo that has arrived says that every change committed before it was sent has been heard.
- *
- * The echo goes out on another connection than the one that listens: behind a transaction pooler a connection hears
- * what it says itself, and nothing else.
+ * A dead channel is silent, so this process notifies itself. Notifications arrive in commit order: an echo proves that
+ * every change committed before it was sent has been heard. It goes out on another connection than the listening one,
+ * because behind a transaction pooler a connection hears only its own notifications.
  */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -18,18 +16,18 @@ import { patientSockets } from '../database/patient-socket.ts';
 const CHANNEL = 'parley_keys';
 
 const ECHO_MS = 250;
-/** What was committed longer ago has been heard, or is not relied on. */
+/** Changes committed longer ago have been heard, or the cache is not used. */
 const TRUST_MS = 750;
-/** A connection on which nothing comes, not even an echo, is given up for another. */
+/** A connection without any traffic for this long, not even an echo, is replaced. */
 const SILENCE_MS = 2000;
 
 const RETRY_MS = 100;
 const RETRY_MS_AT_MOST = 2000;
-/** Where no echo ever came it is probably a transaction pooler, which keeps every LISTEN. */
+/** Without a single echo it is probably a transaction pooler, which keeps every LISTEN. */
 const RETRY_MS_AT_MOST_UNHEARD = 30_000;
 
 export type ChangeListener = {
-  /** Something of the account or its keys has changed. */
+  /** The account or one of its keys changed. */
   onChange(accountId: string): void;
   /** Changes may have been missed until now. */
   onGap(): void;
@@ -41,7 +39,7 @@ type Moment = { steady: number; wall: number };
 
 const moment = (): Moment => ({ steady: performance.now(), wall: Date.now() });
 
-/** By two clocks: one stands still while a machine sleeps, the other is set now and then. */
+/** Uses two clocks: one stops while the machine sleeps, the other can be adjusted. */
 function msSince({ steady, wall }: Moment): number {
   return Math.max(performance.now() - steady, Date.now() - wall);
 }
@@ -52,9 +50,9 @@ export class KeyChanges {
   readonly #log: Log;
   readonly #stopped = new AbortController();
   readonly #echoChannel = `parley_echo_${randomBytes(8).toString('hex')}`;
-  /** The echo under way. */
+  /** The echo in flight. */
   #sent: { number: number; at: Moment } = { number: 0, at: moment() };
-  /** When the last echo that was heard was sent, and what the database's clock said on its way. */
+  /** When the last echo that arrived was sent, and the database's clock as it passed. */
   #heard: { sentAt: Moment; databaseMs: number } | undefined;
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
@@ -69,9 +67,8 @@ export class KeyChanges {
   }
 
   /**
-   * The time by the database's clock, in milliseconds since 1970, if every change that was committed more than 750 ms ago
-   * has been heard; else undefined. It is ahead of that clock by the time that the last echo took to be sent, and never
-   * behind it.
+   * The database's time in milliseconds since 1970, if every change committed over 750 ms ago has been heard; else
+   * undefined. It may be ahead by the time that the last echo took to send, but never behind.
    */
   now(): number | undefined {
     if (this.#isEmbeddedHeard) return Date.now();
@@ -81,11 +78,11 @@ export class KeyChanges {
     return databaseMs + performance.now() - sentAt.steady;
   }
 
-  /** Listens, on Postgres in the background: there `now` tells when it does. */
+  /** Starts listening; on Postgres in the background, and `now` shows when it works. */
   async start(listener: ChangeListener): Promise<void> {
     const { listen } = this.#database;
     if (listen !== undefined) {
-      // In the process: a change is heard with the answer to its COMMIT.
+      // In process: a change is heard with the answer to its COMMIT.
       await listen(CHANNEL, (accountId) => listener.onChange(accountId));
       this.#isEmbeddedHeard = true;
       return;
@@ -113,7 +110,7 @@ export class KeyChanges {
         [this.#echoChannel, String(number)],
       );
     } catch {
-      // An echo that was not sent is not heard, and that is what counts.
+      // An echo that was not sent is not heard, which is what counts.
     } finally {
       this.#isSending = false;
     }
@@ -150,7 +147,7 @@ export class KeyChanges {
     );
   }
 
-  /** @returns what ended the connection, if anything is known of it */
+  /** @returns what ended the connection, if known */
   async #listenUntilLost(listener: ChangeListener): Promise<unknown> {
     let isListening = false;
     let lose = () => {};
@@ -166,7 +163,7 @@ export class KeyChanges {
       max_lifetime: null,
       onnotice: () => {},
       connection: { application_name: 'parley listener' },
-      // Missing in the types. One socket for one client: by itself the driver connects again and does not listen.
+      // Missing from the types. One socket per client: the driver would reconnect without listening.
       ...{
         socket: (target: Parameters<typeof open>[0]) => open(target).once('close', lose),
         onnotify: (channel: string, payload: string) => {
@@ -178,7 +175,7 @@ export class KeyChanges {
     });
     this.#stopped.signal.addEventListener('abort', lose, { once: true });
     try {
-      // The answer may bring notifications along. They are of no use before it is known that nothing older counts.
+      // Ignores notifications that arrive with the answer: the gap is not reported yet.
       await Promise.race([
         client
           .unsafe(`listen ${CHANNEL}; listen ${this.#echoChannel}`)

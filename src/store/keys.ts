@@ -11,10 +11,8 @@ import { type EventSource, recordEvent } from './events.ts';
 
 export type ApiKeyRow = typeof apiKeys.$inferSelect;
 
-/** Whose key, and which. */
 export type KeyId = { accountId: string; id: string };
 
-/** What is stored of a new key. */
 export type NewApiKey = {
   accountId: string;
   id: string;
@@ -26,18 +24,17 @@ export type NewApiKey = {
   digest: Buffer;
 };
 
-/** A secret as it is stored, with what decides whether it may be used. Times are milliseconds since 1970. */
+/** A stored secret, and what decides whether it may be used. Times are milliseconds since 1970. */
 export type StoredSecret = {
   digest: Buffer;
   accountId: string;
   keyId: string;
-  /** The account's plan. */
   plan: string;
   scopes: Scope[];
   allowedOrigins: string[];
   /** The key was revoked, or the account was deleted. */
   isRevoked: boolean;
-  /** The end of a replaced secret's grace. */
+  /** The end of a replaced secret's grace period. */
   endsAt: number | null;
   expiresAt: number | null;
 };
@@ -56,10 +53,9 @@ export function listActiveKeys(db: Db, accountId: string): Promise<ApiKeyRow[]> 
 }
 
 /**
- * Creates a key, unless the account has `MAX_ACTIVE_KEYS` active ones. The account's row is locked while counting, in the mode
- * that charges do not wait for.
+ * Creates a key. Locks the account's row while counting, in a mode that does not block charges.
  *
- * @throws ApiError `apiKeyLimitReached`; `sessionRequired` when the account is gone
+ * @throws ApiError `apiKeyLimitReached` at `MAX_ACTIVE_KEYS`; `sessionRequired` if the account is gone
  */
 export function createKey(db: Db, key: NewApiKey, from: EventSource): Promise<ApiKeyRow> {
   return db.transaction(async (tx) => {
@@ -91,7 +87,7 @@ export function createKey(db: Db, key: NewApiKey, from: EventSource): Promise<Ap
   });
 }
 
-/** Locks an active key; undefined when the account has no such key. */
+/** Locks an active key; undefined if the account has no such key. */
 async function lockActiveKey(tx: Db, { accountId, id }: KeyId): Promise<ApiKeyRow | undefined> {
   const [row] = await tx
     .select()
@@ -115,7 +111,7 @@ async function updateKey(
   return updated;
 }
 
-/** Replaces the allowed origins of an active key; undefined when the account has no such key. */
+/** Replaces the allowed origins of an active key; undefined if the account has no such key. */
 export function setAllowedOrigins(
   db: Db,
   key: KeyId,
@@ -132,12 +128,8 @@ export function setAllowedOrigins(
 }
 
 /**
- * Gives an active key another secret. The present one goes on for a while; one that was replaced before ends now, so
- * that at most one old secret lives on.
- *
- * @param secret - what is stored of the new one
- * @param graceSeconds - for how long the present one still works
- * @returns undefined when the account has no such key
+ * Gives an active key a new secret; undefined if the account has no such key. The current secret works for
+ * `graceSeconds` more. One replaced earlier ends now, so that at most one old secret works.
  */
 export function rotateKey(
   db: Db,
@@ -169,7 +161,7 @@ export function rotateKey(
   });
 }
 
-/** Revokes an active key, every secret of it. Returns whether the account had it. */
+/** Revokes an active key with all its secrets. Returns whether the account had it. */
 export function revokeKey(db: Db, key: KeyId, from: EventSource): Promise<boolean> {
   return db.transaction(async (tx) => {
     const row = await lockActiveKey(tx, key);
@@ -181,11 +173,7 @@ export function revokeKey(db: Db, key: KeyId, from: EventSource): Promise<boolea
   });
 }
 
-/**
- * Looks a secret up by its public id.
- *
- * @returns the secret, and the time by the database's clock, in milliseconds since 1970
- */
+/** Finds a secret by its public id. Also returns the database's time, in milliseconds since 1970. */
 export async function findSecret(
   database: Pick<Database, 'prepared'>,
   publicId: string,
@@ -200,7 +188,7 @@ export async function findSecret(
 
 const msOf = (time: string) => `(extract(epoch from ${time}) * 1000)::float8`;
 
-/** Arrays as JSON: the drivers read others differently. */
+/** Arrays as JSON: the drivers parse arrays differently. */
 const FIND_SECRET = `
   select s.digest, s.account_id as "accountId", s.key_id as "keyId", a.plan, to_jsonb(k.scopes) as scopes,
          to_jsonb(k.allowed_origins) as "allowedOrigins",
@@ -211,12 +199,11 @@ const FIND_SECRET = `
   join accounts a on a.id = s.account_id
   where s.public_id = $1`;
 
-/** A key that was used, so long ago. */
 export type KeyUse = KeyId & { ageMs: number };
 
 /**
- * Records when keys were last used. A use that another process has recorded nearly as late is left at that; rows that
- * somebody holds are passed over, so that nobody waits.
+ * Records when keys were last used. Skips keys whose recorded use is nearly as recent, and locked rows, so that nobody
+ * waits.
  */
 export async function recordKeyUses(db: Db, uses: readonly KeyUse[]): Promise<void> {
   const rows = uses.map(({ accountId, ageMs, id }) => ({ account_id: accountId, id, age_ms: ageMs }));

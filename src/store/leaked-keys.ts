@@ -1,4 +1,4 @@
-/** Ends keys by the raw keys that were found of them. Contract sections 1 and 3. */
+/** Ends leaked keys. Contract sections 1 and 3. */
 import { and, asc, eq, gt, inArray, isNull, or, sql } from 'drizzle-orm';
 import type { Db } from '../database/client.ts';
 import { apiKeys, keySecrets } from '../database/tables.ts';
@@ -7,22 +7,20 @@ import { isActive } from './keys.ts';
 
 type FoundSecret = { publicId: string; digest: Buffer };
 
-/** Anyone can report a public key as often as they like; its owner is told once in this many hours. */
+/** Anyone can report a public key as often as they like; its owner is notified once in this many hours. */
 const TOLD_EVERY_HOURS = 24;
 
-/** What is ended is told to the key's owner; who found it is not. */
+/** The owner is told what ended, but not who reported it. */
 const NOBODY = null;
 
 /**
- * Revokes the keys whose current secret was found. Keys with allowed origins are public by design: their owners are told,
- * and nothing ends. Of a secret that was replaced and still works only the rest of its
- * grace ends: the new one was not found. What does not exist or is over already is passed over.
- *
- * @returns the accounts whose keys were found
+ * Revokes the keys whose current secret was found, and returns the accounts of all found keys. Keys with allowed
+ * origins are public by design: their owners are notified, and nothing ends. For a replaced secret, only the rest of
+ * its grace period ends. Skips unknown and ended secrets.
  */
 export function revokeLeakedKeys(db: Db, found: readonly FoundSecret[]): Promise<string[]> {
   return db.transaction(async (tx) => {
-    // In one order, so that two reports cannot wait for each other.
+    // In a fixed order, so that two reports cannot deadlock.
     const leaked = await tx
       .select({ key: apiKeys, secret: keySecrets })
       .from(keySecrets)

@@ -1,6 +1,6 @@
 /**
- * The ledger's statements, contract sections 5 and 10: calls of the SQL functions in `drizzle/functions/ledger.sql`, which
- * say what each does. Each takes a batch; sending a batch again does nothing twice.
+ * The ledger's statements, contract sections 5 and 10: calls of the SQL functions in `drizzle/functions/ledger.sql`,
+ * which are documented there. Each takes a batch that is safe to repeat.
  */
 import { and, eq, sql } from 'drizzle-orm';
 import type { Meter } from '../../schemas/plans.ts';
@@ -8,7 +8,7 @@ import { deleteUpTo } from '../database/batches.ts';
 import type { Database, Db } from '../database/client.ts';
 import { idempotencyKeys } from '../database/tables.ts';
 
-/** A charge to be admitted. `id` is made by the caller, so that a repeated statement can be recognised. */
+/** A charge to admit. The caller makes `id`, so that a repeated statement is recognized. */
 export type ChargeRow = {
   id: string;
   account_id: string;
@@ -16,29 +16,27 @@ export type ChargeRow = {
   endpoint: string;
   meter: Meter;
   units: number;
-  /** The credential that an idempotency key belongs to: a key's id, or the nil UUID for the web. */
+  /** The credential that owns the idempotency key: a key's id, or the nil UUID for the web. */
   owner?: string;
   idempotency_key?: string;
   fingerprint?: string;
 };
 
-/** What stands in the way of a claim on an idempotency key. */
+/** Why an idempotency key cannot be claimed. */
 export type ClaimObstacle = 'mismatch' | 'running' | 'replay' | 'resume' | 'exhausted';
 
-/** What the ledger decided on a charge. */
 export type Decision = {
   id: string;
   outcome: 'admitted' | 'refused' | ClaimObstacle;
-  /** The UTC day it belongs to, as `YYYY-MM-DD`. */
+  /** The charge's UTC day, as `YYYY-MM-DD`. */
   day: string;
-  /** What the counter holds after it; 0 where nothing was judged. */
+  /** The counter after the charge; 0 if nothing was judged. */
   used: number;
   ceiling: number | null;
-  /** The database's clock. */
+  /** By the database's clock. */
   readAt: Date;
 };
 
-/** Where a charge is. */
 export type ChargeKey = { account_id: string; day: string; id: string };
 
 /** A question and its answer, stored with the settlement. */
@@ -54,7 +52,7 @@ export type TurnRow = {
   model: string;
 };
 
-/** A step of a charge; `kind` says from which state to which. */
+/** A step of a charge, from and to the states of its `kind`. */
 export type SettlementRow = ChargeKey & {
   kind: 'final' | 'complete' | 'rerun' | 'refund';
   status: number;
@@ -64,7 +62,10 @@ export type SettlementRow = ChargeKey & {
   output_tokens: number | null;
   latency_ms: number;
   turn?: TurnRow;
-  /** Kept under the request's idempotency key; empty where our side failed: the next with the key resumes the charge. */
+  /**
+   * Stored under the request's idempotency key; empty if our side failed: the next request with the key resumes the
+   * charge.
+   */
   answer?: { status: number; body: string } | Record<string, never>;
   /** The attempt that resumed it. */
   attempt?: string;
@@ -75,16 +76,15 @@ export type Ceilings = Record<string, Record<Meter, number | null>>;
 
 export type AdmissionRules = {
   ceilings: Ceilings;
-  /** The plan whose ceilings hold for accounts on a plan that is not offered any more. */
+  /** The plan whose ceilings apply to accounts on a discontinued plan. */
   standard: string;
   /** The process whose lease guards the charges. */
   holder: string;
 };
 
-/** SQLSTATE of an admission whose process has no living lease. */
+/** SQLSTATE of an admission whose process has no live lease. */
 export const NO_LEASE = 'PL001';
 
-/** The counters that charges are for, each once. */
 const countersOf = (charges: readonly ChargeRow[]) => [
   ...new Map(
     charges.map(({ account_id, meter }) => [`${account_id}/${meter}`, { account_id, meter }]),
@@ -92,10 +92,9 @@ const countersOf = (charges: readonly ChargeRow[]) => [
 ];
 
 /**
- * Admits charges, first come first served, each wholly or not at all. A charge that does not fit also holds back those
- * of its account behind it in the batch.
+ * Admits charges in order, each fully or not at all. One that does not fit also holds back later ones of its account.
  *
- * @param isRepeated - whether the same charges were sent before and the answer was lost
+ * @param isRepeated - whether the same charges were sent before without an answer
  * @returns a decision for each charge of a living account, in any order
  */
 export async function admitCharges(
@@ -132,9 +131,8 @@ export async function admitCharges(
 }
 
 /**
- * Settles charges, all in one transaction.
- *
- * @returns the ids that are now in the state asked for; the others were settled differently by somebody else
+ * Settles charges in one transaction. Returns the ids in the requested state; others were settled differently
+ * elsewhere.
  */
 export async function settleCharges(
   database: Database,
@@ -148,23 +146,18 @@ export async function settleCharges(
   return new Set(rows.map(({ id }) => id));
 }
 
-/** Renews the lease of a process, or gives it a new one. */
+/** Renews a process's lease, or creates one. */
 export async function renewLease(database: Database, holder: string, seconds: number): Promise<void> {
   await database.run('select ledger_renew_lease($1::uuid, $2)', [holder, seconds]);
 }
 
-/**
- * Refunds what processes left admitted whose lease has expired.
- *
- * @param atMost - how many in one transaction
- * @returns how many were refunded
- */
+/** Refunds charges left admitted by processes with expired leases, at most `atMost`. Returns how many. */
 export async function sweepCharges(database: Database, atMost: number): Promise<number> {
   const [row] = await database.run<{ swept: number }>('select ledger_sweep($1) as swept', [atMost]);
   return row?.swept ?? 0;
 }
 
-/** Whose idempotency key it is: values of different credentials do not meet. */
+/** Keys of different credentials never collide. */
 export type IdempotencyKey = {
   accountId: string;
   /** A key's id, or the nil UUID for the web. */
@@ -172,17 +165,16 @@ export type IdempotencyKey = {
   key: string;
 };
 
-/** A request that was made with an idempotency key. */
 export type IdempotentRequest = {
   fingerprint: string;
-  /** The charge that it ran or runs under, and its day. */
+  /** The charge it ran or runs under, and its day. */
   requestId: string;
   day: string;
-  /** Null while it runs, and where it was broken off. */
+  /** Null while it runs, and after an interruption. */
   answer: { status: number; body: string } | null;
 };
 
-/** Finds the request that was made with an idempotency key within 24 hours. */
+/** Finds the request made with an idempotency key within 24 hours. */
 export async function findIdempotentRequest(
   db: Db,
   { accountId, key, owner }: IdempotencyKey,
@@ -209,6 +201,5 @@ export async function findIdempotentRequest(
   return { ...request, answer: status === null || body === null ? null : { status, body } };
 }
 
-/** Deletes idempotency keys that nobody may repeat any more. */
 export const deleteOldIdempotencyKeys = (db: Db, signal?: AbortSignal): Promise<void> =>
   deleteUpTo(db, idempotencyKeys.createdAt, sql`ledger_now() - interval '24 hours'`, signal);

@@ -1,18 +1,16 @@
-/** Which origins the keys list, over all accounts. Contract section 4. */
+/** Origins that keys list, across all accounts. Contract section 4. */
 import { sql } from 'drizzle-orm';
 import { type Db, rowsOf } from '../database/client.ts';
 
-/** Of more at once the planner expects so many rows that it reads every key instead of the index. */
+/** For more at once, the planner expects so many rows that it reads every key instead of the index. */
 export const ORIGINS_AT_ONCE = 20;
 
 /**
- * Which of some origins are listed by an active key of whatever account: from the index on `allowed_origins`, so that
- * the number of keys does not matter. (The keys of an account are revoked when it is deleted.)
- *
- * @param origins - as browsers send them, at most `ORIGINS_AT_ONCE`
+ * Which of some origins an active key of any account lists. Reads the index on `allowed_origins`, so that the number of
+ * keys does not matter. (Deleting an account revokes its keys.) Takes at most `ORIGINS_AT_ONCE`, as browsers send them.
  */
 export async function listedOrigins(db: Db, origins: readonly string[]): Promise<Set<string>> {
-  // A constant for the planner: of origins that it does not know it expects many rows each, and reads every key.
+  // A constant for the planner: for unknown origins it expects many rows each, and reads every key.
   const asked = `{${origins.map((origin) => JSON.stringify(origin)).join(',')}}`;
   const rows = await rowsOf<{ origin: string }>(
     db,

@@ -1,24 +1,24 @@
-/** The part of a passage to show under a search result. */
+/** The part of a passage to show in a search result. */
 
-/** Longest snippet, in characters. */
+/** In characters. */
 export const SNIPPET_LENGTH = 300;
 
-/** What the database puts around each word that was asked for: from the private-use area, so in no guide. */
+/** The database puts these around each matched word. They are private-use characters, so no guide contains them. */
 export const MARK = { start: '\uE000', stop: '\uE001' } as const;
 const marks = new RegExp(`[${MARK.start}${MARK.stop}]`, 'gu');
 const markedWords = new RegExp(`${MARK.start}([^${MARK.stop}]*)${MARK.stop}`, 'gu');
 
-/** Lines are paragraphs, list items and table rows; a paragraph is taken apart into sentences. */
+/** Lines are paragraphs, list items and table rows; paragraphs are split into sentences. */
 const sentencesOf = (text: string): string[] =>
   text.split(/\n|(?<=[.!?:]) /u).filter((sentence) => sentence.trim() !== '');
 
 const plain = (text: string): string => text.replace(marks, '').replace(/\s+/gu, ' ').trim();
 
-/** Ends a text that is too long at a word. */
+/** Truncates at a word boundary. */
 const ended = (text: string): string =>
   text.length <= SNIPPET_LENGTH ? text : `${text.slice(0, SNIPPET_LENGTH - 1).replace(/\s\S*$/u, '')}…`;
 
-/** Sentences from the first of a list, as many whole ones as fit, at least one. */
+/** As many whole sentences from the start of a list as fit, at least one. */
 function windowFrom(sentences: readonly string[]): string {
   let window = sentences[0] ?? '';
   for (const sentence of sentences.slice(1)) {
@@ -32,11 +32,8 @@ const distinctWords = (text: string): number =>
   new Set([...text.matchAll(markedWords)].map(([, word]) => word?.toLowerCase())).size;
 
 /**
- * Cuts a snippet: the whole sentences that together hold the most different words that were asked for, from a
- * sentence with one of them on.
- *
- * @param text - plain text with `MARK` around the words that were asked for
- * @returns one line of at most `SNIPPET_LENGTH` characters
+ * Cuts a snippet of at most `SNIPPET_LENGTH` characters: the whole sentences with the most distinct matched words, from
+ * a sentence with one. `text` has `MARK` around those words.
  */
 export function snippetOf(text: string): string {
   const sentences = sentencesOf(text);

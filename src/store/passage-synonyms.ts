@@ -1,6 +1,6 @@
-/** What a question's words are worth beyond themselves: other words for the same, and which stand side by side. */
+/** Query expansion for search: synonyms, spellings and pairs of words. */
 
-/** Each list: words that somebody who asks may use for each other. Lower case; their forms are found by stemming. */
+/** Lists of interchangeable words, in lowercase. Stemming finds their other forms. */
 const sameMeaning: readonly (readonly string[])[] = [
   ['create', 'make', 'generate', 'new', 'get'],
   ['delete', 'remove', 'revoke', 'cancel'],
@@ -27,7 +27,7 @@ export const synonyms: readonly { family: number; word: string }[] = sameMeaning
   words.map((word) => ({ family, word })),
 );
 
-/** Words of questions rather than of subjects; they are no stop words, but tell little. */
+/** Words of questions rather than subjects. They are not stop words in Postgres, but say little. */
 export const stopWords: readonly string[] = [
   'use',
   'mean',
@@ -53,17 +53,17 @@ export const stopWords: readonly string[] = [
   'try',
 ];
 
-/** Compounds that the guides write as two words, or as one. */
+/** Compounds that the guides spell as two words, or as one. */
 const spellings: readonly (readonly [RegExp, string])[] = [
   [/\b(log|sign)-?(in|out|up)\b/giu, '$1 $2'],
   [/\bemail/giu, 'email'],
 ];
 
-/** Writes compounds as the guides do: `login` as `log in`. */
+/** Spells compounds as the guides do: `login` as `log in`. */
 export const asTheGuidesSpell = (query: string): string =>
   spellings.reduce((text, [pattern, words]) => text.replace(pattern, words), query);
 
-/** The pairs of neighbouring words, in lower case: `log in` tells more than `log`, where `in` alone tells nothing. */
+/** Pairs of neighboring words, in lowercase: `log in` says more than `log`, and `in` alone says nothing. */
 export function neighbours(query: string): string[] {
   const words = query.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
   return words.slice(1).map((word, index) => `${words[index]} ${word}`);

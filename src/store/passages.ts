@@ -6,7 +6,6 @@ import { passages, settings } from '../database/tables.ts';
 import { MARK, snippetOf } from './passage-snippet.ts';
 import { asTheGuidesSpell, neighbours, stopWords, synonyms } from './passage-synonyms.ts';
 
-/** What is kept of a guide. */
 export type GuideText = {
   slug: string;
   title: string;
@@ -18,17 +17,17 @@ export type PassageHit = {
   title: string;
   heading: string;
   anchor: string;
-  /** Plain text in one line, at most 300 characters. */
+  /** One line of plain text, at most 300 characters. */
   snippet: string;
-  /** 0 to 1: how much of what was asked the passage holds, rare words and headings counting most. */
+  /** 0 to 1: how much of the query the passage covers. Rare words and headings count most. */
   score: number;
 };
 
-/** What is looked at of a query; the rest of a longer one is passed over, so that the work is bounded. */
+/** Anything beyond these limits is ignored, to bound the work. */
 const QUERY_LENGTH = 1000;
 const QUERY_WORDS = 10;
 
-/** How many more than asked for are looked at closely. */
+/** Candidates to examine closely beyond the requested number. */
 const CANDIDATES = 20;
 
 const DIGEST = 'passages_digest';
@@ -39,11 +38,8 @@ async function storedDigest(db: Db): Promise<string | undefined> {
 }
 
 /**
- * Makes the table hold these guides, if it does not yet. Several processes may do it at once.
- *
- * @param db - the database
- * @param guides - all of them; passages of others go
- * @returns whether anything was replaced
+ * Replaces the stored guides with these, if they differ. Returns whether they did. Safe to run in several processes at
+ * once.
  */
 export async function loadPassages(db: Db, guides: readonly GuideText[]): Promise<boolean> {
   const rows = guides.flatMap(({ slug, title, sections }) =>
@@ -60,7 +56,7 @@ export async function loadPassages(db: Db, guides: readonly GuideText[]): Promis
   if ((await storedDigest(db)) === digest) return false;
   return db.transaction(async (tx) => {
     await tx.execute(sql`select pg_advisory_xact_lock(hashtext('parley.passages'))`);
-    // Another process may have done it while this one waited.
+    // Another process may have done it meanwhile.
     if ((await storedDigest(tx)) === digest) return false;
     await tx.delete(passages);
     if (rows.length > 0) await tx.insert(passages).values(rows);
@@ -73,15 +69,11 @@ export async function loadPassages(db: Db, guides: readonly GuideText[]): Promis
 }
 
 /**
- * Finds passages for a question or a few words. Every word counts for itself (a whole question rarely has all its
- * words in one passage): by how rare it is in the guides, and by where it stands (heading, then title, then text).
+ * Finds passages for a question or keywords, best first; none if the query has only stop words. Every word counts
+ * separately, because a passage rarely contains all words of a question. Words weigh by rarity and by position
+ * (heading, then title, then text).
  *
- * `to_tsvector` takes any text literally, and its lexemes, quoted, make the queries: nothing that a client sends is
- * parsed as a query.
- *
- * @param query - taken literally
- * @param limit - at most so many, best first
- * @returns nothing where the query has only stop words
+ * `to_tsvector` takes text literally, and its quoted lexemes make the queries: client input is never parsed as a query.
  */
 export async function searchPassages(db: Db, query: string, limit: number): Promise<PassageHit[]> {
   const words = asTheGuidesSpell(query.slice(0, QUERY_LENGTH));

@@ -14,7 +14,7 @@ export type RefusalCount = {
   count: number;
 };
 
-/** Adds counts to the present minute of the database's clock. Counts of an account that is gone are dropped. */
+/** Adds counts to the current minute of the database's clock. Drops counts of deleted accounts. */
 export async function addRefusals(db: Db, counts: readonly RefusalCount[]): Promise<void> {
   const rows = counts.map(({ accountId, code, count, keyId, status }) => ({
     account_id: accountId,
@@ -23,7 +23,7 @@ export async function addRefusals(db: Db, counts: readonly RefusalCount[]): Prom
     status,
     count,
   }));
-  // In the order of the primary key, so that several processes cannot deadlock.
+  // In the order of the primary key, so that processes cannot deadlock.
   await db.execute(sql`
     insert into refusals (account_id, minute, key_id, code, status, count)
     select r.account_id, date_trunc('minute', clock.now_at), r.key_id, r.code, r.status, r.count
@@ -35,7 +35,7 @@ export async function addRefusals(db: Db, counts: readonly RefusalCount[]): Prom
     on conflict (account_id, minute, key_id, code) do update set count = refusals.count + excluded.count`);
 }
 
-/** Deletes refusals of days that are too old, today being one of the days kept. */
+/** Deletes refusals of old days. `daysKept` includes today. */
 export const deleteOldRefusals = (db: Db, daysKept: number, signal?: AbortSignal): Promise<void> =>
   deleteUpTo(
     db,

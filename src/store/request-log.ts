@@ -1,30 +1,29 @@
 /**
  * The request log: charges and refusals of an account, merged by time. Contract sections 1 and 5.
  *
- * The order is day, time, id, by the database's clock, and indexes hold it: of all charges, of one key's, of those that
- * failed. What else is filtered by is looked for in a window of rows, so that no page reads a day to find nothing: a
- * page may hold fewer rows than were asked for, and says how far it looked.
+ * Indexes hold its order (day, time, id, by the database's clock) for all charges, for a key's, and for failed ones.
+ * Other filters search a window of rows, so that no page reads a whole day to find nothing. A page may therefore have
+ * fewer rows than requested, and says how far it looked.
  */
 import { type SQL, sql } from 'drizzle-orm';
 import type { requestStates } from '../../schemas/request-log.ts';
 import { type Db, rowsOf } from '../database/client.ts';
 import { WEB_KEY } from './usage-history.ts';
 
-/** A place in the log. */
 export type LogPosition = { day: string; at: string; id: string };
 
 export type LogFilter = {
-  /** One request; refusals are counted without theirs. */
+  /** One request. Refusals are counted without ids. */
   id?: string;
   /** A key's id, or null for the web. */
   keyId?: string | null;
-  /** Method and path. Refusals are counted without it. */
+  /** Method and path. Refusals are counted without endpoints. */
   endpoint?: string;
-  /** Both included. */
+  /** Inclusive. */
   statuses?: { first: number; last: number };
-  /** Included. */
+  /** Inclusive. */
   from?: Date;
-  /** Not included. */
+  /** Exclusive. */
   to?: Date;
 };
 
@@ -45,13 +44,13 @@ export type LoggedRequestRow = LogPosition & {
 };
 
 export type LogPage = {
-  /** Newest first, at most as many as were asked for. */
+  /** Newest first. */
   rows: LoggedRequestRow[];
-  /** Everything down to here was looked at; null where it was everything there is. */
+  /** How far the page looked; null if that was everything. */
   end: LogPosition | null;
 };
 
-/** Rows that one statement looks at, charges and refusals each, where not every row fits the filter. */
+/** Rows that one statement reads, charges and refusals each, if not every row fits the filter. */
 export const WINDOW_ROWS = 400;
 
 const all = (conditions: (SQL | undefined)[]): SQL =>
@@ -63,12 +62,12 @@ const all = (conditions: (SQL | undefined)[]): SQL =>
 const DAY_MS = 86_400_000;
 const utcDay = (time: number) => new Date(time).toISOString().slice(0, 10);
 
-/** Times are stored rounded to the millisecond: one at midnight may belong to the day that ended there. */
+/** Times are rounded to the millisecond: one at midnight may belong to the day before. */
 const firstDay = (from: Date) => utcDay(from.getTime() - 1);
 
 /**
- * Where a page begins: behind the row that another ended with, or at the end of the period. Of its first day some, and
- * all before: as one comparison of rows, the planner would take it for almost nothing.
+ * Where a page starts: after a row, or at the end of the period. The first day is a separate part: for a single row
+ * comparison, the planner expects almost no rows.
  */
 function parts({ to }: LogFilter, after: LogPosition | undefined): SQL[] {
   const end = to && { day: utcDay(to.getTime()), at: to.toISOString() };
@@ -81,7 +80,7 @@ function parts({ to }: LogFilter, after: LogPosition | undefined): SQL[] {
   return [sql`day = ${end.day}::date`, sql`day < ${end.day}::date`];
 }
 
-/** The days on which a request may have been admitted whose id, a UUIDv7, a replica made by its own clock. */
+/** The days on which a request may have been admitted, by the time in its UUIDv7: replicas' clocks differ. */
 function daysOf(id: string): string[] {
   const madeAt = Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16);
   const isPossible = id.charAt(14) === '7' && madeAt > DAY_MS && madeAt < Date.UTC(9999, 0);
@@ -89,9 +88,9 @@ function daysOf(id: string): string[] {
 }
 
 type Source = {
-  /** What an index finds. */
+  /** Answered by an index. */
   where: SQL;
-  /** What is looked for among that. */
+  /** Applied to what the index finds. */
   among: SQL | undefined;
 };
 
@@ -102,7 +101,7 @@ function chargesOf(accountId: string, filter: LogFilter): Source {
     keyId === undefined
       ? undefined
       : sql`coalesce(key_id, '00000000-0000-0000-0000-000000000000'::uuid) = ${keyId ?? WEB_KEY}::uuid`;
-  // Three equal days, not a period: the primary key is looked up in each.
+  // Three equal days, not a range: the primary key is looked up in each.
   const days = id === undefined ? [] : daysOf(id);
   const isAsked =
     days.length === 0
@@ -133,7 +132,7 @@ function chargesOf(accountId: string, filter: LogFilter): Source {
   };
 }
 
-/** A row of refusals has no id of its own; this one, a UUIDv7 of its minute, stays the same as it counts on. */
+/** Rows of refusals have no id. This one, a UUIDv7 of their minute, is stable while they count. */
 const refusalId = sql`(
   select (lpad(to_hex((extract(epoch from minute) * 1000)::bigint), 12, '0')
           || '7' || substr(hash, 1, 3) || '8' || substr(hash, 4, 15))::uuid
@@ -164,7 +163,7 @@ function refusalsOf(accountId: string, filter: LogFilter, after: LogPosition | u
 
 const inOrder = sql`order by requests.day desc, requests.admitted_at desc, requests.id desc`;
 
-/** At most so many charges, the newest first, read from the day on which the page begins and then from those before. */
+/** The newest charges, at most `rows`: first of the page's first day, then of earlier days. */
 function seenCharges(where: SQL, [ofDay, before]: SQL[], rows: number): SQL {
   if (ofDay === undefined || before === undefined)
     return sql`seen_charges as materialized (select * from requests where ${where} ${inOrder} limit ${rows}::int)`;
@@ -178,7 +177,7 @@ function seenCharges(where: SQL, [ofDay, before]: SQL[], rows: number): SQL {
   )`;
 }
 
-/** The statement of a page; apart, so that its plan can be looked at. */
+/** The statement of a page, exported to inspect its plan. */
 export function requestLogStatement(
   accountId: string,
   limit: number,
@@ -188,7 +187,7 @@ export function requestLogStatement(
   const charges = chargesOf(accountId, filter);
   const refusals = refusalsOf(accountId, filter, after);
   const rowsOfWindow = ({ among }: Source) => (among === undefined ? limit : Math.max(limit, WINDOW_ROWS));
-  // Rows are ordered and counted before the filter that no index knows.
+  // Orders and counts rows before the filter that no index covers.
   return sql`
   with ${seenCharges(charges.where, parts(filter, after), rowsOfWindow(charges))}, seen_refusals as materialized (
     select *, ${refusalId} as id from refusals where ${refusals.where}
@@ -227,10 +226,8 @@ export function requestLogStatement(
 }
 
 /**
- * A page of the log, newest first. Rows that arrive are newer than every page that was read, and a row never changes
- * its place.
- *
- * @param after - where the previous page ended
+ * A page of the log, newest first, after the end of the previous page. New rows come before all pages already read, and
+ * rows never move.
  */
 export async function readRequestLog(
   db: Db,

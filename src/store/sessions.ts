@@ -1,7 +1,4 @@
-/**
- * Sessions: who is signed in where. Their lifetimes are judged here, by the database's clock, and nowhere else.
- * Contract section 9.
- */
+/** Sessions. Only this file judges their lifetimes, by the database's clock. Contract section 9. */
 import { createHash } from 'node:crypto';
 import { and, desc, eq, gt, inArray, isNull, lte, type SQL, sql } from 'drizzle-orm';
 import { v7 as uuidv7 } from 'uuid';
@@ -11,17 +8,16 @@ import { accounts, sessions } from '../database/tables.ts';
 import type { ProvenAccount } from './accounts.ts';
 import { type EventSource, recordEvent } from './events.ts';
 
-/** A session ends so long after it began, however much it is used. */
+/** The maximum lifetime, however much a session is used. */
 export const ABSOLUTE_DAYS = 30;
-/** A session ends when it was not used for so long. */
+/** The maximum time without use. */
 export const IDLE_DAYS = 7;
-/** Sessions of an account: whoever signs in beyond that ends the one that was not used for longest. */
+/** Per account. A sign-in beyond this ends the least recently used session. */
 export const SESSIONS_AT_MOST = 500;
 
-/** Whose session it is, and the id under which its owner may end it; never the secret id in the cookie. */
+/** `id` is for the session's owner to end it, never the secret id in the cookie. */
 export type SessionKey = { accountId: string; id: string };
 
-/** A living session, and the plan of its account. */
 export type FoundSession = SessionKey & { plan: string };
 
 export type ListedSession = {
@@ -32,7 +28,7 @@ export type ListedSession = {
   userAgent: string;
 };
 
-/** What is stored of the secret id. */
+/** Stored instead of the secret id. */
 const digestOf = (secretId: string) => createHash('sha256').update(secretId).digest();
 
 const before = (days: number) => sql`now() - make_interval(days => ${days}::int)`;
@@ -42,7 +38,7 @@ const lives = (): SQL | undefined =>
 
 const wasNotSeenForAnHour = (): SQL => lte(sessions.lastSeenAt, sql`now() - interval '1 hour'`);
 
-/** Forgets those sessions of an account that have ended, and the oldest where there are too many. */
+/** Deletes an account's ended sessions, and the least recently used ones if there are too many. */
 async function makeRoom(db: Db, accountId: string): Promise<void> {
   const isOf = eq(sessions.accountId, accountId);
   await db.delete(sessions).where(and(isOf, sql`not (${lives()})`));
@@ -56,13 +52,11 @@ async function makeRoom(db: Db, accountId: string): Promise<void> {
 }
 
 /**
- * Begins a session.
+ * Creates a session. Returns false if the password was changed or the account deleted meanwhile.
  *
- * @param account - who signs in, and the password hash that proved it
  * @param secretId - what the cookie holds; only its digest is stored
- * @param from - where the account signs in from, for its owner to read
- * @param event - null where the audit trail tells of this by another event
- * @returns false when the password was changed or the account deleted since
+ * @param from - shown to the account's owner
+ * @param event - null if another event in the audit trail covers it
  */
 export async function createSession(
   db: Db,
@@ -71,10 +65,10 @@ export async function createSession(
   from: NonNullable<EventSource>,
   event: 'signedIn' | null,
 ): Promise<boolean> {
-  // By itself: a change of the password locks the account's row before its sessions.
+  // Outside the transaction: a password change locks the account's row before its sessions.
   await makeRoom(db, account.id);
   return db.transaction(async (tx) => {
-    // The lock makes this wait for a change of the password that is under way, and then judge what that left.
+    // The lock waits for a concurrent password change, and then checks its result.
     const created = await rowsOf(
       tx,
       sql`insert into sessions (account_id, id, digest, created_at, last_seen_at, address, user_agent)
@@ -91,8 +85,7 @@ export async function createSession(
 }
 
 /**
- * Finds the session of a secret id, unless it has ended or its account is gone. Once an hour this counts as use
- * and keeps it from going idle.
+ * Finds a living session by its secret id. Once an hour this counts as use, which keeps the session from going idle.
  */
 export async function findSession(db: Db, secretId: string): Promise<FoundSession | undefined> {
   const [found] = await db
@@ -116,12 +109,11 @@ export async function findSession(db: Db, secretId: string): Promise<FoundSessio
   return { accountId, id, plan };
 }
 
-/** Ends the session of a secret id, if there is one. */
 export async function endSession(db: Db, secretId: string): Promise<void> {
   await db.delete(sessions).where(eq(sessions.digest, digestOf(secretId)));
 }
 
-/** Where an account is signed in, the newest session first. */
+/** The sessions of an account, newest first. */
 export function listSessions(db: Db, accountId: string): Promise<ListedSession[]> {
   const { address, createdAt, id, lastSeenAt, userAgent } = sessions;
   return db
@@ -133,10 +125,8 @@ export function listSessions(db: Db, accountId: string): Promise<ListedSession[]
 }
 
 /**
- * Ends one session of an account by the id that its owner knows.
- *
- * @param event - whether the owner signs out there, or from elsewhere
- * @returns whether the account had it
+ * Ends a session by the id that its owner knows. Returns whether the account had it. `event` tells signing out there
+ * from ending it elsewhere.
  */
 export function endListedSession(
   db: Db,
@@ -156,7 +146,6 @@ export function endListedSession(
   });
 }
 
-/** Forgets the sessions that have ended. */
 export async function deleteEndedSessions(db: Db, signal?: AbortSignal): Promise<void> {
   await deleteUpTo(db, sessions.createdAt, before(ABSOLUTE_DAYS), signal);
   await deleteUpTo(db, sessions.lastSeenAt, before(IDLE_DAYS), signal);

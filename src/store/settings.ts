@@ -1,9 +1,9 @@
-/** Small values that the installation makes once. */
+/** Values that are generated once per installation. */
 import { eq } from 'drizzle-orm';
 import type { Db } from '../database/client.ts';
 import { settings } from '../database/tables.ts';
 
-/** The value under a name; the first process to ask makes it. */
+/** The value under a name. The first process to ask makes it. */
 export async function settingOnce(db: Db, name: string, make: () => string): Promise<string> {
   await db.insert(settings).values({ name, value: make() }).onConflictDoNothing();
   const [row] = await db.select().from(settings).where(eq(settings.name, name));

@@ -1,9 +1,9 @@
-/** What an account used day by day, and the names of the keys that used it. Contract section 1. */
+/** An account's usage by day, and the names of the keys that caused it. Contract section 1. */
 import { sql } from 'drizzle-orm';
 import type { UsageMeter } from '../../schemas/usage.ts';
 import { type Db, rowsOf } from '../database/client.ts';
 
-/** The web among the keys of a table whose primary key holds the key. */
+/** Represents the web in primary keys that contain a key's id. */
 export const WEB_KEY = '00000000-0000-0000-0000-000000000000';
 
 export type UsageRow = {
@@ -15,10 +15,8 @@ export type UsageRow = {
 };
 
 /**
- * What was used in the last days, by the database's clock. Days and meters without use have no row.
- *
- * @param days - how many, today included
- * @returns today, and the rows in any order
+ * Usage of the last `days`, including today, by the database's clock. Days and meters without usage have no row. The
+ * rows are in no particular order.
  */
 export async function readUsageHistory(
   db: Db,
@@ -60,12 +58,12 @@ export async function readUsageHistory(
 
 export type KeyLabelRow = { id: string; name: string; public_id: string; active: boolean };
 
-/** At most so many keys are named: an account may make and revoke any number of them. */
+/** Maximum of named keys: an account may make and revoke any number of them. */
 const KEY_LABELS = 1000;
 
 /**
- * The keys that could be used in the last days, revoked and expired ones too; active ones first, then the newest. Of more
- * than are named, those that ended last.
+ * Keys that were usable in the last days, including revoked and expired ones: active ones first, then the newest.
+ * Beyond `KEY_LABELS`, keys that ended last take precedence.
  */
 export const listKeyLabels = (db: Db, accountId: string, days: number): Promise<KeyLabelRow[]> =>
   rowsOf<KeyLabelRow>(

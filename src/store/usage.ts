@@ -1,19 +1,15 @@
-/** Today's counters, by the database's clock. Contract section 2. */
+/** Today's usage, by the database's clock. Contract section 2. */
 import { sql } from 'drizzle-orm';
 import { type Db, rowsOf } from '../database/client.ts';
 
 export type UsageReading = {
   plan: string;
   used: { chat: number; images: number; search: number; tokens: number };
-  /** The database's clock. */
+  /** By the database's clock. */
   readAt: Date;
 };
 
-/**
- * What an account used since 00:00 UTC.
- *
- * @returns undefined when the account is gone
- */
+/** An account's usage since 00:00 UTC; undefined if the account is gone. */
 export async function readUsage(db: Db, accountId: string): Promise<UsageReading | undefined> {
   type Row = { plan: string; read_at: string; used: Partial<UsageReading['used']> };
   const [row] = await rowsOf<Row>(
