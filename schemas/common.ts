@@ -12,7 +12,6 @@ export const stringEnum = <const T extends readonly string[]>(values: T, options
 /** Marks an enum whose values clients must expect to grow. The breaking-change check allows additions to it. */
 export const extensible = { 'x-extensible': true } as const;
 
-/** A constant string, such as a union's discriminator. */
 export const stringConst = <const T extends string>(value: T, options: SchemaOptions = {}) =>
   Type.Unsafe<T>({ type: 'string', const: value, examples: [value], ...options });
 
@@ -58,7 +57,6 @@ export const NextCursor = nullable(Cursor, {
   examples: [null],
 });
 
-/** The `limit` of a paginated list. */
 export const limitTo = (maximum: number, standard: number) =>
   Type.Optional(
     Type.Integer({

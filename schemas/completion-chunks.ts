@@ -74,7 +74,6 @@ export const CompletionStreamEnd = stringConst('[DONE]', {
   description: 'The end of a complete streamed completion.',
 });
 
-/** An event of a streamed completion. OpenAI's events have no names. */
 export const CompletionStreamEvent = Type.Object(
   {
     data: Type.Unsafe<never>({

@@ -1,12 +1,8 @@
-/**
- * Sets of error codes, one per status of an operation, as named components. A client that knows operation and status
- * knows the possible codes. Contract section 6.
- */
+/** Named sets of error codes, one per status of an operation: contract section 6. */
 import { type TSchema, Type } from '@sinclair/typebox';
 import { extensible, ref } from './common.ts';
 import { ErrorBody, type ErrorCode, errorTable } from './errors.ts';
 
-/** All codes of a set have the same status. */
 export const errorSets = {
   BadRequestError: ['invalidRequest', 'apiKeyInQuery'],
   CallerUnauthorizedError: [
@@ -59,7 +55,6 @@ export function errorSetName(codes: readonly ErrorCode[]): ErrorSetName {
   return name;
 }
 
-/** The error envelope, with `code` limited to one set. */
 export const errorSetSchemas: TSchema[] = Object.entries(errorSets).map(([name, codes]) =>
   Type.Object(
     {

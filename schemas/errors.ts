@@ -1,12 +1,8 @@
-/**
- * Every error the service can return, in one table: contract section 6. The error class, the envelope's schema, the
- * reference and the documented responses derive from it.
- */
+/** Every error the service can return, in one table from which code and documentation derive: contract section 6. */
 import { Type } from '@sinclair/typebox';
 import { Count, extensible, nullable, ref, stringEnum, Timestamp } from './common.ts';
 import type { Scope } from './keys.ts';
 
-/** Values of `type` that OpenAI's clients know. */
 const errorTypes = [
   'invalid_request_error',
   'authentication_error',
@@ -19,7 +15,6 @@ const errorTypes = [
 ] as const;
 type ErrorType = (typeof errorTypes)[number];
 
-/** Values for the headers of one error response. */
 export type HeaderFacts = {
   /** For `Retry-After`. Default: 1. */
   retryAfterSeconds?: number;
@@ -31,7 +26,6 @@ export type HeaderFacts = {
   shouldRetry?: false;
 };
 
-/** A value, or a function that returns it. Undefined omits the header. */
 type ErrorHeader = string | ((facts: HeaderFacts) => string | undefined);
 type ErrorEntry = {
   status: number;
@@ -47,7 +41,6 @@ const retryUnlessCharged = {
   'x-should-retry': ({ shouldRetry }: HeaderFacts) => (shouldRetry === false ? 'false' : undefined),
 };
 
-/** By code: status, type, default message and headers. */
 export const errorTable = {
   invalidRequest: { status: 400, type: 'invalid_request_error', message: 'The request is not valid.' },
   apiKeyInQuery: {

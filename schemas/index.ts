@@ -1,4 +1,4 @@
-/** The contract's named components. A schema with an `$id` in one of these files becomes one. */
+/** A schema with an `$id` in one of these files becomes a named component of the contract. */
 import type { TSchema } from '@sinclair/typebox';
 import * as accounts from './accounts.ts';
 import * as chat from './chat.ts';

@@ -1,4 +1,3 @@
-/** The application: which plugins it registers, in which scope and order. */
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import fastify, { type FastifyInstance, type FastifyPluginAsync } from 'fastify';
 import { KeyLookup } from './domain/key-lookup.ts';
@@ -57,7 +56,6 @@ import usage from './routes/usage.ts';
 import usageHistory from './routes/usage-history.ts';
 import { serverOptions } from './server-options.ts';
 
-/** Public pages and their files, rate-limited by address. */
 const pages: FastifyPluginAsync = async (scope) => {
   scope.register(pageLimit);
   scope.register(dashboard);
@@ -74,7 +72,7 @@ const publicRoutes: FastifyPluginAsync = async (scope) => {
   });
 };
 
-/** For the dashboard: the session cookie, never a Bearer key. */
+/** The session cookie, never a Bearer key. */
 const dashboardRoutes: FastifyPluginAsync = async (scope) => {
   scope.register(sessions);
   scope.register(passwords);
@@ -113,7 +111,7 @@ const api: FastifyPluginAsync = async (scope) => {
   scope.register(callerRoutes);
 };
 
-/** Builds the application on an open, migrated database. It does not listen or query yet. */
+/** Needs an open, migrated database. It does not listen or query yet. */
 export async function buildApp(resources: Resources): Promise<FastifyInstance> {
   const { config, database } = resources;
   const app = fastify(serverOptions(config)).withTypeProvider<TypeBoxTypeProvider>();

@@ -18,7 +18,6 @@ export type Config = Readonly<{
   publicUrlIsSet: boolean;
   databaseUrl: string | undefined;
   databaseDirectUrl: string | undefined;
-  /** Maximum connections of this process to Postgres. */
   databaseConnections: number;
   dataDir: string;
   /** The first signs, all verify. Undefined if the database stores the secret. */
@@ -27,7 +26,6 @@ export type Config = Readonly<{
   chat: Readonly<{ url: string; apiKey: string | undefined; models: ModelMap }> | undefined;
   /** Chat completion fields that reach the engine besides those that Parley knows. */
   chatFields: readonly string[];
-  /** Private or local hosts that the engine may fetch images and files from. */
   imageHosts: ReadonlySet<string>;
   images: Readonly<{ url: string; apiKey: string | undefined; model: string | undefined }> | undefined;
   search: Readonly<{ url: string }> | undefined;
@@ -36,20 +34,16 @@ export type Config = Readonly<{
   answerLimits: AnswerLimits;
   /** A client that reads no data for this long is disconnected. */
   unreadMs: number;
-  /** Concurrent metered calls, streamed or not. */
   callsPerAccount: number;
   streamsPerAccount: number;
-  /** Maximum characters of earlier messages in a continued conversation. */
   chatHistoryCharacters: number;
-  /** Maximum bytes of all request bodies in memory. */
   bodyMemoryBytes: number;
   plans: PlanCatalogue;
   signups: 'open' | 'closed';
   billing: 'open' | 'managed';
   operatorContact: string | null;
-  /** URI for `/.well-known/security.txt`. */
   securityContact: string | undefined;
-  /** Addresses and networks of trusted proxies, or their number of hops; 0 for none. */
+  /** Addresses and networks, or a number of hops; 0 for none. */
   trustProxy: number | readonly string[];
   trustProxyIsSet: boolean;
   redisUrl: string | undefined;
@@ -58,9 +52,8 @@ export type Config = Readonly<{
   /** New accounts per address. Loopback is limited only if the operator set the number. */
   signupsPerAddressPerDay: Readonly<{ count: number; limitsLoopback: boolean }>;
   drainSeconds: number;
-  /** How long `/readyz` answers 503 before connections are refused. */
   readyDelaySeconds: number;
-  /** Days of `requests` and `refusals` to keep, including today. */
+  /** Of `requests` and `refusals`, including today. */
   requestLogDays: number;
   logLevel: string;
 }>;
@@ -253,7 +246,6 @@ function chatUpstream(env: Env): Config['chat'] {
   return { url, apiKey: upstreamKey(env, 'CHAT_API_KEY'), models: parsed(env, 'CHAT_MODEL', parseModelMap) };
 }
 
-/** Prefixes a parser's error message with the variable's name. */
 function parsed<T>(env: Env, name: string, parse: (value: string | undefined) => T): T {
   try {
     return parse(text(env, name));
@@ -276,12 +268,7 @@ function searchUpstream(env: Env): Config['search'] {
   return url === undefined ? undefined : { url };
 }
 
-/**
- * Reads and validates the configuration.
- *
- * @param env - empty variables count as unset
- * @throws ConfigError naming the first invalid variable and what it accepts
- */
+/** Reads the configuration. Empty variables count as unset. Throws ConfigError for the first invalid one. */
 export function loadConfig(env: Env = process.env): Config {
   const port = integer(env, 'PORT', 3000, 0, 65_535);
   const { publicUrl, publicUrlIsSet } = publicOrigin(env, port);

@@ -6,10 +6,7 @@ import type { Service } from './service.ts';
 /** Added to `drainSeconds`; then the process exits regardless of open requests. */
 const GRACE_SECONDS = 5;
 
-/**
- * Shuts down gracefully. SIGTERM first gives load balancers time to notice, Ctrl-C does not. A second signal ends that
- * wait, or else the process.
- */
+/** SIGTERM first gives load balancers time to notice. A second signal ends that wait, or else the process. */
 export function endInOrder({ app, stop }: Service, { drainSeconds }: Pick<Config, 'drainSeconds'>): void {
   const wait = new AbortController();
   let isStopping = false;

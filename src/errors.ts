@@ -11,7 +11,6 @@ import { type LimitReading, rateHeaders } from './rate-headers.ts';
 
 type Body = Static<typeof ErrorBody>;
 
-/** The body of every error response. */
 export type Envelope = { error: Body };
 
 /** What one error adds to its code. Clients see everything but `cause` and `isProvokable`. */
@@ -26,7 +25,6 @@ export type ErrorOptions = HeaderFacts & {
   charged?: boolean;
   /** Whether clients can provoke the failure at the operator's expense. Its refunds are limited. */
   isProvokable?: boolean;
-  /** The exceeded limit, for the rate headers and `Retry-After`. */
   exceeded?: LimitReading;
   /** For the log, never for the client. */
   cause?: unknown;
@@ -46,7 +44,6 @@ export class ApiError extends Error {
     this.options = options;
   }
 
-  /** The headers of the code, and those that describe an exceeded limit. */
   get headers(): Record<string, string> {
     const { exceeded, retryAfterSeconds = exceeded?.resetSeconds } = this.options;
     const facts = { ...this.options, ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) };
@@ -58,15 +55,10 @@ export class ApiError extends Error {
   }
 }
 
-/** The URL of a code's documentation; a path if `publicUrl` is empty. */
+/** A path if `publicUrl` is empty. */
 export const errorUrl = (publicUrl: string, code: ErrorCode): string => `${publicUrl}/docs/errors/${code}`;
 
-/**
- * Builds the envelope of contract section 6.
- *
- * @param requestId - also sent as `X-Request-Id`
- * @param publicUrl - the service's origin, for the link to the code's documentation
- */
+/** The envelope of contract section 6. `publicUrl` is for the link to the code's documentation. */
 export function errorEnvelope(error: ApiError, requestId: string, publicUrl: string): Envelope {
   const { charged, details, limit, param, reason } = error.options;
   return {

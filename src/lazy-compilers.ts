@@ -1,7 +1,4 @@
-/**
- * Compiles a route's schemas on first use. Compiling all of them takes over half of the startup time, and a process
- * never sends most of the possible responses, above all errors.
- */
+/** Compiles a route's schemas on first use: compiling all of them takes over half of the startup time. */
 import { SerializerSelector } from '@fastify/fast-json-stringify-compiler';
 
 type Validate = { (data: unknown): unknown; errors?: unknown };

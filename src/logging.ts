@@ -13,10 +13,7 @@ type LoggedError = {
 /** Data exceptions and integrity violations quote values in their messages. */
 const repeatsValues = (state: string) => /^2[23][0-9A-Z]{3}$/.test(state);
 
-/**
- * pino's serializer for `err`. Drizzle's errors repeat every parameter, including prompts and digests, in message and
- * stack. Only the statement's text and the database's code are logged.
- */
+/** Drizzle's errors repeat every parameter, including prompts and digests. Only statement and SQLSTATE are logged. */
 export function serialiseError(error: unknown): LoggedError {
   if (!(error instanceof Error)) return { type: typeof error, message: String(error) };
   const { cause, message, name, stack } = error;

@@ -5,7 +5,6 @@ import { DataDirError } from './database/data-dir-lock.ts';
 import { endInOrder } from './ending.ts';
 import { type Service, startService } from './service.ts';
 
-/** One actionable line for failures that operators cause and can fix. */
 function explain(error: unknown, config: Config | undefined): string {
   if (error instanceof ConfigError || error instanceof DataDirError) return error.message;
   const { code, message } = error as NodeJS.ErrnoException;

@@ -1,4 +1,3 @@
-/** The installation's directory and version, for the sources and `dist/` alike. */
 import { existsSync, readFileSync } from 'node:fs';
 
 /** The directory of `package.json`, as a URL with a trailing slash. */

@@ -1,7 +1,4 @@
-/**
- * Rate limit headers in both families that clients read: the three common fields, and the structured fields of
- * draft-ietf-httpapi-ratelimit-headers. Contract section 5.
- */
+/** The three common fields, and draft-ietf-httpapi-ratelimit-headers. Contract section 5. */
 
 /** A limit after one request was counted. */
 export type LimitReading = {
@@ -23,7 +20,7 @@ export const rateHeaderNames = [
   'ratelimit',
 ] as const;
 
-/** The limit that the client will hit first: the least remaining; in a tie, the latest reset. */
+/** The least remaining; in a tie, the latest reset. */
 function tightest(limits: readonly [LimitReading, ...LimitReading[]]): LimitReading {
   const [first, ...others] = limits;
   return others.reduce((best, limit) => {
@@ -34,7 +31,6 @@ function tightest(limits: readonly [LimitReading, ...LimitReading[]]): LimitRead
   }, first);
 }
 
-/** Headers for the limits that a request counted toward, listed in the given order. */
 export function rateHeaders(...limits: [LimitReading, ...LimitReading[]]): Record<string, string> {
   const { ceiling, remaining, resetSeconds } = tightest(limits);
   return {

@@ -1,4 +1,3 @@
-/** A counting semaphore with a queue, first come first served. */
 export class Semaphore {
   readonly #waitingAtMost: number;
   readonly #waiting = new Set<() => void>();
@@ -14,13 +13,7 @@ export class Semaphore {
     return this.#free === 0 && this.#waiting.size >= this.#waitingAtMost;
   }
 
-  /**
-   * Takes a slot, waiting for one if necessary.
-   *
-   * @param signal - ends the wait
-   * @returns releases the slot; call it once
-   * @throws the signal's reason once it is aborted
-   */
+  /** Waits for a slot until `signal` aborts. Returns a function that releases it; call that once. */
   async take(signal?: AbortSignal): Promise<() => void> {
     signal?.throwIfAborted();
     if (this.#free > 0) this.#free -= 1;

@@ -16,7 +16,6 @@ import { buildValidator } from './validation.ts';
 const HEADERS_MS = 10_000;
 /** The same for the whole request: the largest body at the minimum speed, plus ten seconds. */
 const REQUEST_MS = 1000 * Math.ceil(bodyLimits.chat / MIN_BYTES_PER_SECOND) + UNMEASURED_MS;
-/** How often Node checks these timeouts. */
 const CHECK_MS = 2000;
 /** The path without its query and without API keys, which clients put in wrong places, even encoded. */
 export const loggedPath = (url: string | undefined): string =>
@@ -41,7 +40,6 @@ export function serverOptions(config: Config): FastifyHttpOptions<Server> {
       level: config.logLevel,
       // The last filter for every log line: addresses, errors and causes can repeat client input.
       hooks: { streamWrite: withoutApiKeys },
-      // Path only: a query string may contain secrets.
       serializers: {
         req: (request: { method: string; url: string; ip: string }) => ({
           method: request.method,

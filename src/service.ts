@@ -1,4 +1,4 @@
-/** Starts the service's parts in order of dependency, and stops them. Contract section 11. */
+/** Starts and stops the service's parts in order of dependency. Contract section 11. */
 import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
@@ -61,10 +61,7 @@ async function configuredLocation(config: Config): Promise<DatabaseLocation> {
 }
 
 /**
- * Starts the service.
- *
- * @param givenLocation - overrides the configured database
- * @throws DataDirError if the embedded database's directory is unavailable; errors of the database or of listening
+ * `givenLocation` overrides the configured database. Throws DataDirError, and errors of the database or of listening.
  */
 export async function startService(config: Config, givenLocation?: DatabaseLocation): Promise<Service> {
   const location = givenLocation ?? (await configuredLocation(config));

@@ -25,7 +25,6 @@ function lengthKeyword(keyword: 'minLength' | 'maxLength') {
   const [isMost, comparison] = keyword === 'maxLength' ? [true, 'more'] : [false, 'fewer'];
   const fits = (limit: number, text: string): boolean => {
     const { length } = text;
-    // A character is one or two units.
     if (isMost ? length <= limit : length >= 2 * limit) return true;
     if (isMost ? length > 2 * limit : length < limit) return false;
     let characters = 0;
@@ -63,7 +62,7 @@ export function buildValidator(externalSchemas: ExternalSchemas) {
   );
 }
 
-/** A check for data that does not arrive over HTTP. The function returns what is wrong, or null. */
+/** For data that does not arrive over HTTP. The function returns what is wrong, or null. */
 export function checkerOf(schema: object): (data: unknown) => string | null {
   const compile = AjvCompiler()({}, {
     customOptions: { ...shared, coerceTypes: false },
@@ -79,7 +78,6 @@ export function checkerOf(schema: object): (data: unknown) => string | null {
   };
 }
 
-/** Converts validation errors to `details` of the envelope. */
 export function validationDetails(
   errors: readonly FastifySchemaValidationError[],
 ): Static<typeof ErrorDetail>[] {

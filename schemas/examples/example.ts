@@ -3,7 +3,6 @@ import type { Static, TSchema } from '@sinclair/typebox';
 
 export type Example = { summary: string; value: unknown };
 
-/** Examples of one operation by name: `requests` if it takes a body, `stream` if it can stream. */
 export type OperationExamples = {
   requests?: Record<string, Example>;
   responses?: Record<string, Example>;
@@ -16,7 +15,6 @@ export const example = <T extends TSchema>(_schema: T, summary: string, value: S
   value,
 });
 
-/** Shared by several examples, to keep them consistent. */
 export const ids = {
   account: '01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f',
   key: '01932f60-0b7d-7c55-8f10-5b6c7d8e9f01',

@@ -1,4 +1,3 @@
-/** Examples of every operation, by operation id. */
 import { accountExamples } from './account.ts';
 import { chatExamples } from './chat.ts';
 import type { OperationExamples } from './example.ts';

@@ -1,4 +1,3 @@
-/** Deletes many rows in small statements, so that nothing waits long. */
 import { getTableColumns, type SQL, sql } from 'drizzle-orm';
 import { getTableConfig, type PgColumn, type PgTable } from 'drizzle-orm/pg-core';
 import { type Db, rowsOf } from './client.ts';
@@ -11,7 +10,7 @@ function primaryKeyOf(table: PgTable): PgColumn[] {
 }
 
 /**
- * Deletes a batch of rows, skipping locked ones. Returns how many. Without rows to delete, an indexed `oldest` reads
+ * Deletes a batch of rows, skipping locked ones; returns how many. With an indexed `oldest`, an empty run reads
  * nothing.
  */
 async function deleteBatch(db: Db, table: PgTable, where: SQL, oldest?: PgColumn): Promise<number> {

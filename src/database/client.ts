@@ -1,4 +1,4 @@
-/** The database: a Postgres server through `postgres`, or PGlite in process. Contract section 11. */
+/** Postgres through `postgres`, or PGlite in process. Contract section 11. */
 import { PGlite } from '@electric-sql/pglite';
 import { type SQL, sql } from 'drizzle-orm';
 import type { PgDatabase, PgQueryResultHKT } from 'drizzle-orm/pg-core';
@@ -11,23 +11,17 @@ import { Pool } from './pool.ts';
 import { closeContents } from './private-folder.ts';
 import * as tables from './tables.ts';
 
-/** The database or a transaction: the first parameter of every store function. */
 export type Db = PgDatabase<PgQueryResultHKT, typeof tables>;
 
 export type Database = {
   db: Db;
   kind: 'postgres' | 'embedded';
   /**
-   * Runs a ledger statement, prepared, on dedicated connections. Throws DatabaseUnavailable after
-   * `STATEMENT_TIMEOUT_MS` without an answer; the statement may still take effect.
+   * For the ledger: prepared, on its own connections. After `DatabaseUnavailable`, the statement may still take effect.
    */
   run<Row>(text: string, parameters: unknown[]): Promise<Row[]>;
-  /** Runs a frequent statement, prepared on the server. */
   prepared<Row>(text: string, parameters: unknown[]): Promise<Row[]>;
-  /**
-   * Calls back for each notification, before the sender sees its answer. Embedded database only: Postgres may drop
-   * notifications, which `store/key-changes.ts` handles.
-   */
+  /** Embedded database only: Postgres may drop notifications, which `store/key-changes.ts` handles. */
   listen?(channel: string, onPayload: (payload: string) => void): Promise<unknown>;
   /** Server version, e.g. `15.18`. */
   version(): Promise<string>;
@@ -48,7 +42,7 @@ export type PostgresLocation = {
   patienceMs?: number;
 };
 
-/** Rows of a raw statement: the two drivers wrap them differently. */
+/** The two drivers wrap the rows of a raw statement differently. */
 export async function rowsOf<Row>(db: Db, statement: SQL): Promise<Row[]> {
   const result: unknown = await db.execute(statement);
   return (Array.isArray(result) ? result : (result as { rows: Row[] }).rows) as Row[];
@@ -69,10 +63,8 @@ const lostCodes =
 /** The database answered, but did nothing: locked, out of resources, read-only or timed out. */
 const busyCodes = /^(53...|55P03|40P01|40001|25006|57014)$/;
 
-/** Whether a statement failed before it reached the database. */
 export const wasNotSent = (error: unknown): boolean => refusedCodes.test(sqlState(error) ?? '');
 
-/** Whether a failed statement may have taken effect. */
 export const mayHaveTakenEffect = (error: unknown): boolean => lostCodes.test(sqlState(error) ?? '');
 
 /** Whether the state of the database, not the statement, caused the failure: worth a retry later. */
@@ -84,7 +76,6 @@ export const NO_CONNECTION_LEFT = '53300';
 export const noConnectionLeft = (connections: number | undefined): string =>
   `Postgres has no free connections for this process, which needs up to ${connections} (SQLSTATE ${NO_CONNECTION_LEFT}). Raise max_connections or the connection limit of the role, or lower DATABASE_CONNECTIONS on each process.`;
 
-/** The longest that a hanging database holds a request. */
 export const STATEMENT_TIMEOUT_MS = 5000;
 
 /** The server times out before the client, so that the statement has ended and its connection survives. */
@@ -151,8 +142,8 @@ function openPostgres({ connections = 20, isPooled = false, patienceMs, url }: P
 }
 
 /**
- * One connection for work under a session lock. If it is lost, so is the lock, and every statement fails. No statement
- * timeout applies: a migration may take long. `url` must bypass transaction poolers.
+ * A connection for work under a session lock: if it is lost, so is the lock. Without a timeout, as a migration may be
+ * slow.
  */
 export function openSession(url: string): { db: Db; close(): Promise<void>; lose(): void } {
   const types = { parsers: {}, serializers: {} };
@@ -188,7 +179,6 @@ async function openEmbedded(location: { dataDir: string } | { image: Blob }): Pr
   };
 }
 
-/** Opens the database. Postgres connects with the first query. */
 export async function openDatabase(location: DatabaseLocation): Promise<Database> {
   return 'url' in location ? openPostgres(location) : openEmbedded(location);
 }

@@ -1,6 +1,4 @@
-/**
- * How a process divides its Postgres connections. Contract section 13, docs/decisions/0013-connections-to-postgres.md.
- */
+/** How a process divides its connections: contract section 13, docs/decisions/0013-connections-to-postgres.md. */
 
 /** With fewer, an account whose row is locked could block others. */
 export const FEWEST_CONNECTIONS = 10;
@@ -13,15 +11,13 @@ const COMMON_BATCHES = 2;
 const TWO_QUEUES_FROM = 16;
 
 export type ConnectionShares = {
-  /** For single statements. */
   statements: number;
   transactions: number;
   ledger: number;
-  /** Queues for single accounts, per kind of ledger write. */
   queues: number;
 };
 
-/** Divides the `total` of a process. Below `FEWEST_CONNECTIONS`, for commands and tests, every share is minimal. */
+/** Below `FEWEST_CONNECTIONS`, for commands and tests, every share is minimal. */
 export function shareConnections(total: number): ConnectionShares {
   const queues = total < TWO_QUEUES_FROM ? 1 : 2;
   const ledger = COMMON_BATCHES + 2 * queues;

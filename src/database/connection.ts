@@ -14,7 +14,7 @@ import postgres, { type Sql } from 'postgres';
 const CONNECT_SECONDS = 4;
 const END_SECONDS = 5;
 
-/** The database is unavailable, or the connection was lost. `code` is one of the driver's. */
+/** `code` is one of the driver's. */
 export class DatabaseUnavailable extends Error {
   override readonly name = 'DatabaseUnavailable';
   readonly code: string;
@@ -26,9 +26,7 @@ export class DatabaseUnavailable extends Error {
 }
 
 export type ServerTimeouts = {
-  /** A longer statement fails with SQLSTATE 57014. */
   statementMs: number;
-  /** A transaction that is idle for longer ends and releases its locks. */
   idleInTransactionMs: number;
   /** Transaction poolers accept timeouts per transaction only, so a single statement becomes one. */
   isPooled: boolean;
@@ -38,17 +36,15 @@ export type ConnectionOptions = {
   url: string;
   /** A statement without an answer for this long fails and closes the connection. Default: never. */
   patienceMs?: number | undefined;
-  /** Timeouts on the server. Default: the server's settings. */
+  /** Default: the server's settings. */
   timeouts?: ServerTimeouts | undefined;
   /** Runs before the first statement. */
   setUp?: string;
   types?: Pick<Sql['options'], 'parsers' | 'serializers'>;
-  /** Index of the first host in the URL to try. */
   firstHost?: number;
 };
 
 export type StatementOptions = {
-  /** Prepared on the server, by its text. */
   isPrepared?: boolean;
   asArrays?: boolean;
 };
@@ -70,7 +66,6 @@ export class Connection {
   #socket: Socket | undefined;
   #loss: unknown;
 
-  /** Connects with the first statement. */
   constructor(options: ConnectionOptions, onLost: (connection: Connection) => void = () => {}) {
     this.#options = options;
     this.#onLost = onLost;
@@ -87,8 +82,7 @@ export class Connection {
       connect_timeout: CONNECT_SECONDS,
       max_lifetime: null,
       connection: { application_name: 'parley', ...(!timeouts?.isPooled && parameters) },
-      // The driver would fetch types on every new connection, with an unhandled rejection if that is lost. Drizzle
-      // parses arrays.
+      // The driver would do this on every new connection, with an unhandled rejection if that is lost.
       fetch_types: false,
       onclose: () => this.lose(),
       // Missing from the driver's types.
@@ -105,10 +99,7 @@ export class Connection {
 
   begin = (): Promise<unknown[]> => this.run(this.#begin);
 
-  /**
-   * Runs a statement outside a transaction; once it resolves, its effects are committed. Behind a transaction pooler it
-   * becomes a transaction, for its timeout: three statements in one round trip. Throws like `run`.
-   */
+  /** Outside a transaction. Behind a pooler it becomes one, for its timeout: three statements in one round trip. */
   async runAlone(...statement: Parameters<Connection['run']>): Promise<unknown[]> {
     if (!this.#options.timeouts?.isPooled) return this.run(...statement);
     const [begun, result, committed] = await Promise.allSettled([
@@ -120,11 +111,7 @@ export class Connection {
     return result.status === 'fulfilled' ? result.value : [];
   }
 
-  /**
-   * Runs a statement after those in flight.
-   *
-   * @throws DatabaseUnavailable if the connection is lost; the statement may have taken effect
-   */
+  /** After `DatabaseUnavailable`, the statement may have taken effect. */
   run(text: string, parameters: unknown[] = [], options: StatementOptions = {}): Promise<unknown[]> {
     if (this.#loss !== undefined) return Promise.reject(this.#loss);
     const { patienceMs, setUp } = this.#options;
@@ -152,7 +139,6 @@ export class Connection {
     });
   }
 
-  /** Closes the connection at once: statements in flight fail. */
   lose(error: unknown = new DatabaseUnavailable('CONNECTION_CLOSED', 'The connection was lost.')): void {
     if (this.#loss !== undefined) return;
     this.#loss = error;
@@ -162,13 +148,12 @@ export class Connection {
     this.#onLost(this);
   }
 
-  /** Closes the connection after statements in flight, which have 5 s. */
   async end(): Promise<void> {
     await this.#sql.end({ timeout: END_SECONDS });
     this.lose();
   }
 
-  /** A socket for the driver, which asks again if a host hangs up: then the next host is tried. */
+  /** The driver asks again if a host hangs up: then the next host is tried. */
   #call({ host, path, port }: Target): Socket {
     if (this.isLost || this.#calls === host.length) {
       const error = new DatabaseUnavailable('ECONNREFUSED', 'The database did not accept the connection.');

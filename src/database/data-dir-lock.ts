@@ -14,12 +14,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { askJson, serveJson } from './local-socket.ts';
 import { closeFolder } from './private-folder.ts';
 
-/** The directory is unavailable. The message is the one line that the operator sees. */
+/** The message is the one line that the operator sees. */
 export class DataDirError extends Error {
   override readonly name = 'DataDirError';
 }
 
-/** Runs an operator command in the process that holds the directory. The caller sees only the message of an error. */
+/** Runs an operator command. The caller sees only the message of an error. */
 export type CommandHandler = (name: string, args: string[]) => Promise<string[]>;
 
 export type DataDirLock = {
@@ -77,7 +77,6 @@ async function stateOf(folder: string, name: string, attempts = 3): Promise<Stat
   }
 }
 
-/** Other processes at a directory. Removes the sockets of dead ones. */
 async function othersAt(folder: string, own?: string): Promise<Other[]> {
   const names = (await readdir(folder)).filter((name) => socketName.test(name) && name !== own);
   const others = await Promise.all(
@@ -105,7 +104,6 @@ async function outlast(folder: string, own: string): Promise<void> {
   }
 }
 
-/** @throws DataDirError if other users have access to the directory and this user cannot revoke it */
 async function keepOthersOut(folder: string): Promise<void> {
   const mode = await closeFolder(folder);
   if (mode === undefined) return;
@@ -115,10 +113,7 @@ async function keepOthersOut(folder: string): Promise<void> {
 }
 
 /**
- * Locks the directory, creates it if necessary, and closes it to other users.
- *
- * @param handleCommand - for operator commands; may be called before the database is open
- * @throws DataDirError if another process holds the directory, or it is not writable
+ * Locks the directory, creates it if necessary, and closes it to other users. Throws DataDirError if it is unavailable.
  */
 export async function lockDataDir(dataDir: string, handleCommand: CommandHandler): Promise<DataDirLock> {
   const folder = resolve(dataDir);
@@ -149,10 +144,7 @@ export async function lockDataDir(dataDir: string, handleCommand: CommandHandler
   return { release };
 }
 
-/**
- * Runs a command in the process that holds the directory. Returns its lines, or undefined if no process does. Throws
- * with the message of the command's failure.
- */
+/** Runs a command in the process that holds the directory. Returns its output, or undefined if no process does. */
 export async function askHolder(
   dataDir: string,
   name: string,

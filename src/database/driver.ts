@@ -25,7 +25,7 @@ const savepoint = (depth: number): Scope => ({
   rollback: `rollback to savepoint s${depth}`,
 });
 
-/** Runs a transaction. It is lost with its connection: nothing more is sent then. */
+/** If the connection is lost, so is the transaction: nothing more is sent. */
 async function transact<T>(connection: Connection, work: (tx: unknown) => Promise<T>, depth = 0): Promise<T> {
   const scope = depth === 0 ? transaction : savepoint(depth);
   let isOver = false;
@@ -55,10 +55,7 @@ async function transact<T>(connection: Connection, work: (tx: unknown) => Promis
   }
 }
 
-/**
- * A client for Drizzle, which fills `types` for the connections. Transactions run in another pool than single
- * statements, so that neither waits for the other.
- */
+/** Transactions run in another pool than single statements, so that neither waits for the other. */
 export function drizzleClient(types: Types, use: Use, useForTransaction: Use): Sql {
   const client = {
     options: types,

@@ -1,7 +1,6 @@
 /**
- * Installs `drizzle/functions` when they change; migrations would repeat them in full for every change. During an
- * update, old and new replicas share them. The higher revision wins, so that an old replica that restarts cannot
- * restore old functions. docs/decisions/0007-admission-in-sql.md.
+ * Installs `drizzle/functions` when they change. Replicas share them, so the higher revision wins: an old replica that
+ * restarts must not restore old functions. docs/decisions/0007-admission-in-sql.md.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';

@@ -1,17 +1,13 @@
 /**
- * Builds indexes that `tables.ts` declares and the database lacks. Migrations would block writes to the table
- * meanwhile, for minutes if it is large. Until an index exists, the statements that use it are only slower. Contract
- * section 11, argued in docs/decisions/0018-indexes-and-places.md.
- *
- * For a partitioned table, the migration creates only the parent's index (`ON ONLY`). New partitions inherit it; older
- * ones get theirs here.
+ * Builds missing indexes without blocking writers, unlike migrations. Until an index exists, statements that use it are
+ * slower. For partitioned tables, migrations create only the parent's index (`ON ONLY`); old partitions get theirs
+ * here. Contract section 11, docs/decisions/0018-indexes-and-places.md.
  */
 import { is, type SQL, sql } from 'drizzle-orm';
 import { getTableConfig, type Index, IndexedColumn, PgTable } from 'drizzle-orm/pg-core';
 import { type Database, type Db, rowsOf } from './client.ts';
 import * as tables from './tables.ts';
 
-/** A table up to this size is indexed in well under a second. */
 const SMALL_BYTES = 8 * 1024 * 1024;
 
 type Declared = { name: string; table: string; definition: SQL };
@@ -44,9 +40,8 @@ const declared: readonly Declared[] = (Object.values(tables) as unknown[])
 
 export type MissingIndex = {
   name: string;
-  /** The table or one of its partitions. */
+  /** The table or a partition. */
   target: string;
-  /** The index's name on the target. */
   built: string;
   is_partition: boolean;
   bytes: string;
@@ -54,7 +49,6 @@ export type MissingIndex = {
   is_broken: boolean;
 };
 
-/** Declared indexes that are missing, youngest partitions first. */
 export const missingIndexes = (db: Db): Promise<MissingIndex[]> =>
   rowsOf<MissingIndex>(
     db,
@@ -95,14 +89,14 @@ async function build(db: Db, { built, is_broken, is_partition, name, target }: M
   if (is_partition) await db.execute(sql`alter index ${sql.identifier(name)} attach partition ${index}`);
 }
 
-/** Builds fast indexes at startup, under the migration lock. The embedded database has no other writers. */
+/** At startup, under the migration lock. The embedded database has no other writers. */
 export async function buildSmallIndexes(db: Db, kind: Database['kind']): Promise<void> {
   for (const missing of await missingIndexes(db)) {
     if (kind === 'embedded' || Number(missing.bytes) <= SMALL_BYTES) await build(db, missing, sql``);
   }
 }
 
-/** Builds the other indexes one by one without blocking writers. On Postgres, `db` must have no open transaction. */
+/** Builds the other indexes one by one. On Postgres, `db` must have no open transaction. */
 export async function buildIndexes(db: Db, kind: Database['kind'], signal?: AbortSignal): Promise<void> {
   for (const missing of await missingIndexes(db)) {
     if (signal?.aborted) return;

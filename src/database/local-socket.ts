@@ -11,10 +11,7 @@ const MAX_PATH_BYTES = 103;
 
 const fits = (path: string) => Buffer.byteLength(path) <= MAX_PATH_BYTES;
 
-/**
- * Calls `use` with a short enough path: the path itself, a relative one, or through a temporary symbolic link. The
- * socket stays in its directory, where other containers see it.
- */
+/** The kernel limits the path, so a long one is shortened: relative, or through a temporary symbolic link. */
 async function withShortPath<T>(folder: string, name: string, use: (path: string) => Promise<T>): Promise<T> {
   const path = join(folder, name);
   const short = [path, relative(process.cwd(), path)].find(fits);
@@ -28,12 +25,12 @@ async function withShortPath<T>(folder: string, name: string, use: (path: string
   }
 }
 
-/** Returns the response. The caller sees the message of an error. */
+/** The caller sees the message of an error. */
 export type JsonHandler = (path: string, body: unknown) => Promise<unknown>;
 
 /**
- * Listens on a socket, for the directory's owner only. Returns a function that removes it. The name must be new; it
- * appears only once the socket accepts connections, so a refused connection means that the process is dead.
+ * Listens for the directory's owner only; returns a function that removes the socket. Its name appears only once it
+ * accepts connections, so a refused connection means that the process is dead.
  */
 export async function serveJson(
   folder: string,
@@ -59,7 +56,6 @@ export async function serveJson(
     await chmod(path, 0o600);
   });
   await rename(join(folder, unpublished), join(folder, name));
-  // The socket alone must not keep the process running.
   server.unref();
   return async () => {
     await rm(join(folder, name), { force: true });
@@ -71,10 +67,8 @@ export async function serveJson(
 }
 
 /**
- * Sends a request to the process behind a socket.
- *
- * @param timeoutMs - for the whole response
- * @throws Error with the other side's message, or with the `code` of the failure on the way
+ * Sends a request; `timeoutMs` is for the whole response. Errors have the other side's message, or the failure's
+ * `code`.
  */
 export function askJson(
   folder: string,

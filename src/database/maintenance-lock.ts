@@ -6,11 +6,8 @@ import { type Database, type Db, openSession, rowsOf } from './client.ts';
 const UPKEEP_LOCK = 7_275_40;
 
 /**
- * Runs work unless another process is doing it.
- *
- * @param directUrl - Postgres only: bypasses transaction poolers, for the session lock
- * @param signal - aborts at once; the database finishes the statement in flight
- * @returns whether the work ran here
+ * Runs work unless another process is doing it; returns whether it ran. The session lock needs `directUrl`, without a
+ * transaction pooler. An aborted `signal` leaves the statement in flight to the database.
  */
 export async function underMaintenanceLock(
   database: Database,
@@ -35,7 +32,6 @@ export async function underMaintenanceLock(
     return true;
   } finally {
     signal?.removeEventListener('abort', lose);
-    // Ends the session and releases the lock.
     await close();
   }
 }

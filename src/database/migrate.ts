@@ -14,10 +14,7 @@ const migrationsFolder = fileURLToPath(new URL('drizzle', projectRoot));
 /** Arbitrary, but unlike any other lock in the database. */
 const MIGRATION_LOCK = 7_275_39;
 
-/**
- * Brings the database to the current schema. On Postgres, `directUrl` bypasses transaction poolers, for the session
- * lock.
- */
+/** On Postgres, `directUrl` bypasses transaction poolers, for the session lock. */
 export async function migrate(database: Database, directUrl?: string): Promise<void> {
   if (database.kind === 'embedded') {
     await migratePglite(database.db as never, { migrationsFolder });
@@ -35,7 +32,6 @@ export async function migrate(database: Database, directUrl?: string): Promise<v
     await buildSmallIndexes(db, 'postgres');
     await makePartitions(db);
   } finally {
-    // Ends the session and releases the lock.
     await close();
   }
 }

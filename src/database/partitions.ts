@@ -1,14 +1,12 @@
 /**
- * Daily partitions of `requests`, created ahead and dropped by age without blocking writers. Contract section 11.
- *
- * On Postgres a day is detached concurrently, outside a transaction. If that is interrupted, the next run finishes it.
+ * Daily partitions of `requests`, created ahead and dropped by age without blocking writers. On Postgres they are
+ * detached concurrently, outside a transaction; the next run finishes an interrupted one. Contract section 11.
  */
 import { sql } from 'drizzle-orm';
 import { type Database, type Db, rowsOf } from './client.ts';
 
 export const PARTITION_DAYS_AHEAD = 7;
 
-/** Creates the partitions for the coming days. Idempotent. */
 export const makePartitions = (db: Db): Promise<unknown> =>
   db.execute(sql`select ledger_make_partitions(${PARTITION_DAYS_AHEAD}::int)`);
 
@@ -28,7 +26,7 @@ const oldPartitions = (db: Db, daysKept: number): Promise<OldPartition[]> =>
       order by c.relname`,
   );
 
-/** Drops days that are too old. On Postgres, `db` must have no open transaction. `daysKept` includes today. */
+/** On Postgres, `db` must have no open transaction. `daysKept` includes today. */
 export async function dropOldPartitions(db: Db, kind: Database['kind'], daysKept: number): Promise<void> {
   const detach = { attached: sql`concurrently`, detaching: sql`finalize` };
   for (const { name, state } of await oldPartitions(db, daysKept)) {

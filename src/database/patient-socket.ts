@@ -1,12 +1,9 @@
-/**
- * Database connections that close when the peer stops responding. TCP alone takes a quarter of an hour to notice, and
- * meanwhile statements wait and no pool reconnects. Reliability test 33.
- */
+/** Closes connections to a silent database, which TCP alone notices after a quarter of an hour. Reliability test 33. */
 import { connect, type Socket } from 'node:net';
 
 const CHECK_MS = 500;
 
-/** Destroys a socket without traffic for `patienceMs`. Uses byte counters, because TLS bypasses the events. */
+/** Uses byte counters, because TLS bypasses the events. */
 function watch(socket: Socket, patienceMs: number): void {
   let passed = 0;
   let silentSince = performance.now();
@@ -25,10 +22,7 @@ function watch(socket: Socket, patienceMs: number): void {
 
 type Target = { host: string[]; port: number[]; path?: string | false };
 
-/**
- * Sockets for the driver, each to the next of its hosts. The driver must close idle connections before `patienceMs`.
- * Statements that take longer do not belong on these connections.
- */
+/** Each socket goes to the next host. The driver must close idle connections before `patienceMs`. */
 export function patientSockets(patienceMs: number): (target: Target) => Socket {
   let turn = 0;
   return ({ host, path, port }) => {

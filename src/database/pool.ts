@@ -1,4 +1,3 @@
-/** A pool of connections. A lost one is replaced on demand. */
 import { Connection, type ConnectionOptions, DatabaseUnavailable } from './connection.ts';
 
 type Waiting = { take: (connection: Connection) => void; giveUp: (error: unknown) => void };
@@ -18,7 +17,7 @@ export class Pool {
     this.#options = options;
   }
 
-  /** Runs work on an exclusive connection. Throws DatabaseUnavailable if none became free in time; nothing was sent. */
+  /** Throws DatabaseUnavailable if no connection became free in time; nothing was sent. */
   async use<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
     const connection = await this.#take();
     try {
@@ -28,7 +27,6 @@ export class Pool {
     }
   }
 
-  /** Closes the connections, each after its statements in flight. */
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const { giveUp } of this.#waiting.splice(0)) giveUp(this.#closed());

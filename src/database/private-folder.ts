@@ -1,4 +1,3 @@
-/** Directories that only their owner can access. Contract section 11. */
 import { chmod, lstat, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -11,8 +10,8 @@ const OTHERS = 0o007;
 const uid = process.geteuid?.();
 
 /**
- * Closes a directory to everyone but its owner. That fails for another user's directory, such as a mounted volume,
- * which is acceptable if only its owner and group have access. Returns the mode if others still have access.
+ * Closes a directory to everyone but its owner. Another user's directory, such as a mounted volume, may stay open to
+ * its group. Returns the mode if others still have access.
  */
 export async function closeFolder(folder: string): Promise<string | undefined> {
   if (uid === undefined) return undefined;
@@ -25,7 +24,7 @@ export async function closeFolder(folder: string): Promise<string | undefined> {
   return (mode & OTHERS) === 0 ? undefined : (mode & 0o777).toString(8);
 }
 
-/** Revokes group and other access to this user's files and directories in a directory. */
+/** Revokes the access of group and others to this user's files and directories. */
 export async function closeContents(folder: string): Promise<void> {
   if (uid === undefined) return;
   for (const name of await readdir(folder)) {

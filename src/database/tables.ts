@@ -1,10 +1,7 @@
 /**
- * The schema, for Postgres and PGlite. Every table that grows with use is keyed by account first, so that it can be
- * distributed by account. None has a foreign key to `accounts`: all charges of a busy account would lock its row
- * (docs/decisions/0006-no-foreign-keys.md).
- *
- * The partitions of `requests` and the ledger's functions are hand-written SQL in `drizzle/`. `database/indexes.ts`
- * builds indexes, because migrations would lock the tables.
+ * Tables that grow with use are keyed by account first, so that they can be distributed by account. None has a foreign
+ * key to `accounts`: all charges of a busy account would lock its row (docs/decisions/0006-no-foreign-keys.md). The
+ * partitions of `requests` and the ledger's functions are hand-written SQL in `drizzle/`.
  */
 import { sql } from 'drizzle-orm';
 import {
@@ -28,7 +25,6 @@ export const accounts = pgTable(
   {
     id: uuid('id').primaryKey(),
     email: text('email').notNull(),
-    /** Lowercase, for lookups. */
     emailKey: text('email_key').notNull(),
     passwordHash: text('password_hash').notNull(),
     plan: text('plan').notNull(),
@@ -87,8 +83,7 @@ export const apiKeys = pgTable(
     primaryKey({ columns: [table.accountId, table.id] }),
     // Excludes revoked keys, which stay for a year.
     index('api_keys_unrevoked').on(table.accountId).where(sql`revoked_at is null`),
-    // Answers preflights, which carry no credential. Without `fastupdate`, because every lookup would read the pending
-    // list, and keys rarely change.
+    // Without `fastupdate`, because every lookup would read the pending list, and keys rarely change.
     index('api_keys_origins')
       .using('gin', table.allowedOrigins)
       .where(sql`revoked_at is null`)
@@ -142,12 +137,10 @@ export const requests = pgTable(
     meter: text('meter').notNull(),
     units: integer('units').notNull(),
     state: text('state').$type<'admitted' | 'final' | 'refunded'>().notNull(),
-    /** The process whose lease guards the row while it is admitted. */
     process: uuid('process').notNull(),
     admittedAt: instant('admitted_at').notNull(),
     settledAt: instant('settled_at'),
     status: smallint('status'),
-    /** Error code, if it failed. */
     code: text('code'),
     model: text('model'),
     inputTokens: integer('input_tokens'),
@@ -157,8 +150,7 @@ export const requests = pgTable(
   (table) => [
     primaryKey({ columns: [table.accountId, table.day, table.id] }),
     index('requests_open').on(table.process).where(sql`state = 'admitted'`),
-    // The request log's order. Ids contain a replica's clock, so they cannot replace `admitted_at`. These columns never
-    // change.
+    // Ids contain a replica's clock, so they cannot replace `admitted_at`.
     index('requests_log').on(table.accountId, table.day, table.admittedAt, table.id),
     // Not the column: the planner does not know that an index is ordered behind `key_id is null`.
     index('requests_log_of_key').on(
@@ -168,7 +160,6 @@ export const requests = pgTable(
       table.admittedAt,
       table.id,
     ),
-    // Failures are few, so this index is cheap.
     index('requests_log_failed')
       .on(table.accountId, table.day, table.admittedAt, table.id)
       .where(sql`status >= 400`),
@@ -187,7 +178,6 @@ export const refusals = pgTable(
   {
     accountId: accountId(),
     minute: instant('minute').notNull(),
-    /** The nil UUID for the web. */
     keyId: uuid('key_id').notNull(),
     code: text('code').notNull(),
     status: smallint('status').notNull(),
@@ -200,9 +190,8 @@ export const refusals = pgTable(
 );
 
 /**
- * Usage under email addresses that were given up today, by deleting the account or changing its address. A new account
- * with the address inherits it. `former_account` counts an address that is given up twice once. Rows outlive their
- * account until midnight.
+ * Usage under email addresses that were given up today, which new accounts with them inherit until midnight.
+ * `former_account` is in the key because an address that is given up twice counts once.
  */
 export const carriedUsage = pgTable(
   'carried_usage',
@@ -226,7 +215,6 @@ export const keyUsage = pgTable(
   {
     accountId: accountId(),
     day: date('day').notNull(),
-    /** The nil UUID for the web. */
     keyId: uuid('key_id').notNull(),
     meter: text('meter').notNull(),
     used: bigint('used', { mode: 'number' }).notNull(),
@@ -244,12 +232,11 @@ export const idempotencyKeys = pgTable(
     key: text('key').notNull(),
     /** SHA-256 of the endpoint and the body, in hex. */
     fingerprint: text('fingerprint').notNull(),
-    /** The charge it runs or ran under. */
     requestId: uuid('request_id').notNull(),
     day: date('day').notNull(),
     process: uuid('process').notNull(),
     createdAt: instant('created_at').notNull(),
-    /** The attempt that reruns it under its charge, after an interruption. */
+    /** The attempt that reruns it after an interruption. */
     resumedBy: uuid('resumed_by'),
     /** How often it was resumed: at most twice. */
     resumes: smallint('resumes').notNull().default(0),
@@ -265,7 +252,6 @@ export const idempotencyKeys = pgTable(
   ],
 );
 
-/** The audit trail: changes to an account's credentials and settings, when and from where. Never a secret. */
 export const accountEvents = pgTable(
   'account_events',
   {
@@ -278,7 +264,6 @@ export const accountEvents = pgTable(
     address: text('address'),
     userAgent: text('user_agent'),
     keyId: uuid('key_id'),
-    /** What changed, in a few words: a key's name, a plan. */
     detail: text('detail'),
   },
   (table) => [
@@ -297,7 +282,6 @@ export const conversations = pgTable(
   {
     accountId: accountId(),
     id: uuid('id').notNull(),
-    /** The key that created it; null for the web. */
     keyId: uuid('key_id'),
     title: text('title').notNull(),
     createdAt: instant('created_at').notNull(),
@@ -322,10 +306,7 @@ export const messages = pgTable(
     accountId: accountId(),
     conversationId: uuid('conversation_id').notNull(),
     id: uuid('id').notNull(),
-    /**
-     * From 1 without gaps, assigned under the conversation's row lock: replicas' clocks, and so ids, differ. Older
-     * messages have 0, in the order of their ids.
-     */
+    /** From 1 without gaps. Replicas' clocks, and so ids, differ. Older messages have 0, in the order of their ids. */
     position: integer('position').notNull().default(0),
     role: text('role').$type<'user' | 'assistant'>().notNull(),
     content: text('content').notNull(),
@@ -338,13 +319,11 @@ export const messages = pgTable(
   ],
 );
 
-/** Values that are generated once per installation, such as the session secret. */
 export const settings = pgTable('settings', {
   name: text('name').primaryKey(),
   value: text('value').notNull(),
 });
 
-/** Sections of the guides, for the built-in search. */
 export const passages = pgTable(
   'passages',
   {

@@ -1,7 +1,4 @@
-/**
- * Writes items of all accounts in common batches. An account that blocks a batch gets its own queue until it is idle,
- * so that others do not wait for it. Contract section 5.
- */
+/** Writes common batches. An account that blocks them gets its own queue until it is idle. Contract section 5. */
 
 import { isUnavailable, sqlState } from '../database/client.ts';
 import { ApiError } from '../errors.ts';
@@ -28,7 +25,7 @@ export const isRefusal = (error: unknown) => /^[0-9A-Z]{5}$/.test(stateOf(error)
 
 export type AccountItem = { account_id: string };
 
-/** Writes a batch in one transaction with a limited wait for locks. Returns one result per item, in order. */
+/** One result per item, in order. */
 export type WriteBatch<Item, Result> = (items: Item[], lockTimeoutMs: number) => Promise<Result[]>;
 
 export class AccountQueues<Item extends AccountItem, Result> {
@@ -36,13 +33,9 @@ export class AccountQueues<Item extends AccountItem, Result> {
   readonly #sizeOf: (item: Item) => number;
   readonly #common: GroupCommit<Item, Result>;
   readonly #queues = new Map<string, GroupCommit<Item, Result>>();
-  /** Limits the single-account queues. */
   readonly #turns: Semaphore;
 
-  /**
-   * @param queuesAtOnce - single-account queues that write at once: connections are few, and common batches need one
-   * @param sizeOf - approximate bytes of an item
-   */
+  /** @param queuesAtOnce - queues that write at once: connections are few, and common batches need one */
   constructor(
     write: WriteBatch<Item, Result>,
     queuesAtOnce: number,
@@ -54,12 +47,7 @@ export class AccountQueues<Item extends AccountItem, Result> {
     this.#common = this.#groupCommit((items) => this.#writeCommon(items));
   }
 
-  /**
-   * Writes an item, in order within its account.
-   *
-   * @throws ApiError `overloaded` if too many wait; `serviceUnavailable` if its account stays locked; errors of the
-   *   write
-   */
+  /** @throws ApiError `overloaded` if too many wait; `serviceUnavailable` if the account stays locked */
   submit(item: Item): Promise<Result> {
     const queue = this.#queues.get(item.account_id);
     if (queue !== undefined) return queue.submit(item);
@@ -68,7 +56,6 @@ export class AccountQueues<Item extends AccountItem, Result> {
       : this.#common.submit(item);
   }
 
-  /** Resolves when nothing is waiting or being written. */
   async idle(): Promise<void> {
     await this.#common.idle();
     await Promise.all([...this.#queues.values()].map((queue) => queue.idle()));
@@ -127,7 +114,6 @@ export class AccountQueues<Item extends AccountItem, Result> {
     }
   }
 
-  /** Only the item at fault fails. */
   async #oneByOne(items: Item[]): Promise<Promise<Result>[]> {
     const results: Promise<Result>[] = [];
     for (const item of items) {

@@ -13,7 +13,7 @@ const PUBLIC_ID_LENGTH = 8;
 const SECRET_LENGTH = 43;
 const CHECKSUM_LENGTH = 6;
 
-/** Finds keys in text, for example in secret scanners; `parseApiKey` verifies their checksums. */
+/** For secret scanners, too; `parseApiKey` verifies the checksum. */
 export const API_KEY_PATTERN = /parley_[0-9A-Za-z]{8}_[0-9A-Za-z]{49}/;
 const wholeKey = new RegExp(`^${API_KEY_PATTERN.source}$`);
 
@@ -29,11 +29,9 @@ function base62(value: bigint, length: number): string {
 const checksum = (text: string) => base62(BigInt(crc32(text)), CHECKSUM_LENGTH);
 const digestOf = (rawKey: string) => createHash('sha256').update(rawKey).digest();
 
-/** The displayable part of a key: `parley_` and the public id. */
 export const keyPrefix = (publicId: string): string => `parley_${publicId}`;
 
 const everyKey = new RegExp(API_KEY_PATTERN, 'g');
-/** Text that an encoded key can consist of. */
 const encodedRun = /[\w%]{65,}/g;
 
 const MOST_DECODINGS = 10;
@@ -51,18 +49,17 @@ function fullyDecoded(text: string): string {
   return decoded;
 }
 
-/** Whether a text contains anything in the format of a key, encoded or not. Ignores the checksum. */
+/** Whether a text contains the format of a key, encoded or not. Ignores the checksum. */
 export const holdsApiKey = (text: string): boolean =>
   API_KEY_PATTERN.test(text) || (text.includes('%') && API_KEY_PATTERN.test(fullyDecoded(text)));
 
-/** Replaces everything in the format of a key, encoded or not, so that the text may be shown and logged. */
+/** Replaces the format of a key, encoded or not, so that the text may be shown and logged. */
 export function withoutApiKeys(text: string): string {
   const plain = text.replace(everyKey, '[API key]');
   if (!plain.includes('%')) return plain;
   return plain.replace(encodedRun, (run) => (run.includes('%') && holdsApiKey(run) ? '[API key]' : run));
 }
 
-/** Generates a key: the raw key, to be shown once, and what to store. */
 export function generateApiKey(): ParsedApiKey & { rawKey: string } {
   // 62^8 is less than 2^48, so rejection sampling draws the public id uniformly.
   let draw: number;
@@ -75,7 +72,7 @@ export function generateApiKey(): ParsedApiKey & { rawKey: string } {
   return { rawKey, publicId, digest: digestOf(rawKey) };
 }
 
-/** Parses a raw key. Returns null if the format or the checksum is wrong. */
+/** Returns null if the format or the checksum is wrong. */
 export function parseApiKey(rawKey: string): ParsedApiKey | null {
   if (!wholeKey.test(rawKey)) return null;
   const body = rawKey.slice(0, -CHECKSUM_LENGTH);
@@ -86,6 +83,5 @@ export function parseApiKey(rawKey: string): ParsedApiKey | null {
   };
 }
 
-/** Compares two digests in constant time. */
 export const sameDigest = (one: Buffer, other: Buffer): boolean =>
   one.length === other.length && timingSafeEqual(one, other);

@@ -1,6 +1,5 @@
 /**
- * Errors of requests that remain charged. The messages of the error table say that nothing was charged. Contract
- * sections 5, 7 and 10.
+ * The error table's messages say that nothing was charged; these errors remain charged. Contract sections 5, 7 and 10.
  */
 
 import type { ErrorCode, HeaderFacts } from '../../schemas/errors.ts';
@@ -36,7 +35,7 @@ function charged({ code, options }: ApiError, message: string, facts: HeaderFact
   });
 }
 
-/** The error for an answer that was interrupted: what was sent remains charged. */
+/** For an answer that was interrupted. */
 export function brokenOff(problem: ApiError): ApiError {
   const limit = problem instanceof AnswerLimitError ? problem.limit : undefined;
   const what =
@@ -46,10 +45,7 @@ export function brokenOff(problem: ApiError): ApiError {
   return error;
 }
 
-/**
- * The error of a request that failed permanently before its answer began, and remains charged. OpenAI's clients must
- * not retry it automatically, which would be charged again. `isResumed`: it was charged before this attempt.
- */
+/** For a permanent failure before the answer began. OpenAI's clients must not retry it, for another charge. */
 export function staysCharged(problem: ApiError, isResumed: boolean): ApiError {
   const why = isResumed
     ? 'The request was already charged and remains charged.'
@@ -62,7 +58,7 @@ export function staysCharged(problem: ApiError, isResumed: boolean): ApiError {
   );
 }
 
-/** The error of a failed attempt to resume a charged request, which may be retried. */
+/** For a failed attempt to resume a charged request, which may be retried. */
 export function stillCharged(problem: ApiError): ApiError {
   const { retryAfterSeconds } = problem.options;
   return charged(
@@ -72,9 +68,6 @@ export function stillCharged(problem: ApiError): ApiError {
   );
 }
 
-/**
- * Whether our side failed, not the engine or the client. A retry with the same idempotency key then reruns the work
- * under its charge. Any other end of an answer in progress is final.
- */
+/** A retry with the same idempotency key reruns the work under its charge; other ends of an answer are final. */
 export const isOurFailure = ({ code }: ApiError): boolean =>
   code === 'serviceUnavailable' || code === 'internalError';

@@ -1,4 +1,4 @@
-/** A turn of Parley's own chat: the engine's input, the client's reply, and what is stored. Contract section 7. */
+/** A turn of Parley's own chat. Contract section 7. */
 import type { Static } from '@sinclair/typebox';
 import { v7 as uuidv7 } from 'uuid';
 import { type ChatReply, type ChatRequest, finishReasons } from '../../schemas/chat.ts';
@@ -12,14 +12,12 @@ export type ChatTurn = {
   owner: Owner;
   input: CompletionInput;
   message: string;
-  /** How many earlier messages the model receives, and how many it does not. */
   history: { included: number; omitted: number };
   /** Null: nothing is stored. */
   conversationId: string | null;
   isNew: boolean;
 };
 
-/** Builds a turn that continues `history`. */
 export function chatTurn(
   owner: Owner,
   body: Static<typeof ChatRequest>,
@@ -74,7 +72,6 @@ export function replyTo(turn: ChatTurn, answered: Answered): Static<typeof ChatR
   };
 }
 
-/** What to store of a turn, if anything. */
 export function storedTurn(turn: ChatTurn, text: string): { turn?: Turn } {
   const { conversationId, input, isNew, message, owner } = turn;
   if (conversationId === null) return {};
@@ -92,7 +89,6 @@ export function storedTurn(turn: ChatTurn, text: string): { turn?: Turn } {
 
 const event = (name: string, data: unknown) => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
 
-/** The events of a turn. `id` is the admission's. */
 export function chatScript(engine: ChatEngine, turn: ChatTurn, id: string): Script {
   const { conversationId, input } = turn;
   const tally = new Tally(input);

@@ -1,10 +1,9 @@
 /**
- * Which top-level fields of a chat completion reach the engine; all others are dropped. For unknown fields, some
- * upstreams ignore case, use other models or answer several times. Contract section 7.
+ * Which fields of a chat completion reach the engine. Others could change its model or multiply answers. Contract
+ * section 7.
  */
 import { ApiError } from '../errors.ts';
 
-/** Fields that Parley reads or sets. */
 const own = ['model', 'messages', 'n', 'stream', 'stream_options'];
 
 const openai = [
@@ -15,7 +14,6 @@ const openai = [
   ...['prompt_cache_key', 'prompt_cache_retention', 'safety_identifier', 'user'],
 ];
 
-/** vLLM's fields, which other open servers share. */
 const vllm = [
   ...['top_k', 'min_p', 'repetition_penalty', 'length_penalty', 'min_tokens', 'ignore_eos'],
   ...['stop_token_ids', 'include_stop_str_in_output', 'bad_words', 'allowed_token_ids'],
@@ -31,7 +29,6 @@ const never = [
   ...['api_base', 'api_key', 'base_url'],
 ];
 
-/** Names worth listing in a header. */
 const NAME = /^[A-Za-z0-9_.-]{1,64}$/;
 const MOST_ADDED = 100;
 const HEADER_LENGTH = 500;
@@ -39,7 +36,7 @@ const HEADER_LENGTH = 500;
 /** Folds names that differ only by case. Upstreams that ignore case read `ſ` as an S and the Kelvin sign as a K. */
 const folded = (name: string) => name.normalize('NFKC').toUpperCase().toLowerCase();
 
-/** Parses `CHAT_FIELDS`: names separated by commas. Throws an Error with a message to append to the variable's name. */
+/** Parses `CHAT_FIELDS`. Throws an Error whose message follows the variable's name. */
 export function parseChatFields(value: string | undefined): readonly string[] {
   const names = (value ?? '')
     .split(',')
@@ -63,7 +60,6 @@ export function parseChatFields(value: string | undefined): readonly string[] {
 }
 
 export class CompletionFields {
-  /** By folded name. */
   readonly #listed: ReadonlyMap<string, string>;
 
   /** @param added - `CHAT_FIELDS` */
@@ -86,12 +82,11 @@ export class CompletionFields {
     }
   }
 
-  /** The fields that reach the engine. */
   passed<Body extends object>(body: Body): Body {
     return Object.fromEntries(Object.entries(body).filter(([name]) => this.#isListed(name))) as Body;
   }
 
-  /** The value of `X-Parley-Ignored-Fields`: the other fields, as many as fit into a header. */
+  /** `X-Parley-Ignored-Fields`: the other fields, as many as fit into a header. */
   ignored(body: object): string {
     let value = '';
     for (const name of Object.keys(body)) {

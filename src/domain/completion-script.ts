@@ -6,10 +6,7 @@ import { type Script, Tally } from './stream-script.ts';
 const DONE = 'data: [DONE]\n\n';
 const event = (data: unknown) => `data: ${JSON.stringify(data)}\n\n`;
 
-/**
- * The events of a completion. The engine's last chunk, with the token counts, is for the ledger. Clients get it on
- * request; their other chunks then have `usage: null`. `isKept`: a replay may be necessary.
- */
+/** Clients get the engine's last chunk, with the token counts, on request; other chunks then have `usage: null`. */
 export function completionScript(engine: ChatEngine, input: CompletionInput, isKept: boolean): Script {
   const tellsUsage = input.stream_options?.include_usage === true;
   const tally = new Tally(input);

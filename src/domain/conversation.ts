@@ -7,12 +7,8 @@ const TITLE_CHARACTERS = 80;
 const CHARACTERS_PER_TOKEN = 3;
 
 /**
- * How many characters of history may be sent.
- *
- * @param configured - `CHAT_HISTORY_CHARACTERS`
- * @param contextTokens - the model's context window, if known
- * @param sent - characters sent in any case: the question and the instructions
- * @param outputTokens - the reply's maximum; default: a quarter of the window
+ * How many characters of history may be sent. `sent` are sent in any case: the question and the instructions. The reply
+ * takes `outputTokens`, by default a quarter of the context window.
  */
 export function historyBudget(
   configured: number,
@@ -35,7 +31,6 @@ export function fromFirstQuestion({ messages, omitted }: History): History {
   return { messages: kept, included: kept.length, omitted: omitted + left };
 }
 
-/** The start of the first message, on one line. */
 export function titleOf(message: string): string {
   const line = message.replace(/\s+/g, ' ').trim();
   if (line === '') return 'Untitled';

@@ -5,9 +5,8 @@ import { ApiError } from '../errors.ts';
 type Part = 'instant' | 'uuid' | 'day';
 
 /**
- * Whether Postgres accepts the time, too. `Date` reads February 30 as March 2, so only a time that survives a round
- * trip is valid. `Date` also accepts years that Postgres does not: 0, negative ones, and those past 9999
- * (`+085008-04-04`).
+ * Whether Postgres accepts the time. `Date` also reads February 30 (as March 2), and years that Postgres does not: 0,
+ * negative ones, and those past 9999 (`+085008-04-04`).
  */
 function isInstant(text: string): boolean {
   const time = Date.parse(text);
@@ -25,11 +24,11 @@ const checks: Record<Part, (text: string) => boolean> = {
   day: (text) => isInstant(`${text}T00:00:00.000Z`),
 };
 
-/** Encodes a position: a page's last row, or how far the page looked. */
+/** A page's last row, or how far the page looked. */
 export const encodeCursor = (parts: readonly string[]): string =>
   Buffer.from(parts.join('|')).toString('base64url');
 
-/** Decodes a cursor whose parts have the given types. Throws `invalidRequest` for any other cursor. */
+/** Throws `invalidRequest` for a cursor of any other shape. */
 export function decodeCursor<const T extends readonly Part[]>(
   cursor: string,
   shape: T,
@@ -50,10 +49,7 @@ export function decodeCursor<const T extends readonly Part[]>(
   return parts as { [K in keyof T]: string };
 }
 
-/**
- * Cuts a page to its limit and encodes the next page's start. Read one row more than `limit`, to detect a next page.
- * `positionOf` returns the parts that `decodeCursor` will return.
- */
+/** `rows` has one more than `limit`, to detect a next page. `positionOf` returns what `decodeCursor` will return. */
 export function pageOf<Row>(
   rows: readonly Row[],
   limit: number,

@@ -2,7 +2,6 @@
 
 /** Days as `2026-11-20`, each from 00:00 UTC. */
 export type Deprecation = {
-  /** When clients should start to migrate. */
   since: string;
   /** When it may be removed: at least six months after `since`, which is the default. */
   sunset?: string;
@@ -10,7 +9,6 @@ export type Deprecation = {
   link?: string;
 };
 
-/** The minimum notice. */
 const MONTHS = 6;
 
 function instantOf(day: string): Date {
@@ -34,7 +32,7 @@ function monthsLater(instant: Date, months: number): Date {
 
 export type Announcement = Deprecation & { sunset: string };
 
-/** Sets the sunset of a deprecation. Throws if a day is invalid, or the sunset is too early. */
+/** Throws if a day is invalid, or the sunset is too early. */
 export function announcementOf(deprecation: Deprecation): Announcement {
   const { since, sunset } = deprecation;
   const earliest = monthsLater(instantOf(since), MONTHS);

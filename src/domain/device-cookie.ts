@@ -1,7 +1,7 @@
 /**
- * The cookie of a device that signed in before: a random nonce, and a mark for each account. Only the server can make
- * marks, and they do not reveal the account. A stolen cookie gives no session, only a separate limit of failed
- * sign-ins. Contract section 5, argued in docs/decisions/0020-sign-in-and-sign-up.md.
+ * A nonce, and a mark for each account that signed in on the device. Only the server can make marks, and they do not
+ * reveal the account. A stolen cookie gives only its own limit of failed sign-ins. Contract section 5, argued in
+ * docs/decisions/0020-sign-in-and-sign-up.md.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 
@@ -27,19 +27,14 @@ const markOf = (secret: string, nonce: string, { devicesResetAt, id }: MarkedAcc
     .digest()
     .subarray(0, BYTES);
 
-/** Parses the cookie without verifying its marks; undefined if it is malformed. */
+/** Does not verify the marks. */
 export function parseDevice(value: string | undefined): Device | undefined {
   if (value === undefined || !cookie.test(value)) return undefined;
   const [nonce = '', ...marks] = value.split('.');
   return { nonce, marks };
 }
 
-/**
- * Whether the account signed in on the device before.
- *
- * @param account - undefined if no account has the email address
- * @param secrets - a mark made with any of them counts
- */
+/** `account` is undefined if none has the email address. A mark made with any of the secrets counts. */
 export function isKnownDevice(device: Device, account: MarkedAccount | undefined, secrets: Secrets): boolean {
   const marks = device.marks.map((mark) => Buffer.from(mark, 'base64url'));
   let isKnown = false;

@@ -1,4 +1,4 @@
-/** The start of a graceful shutdown: load balancers notice it before connections are refused. Contract section 11. */
+/** Load balancers notice a shutdown before connections are refused. Contract section 11. */
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** Load balancers poll every few seconds. Fewer than two requests in this time come from a person. */
@@ -6,24 +6,19 @@ const POLLED_WITHIN_MS = 30_000;
 
 export class Drain {
   readonly #limits: { drainMs: number; readyDelayMs: number };
-  /** The times of the last two requests to `/readyz`. */
   #polls: [number, number] = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY];
   #startedAt: number | undefined;
 
-  /**
-   * @param drainMs - for the whole shutdown; then open requests are aborted
-   * @param readyDelayMs - how long `/readyz` answers 503 before connections are refused
-   */
+  /** @param drainMs - for the whole shutdown; then open requests are aborted */
   constructor(drainMs: number, readyDelayMs: number) {
     this.#limits = { drainMs, readyDelayMs };
   }
 
-  /** Whether `/readyz` answers 503 and connections close after their response. */
+  /** If so, `/readyz` answers 503, and connections close after their response. */
   get isUnderWay(): boolean {
     return this.#startedAt !== undefined;
   }
 
-  /** Time left for open requests. */
   get leftMs(): number {
     const { drainMs } = this.#limits;
     return this.#startedAt === undefined
@@ -35,7 +30,6 @@ export class Drain {
     this.#polls = [performance.now(), this.#polls[0]];
   }
 
-  /** Idempotent. */
   begin(): void {
     this.#startedAt ??= performance.now();
   }

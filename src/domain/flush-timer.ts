@@ -19,7 +19,7 @@ export class FlushTimer {
     this.#timer = setInterval(() => void this.flush(), FLUSH_MS).unref();
   }
 
-  /** Writes, unless a write is in progress: that keeps writes in order, on at most one connection. */
+  /** A write in progress is not overtaken: that keeps the order, on at most one connection. */
   flush(): Promise<void> {
     this.#writing ??= this.#write().finally(() => {
       this.#writing = undefined;
@@ -27,7 +27,6 @@ export class FlushTimer {
     return this.#writing;
   }
 
-  /** Writes what is left, then nothing more. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     const written = async () => {

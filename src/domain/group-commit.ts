@@ -1,7 +1,4 @@
-/**
- * Group commit: one write at a time, and items that arrive meanwhile share the next one. Under load, items share the
- * cost of a write; a single item waits for nobody.
- */
+/** One write at a time; items that arrive meanwhile share the next one. A single item waits for nobody. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ApiError } from '../errors.ts';
 
@@ -13,15 +10,13 @@ type Waiting<Item, Result> = {
 
 export type GroupCommitOptions<Item, Result> = {
   /**
-   * Writes a batch in one transaction; one result per item, in order. A result may be a promise if its item was sent
-   * elsewhere: the next write does not wait for it. An error fails the whole batch.
+   * One transaction; one result per item, in order. A result may be a promise that the next write does not wait for.
    */
   write: (items: Item[]) => Promise<(Result | Promise<Result>)[]>;
   batchSize: number;
   /** Maximum per write, by `sizeOf`; a larger item is written alone. */
   batchBytes?: number;
   sizeOf?: (item: Item) => number;
-  /** Maximum of waiting items; more are refused at once. */
   queueSize: number;
 };
 
@@ -34,11 +29,7 @@ export class GroupCommit<Item, Result> {
     this.#options = options;
   }
 
-  /**
-   * Adds an item to the next write. Returns its result once the write is committed.
-   *
-   * @throws ApiError `overloaded` at once if too many wait; errors of the write
-   */
+  /** Resolves once the write is committed. Throws `overloaded` at once if too many wait, and errors of the write. */
   submit(item: Item): Promise<Result> {
     if (this.#queue.length >= this.#options.queueSize) {
       return Promise.reject(new ApiError('overloaded'));
@@ -49,7 +40,6 @@ export class GroupCommit<Item, Result> {
     });
   }
 
-  /** Resolves when nothing is waiting or being written. */
   async idle(): Promise<void> {
     while (this.#writing !== undefined) await this.#writing;
   }

@@ -5,11 +5,9 @@ import { ApiError } from '../errors.ts';
 import { WEB_KEY } from '../store/usage-history.ts';
 import { holdsApiKey } from './api-key.ts';
 
-/** Tells a retry from a different request. */
 export type Retry = {
   /** The value of `Idempotency-Key`, or its digest if it contains an API key. */
   key: string;
-  /** Of the endpoint and the body. */
   fingerprint: string;
   /** As earlier versions stored it, for the 24 hours after an update. Only for bodies that are cheap to serialize. */
   earlierFingerprint?: () => string;
@@ -18,22 +16,15 @@ export type Retry = {
 /** JSON, or the events of a stream with status 200. */
 export type StoredAnswer = { status: number; body: string };
 
-/**
- * The credential that an idempotency key belongs to; `keyId` null is the web. Keys of different credentials never
- * collide.
- */
+/** Keys of different credentials never collide. */
 export const ownerOf = (keyId: string | null): string => keyId ?? WEB_KEY;
 
 const sha256 = (endpoint: string, text: string): string =>
   createHash('sha256').update(endpoint).update('\n').update(text).digest('hex');
 
-/**
- * SHA-256 of an endpoint (method and path) and a JSON body, in hex. The order of members does not matter. Takes linear
- * time for a body that was parsed in place.
- */
+/** SHA-256 of method, path and body, in hex, whatever the order of members. Linear for bodies parsed in place. */
 export const fingerprintOf = (endpoint: string, body: unknown): string => sha256(endpoint, digestOf(body));
 
-/** Builds the `Retry` of a request with this `Idempotency-Key`. */
 export const retryOf = (key: string, endpoint: string, body: unknown): Retry => ({
   // An API key sent by mistake is not stored in the clear.
   key: holdsApiKey(key) ? sha256('', key) : key,
@@ -43,13 +34,10 @@ export const retryOf = (key: string, endpoint: string, body: unknown): Retry => 
   }),
 });
 
-/** The error for an idempotency key that was used for another request. */
 export const idempotencyMismatch = (): ApiError =>
   new ApiError('idempotencyMismatch', { param: 'idempotency-key' });
 
-/**
- * The error of a request that our side failed to answer three times: it remains charged, and retries do not rerun it.
- */
+/** Our side failed three times. The request remains charged, and retries do not rerun it. */
 export const retriesExhausted = (): ApiError =>
   new ApiError('internalError', {
     message:

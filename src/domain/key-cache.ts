@@ -1,7 +1,4 @@
-/**
- * Verified keys in memory. A lookup notes the generation before it queries the database; any change since then makes
- * the result too old to cache. Contract section 3.
- */
+/** Verified keys. A change between a lookup and `keep` makes the result too old to cache. Contract section 3. */
 import type { StoredSecret } from '../store/keys.ts';
 
 /** Beyond this, the least recently used one is evicted. */
@@ -11,7 +8,6 @@ export class KeyCache {
   readonly #capacity: number;
   /** By public id, in the order of use. */
   readonly #secrets = new Map<string, StoredSecret>();
-  /** Public ids by account. */
   readonly #ofAccount = new Map<string, Set<string>>();
   #generation = 0;
 
@@ -48,14 +44,12 @@ export class KeyCache {
     if (this.#secrets.size > this.#capacity && oldest !== undefined) this.#drop(oldest);
   }
 
-  /** Call it when the account or one of its keys changed. */
   forget(accountId: string): void {
     this.#generation += 1;
     for (const publicId of this.#ofAccount.get(accountId) ?? []) this.#secrets.delete(publicId);
     this.#ofAccount.delete(accountId);
   }
 
-  /** Call it when anything may have changed. */
   clear(): void {
     this.#generation += 1;
     this.#secrets.clear();

@@ -1,7 +1,4 @@
-/**
- * Finds whose key a Bearer credential is: in memory while every key change is heard, else in the database. Contract
- * section 3, argued in docs/decisions/0011-the-key-cache.md.
- */
+/** Uses the cache while every key change is heard: contract section 3, docs/decisions/0011-the-key-cache.md. */
 import type { Database } from '../database/client.ts';
 import { KeyChanges } from '../store/key-changes.ts';
 import { findSecret, type StoredSecret } from '../store/keys.ts';
@@ -14,7 +11,6 @@ type Log = ConstructorParameters<typeof KeyChanges>[2] & ConstructorParameters<t
 
 const isOver = (end: number | null, now: number) => end !== null && end <= now;
 
-/** Evaluates a secret at a time of the database's clock. */
 const judged = (secret: StoredSecret, now: number): IdentifiedKey => ({
   accountId: secret.accountId,
   keyId: secret.keyId,
@@ -46,16 +42,12 @@ export class KeyLookup {
     });
   }
 
-  /** Writes noted uses, and closes the listening connection. */
   async stop(): Promise<void> {
     await this.#changes.stop();
     await this.#uses.stop();
   }
 
-  /**
-   * Finds whose key a credential is; undefined if there is no such key. Throws `invalidApiKey` without a query if it is
-   * malformed.
-   */
+  /** Returns undefined for an unknown key. Throws `invalidApiKey` without a query if it is malformed. */
   async identify(rawKey: string): Promise<IdentifiedKey | undefined> {
     const parsed = parseApiKey(rawKey);
     if (parsed === null) throw invalidApiKey();
@@ -73,12 +65,10 @@ export class KeyLookup {
     return judged(found.secret, found.readAt);
   }
 
-  /** Records the use of a key, with a delay. */
   noteUse({ accountId, keyId }: Pick<IdentifiedKey, 'accountId' | 'keyId'>): void {
     this.#uses.note(accountId, keyId);
   }
 
-  /** Call it after changing the account or one of its keys here. */
   forget(accountId: string): void {
     this.#cache.forget(accountId);
   }

@@ -1,7 +1,4 @@
-/**
- * How the ledger writes to the database: in batches, under a lease, through outages with unknown outcomes. Contract
- * section 5, reliability tests 25, 30, 32, 33 and 35.
- */
+/** Batches, a lease, and outages with unknown outcomes: contract section 5, reliability tests 25, 30, 32, 33 and 35. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { v7 as uuidv7 } from 'uuid';
 import { type Database, mayHaveTakenEffect, sqlState, wasNotSent } from '../database/client.ts';
@@ -81,13 +78,9 @@ export class LedgerWriter {
   /** @returns whether the charge is in the requested state now */
   settle = (row: SettlementRow): Promise<boolean> => this.#settlements.submit(row);
 
-  /** Whether a failed settlement may have taken effect. */
   mayHaveSettled = (row: SettlementRow): boolean => this.#unanswered.has(row);
 
-  /**
-   * Settles a charge, if it exists, once the database is back. `until` is how long its admission may still arrive, in
-   * milliseconds since 1970.
-   */
+  /** Settles a charge, if it exists, once the database is back. Until `until`, its admission may still arrive. */
   abandon(row: SettlementRow, until = 0): void {
     this.#abandoned.set(`${row.day}/${row.id}`, { row, until });
   }
@@ -139,7 +132,6 @@ export class LedgerWriter {
       isOver = isRefusal(error);
       throw error;
     } finally {
-      // Another step of the charge may have been abandoned meanwhile.
       if (this.#abandoned.get(name)?.row === row) {
         this.#abandoned.delete(name);
         if (!isOver) this.#abandoned.set(name, { row, until });
@@ -164,10 +156,8 @@ export class LedgerWriter {
   }
 
   /**
-   * Sends a batch until the database answers. After a lost connection the outcome is unknown, so every batch is safe to
-   * repeat. Its rows count as unanswered until then.
-   *
-   * @throws ApiError `serviceUnavailable` if there was no answer in time; else the database's error
+   * Every batch is safe to repeat, because a lost connection leaves the outcome unknown. Its rows count as unanswered
+   * until the database answers.
    */
   async #sendUntilAnswered<T>(
     rows: readonly (ChargeRow | SettlementRow)[],

@@ -1,6 +1,6 @@
 /**
- * The ledger: every metered request is charged on admission, and its answer leaves only once the charge is final.
- * Contract section 5, argued in docs/decisions/0010-the-ledgers-protocol.md.
+ * Requests are charged on admission. Answers leave once the charge is final. Contract section 5, argued in
+ * docs/decisions/0010-the-ledgers-protocol.md.
  */
 import { v7 as uuidv7 } from 'uuid';
 import type { Meter } from '../../schemas/plans.ts';
@@ -32,17 +32,14 @@ export type Charge = {
   /** The request's, so that clients can find the charge. Default: a new one. */
   id?: string;
   accountId: string;
-  /** Null for the web. */
   keyId: string | null;
   endpoint: string;
   meter: Meter;
   units: number;
 };
 
-/** A charge of a request that can be retried without a second charge. */
 type RetryableCharge = Charge & { retry: Retry | undefined };
 
-/** An admitted charge. Keep it until it is final or refunded. */
 export type Admission = Charge & {
   retry?: Retry | undefined;
   id: string;
@@ -54,20 +51,14 @@ export type Admission = Charge & {
   attempt?: string;
 };
 
-/** The answer of an earlier request with the same idempotency key; nothing is charged. */
 export type Replay = { answer: StoredAnswer };
 
-/** How a charged request ended. */
 export type Outcome = {
   model: string | null;
   inputTokens: number;
   outputTokens: number;
-  /** Stored in the same transaction. */
   turn?: Turn;
-  /**
-   * Stored in the same transaction for a request that can be retried: the whole answer, or its permanent failure.
-   * Omitted if our side failed, so that a retry resumes the charge.
-   */
+  /** Stored in the same transaction. Omitted if our side failed, so that a retry resumes the charge. */
   answer?: StoredAnswer;
   /** Set if charged work failed, or its client disconnected. */
   failure?: { code: string | null; statusCode: number };
@@ -127,21 +118,17 @@ export class Ledger {
   readonly #writer: LedgerWriter;
   readonly #db: Db;
 
-  /** @param log - receives outages of the lease, the sweep and the repair */
   constructor(database: Database, plans: PlanCatalogue, log: OutageLog) {
     this.#db = database.db;
     this.#writer = new LedgerWriter(database, plans, log);
   }
 
-  /** Identifies this process in the rows it admits. */
   get process(): string {
     return this.#writer.process;
   }
 
-  /** Takes and renews the lease, and sweeps up after processes that lost theirs. */
   start = (): Promise<void> => this.#writer.start();
 
-  /** Writes what is open, and ends the lease. */
   stop = (): Promise<void> => this.#writer.stop();
 
   /**
@@ -181,10 +168,7 @@ export class Ledger {
     }
   }
 
-  /**
-   * Finds the stored answer of an earlier request with the same idempotency key, without a charge or claim. Undefined
-   * if there is none yet. Throws `idempotencyMismatch` if the key was used for another request.
-   */
+  /** Charges nothing. Returns undefined if no answer is stored yet. Throws `idempotencyMismatch`. */
   async findReplay(charge: Pick<Charge, 'accountId' | 'keyId'>, retry: Retry): Promise<Replay | undefined> {
     const earlier = await this.#earlier(charge, retry);
     if (earlier === undefined) return undefined;
@@ -209,9 +193,8 @@ export class Ledger {
   }
 
   /**
-   * Makes a charge final. No part of the answer may leave before this returns.
+   * No part of the answer may leave before this returns; `outcome` is omitted if it is only starting.
    *
-   * @param outcome - omitted if the answer is only starting, and `complete` follows
    * @throws ApiError `serviceUnavailable` if the charge was refunded meanwhile
    */
   async finalise(admission: Admission, outcome?: Outcome): Promise<void> {
@@ -234,9 +217,9 @@ export class Ledger {
   }
 
   /**
-   * Adds what became known after the first byte of a final charge's answer; during an outage, later.
+   * Adds what became known after the first byte; during an outage, later.
    *
-   * @throws ApiError `serviceUnavailable` if the answer was to be stored, and another attempt's is stored instead
+   * @throws ApiError `serviceUnavailable` if another attempt's answer is stored instead
    */
   async complete(admission: Admission, outcome: Outcome): Promise<void> {
     const kind = admission.attempt === undefined ? 'complete' : 'rerun';
@@ -249,8 +232,8 @@ export class Ledger {
   }
 
   /**
-   * Refunds a charge, once, because the work failed before its first byte; during an outage, later. A resumed charge
-   * stays, and the next request with its idempotency key resumes it. Returns whether it is written already.
+   * For work that failed before its first byte; during an outage, later. A resumed charge stays, and the next request
+   * with its idempotency key resumes it. Returns whether it is written already.
    */
   async refund(admission: Admission, failure: { code: string | null; statusCode: number }): Promise<boolean> {
     const kind = admission.attempt === undefined ? 'refund' : 'rerun';

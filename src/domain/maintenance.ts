@@ -1,7 +1,4 @@
-/**
- * Scheduled maintenance. Every minute: deletes the remains of deleted accounts. Every hour: creates the ledger's coming
- * days and deletes expired data. Contract sections 9, 10 and 11.
- */
+/** Deletes expired data, and creates the ledger's coming days. Contract sections 9, 10 and 11. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Database, Db } from '../database/client.ts';
 import { buildIndexes } from '../database/indexes.ts';
@@ -23,7 +20,6 @@ const HOURLY_MINUTES = 60;
 type Log = { warn(details: object, message: string): void };
 
 export type MaintenanceConfig = {
-  /** Can hold a session; undefined for the embedded database. */
   databaseDirectUrl: string | undefined;
   requestLogDays: number;
 };
@@ -43,22 +39,19 @@ export class Maintenance {
     this.#log = log;
   }
 
-  /** Starts a minute from now. */
   start(): void {
     this.#timer = setInterval(() => this.#everyMinute(), MINUTE_MS).unref();
   }
 
-  /** Stops work after its current statement. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     this.#stopped.abort();
     await Promise.race([this.#underWay, delay(STOP_MS, undefined, { ref: false })]);
   }
 
-  /** Deletes the remains of deleted accounts. */
   purge = (): Promise<void> => purgeDeletedAccounts(this.#database.db, this.#stopped.signal);
 
-  /** Creates coming days and deletes expired data. Returns false if another process is doing it. */
+  /** Returns false if another process is doing it. */
   run(): Promise<boolean> {
     const { databaseDirectUrl } = this.#config;
     return underMaintenanceLock(

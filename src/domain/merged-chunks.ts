@@ -24,7 +24,6 @@ function positionsOf(list: unknown[]): Map<unknown, number> {
   return known;
 }
 
-/** Merges choices and tool calls by their `index`; other lists are concatenated. */
 function mergedLists(list: unknown[], more: readonly unknown[]): unknown[] {
   const known = positionsOf(list);
   for (const item of more) {
@@ -52,7 +51,7 @@ function merged(name: string, value: unknown, more: unknown): unknown {
   );
 }
 
-/** Merges two chunks, reusing the parts of both. */
+/** Reuses the parts of both. */
 export const mergedChunks = (chunk: CompletionChunk, next: CompletionChunk): CompletionChunk => ({
   ...chunk,
   choices: mergedLists(chunk.choices, next.choices) as CompletionChunk['choices'],

@@ -1,8 +1,7 @@
-/** Lookup of models. Contract sections 7 and 8. */
 import type { ChatEngine, Model } from '../engines/types.ts';
 import { ApiError } from '../errors.ts';
 
-/** Finds a model. Throws `notFound` with `param: "model"` if there is none. */
+/** Throws `notFound` with `param: "model"` if there is none. */
 export async function findModel(engine: ChatEngine, id: string): Promise<Model> {
   const model = (await engine.models()).find((candidate) => candidate.id === id);
   if (model !== undefined) return model;
@@ -12,7 +11,7 @@ export async function findModel(engine: ChatEngine, id: string): Promise<Model> 
   });
 }
 
-/** The named model, or the default one. Throws `notFound` with `param: "model"` if there is none. */
+/** The default one if `named` is undefined. Throws `notFound` with `param: "model"` if there is none. */
 export async function resolveModel(engine: ChatEngine, named: string | undefined): Promise<Model> {
   if (named !== undefined) return findModel(engine, named);
   const [standard] = await engine.models();

@@ -1,6 +1,6 @@
 /**
- * Checks URLs that a client asks the engine to fetch: mostly images, but also files, audio, videos and tool servers.
- * They must not lead into the operator's network. Decided without DNS. Contract section 7.
+ * URLs that a client asks the engine to fetch, such as images and tool servers. They must not lead into the operator's
+ * network. Decided without DNS. Contract section 7.
  */
 import ipaddr from 'ipaddr.js';
 import { SealedJson } from '../bodies/sealed.ts';
@@ -28,17 +28,12 @@ const texts = new Set([
 /** Tool definitions, in which URLs name schemas. */
 const definitions = new Set(['function', 'custom']);
 
-/** Per name in the path of an error. */
 const MOST_QUOTED = 100;
 /** Longer URLs are rejected: parsing megabytes would block the event loop. */
 const MAX_URL = 8192;
-/** How much of a string is searched for a scheme. */
 const BEGINNING = 1000;
 
-/**
- * Parses `IMAGE_HOSTS`: names and addresses, separated by commas. Throws an Error with a message to append to the
- * variable's name.
- */
+/** Parses `IMAGE_HOSTS`. Throws an Error whose message follows the variable's name. */
 export function parseImageHosts(value: string | undefined): ReadonlySet<string> {
   const entries = (value ?? '')
     .split(',')
@@ -111,15 +106,10 @@ function visit(value: unknown, at: Visit): void {
 
 type Body = { messages: readonly object[] } & Record<string, unknown>;
 
-/**
- * Checks every URL that a chat completion names outside of texts and schemas. `allowed` is `IMAGE_HOSTS`.
- *
- * @throws ApiError `invalidRequest` naming the first that is neither `data:` nor https to a public or allowed host
- */
+/** Checks every URL outside of texts and schemas. Throws `invalidRequest` for the first that may not be fetched. */
 export function checkNamedUrls(body: Body, allowed: ReadonlySet<string>): void {
   for (const [index, message] of body.messages.entries()) {
     for (const [name, value] of Object.entries(message)) {
-      // The model reads plain text, and nothing fetches it.
       if (typeof value === 'string' && !URL_MEMBER.test(name)) continue;
       if (texts.has(name.toLowerCase())) continue;
       const path = `messages.${index}.${name.slice(0, MOST_QUOTED)}`;

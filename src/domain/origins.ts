@@ -7,7 +7,6 @@ export class OriginError extends Error {
 
 const example = 'such as https://app.example.com or https://app.example.com:8443';
 
-/** `https://`, a host without user info, an optional port, and nothing else. */
 const originShape = /^https:\/\/(\[[0-9a-f:.]+\]|[^\s/\\?#@:*%[\]]+)(:\d{1,5})?$/i;
 
 /** The URL parser drops control characters, and maps lookalikes to the asterisk. */
@@ -43,7 +42,6 @@ export function normaliseOrigin(entry: string): string {
   return url.origin;
 }
 
-/** Normalizes a list and removes duplicates. */
 export const normaliseOrigins = (entries: readonly string[]): string[] => [
   ...new Set(entries.map(normaliseOrigin)),
 ];

@@ -1,8 +1,6 @@
-/** Logs outages of repeated work: the first failure of each, and its end. */
-
 export type OutageLog = { error(details: object, message: string): void; info(message: string): void };
 
-/** Wraps repeated work so that it logs its outages as `name` and never rejects. */
+/** Logs the first failure of each outage, and its end. The returned function never rejects. */
 export function loggingOutages(
   log: OutageLog,
   name: string,

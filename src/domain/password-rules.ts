@@ -3,7 +3,6 @@ import { ApiError } from '../errors.ts';
 
 let list: Promise<ReadonlySet<string>> | undefined;
 
-/** Common passwords that are long enough to be chosen, in lowercase; loaded once. */
 export function commonPasswords(): Promise<ReadonlySet<string>> {
   list ??= import('@zxcvbn-ts/language-common').then(({ dictionary }) => {
     const all = dictionary['passwords-common'] as readonly string[];
@@ -23,10 +22,7 @@ const partsOf = (email: string): string[] =>
     .filter(({ length }) => length >= PART_LENGTH)
     .sort((one, other) => other.length - one.length);
 
-/**
- * Whether a password is little more than parts of the email address. Apart from them it has fewer than four letters or
- * digits, or no letter and at most eight digits, such as a year or a date.
- */
+/** Whether little is left without parts of the email address: under four letters or digits, or a year or a date. */
 function isMadeOf(password: string, email: string): boolean {
   let rest = password;
   for (const part of partsOf(email)) rest = rest.replaceAll(part, '');
@@ -35,12 +31,7 @@ function isMadeOf(password: string, email: string): boolean {
   return remaining.length < 4 || (remaining.length <= 8 && !/\p{L}/u.test(remaining));
 }
 
-/**
- * Refuses a new password that is easy to guess. The schemas check its length.
- *
- * @param param - the field's name
- * @throws ApiError `invalidRequest` with the reason and what to do
- */
+/** Refuses a password that is easy to guess; the schemas check its length. Throws `invalidRequest` with the reason. */
 export async function assertAcceptable(password: string, email: string, param: string): Promise<void> {
   const why = await faultOf(password.normalize('NFKC').toLowerCase(), email);
   if (why === undefined) return;
@@ -57,7 +48,6 @@ async function faultOf(password: string, email: string): Promise<string | undefi
   return undefined;
 }
 
-/** @throws ApiError `invalidRequest` if a change would change nothing */
 export function assertDifferent(current: string, next: string, param: string): void {
   if (current.normalize('NFKC') !== next.normalize('NFKC')) return;
   const message = 'The new password must be different from the current one.';

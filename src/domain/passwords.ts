@@ -1,6 +1,6 @@
 /**
- * Password hashing with Argon2id, contract section 9. It runs in libuv's threads, off the event loop. Running and
- * waiting work is bounded, so that a flood of sign-ins delays neither other requests nor itself for long.
+ * Argon2id, contract section 9, in libuv's threads. Its queue is bounded, so that a flood of sign-ins delays nothing
+ * else.
  */
 import { hash, verify } from '@node-rs/argon2';
 import { ApiError } from '../errors.ts';
@@ -19,7 +19,6 @@ const overloaded = () => new ApiError('overloaded');
 /** Runs a few tasks at once, and queues some in order. The rest are refused at once. */
 export class BoundedQueue {
   readonly #slots: Semaphore;
-  /** Running and waiting tasks by owner. */
   readonly #places = new Map<string, number>();
   readonly #placesOfOwner: number;
 
@@ -28,12 +27,7 @@ export class BoundedQueue {
     this.#placesOfOwner = Math.floor((runningAtOnce + waitingAtMost) / 2);
   }
 
-  /**
-   * Runs a task when its turn comes.
-   *
-   * @param owner - may take at most half of all places; null for no limit
-   * @throws ApiError `overloaded`, at once, if too many wait; errors of the task
-   */
+  /** An `owner` may take at most half of all places. Throws `overloaded` at once if too many wait. */
   async run<T>(task: () => Promise<T>, owner: string | null = null): Promise<T> {
     if (owner === null) return this.#run(task);
     const places = this.#places.get(owner) ?? 0;
@@ -63,22 +57,11 @@ const normalised = (password: string) => password.normalize('NFKC');
 export const unknownAccountHash =
   '$argon2id$v=19$m=19456,t=2,p=1$o7sbVpDlPCyrQIehiFMuOw$XYBgaDu9S6J5ibwuQB7XfhTiJfygbq1dYki6T9cCvvc';
 
-/**
- * Hashes a new password to a PHC string: parameters, salt and hash.
- *
- * @param owner - the client's address, limited to half of the queue; null for the operator
- * @throws ApiError `overloaded`
- */
+/** Returns a PHC string. `owner` is the client's address, null for the operator. Throws `overloaded`. */
 export const hashPassword = (password: string, owner: string | null = null): Promise<string> =>
   queue.run(() => hash(normalised(password), argon2Parameters), owner);
 
-/**
- * Whether a password matches a hash.
- *
- * @param stored - from `hashPassword`; null for an account that does not exist, which takes as long
- * @param owner - the client's address, limited to half of the queue; null for no limit
- * @throws ApiError `overloaded`
- */
+/** `stored` is null for an account that does not exist, which takes as long. Throws `overloaded`. */
 export async function verifyPassword(
   stored: string | null,
   password: string,

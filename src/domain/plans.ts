@@ -1,4 +1,3 @@
-/** Plans: prices and limits. Contract section 2. */
 import { readFileSync } from 'node:fs';
 import type { Static } from '@sinclair/typebox';
 import { type BillingPeriod, type Plan as PlanSchema, PlansFile } from '../../schemas/plans.ts';
@@ -6,13 +5,12 @@ import { checkerOf } from '../validation.ts';
 
 export type Plan = Static<typeof PlanSchema>;
 
-/** Every plan of this installation, in display order. Never empty. */
+/** In display order. Never empty. */
 export type PlanCatalogue = Readonly<{
   plans: readonly Plan[];
   /** The plan of new accounts, and of accounts whose plan is discontinued. */
   standard: Plan;
   find(id: string): Plan | undefined;
-  /** An account's plan, or `standard` if it is discontinued. */
   of(account: { plan: string }): Plan;
 }>;
 
@@ -20,7 +18,6 @@ export type PlanCatalogue = Readonly<{
 export const yearlyPriceCents = (monthlyPriceCents: number): number =>
   Math.round((12 * monthlyPriceCents * 83) / 100);
 
-/** Price of one billing period in cents. */
 export const priceCents = (plan: Plan, period: BillingPeriod): number =>
   period === 'yearly' ? plan.yearly_price_cents : plan.monthly_price_cents;
 
@@ -61,10 +58,7 @@ export const defaultPlans: PlanCatalogue = catalogue([
   builtIn('pro', 'Pro', 3000, 10_000, 500, 5000, 300),
 ]);
 
-/**
- * Loads the operator's plans from a JSON file in the shape of `GET /plans`; a yearly price is optional. Throws an Error
- * that says what is wrong with the file.
- */
+/** Loads a file in the shape of `GET /plans`; a yearly price is optional. Throws an Error that says what is wrong. */
 export function loadPlans(file: string): PlanCatalogue {
   const content: unknown = JSON.parse(readFileSync(file, 'utf8'));
   const fault = checkerOf(PlansFile)(content);

@@ -11,11 +11,10 @@ export const nextReset = (readAt: Date): Date =>
 
 export type QuotaReading = { meter: Meter; used: number; ceiling: number | null; readAt: Date };
 
-/** Whole seconds until the counter resets, rounded up. */
 export const secondsToReset = (readAt: Date): number =>
   Math.ceil((nextReset(readAt).getTime() - readAt.getTime()) / 1000);
 
-/** A meter with a ceiling, for the headers. A ceiling that was lowered may be below `used`. */
+/** A ceiling that was lowered may be below `used`. */
 export const quotaLimit = ({
   ceiling,
   meter,

@@ -1,7 +1,4 @@
-/**
- * Counts refused requests of known accounts, and writes the counts once a second. Best effort, contract section 5:
- * counts that cannot be written are dropped, so a refusal costs no statement and bounded memory.
- */
+/** Counts are written once a second, and dropped if that fails: refusals must stay cheap. Contract section 5. */
 import type { Db } from '../database/client.ts';
 import { addRefusals, type RefusalCount } from '../store/refusals.ts';
 import { FlushTimer } from './flush-timer.ts';
@@ -9,9 +6,7 @@ import { FlushTimer } from './flush-timer.ts';
 /** Different accounts, keys and codes between two writes; more are not counted. */
 export const REFUSALS_AT_MOST = 10_000;
 
-/**
- * Refusals worth logging: the client's fault or the service's, but not unauthorized (401) or malformed (400…) requests.
- */
+/** Refusals worth logging: not unauthorized (401) or malformed (400…) requests. */
 export const isCountedStatus = (status: number): boolean => status === 403 || status === 429 || status >= 500;
 
 export type Refusal = Omit<RefusalCount, 'count'>;
@@ -29,7 +24,6 @@ export class Refusals {
     this.#log = log;
   }
 
-  /** Counts a refusal. It reaches the database a second later. */
   count(refusal: Refusal): void {
     const { accountId, code, keyId } = refusal;
     const key = `${accountId} ${keyId} ${code}`;

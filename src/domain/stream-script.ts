@@ -6,19 +6,14 @@ import type { Outcome } from './ledger.ts';
 
 /** How a route turns an answer into events. */
 export type Script = {
-  /** Asks the engine. */
   chunks(signal: AbortSignal): AsyncIterable<CompletionChunk>;
-  /** The events for a chunk; empty if the client does not get it. */
+  /** Empty if the client does not get the chunk. */
   tell(chunk: CompletionChunk): string;
   /** The outcome so far, for the ledger. `isKept`: with a turn to store. */
   outcome(isKept: boolean): Outcome;
-  /** The last events of a complete answer. */
   end(): string;
-  /**
-   * The answer so far as events, for a replay, if it was to be kept. `envelope` is the error of an incomplete answer.
-   */
+  /** The answer so far, at once. `envelope` is the error of an incomplete answer. */
   replay(envelope?: Envelope): string;
-  /** The last event of an interrupted answer. */
   error(envelope: Envelope): string;
 };
 

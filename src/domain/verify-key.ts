@@ -31,19 +31,13 @@ export const insufficientScope = (scopes: readonly Scope[], needed: Scope): ApiE
     neededScope: needed,
   });
 
-/**
- * @param scope - undefined if any key will do
- * @throws ApiError `insufficientScope`
- */
+/** Without `scope`, any key will do. Throws `insufficientScope`. */
 export function assertScope({ scopes }: IdentifiedKey, scope: Scope | undefined): void {
   if (scope === undefined || scopes.includes(scope)) return;
   throw insufficientScope(scopes, scope);
 }
 
-/**
- * Keys with allowed origins are public: every visitor of the pages can copy them, so they may not list anything. Throws
- * `listingNotAllowed`.
- */
+/** Keys with allowed origins are public: every visitor of the pages can copy them, so they may not list anything. */
 export function assertMayList({ allowedOrigins }: IdentifiedKey): void {
   if (allowedOrigins.length > 0) throw new ApiError('listingNotAllowed');
 }

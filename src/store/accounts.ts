@@ -1,6 +1,6 @@
 /**
- * Accounts; the audit trail records what happens to them. Changes that need the current password check the proven hash
- * again, so that a concurrent password change makes them no-ops. Contract section 9.
+ * Changes that need the current password check the proven hash again: a concurrent change makes them no-ops. Contract
+ * section 9.
  */
 import { and, eq, isNull, type SQL, sql } from 'drizzle-orm';
 import { v7 as uuidv7 } from 'uuid';
@@ -35,7 +35,7 @@ async function orEmailTaken<T>(statement: Promise<T>): Promise<T> {
   }
 }
 
-/** Creates an account, billed monthly. Today's usage under its email address carries over. Throws `emailTaken`. */
+/** Today's usage under the email address carries over. Throws `emailTaken`. */
 export async function createAccount(
   db: Db,
   account: Pick<Account, 'email' | 'passwordHash' | 'plan'>,
@@ -80,8 +80,7 @@ export async function findByEmail(db: Db, email: string): Promise<Account | unde
 }
 
 /**
- * Changes the email address. Today's usage also stays with the old one. Returns undefined if the password was changed
- * or the account deleted meanwhile. Throws `emailTaken`.
+ * Today's usage also stays with the old address. Returns undefined if the proof is out of date. Throws `emailTaken`.
  */
 export async function updateEmail(
   db: Db,
@@ -110,12 +109,8 @@ export async function updateEmail(
 }
 
 /**
- * Replaces the password, ends all sessions, and lifts the limits of failed sign-ins. A change by the owner also forgets
- * known devices; a reset by the operator does not. A concurrent sign-in with the old password creates no session:
- * `createSession` checks the hash, too.
- *
- * @param from - null if the operator resets it
- * @returns undefined if the password was changed or the account deleted meanwhile
+ * Ends all sessions, and lifts the limits of failed sign-ins. A change by the owner also forgets known devices; a reset
+ * by the operator (`from` null) does not. Returns undefined if the proof is out of date.
  */
 export function updatePassword(
   db: Db,
@@ -139,12 +134,7 @@ export function updatePassword(
   });
 }
 
-/**
- * Changes the plan at once. The caller checks that it exists.
- *
- * @param from - null if the operator does it
- * @returns undefined if the account is gone
- */
+/** `from` is null if the operator does it. Returns undefined if the account is gone. */
 export function setPlan(
   db: Db,
   id: string,
@@ -166,9 +156,8 @@ export function setPlan(
 }
 
 /**
- * Marks an account as deleted: its sessions and keys end, and its email address is free again. Updates the account's
- * row first: creating a key locks it, so no key can appear after the revocation. Keeps today's usage until midnight.
- * Returns false if the password was changed or the account deleted meanwhile.
+ * Updates the account's row first: creating a key locks it, so no key can appear after the revocation. Keeps today's
+ * usage until midnight. Returns false if the proof is out of date.
  */
 export async function deleteAccount(db: Db, account: ProvenAccount): Promise<boolean> {
   const digestOf = await emailDigests(db);

@@ -1,22 +1,16 @@
-/**
- * Checks that the ledger and its counters agree: by account, day and meter, a counter equals the units of all charges
- * that were not refunded. Excludes deleted accounts, whose rows are being removed. Contract section 5.
- */
+/** By account, day and meter, a counter equals the units of all charges that were not refunded. Contract section 5. */
 import { sql } from 'drizzle-orm';
 import { type Db, rowsOf } from '../database/client.ts';
 
 export type Difference = { accountId: string; day: string; meter: string; charged: number; used: number };
 
 export type Audit = {
-  /** Where counter and charges differ; should be empty. */
   differences: Difference[];
-  /** Counters that were compared, over the days with charges. */
   counters: number;
-  /** Open charges, of live processes or waiting for the sweep. */
   open: number;
 };
 
-/** Compares all stored days in one snapshot, so it can run at any time. */
+/** One snapshot, so it can run at any time. */
 export async function audit(db: Db): Promise<Audit> {
   type Row = { account_id: string; day: string; meter: string; charged: string; used: string };
   return db.transaction(async (tx) => {

@@ -1,7 +1,6 @@
 /**
- * Today's usage of an email address that was given up, by deleting its account or changing its address. It is kept
- * until midnight and charged to a new account with the address, which therefore gets no new quota. Contract section 5,
- * argued in docs/decisions/0020-sign-in-and-sign-up.md.
+ * Today's usage of an email address that was given up is kept until midnight and charged to a new account with it,
+ * which therefore gets no new quota. Contract section 5, argued in docs/decisions/0020-sign-in-and-sign-up.md.
  */
 import { createHmac, randomBytes } from 'node:crypto';
 import { sql } from 'drizzle-orm';
@@ -13,7 +12,6 @@ import { type Db, rowsOf } from '../database/client.ts';
 import { carriedUsage } from '../database/tables.ts';
 import { settingOnce } from './settings.ts';
 
-/** An account and the digest of one of its email addresses. */
 type Holder = { accountId: string; emailDigest: Uint8Array };
 
 const meterList = sql`array[${sql.join(
@@ -21,10 +19,7 @@ const meterList = sql`array[${sql.join(
   sql`, `,
 )}]::text[]`;
 
-/**
- * Returns a function that digests lowercase email addresses. The key is in the database, because `SESSION_SECRET` may
- * change any day. Call it outside of a transaction.
- */
+/** The key is in the database, because `SESSION_SECRET` may change any day. Call it outside of a transaction. */
 export async function emailDigests(db: Db): Promise<(emailKey: string) => Uint8Array> {
   const key = await settingOnce(db, 'email_digest_key', () => randomBytes(32).toString('base64url'));
   return (emailKey) => createHmac('sha256', key).update(emailKey).digest();
@@ -40,9 +35,8 @@ export async function keepUsage(tx: Db, { accountId, emailDigest }: Holder): Pro
 }
 
 /**
- * Keeps the usage of an account that this transaction marked as deleted. Charges in flight count as used, whatever
- * their outcome. The counters' locks exclude later admissions: those wait, and find the account deleted. Tomorrow's
- * counters are locked too, because midnight may pass.
+ * For an account that this transaction marked as deleted. Charges in flight count as used. The counters' locks exclude
+ * later admissions; tomorrow's are locked too, because midnight may pass.
  */
 export async function keepFinalUsage(tx: Db, holder: Holder): Promise<void> {
   const { accountId } = holder;
@@ -84,6 +78,5 @@ export async function enterKeptUsage(tx: Db, { accountId, emailDigest }: Holder)
     select ${accountId}::uuid, today, meter, units from summed cross join clock`);
 }
 
-/** Deletes what was kept on past days. */
 export const deleteKeptUsage = (db: Db, signal?: AbortSignal): Promise<void> =>
   deleteAll(db, carriedUsage, sql`day < ledger_day(ledger_now())`, signal);

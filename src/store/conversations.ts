@@ -1,17 +1,15 @@
-/**
- * Conversations and their messages. A key sees what it created; the web sees all of the account's. Contract section 1.
- */
+/** A key sees the conversations that it created; the web sees all of the account's. Contract section 1. */
 import { and, desc, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
 import type { Db } from '../database/client.ts';
 import { conversations, messages } from '../database/tables.ts';
 
-/** `keyId` null is the web, which sees all conversations. */
+/** `keyId` null is the web. */
 export type Owner = { accountId: string; keyId: string | null };
 
 export type Conversation = typeof conversations.$inferSelect;
 export type Message = typeof messages.$inferSelect;
 
-/** A question and its answer. The ledger stores it in the transaction that settles the charge. */
+/** Stored in the transaction that settles the charge. */
 export type Turn = {
   accountId: string;
   keyId: string | null;
@@ -25,7 +23,6 @@ export type Turn = {
 const visibleTo = ({ accountId, keyId }: Owner): SQL | undefined =>
   and(eq(conversations.accountId, accountId), keyId === null ? undefined : eq(conversations.keyId, keyId));
 
-/** The conversation, if the owner may see it. */
 export async function findConversation(db: Db, owner: Owner, id: string): Promise<Conversation | undefined> {
   const [row] = await db
     .select()
@@ -53,13 +50,10 @@ export function listConversations(
     .limit(limit);
 }
 
-/** A page of messages ends with the one that reaches this size: serializing and sending takes memory and time. */
+/** A page ends with the message that reaches this size: serializing and sending takes memory and time. */
 const PAGE_BYTES = 512 * 1024;
 
-/**
- * Messages of a conversation before `before`, newest first. Those that do not fit on the page have no content, and
- * `fits` false.
- */
+/** Newest first. Messages that do not fit on the page have no content, and `fits` false. */
 export function listMessages(
   db: Db,
   accountId: string,
@@ -89,7 +83,6 @@ export function listMessages(
     .limit(limit);
 }
 
-/** Deletes a conversation and its messages. Returns whether the owner had it. */
 export function deleteConversation(db: Db, owner: Owner, id: string): Promise<boolean> {
   return db.transaction(async (tx) => {
     const deleted = await tx

@@ -4,15 +4,11 @@ import { BATCH_ROWS, deleteUpTo } from '../database/batches.ts';
 import { type Db, rowsOf } from '../database/client.ts';
 import { keySecrets } from '../database/tables.ts';
 
-/**
- * How long revoked and expired keys, and events that name them, are kept. The usage history is shorter; usage stays
- * under the key's id.
- */
+/** For keys and the events that name them. The usage history is shorter; usage stays under the key's id. */
 export const ENDED_KEY_DAYS = 365;
 
 const longAgo = sql`ledger_now() - make_interval(days => ${ENDED_KEY_DAYS}::int)`;
 
-/** Deletes a batch of keys and their secrets, skipping locked rows. Returns how many. */
 async function deleteKeys(db: Db): Promise<number> {
   const [deleted] = await rowsOf<{ count: number }>(
     db,

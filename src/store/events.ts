@@ -34,7 +34,6 @@ export async function recordEvent(
     from accounts where id = ${accountId}::uuid and deleted_at is null`);
 }
 
-/** Whether an event of a key was recorded within the last hours. */
 export async function wasRecorded(
   db: Db,
   accountId: string,
@@ -58,10 +57,7 @@ export async function wasRecorded(
   return rows.length > 0;
 }
 
-/**
- * A page of events, newest first. New events come before all pages already read. `after` is the end of the previous
- * page, with `at` in RFC 3339.
- */
+/** Newest first. New events come before all pages already read. */
 export function listEvents(
   db: Db,
   accountId: string,

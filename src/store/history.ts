@@ -8,19 +8,14 @@ export type History = {
   /** Oldest first. */
   messages: HistoryMessage[];
   included: number;
-  /** How many older messages were left out. */
   omitted: number;
 };
 
-/** Maximum of messages to send, however short. */
 const MESSAGES_AT_MOST = 1000;
 
 type Step = { position: number; id: string; role: HistoryMessage['role']; content: string | null };
 
-/**
- * The newest messages that fit a budget of Unicode code points, whole ones only. Reads one by one until a message does
- * not fit; its content stays in the database.
- */
+/** The newest whole messages within a budget of code points. Content that does not fit stays in the database. */
 export async function readHistory(
   db: Db,
   accountId: string,

@@ -27,9 +27,7 @@ const RETRY_MS_AT_MOST = 2000;
 const RETRY_MS_AT_MOST_UNHEARD = 30_000;
 
 export type ChangeListener = {
-  /** The account or one of its keys changed. */
   onChange(accountId: string): void;
-  /** Changes may have been missed until now. */
   onGap(): void;
 };
 
@@ -50,9 +48,7 @@ export class KeyChanges {
   readonly #log: Log;
   readonly #stopped = new AbortController();
   readonly #echoChannel = `parley_echo_${randomBytes(8).toString('hex')}`;
-  /** The echo in flight. */
   #sent: { number: number; at: Moment } = { number: 0, at: moment() };
-  /** When the last echo that arrived was sent, and the database's clock as it passed. */
   #heard: { sentAt: Moment; databaseMs: number } | undefined;
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
@@ -67,8 +63,8 @@ export class KeyChanges {
   }
 
   /**
-   * The database's time in milliseconds since 1970, if every change committed over 750 ms ago has been heard; else
-   * undefined. It may be ahead by the time that the last echo took to send, but never behind.
+   * The database's time in milliseconds since 1970, if every change over 750 ms old has been heard; else undefined. It
+   * may be ahead by the time that the last echo took to send, but never behind.
    */
   now(): number | undefined {
     if (this.#isEmbeddedHeard) return Date.now();
@@ -110,7 +106,6 @@ export class KeyChanges {
         [this.#echoChannel, String(number)],
       );
     } catch {
-      // An echo that was not sent is not heard, which is what counts.
     } finally {
       this.#isSending = false;
     }

@@ -34,16 +34,13 @@ export type StoredSecret = {
   allowedOrigins: string[];
   /** The key was revoked, or the account was deleted. */
   isRevoked: boolean;
-  /** The end of a replaced secret's grace period. */
   endsAt: number | null;
   expiresAt: number | null;
 };
 
-/** Neither revoked nor expired. */
 export const isActive = (): SQL | undefined =>
   and(isNull(apiKeys.revokedAt), or(isNull(apiKeys.expiresAt), gt(apiKeys.expiresAt, sql`now()`)));
 
-/** The active keys of an account, newest first. */
 export function listActiveKeys(db: Db, accountId: string): Promise<ApiKeyRow[]> {
   return db
     .select()
@@ -53,7 +50,7 @@ export function listActiveKeys(db: Db, accountId: string): Promise<ApiKeyRow[]> 
 }
 
 /**
- * Creates a key. Locks the account's row while counting, in a mode that does not block charges.
+ * Locks the account's row while counting, in a mode that does not block charges.
  *
  * @throws ApiError `apiKeyLimitReached` at `MAX_ACTIVE_KEYS`; `sessionRequired` if the account is gone
  */
@@ -87,7 +84,6 @@ export function createKey(db: Db, key: NewApiKey, from: EventSource): Promise<Ap
   });
 }
 
-/** Locks an active key; undefined if the account has no such key. */
 async function lockActiveKey(tx: Db, { accountId, id }: KeyId): Promise<ApiKeyRow | undefined> {
   const [row] = await tx
     .select()
@@ -111,7 +107,6 @@ async function updateKey(
   return updated;
 }
 
-/** Replaces the allowed origins of an active key; undefined if the account has no such key. */
 export function setAllowedOrigins(
   db: Db,
   key: KeyId,
@@ -127,10 +122,7 @@ export function setAllowedOrigins(
   });
 }
 
-/**
- * Gives an active key a new secret; undefined if the account has no such key. The current secret works for
- * `graceSeconds` more. One replaced earlier ends now, so that at most one old secret works.
- */
+/** The current secret works for `graceSeconds` more. One replaced earlier ends now, so at most one old secret works. */
 export function rotateKey(
   db: Db,
   key: KeyId,
@@ -161,7 +153,6 @@ export function rotateKey(
   });
 }
 
-/** Revokes an active key with all its secrets. Returns whether the account had it. */
 export function revokeKey(db: Db, key: KeyId, from: EventSource): Promise<boolean> {
   return db.transaction(async (tx) => {
     const row = await lockActiveKey(tx, key);
@@ -201,10 +192,7 @@ const FIND_SECRET = `
 
 export type KeyUse = KeyId & { ageMs: number };
 
-/**
- * Records when keys were last used. Skips keys whose recorded use is nearly as recent, and locked rows, so that nobody
- * waits.
- */
+/** Skips keys whose recorded use is nearly as recent, and locked rows, so that nobody waits. */
 export async function recordKeyUses(db: Db, uses: readonly KeyUse[]): Promise<void> {
   const rows = uses.map(({ accountId, ageMs, id }) => ({ account_id: accountId, id, age_ms: ageMs }));
   await db.execute(sql`

@@ -14,9 +14,8 @@ const TOLD_EVERY_HOURS = 24;
 const NOBODY = null;
 
 /**
- * Revokes the keys whose current secret was found, and returns the accounts of all found keys. Keys with allowed
- * origins are public by design: their owners are notified, and nothing ends. For a replaced secret, only the rest of
- * its grace period ends. Skips unknown and ended secrets.
+ * Keys with allowed origins are public by design: their owners are notified, and nothing ends. For a replaced secret,
+ * only its grace period ends. Returns the accounts of all found keys.
  */
 export function revokeLeakedKeys(db: Db, found: readonly FoundSecret[]): Promise<string[]> {
   return db.transaction(async (tx) => {

@@ -1,7 +1,4 @@
-/**
- * The ledger's statements, contract sections 5 and 10: calls of the SQL functions in `drizzle/functions/ledger.sql`,
- * which are documented there. Each takes a batch that is safe to repeat.
- */
+/** Calls of `drizzle/functions/ledger.sql`, which documents them. Each takes a batch that is safe to repeat. */
 import { and, eq, sql } from 'drizzle-orm';
 import type { Meter } from '../../schemas/plans.ts';
 import { deleteUpTo } from '../database/batches.ts';
@@ -22,24 +19,20 @@ export type ChargeRow = {
   fingerprint?: string;
 };
 
-/** Why an idempotency key cannot be claimed. */
 export type ClaimObstacle = 'mismatch' | 'running' | 'replay' | 'resume' | 'exhausted';
 
 export type Decision = {
   id: string;
   outcome: 'admitted' | 'refused' | ClaimObstacle;
-  /** The charge's UTC day, as `YYYY-MM-DD`. */
   day: string;
   /** The counter after the charge; 0 if nothing was judged. */
   used: number;
   ceiling: number | null;
-  /** By the database's clock. */
   readAt: Date;
 };
 
 export type ChargeKey = { account_id: string; day: string; id: string };
 
-/** A question and its answer, stored with the settlement. */
 export type TurnRow = {
   conversation_id: string;
   key_id: string | null;
@@ -62,12 +55,8 @@ export type SettlementRow = ChargeKey & {
   output_tokens: number | null;
   latency_ms: number;
   turn?: TurnRow;
-  /**
-   * Stored under the request's idempotency key; empty if our side failed: the next request with the key resumes the
-   * charge.
-   */
+  /** Empty if our side failed: the next request with the key resumes the charge. */
   answer?: { status: number; body: string } | Record<string, never>;
-  /** The attempt that resumed it. */
   attempt?: string;
 };
 
@@ -78,7 +67,6 @@ export type AdmissionRules = {
   ceilings: Ceilings;
   /** The plan whose ceilings apply to accounts on a discontinued plan. */
   standard: string;
-  /** The process whose lease guards the charges. */
   holder: string;
 };
 
@@ -92,10 +80,8 @@ const countersOf = (charges: readonly ChargeRow[]) => [
 ];
 
 /**
- * Admits charges in order, each fully or not at all. One that does not fit also holds back later ones of its account.
- *
- * @param isRepeated - whether the same charges were sent before without an answer
- * @returns a decision for each charge of a living account, in any order
+ * A charge that does not fit also holds back later ones of its account. Decisions come in any order, for living
+ * accounts. `isRepeated`: the same charges were sent before without an answer.
  */
 export async function admitCharges(
   database: Database,
@@ -130,10 +116,7 @@ export async function admitCharges(
   }));
 }
 
-/**
- * Settles charges in one transaction. Returns the ids in the requested state; others were settled differently
- * elsewhere.
- */
+/** Returns the ids in the requested state; others were settled differently elsewhere. */
 export async function settleCharges(
   database: Database,
   settlements: readonly SettlementRow[],
@@ -146,12 +129,11 @@ export async function settleCharges(
   return new Set(rows.map(({ id }) => id));
 }
 
-/** Renews a process's lease, or creates one. */
 export async function renewLease(database: Database, holder: string, seconds: number): Promise<void> {
   await database.run('select ledger_renew_lease($1::uuid, $2)', [holder, seconds]);
 }
 
-/** Refunds charges left admitted by processes with expired leases, at most `atMost`. Returns how many. */
+/** Refunds charges left admitted by processes with expired leases. Returns how many. */
 export async function sweepCharges(database: Database, atMost: number): Promise<number> {
   const [row] = await database.run<{ swept: number }>('select ledger_sweep($1) as swept', [atMost]);
   return row?.swept ?? 0;
@@ -174,7 +156,6 @@ export type IdempotentRequest = {
   answer: { status: number; body: string } | null;
 };
 
-/** Finds the request made with an idempotency key within 24 hours. */
 export async function findIdempotentRequest(
   db: Db,
   { accountId, key, owner }: IdempotencyKey,

@@ -1,4 +1,3 @@
-/** Origins that keys list, across all accounts. Contract section 4. */
 import { sql } from 'drizzle-orm';
 import { type Db, rowsOf } from '../database/client.ts';
 
@@ -6,8 +5,7 @@ import { type Db, rowsOf } from '../database/client.ts';
 export const ORIGINS_AT_ONCE = 20;
 
 /**
- * Which of some origins an active key of any account lists. Reads the index on `allowed_origins`, so that the number of
- * keys does not matter. (Deleting an account revokes its keys.) Takes at most `ORIGINS_AT_ONCE`, as browsers send them.
+ * Which of some origins an active key of any account lists: contract section 4. Deleting an account revokes its keys.
  */
 export async function listedOrigins(db: Db, origins: readonly string[]): Promise<Set<string>> {
   // A constant for the planner: for unknown origins it expects many rows each, and reads every key.

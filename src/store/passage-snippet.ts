@@ -1,9 +1,7 @@
-/** The part of a passage to show in a search result. */
-
 /** In characters. */
 export const SNIPPET_LENGTH = 300;
 
-/** The database puts these around each matched word. They are private-use characters, so no guide contains them. */
+/** Private-use characters, so no guide contains them. */
 export const MARK = { start: '\uE000', stop: '\uE001' } as const;
 const marks = new RegExp(`[${MARK.start}${MARK.stop}]`, 'gu');
 const markedWords = new RegExp(`${MARK.start}([^${MARK.stop}]*)${MARK.stop}`, 'gu');
@@ -14,11 +12,9 @@ const sentencesOf = (text: string): string[] =>
 
 const plain = (text: string): string => text.replace(marks, '').replace(/\s+/gu, ' ').trim();
 
-/** Truncates at a word boundary. */
 const ended = (text: string): string =>
   text.length <= SNIPPET_LENGTH ? text : `${text.slice(0, SNIPPET_LENGTH - 1).replace(/\s\S*$/u, '')}…`;
 
-/** As many whole sentences from the start of a list as fit, at least one. */
 function windowFrom(sentences: readonly string[]): string {
   let window = sentences[0] ?? '';
   for (const sentence of sentences.slice(1)) {
@@ -31,10 +27,7 @@ function windowFrom(sentences: readonly string[]): string {
 const distinctWords = (text: string): number =>
   new Set([...text.matchAll(markedWords)].map(([, word]) => word?.toLowerCase())).size;
 
-/**
- * Cuts a snippet of at most `SNIPPET_LENGTH` characters: the whole sentences with the most distinct matched words, from
- * a sentence with one. `text` has `MARK` around those words.
- */
+/** The whole sentences with the most distinct matched words, which `MARK` surrounds, from a sentence with one. */
 export function snippetOf(text: string): string {
   const sentences = sentencesOf(text);
   const [first = '', ...others] = sentences.flatMap((sentence, index) =>

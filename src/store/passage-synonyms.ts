@@ -1,5 +1,3 @@
-/** Query expansion for search: synonyms, spellings and pairs of words. */
-
 /** Lists of interchangeable words, in lowercase. Stemming finds their other forms. */
 const sameMeaning: readonly (readonly string[])[] = [
   ['create', 'make', 'generate', 'new', 'get'],
@@ -22,7 +20,6 @@ const sameMeaning: readonly (readonly string[])[] = [
   ['secret', 'safe', 'secure', 'private'],
 ];
 
-/** Every word with the number of its list. */
 export const synonyms: readonly { family: number; word: string }[] = sameMeaning.flatMap((words, family) =>
   words.map((word) => ({ family, word })),
 );
@@ -53,17 +50,16 @@ export const stopWords: readonly string[] = [
   'try',
 ];
 
-/** Compounds that the guides spell as two words, or as one. */
 const spellings: readonly (readonly [RegExp, string])[] = [
   [/\b(log|sign)-?(in|out|up)\b/giu, '$1 $2'],
   [/\bemail/giu, 'email'],
 ];
 
-/** Spells compounds as the guides do: `login` as `log in`. */
+/** `login` becomes `log in`. */
 export const asTheGuidesSpell = (query: string): string =>
   spellings.reduce((text, [pattern, words]) => text.replace(pattern, words), query);
 
-/** Pairs of neighboring words, in lowercase: `log in` says more than `log`, and `in` alone says nothing. */
+/** In lowercase: `log in` says more than `log`, and `in` alone says nothing. */
 export function neighbours(query: string): string[] {
   const words = query.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
   return words.slice(1).map((word, index) => `${words[index]} ${word}`);

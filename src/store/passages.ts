@@ -17,7 +17,6 @@ export type PassageHit = {
   title: string;
   heading: string;
   anchor: string;
-  /** One line of plain text, at most 300 characters. */
   snippet: string;
   /** 0 to 1: how much of the query the passage covers. Rare words and headings count most. */
   score: number;
@@ -27,7 +26,6 @@ export type PassageHit = {
 const QUERY_LENGTH = 1000;
 const QUERY_WORDS = 10;
 
-/** Candidates to examine closely beyond the requested number. */
 const CANDIDATES = 20;
 
 const DIGEST = 'passages_digest';
@@ -37,10 +35,7 @@ async function storedDigest(db: Db): Promise<string | undefined> {
   return row?.value;
 }
 
-/**
- * Replaces the stored guides with these, if they differ. Returns whether they did. Safe to run in several processes at
- * once.
- */
+/** Returns whether anything changed. Safe to run in several processes at once. */
 export async function loadPassages(db: Db, guides: readonly GuideText[]): Promise<boolean> {
   const rows = guides.flatMap(({ slug, title, sections }) =>
     sections.map(({ heading, anchor, text }, position) => ({
@@ -69,11 +64,8 @@ export async function loadPassages(db: Db, guides: readonly GuideText[]): Promis
 }
 
 /**
- * Finds passages for a question or keywords, best first; none if the query has only stop words. Every word counts
- * separately, because a passage rarely contains all words of a question. Words weigh by rarity and by position
- * (heading, then title, then text).
- *
- * `to_tsvector` takes text literally, and its quoted lexemes make the queries: client input is never parsed as a query.
+ * Every word counts separately, because a passage rarely contains all words of a question. `to_tsvector` takes text
+ * literally, and its quoted lexemes make the queries: client input is never parsed as a query.
  */
 export async function searchPassages(db: Db, query: string, limit: number): Promise<PassageHit[]> {
   const words = asTheGuidesSpell(query.slice(0, QUERY_LENGTH));

@@ -13,7 +13,6 @@ const ACCOUNTS_AT_MOST = 100;
 
 const ofAccount = (id: string): SQL => sql`account_id = ${id}::uuid`;
 
-/** Every table with rows of accounts. */
 const accountTables: readonly PgTable[] = (Object.values(tables) as unknown[])
   .filter((table): table is PgTable => is(table, PgTable))
   .filter((table) => getTableConfig(table).columns.some(({ name }) => name === 'account_id'));
@@ -28,7 +27,7 @@ async function deleteCharges(db: Db, id: string, signal: AbortSignal | undefined
     await deleteAll(db, tables.requests, sql`${ofAccount(id)} and day = ${day}::date`, signal);
 }
 
-/** Deletes an account's row, after all its other rows. */
+/** The last of its rows. */
 async function removeAccount(db: Db, id: string): Promise<void> {
   const nothingLeft = sql.join(
     accountTables.map((table) => sql`not exists (select from ${table} where ${ofAccount(id)})`),
@@ -39,7 +38,7 @@ async function removeAccount(db: Db, id: string): Promise<void> {
   );
 }
 
-/** Deletes rows of deleted accounts in batches. Safe to run in several processes at once. */
+/** Safe to run in several processes at once. */
 export async function purgeDeletedAccounts(db: Db, signal?: AbortSignal): Promise<void> {
   const deleted = await rowsOf<{ id: string }>(
     db,

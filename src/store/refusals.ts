@@ -7,14 +7,13 @@ import { WEB_KEY } from './usage-history.ts';
 
 export type RefusalCount = {
   accountId: string;
-  /** Null for the web. */
   keyId: string | null;
   code: string;
   status: number;
   count: number;
 };
 
-/** Adds counts to the current minute of the database's clock. Drops counts of deleted accounts. */
+/** Drops counts of deleted accounts. */
 export async function addRefusals(db: Db, counts: readonly RefusalCount[]): Promise<void> {
   const rows = counts.map(({ accountId, code, count, keyId, status }) => ({
     account_id: accountId,
@@ -35,7 +34,7 @@ export async function addRefusals(db: Db, counts: readonly RefusalCount[]): Prom
     on conflict (account_id, minute, key_id, code) do update set count = refusals.count + excluded.count`);
 }
 
-/** Deletes refusals of old days. `daysKept` includes today. */
+/** `daysKept` includes today. */
 export const deleteOldRefusals = (db: Db, daysKept: number, signal?: AbortSignal): Promise<void> =>
   deleteUpTo(
     db,

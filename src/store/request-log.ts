@@ -1,9 +1,7 @@
 /**
- * The request log: charges and refusals of an account, merged by time. Contract sections 1 and 5.
- *
- * Indexes hold its order (day, time, id, by the database's clock) for all charges, for a key's, and for failed ones.
- * Other filters search a window of rows, so that no page reads a whole day to find nothing. A page may therefore have
- * fewer rows than requested, and says how far it looked.
+ * Charges and refusals, merged by time: contract sections 1 and 5. Indexes hold the order (day, time, id) for all
+ * charges, for a key's, and for failed ones. Other filters search a window of rows, so a page may have fewer than
+ * requested, and says how far it looked.
  */
 import { type SQL, sql } from 'drizzle-orm';
 import type { requestStates } from '../../schemas/request-log.ts';
@@ -44,7 +42,6 @@ export type LoggedRequestRow = LogPosition & {
 };
 
 export type LogPage = {
-  /** Newest first. */
   rows: LoggedRequestRow[];
   /** How far the page looked; null if that was everything. */
   end: LogPosition | null;
@@ -65,10 +62,7 @@ const utcDay = (time: number) => new Date(time).toISOString().slice(0, 10);
 /** Times are rounded to the millisecond: one at midnight may belong to the day before. */
 const firstDay = (from: Date) => utcDay(from.getTime() - 1);
 
-/**
- * Where a page starts: after a row, or at the end of the period. The first day is a separate part: for a single row
- * comparison, the planner expects almost no rows.
- */
+/** The first day is a separate part: for a single row comparison, the planner expects almost no rows. */
 function parts({ to }: LogFilter, after: LogPosition | undefined): SQL[] {
   const end = to && { day: utcDay(to.getTime()), at: to.toISOString() };
   if (after !== undefined && !(end && end.at < after.at))
@@ -88,9 +82,7 @@ function daysOf(id: string): string[] {
 }
 
 type Source = {
-  /** Answered by an index. */
   where: SQL;
-  /** Applied to what the index finds. */
   among: SQL | undefined;
 };
 
@@ -163,7 +155,6 @@ function refusalsOf(accountId: string, filter: LogFilter, after: LogPosition | u
 
 const inOrder = sql`order by requests.day desc, requests.admitted_at desc, requests.id desc`;
 
-/** The newest charges, at most `rows`: first of the page's first day, then of earlier days. */
 function seenCharges(where: SQL, [ofDay, before]: SQL[], rows: number): SQL {
   if (ofDay === undefined || before === undefined)
     return sql`seen_charges as materialized (select * from requests where ${where} ${inOrder} limit ${rows}::int)`;
@@ -177,7 +168,7 @@ function seenCharges(where: SQL, [ofDay, before]: SQL[], rows: number): SQL {
   )`;
 }
 
-/** The statement of a page, exported to inspect its plan. */
+/** Exported to inspect its plan. */
 export function requestLogStatement(
   accountId: string,
   limit: number,
@@ -225,10 +216,7 @@ export function requestLogStatement(
   from told order by kind = 'end', told.day desc, told.at desc, told.id desc`;
 }
 
-/**
- * A page of the log, newest first, after the end of the previous page. New rows come before all pages already read, and
- * rows never move.
- */
+/** Newest first. New rows come before all pages already read, and rows never move. */
 export async function readRequestLog(
   db: Db,
   accountId: string,

@@ -8,9 +8,7 @@ import { accounts, sessions } from '../database/tables.ts';
 import type { ProvenAccount } from './accounts.ts';
 import { type EventSource, recordEvent } from './events.ts';
 
-/** The maximum lifetime, however much a session is used. */
 export const ABSOLUTE_DAYS = 30;
-/** The maximum time without use. */
 export const IDLE_DAYS = 7;
 /** Per account. A sign-in beyond this ends the least recently used session. */
 export const SESSIONS_AT_MOST = 500;
@@ -28,7 +26,6 @@ export type ListedSession = {
   userAgent: string;
 };
 
-/** Stored instead of the secret id. */
 const digestOf = (secretId: string) => createHash('sha256').update(secretId).digest();
 
 const before = (days: number) => sql`now() - make_interval(days => ${days}::int)`;
@@ -38,7 +35,6 @@ const lives = (): SQL | undefined =>
 
 const wasNotSeenForAnHour = (): SQL => lte(sessions.lastSeenAt, sql`now() - interval '1 hour'`);
 
-/** Deletes an account's ended sessions, and the least recently used ones if there are too many. */
 async function makeRoom(db: Db, accountId: string): Promise<void> {
   const isOf = eq(sessions.accountId, accountId);
   await db.delete(sessions).where(and(isOf, sql`not (${lives()})`));
@@ -51,13 +47,7 @@ async function makeRoom(db: Db, accountId: string): Promise<void> {
   await db.delete(sessions).where(and(isOf, inArray(sessions.id, tooMany)));
 }
 
-/**
- * Creates a session. Returns false if the password was changed or the account deleted meanwhile.
- *
- * @param secretId - what the cookie holds; only its digest is stored
- * @param from - shown to the account's owner
- * @param event - null if another event in the audit trail covers it
- */
+/** Returns false if the proof is out of date. `event` is null if another event in the audit trail covers it. */
 export async function createSession(
   db: Db,
   account: ProvenAccount,
@@ -84,9 +74,7 @@ export async function createSession(
   });
 }
 
-/**
- * Finds a living session by its secret id. Once an hour this counts as use, which keeps the session from going idle.
- */
+/** Once an hour this counts as use, which keeps the session from going idle. */
 export async function findSession(db: Db, secretId: string): Promise<FoundSession | undefined> {
   const [found] = await db
     .select({
@@ -113,7 +101,6 @@ export async function endSession(db: Db, secretId: string): Promise<void> {
   await db.delete(sessions).where(eq(sessions.digest, digestOf(secretId)));
 }
 
-/** The sessions of an account, newest first. */
 export function listSessions(db: Db, accountId: string): Promise<ListedSession[]> {
   const { address, createdAt, id, lastSeenAt, userAgent } = sessions;
   return db
@@ -124,10 +111,7 @@ export function listSessions(db: Db, accountId: string): Promise<ListedSession[]
     .limit(SESSIONS_AT_MOST);
 }
 
-/**
- * Ends a session by the id that its owner knows. Returns whether the account had it. `event` tells signing out there
- * from ending it elsewhere.
- */
+/** `event` tells signing out there from ending it elsewhere. Returns whether the account had the session. */
 export function endListedSession(
   db: Db,
   { accountId, id }: SessionKey,

@@ -1,9 +1,8 @@
-/** Values that are generated once per installation. */
 import { eq } from 'drizzle-orm';
 import type { Db } from '../database/client.ts';
 import { settings } from '../database/tables.ts';
 
-/** The value under a name. The first process to ask makes it. */
+/** The first process to ask makes the value. */
 export async function settingOnce(db: Db, name: string, make: () => string): Promise<string> {
   await db.insert(settings).values({ name, value: make() }).onConflictDoNothing();
   const [row] = await db.select().from(settings).where(eq(settings.name, name));

@@ -7,17 +7,13 @@ import { type Db, rowsOf } from '../database/client.ts';
 export const WEB_KEY = '00000000-0000-0000-0000-000000000000';
 
 export type UsageRow = {
-  /** `YYYY-MM-DD`, UTC. */
   day: string;
   meter: UsageMeter;
   used: number;
   byKey: { keyId: string | null; used: number }[];
 };
 
-/**
- * Usage of the last `days`, including today, by the database's clock. Days and meters without usage have no row. The
- * rows are in no particular order.
- */
+/** `days` includes today, by the database's clock. Days and meters without usage have no row. */
 export async function readUsageHistory(
   db: Db,
   accountId: string,
@@ -58,13 +54,10 @@ export async function readUsageHistory(
 
 export type KeyLabelRow = { id: string; name: string; public_id: string; active: boolean };
 
-/** Maximum of named keys: an account may make and revoke any number of them. */
+/** An account may make and revoke any number of keys. */
 const KEY_LABELS = 1000;
 
-/**
- * Keys that were usable in the last days, including revoked and expired ones: active ones first, then the newest.
- * Beyond `KEY_LABELS`, keys that ended last take precedence.
- */
+/** Keys that were usable in the last days: active ones first, then the newest. Beyond `KEY_LABELS`, the last to end. */
 export const listKeyLabels = (db: Db, accountId: string, days: number): Promise<KeyLabelRow[]> =>
   rowsOf<KeyLabelRow>(
     db,

@@ -5,11 +5,10 @@ import { type Db, rowsOf } from '../database/client.ts';
 export type UsageReading = {
   plan: string;
   used: { chat: number; images: number; search: number; tokens: number };
-  /** By the database's clock. */
   readAt: Date;
 };
 
-/** An account's usage since 00:00 UTC; undefined if the account is gone. */
+/** Undefined if the account is gone. */
 export async function readUsage(db: Db, accountId: string): Promise<UsageReading | undefined> {
   type Row = { plan: string; read_at: string; used: Partial<UsageReading['used']> };
   const [row] = await rowsOf<Row>(
