@@ -61,7 +61,7 @@ async function configuredLocation(config: Config): Promise<DatabaseLocation> {
 }
 
 /**
- * `givenLocation` overrides the configured database. Throws DataDirError, and errors of the database or of listening.
+ * Throws DataDirError, and errors of the database or of listening. `givenLocation` replaces the configured database.
  */
 export async function startService(config: Config, givenLocation?: DatabaseLocation): Promise<Service> {
   const location = givenLocation ?? (await configuredLocation(config));

@@ -9,10 +9,7 @@ function primaryKeyOf(table: PgTable): PgColumn[] {
   return composite?.columns ?? Object.values(getTableColumns(table)).filter(({ primary }) => primary);
 }
 
-/**
- * Deletes a batch of rows, skipping locked ones; returns how many. With an indexed `oldest`, an empty run reads
- * nothing.
- */
+/** Deletes a batch of rows, skipping locked ones; returns how many. An indexed `oldest` makes empty runs cheap. */
 async function deleteBatch(db: Db, table: PgTable, where: SQL, oldest?: PgColumn): Promise<number> {
   const key = primaryKeyOf(table).map(({ name }, index) => ({
     column: sql.identifier(name),

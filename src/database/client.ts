@@ -16,9 +16,7 @@ export type Db = PgDatabase<PgQueryResultHKT, typeof tables>;
 export type Database = {
   db: Db;
   kind: 'postgres' | 'embedded';
-  /**
-   * For the ledger: prepared, on its own connections. After `DatabaseUnavailable`, the statement may still take effect.
-   */
+  /** The ledger's own connections. After `DatabaseUnavailable`, the statement may still take effect. */
   run<Row>(text: string, parameters: unknown[]): Promise<Row[]>;
   prepared<Row>(text: string, parameters: unknown[]): Promise<Row[]>;
   /** Embedded database only: Postgres may drop notifications, which `store/key-changes.ts` handles. */
@@ -141,10 +139,7 @@ function openPostgres({ connections = 20, isPooled = false, patienceMs, url }: P
   };
 }
 
-/**
- * A connection for work under a session lock: if it is lost, so is the lock. Without a timeout, as a migration may be
- * slow.
- */
+/** For work under a session lock, which is lost with the connection. Without a timeout: migrations may be slow. */
 export function openSession(url: string): { db: Db; close(): Promise<void>; lose(): void } {
   const types = { parsers: {}, serializers: {} };
   const connection = new Connection({ url, types, setUp: 'set statement_timeout = 0' });

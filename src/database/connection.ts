@@ -1,11 +1,10 @@
 /**
  * One connection to Postgres, never reused once lost. Reliability tests 32, 33 and 35.
  *
- * The driver (postgres.js 3.4.9) reconnects by itself and mishandles statements in flight. One sent between the
- * socket's `error` and `close` waits forever, or gets "no rows" from the next connection's greeting. A half-written one
- * blocks the next connection. A server that hangs up before its greeting is redialed endlessly without a pause. So
- * every connection has its own driver client, which dials each host once. Statements in flight fail here when it is
- * lost.
+ * The driver (postgres.js 3.4.9) reconnects and mishandles statements in flight. One sent between the socket's `error`
+ * and `close` waits forever, or gets "no rows" from the next connection's greeting. A half-written one blocks the next
+ * connection. A server that hangs up before its greeting is redialed endlessly, without a pause. So every connection
+ * has its own driver client, which dials each host once, and fails its statements here when it is lost.
  */
 import { connect, type Socket } from 'node:net';
 import postgres, { type Sql } from 'postgres';

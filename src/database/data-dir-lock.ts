@@ -4,8 +4,7 @@
  * operator commands. Contract section 11.
  *
  * Each starting process listens on its own socket before it looks for others, so of two at least one sees the other.
- * Names are never reused: a socket that refuses connections is dead and safe to remove. No lock files, no guessing by
- * age.
+ * Names are never reused: a socket that refuses connections is dead and safe to remove.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdir, readdir, rm } from 'node:fs/promises';
@@ -112,9 +111,7 @@ async function keepOthersOut(folder: string): Promise<void> {
   );
 }
 
-/**
- * Locks the directory, creates it if necessary, and closes it to other users. Throws DataDirError if it is unavailable.
- */
+/** Locks the directory, which it creates and closes to other users. Throws DataDirError if that is impossible. */
 export async function lockDataDir(dataDir: string, handleCommand: CommandHandler): Promise<DataDirLock> {
   const folder = resolve(dataDir);
   const own = newSocketName();

@@ -66,10 +66,7 @@ export async function serveJson(
   };
 }
 
-/**
- * Sends a request; `timeoutMs` is for the whole response. Errors have the other side's message, or the failure's
- * `code`.
- */
+/** `timeoutMs` is for the whole response. Errors have the other side's message, or the failure's `code`. */
 export function askJson(
   folder: string,
   name: string,

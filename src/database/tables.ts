@@ -190,8 +190,8 @@ export const refusals = pgTable(
 );
 
 /**
- * Usage under email addresses that were given up today, which new accounts with them inherit until midnight.
- * `former_account` is in the key because an address that is given up twice counts once.
+ * Usage under email addresses that were given up today. New accounts with them inherit it until midnight.
+ * `former_account` is in the key, so that giving up an address twice counts once.
  */
 export const carriedUsage = pgTable(
   'carried_usage',

@@ -1,6 +1,4 @@
-/**
- * The error table's messages say that nothing was charged; these errors remain charged. Contract sections 5, 7 and 10.
- */
+/** For requests that remain charged: the error table says that nothing was. Contract sections 5, 7 and 10. */
 
 import type { ErrorCode, HeaderFacts } from '../../schemas/errors.ts';
 import { AnswerLimitError } from '../engines/answer-limits.ts';
@@ -45,7 +43,7 @@ export function brokenOff(problem: ApiError): ApiError {
   return error;
 }
 
-/** For a permanent failure before the answer began. OpenAI's clients must not retry it, for another charge. */
+/** For a permanent failure before the answer began. A retry by OpenAI's clients would be charged again. */
 export function staysCharged(problem: ApiError, isResumed: boolean): ApiError {
   const why = isResumed
     ? 'The request was already charged and remains charged.'

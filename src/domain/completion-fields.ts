@@ -1,7 +1,4 @@
-/**
- * Which fields of a chat completion reach the engine. Others could change its model or multiply answers. Contract
- * section 7.
- */
+/** Which fields reach the engine: others may change its model or multiply answers. Contract section 7. */
 import { ApiError } from '../errors.ts';
 
 const own = ['model', 'messages', 'n', 'stream', 'stream_options'];

@@ -1,7 +1,7 @@
 /**
  * A nonce, and a mark for each account that signed in on the device. Only the server can make marks, and they do not
- * reveal the account. A stolen cookie gives only its own limit of failed sign-ins. Contract section 5, argued in
- * docs/decisions/0020-sign-in-and-sign-up.md.
+ * reveal the account. A stolen cookie gives no session, only a separate limit of failed sign-ins. Contract section 5,
+ * argued in docs/decisions/0020-sign-in-and-sign-up.md.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 

@@ -9,9 +9,7 @@ type Waiting<Item, Result> = {
 };
 
 export type GroupCommitOptions<Item, Result> = {
-  /**
-   * One transaction; one result per item, in order. A result may be a promise that the next write does not wait for.
-   */
+  /** One transaction; one result per item, in order. The next write does not wait for promises among the results. */
   write: (items: Item[]) => Promise<(Result | Promise<Result>)[]>;
   batchSize: number;
   /** Maximum per write, by `sizeOf`; a larger item is written alone. */

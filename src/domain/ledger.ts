@@ -193,7 +193,7 @@ export class Ledger {
   }
 
   /**
-   * No part of the answer may leave before this returns; `outcome` is omitted if it is only starting.
+   * No part of the answer may leave before this returns. Omit `outcome` if the answer is only starting.
    *
    * @throws ApiError `serviceUnavailable` if the charge was refunded meanwhile
    */

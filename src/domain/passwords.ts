@@ -1,6 +1,5 @@
 /**
- * Argon2id, contract section 9, in libuv's threads. Its queue is bounded, so that a flood of sign-ins delays nothing
- * else.
+ * Argon2id in libuv's threads, contract section 9. The queue is bounded: a flood of sign-ins must not delay the rest.
  */
 import { hash, verify } from '@node-rs/argon2';
 import { ApiError } from '../errors.ts';

@@ -1,7 +1,4 @@
-/**
- * Changes that need the current password check the proven hash again: a concurrent change makes them no-ops. Contract
- * section 9.
- */
+/** Changes that need the password check the proven hash again, in case it changed meanwhile. Contract section 9. */
 import { and, eq, isNull, type SQL, sql } from 'drizzle-orm';
 import { v7 as uuidv7 } from 'uuid';
 import type { BillingPeriod } from '../../schemas/plans.ts';
@@ -13,7 +10,7 @@ import { type EventSource, recordEvent } from './events.ts';
 
 export type Account = typeof accounts.$inferSelect;
 
-/** An account whose owner has just proved the password. */
+/** Proof of the password; outdated once the password changes or the account is deleted. */
 export type ProvenAccount = Pick<Account, 'id' | 'passwordHash'>;
 
 const UNIQUE_VIOLATION = '23505';
@@ -79,9 +76,7 @@ export async function findByEmail(db: Db, email: string): Promise<Account | unde
   return account;
 }
 
-/**
- * Today's usage also stays with the old address. Returns undefined if the proof is out of date. Throws `emailTaken`.
- */
+/** Today's usage also stays with the old address. Returns undefined for an outdated proof. Throws `emailTaken`. */
 export async function updateEmail(
   db: Db,
   account: ProvenAccount,
@@ -110,7 +105,7 @@ export async function updateEmail(
 
 /**
  * Ends all sessions, and lifts the limits of failed sign-ins. A change by the owner also forgets known devices; a reset
- * by the operator (`from` null) does not. Returns undefined if the proof is out of date.
+ * by the operator (`from` null) does not. Returns undefined for an outdated proof.
  */
 export function updatePassword(
   db: Db,
@@ -157,7 +152,7 @@ export function setPlan(
 
 /**
  * Updates the account's row first: creating a key locks it, so no key can appear after the revocation. Keeps today's
- * usage until midnight. Returns false if the proof is out of date.
+ * usage until midnight. Returns false for an outdated proof.
  */
 export async function deleteAccount(db: Db, account: ProvenAccount): Promise<boolean> {
   const digestOf = await emailDigests(db);

@@ -4,9 +4,7 @@ import { type Db, rowsOf } from '../database/client.ts';
 /** For more at once, the planner expects so many rows that it reads every key instead of the index. */
 export const ORIGINS_AT_ONCE = 20;
 
-/**
- * Which of some origins an active key of any account lists: contract section 4. Deleting an account revokes its keys.
- */
+/** Origins that an active key of any account lists: contract section 4. Deleting an account revokes its keys. */
 export async function listedOrigins(db: Db, origins: readonly string[]): Promise<Set<string>> {
   // A constant for the planner: for unknown origins it expects many rows each, and reads every key.
   const asked = `{${origins.map((origin) => JSON.stringify(origin)).join(',')}}`;

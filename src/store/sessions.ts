@@ -47,7 +47,7 @@ async function makeRoom(db: Db, accountId: string): Promise<void> {
   await db.delete(sessions).where(and(isOf, inArray(sessions.id, tooMany)));
 }
 
-/** Returns false if the proof is out of date. `event` is null if another event in the audit trail covers it. */
+/** Returns false for an outdated proof. `event` is null if another event in the audit trail covers the sign-in. */
 export async function createSession(
   db: Db,
   account: ProvenAccount,
