@@ -1,12 +1,12 @@
 /**
- * Attacks a service and judges how it held: `make abuse`, with `ABUSE_SECONDS` (8) for each attack, and `ABUSE_ONLY=name,…` for
- * some of them.
+ * `make abuse`: attacks a service and checks how it holds up. `ABUSE_SECONDS` (8) sets the duration of each attack, and
+ * `ABUSE_ONLY=name,…` selects attacks. Every attack is a file in `abuse/attacks`.
  *
- * Starts the service on loopback, on either database, with a heap of 1 GiB and its default limits. Attackers, the honest client and
- * the upstream are processes of their own. The attackers run at the lowest priority: on few processors they would slow the service
- * down just by running.
- * Exits with 1 where `/healthz` took 100 ms or more at p99, an honest chat failed, memory reached 700 MB, or the ledger does
- * not add up. Every attack is a file in `abuse/attacks`.
+ * Starts the service on loopback, on each database, with a heap of 1 GiB and its default limits. Attackers, the honest client,
+ * and the upstream are separate processes. The attackers run at the lowest priority: on few processors they would slow the
+ * service down just by running.
+ * Exits with 1 if `/healthz` took 100 ms or more at p99, an honest chat failed, memory reached 700 MB, or the ledger does
+ * not add up.
  */
 import { type ChildProcess, execFileSync, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -89,7 +89,7 @@ async function runAttack(name: string, pid: number, target: Target, honest: Targ
   };
 }
 
-/** Puts an account on the largest plan: the attackers are not stopped by the smallest limits, nor is the honest client. */
+/** Uses the largest plan, so small limits stop neither the attackers nor the honest client. */
 async function makeTarget(origin: string): Promise<{ target: Target; honest: Target }> {
   const keys = await makeKeys(origin, ATTACKERS + 1, 'pro');
   const port = Number(new URL(origin).port);

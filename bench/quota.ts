@@ -1,11 +1,11 @@
 /**
- * What an exact quota costs: `make bench-quota`. Compares the bare route with one guarded upsert a request, with the
- * ledger's admission, and with admission and finalisation, and with pgbench upserting the same row; for one hot account
+ * `make bench-quota`: the cost of exact quotas. Compares the bare route with one guarded upsert per request, with the
+ * ledger's admission, with admission and finalization, and with pgbench upserting the same row. It uses one hot account
  * and a thousand, 64 and 256 connections, on durable Postgres and on PGlite.
  *
- * Server, load and database are processes of their own on this machine; the server has production's options, its log goes
- * to /dev/null. Prints what it measured and writes it to `results/quota.md`; asserts nothing. `SECONDS` (4) a line; `ONLY=postgres`
- * or `pglite`, `WAYS=bare,finalisation` and `PROFILE=folder` narrow it down, and then nothing is written.
+ * Server, load, and database are separate processes on this machine. The server has production options and logs to
+ * /dev/null. Prints the results and writes them to `results/quota.md`. Asserts nothing. Each line takes `SECONDS` (4).
+ * `ONLY=postgres` or `pglite`, `WAYS=bare,finalisation`, and `PROFILE=folder` select a part, and then nothing is written.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';

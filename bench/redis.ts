@@ -1,7 +1,7 @@
 /**
- * What the loss of Redis costs the requests that are under way: `make bench-redis`, with `SECONDS` for each phase (5).
- * Prints how fast requests were answered before, while Redis was flushed, hung and killed, and after, and writes it to
- * `results/redis.md`; asserts nothing. That the quota stays exact meanwhile is a test, not a figure.
+ * `make bench-redis`: how losing Redis affects in-flight requests. Each phase takes `SECONDS` (5). Prints latencies
+ * before, during, and after Redis is flushed, hung, and killed, and writes them to `results/redis.md`. Asserts nothing:
+ * tests prove that the quota stays exact.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
@@ -22,7 +22,7 @@ const say = (text: string) => process.stderr.write(`${text}\n`);
 
 type Phase = { title: string; samples: Samples; statuses: Map<number, number> };
 
-/** Asks without pause until told to stop; each answer counts for the phase in which it came. */
+/** Sends requests without pause until the last phase ends. Each response counts for the phase in which it arrives. */
 async function ask(origin: string, key: string, current: () => Phase | undefined): Promise<void> {
   for (let phase = current(); phase !== undefined; phase = current()) {
     const from = performance.now();

@@ -1,6 +1,6 @@
 /**
- * The load client of `stream.ts`, a process of its own: opens streams and reads each to its end. A stream is broken
- * unless every chunk came, in order, and `[DONE]` after them.
+ * The load client of `stream.ts`, in a separate process. Opens streams and reads each to its end. A stream is broken
+ * unless every chunk arrives in order, followed by `[DONE]`.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, type Dispatcher } from 'undici';
@@ -11,7 +11,6 @@ type Measures = { firstByte: Samples; chunkDelay: Samples; chunkGap: Samples; ch
 
 const wallMs = () => performance.timeOrigin + performance.now();
 
-/** Follows the events of one stream. */
 class Follower {
   readonly #measures: Measures | undefined;
   #rest = '';
@@ -53,7 +52,7 @@ class Follower {
     this.#lastAt = at;
   }
 
-  /** Why the stream is broken, now that it has ended; nothing where it is whole. */
+  /** Call it after the end. Returns why the stream is broken; undefined if it is complete. */
   verdict(chunks: number): string | undefined {
     if (this.fault !== undefined) return this.fault;
     if (this.chunks !== chunks) return `${this.chunks} of ${chunks} chunks`;
@@ -61,7 +60,7 @@ class Follower {
   }
 }
 
-/** Reads one stream to its end; the answer is why it is broken. */
+/** Reads one stream to its end. Returns why it is broken. */
 function readStream(
   agent: Agent,
   { chunks, model, url }: Load,

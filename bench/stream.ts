@@ -1,10 +1,10 @@
 /**
- * How much Parley adds to a stream, and what a thousand of them cost: `make bench-stream`, with `STREAMS` (1000), `SECONDS`
- * (60) and `CHUNKS_PER_SECOND` (20) as they are set, and `PROFILE=folder` for a CPU profile of the second part.
+ * `make bench-stream`: the overhead that Parley adds to a stream, and the cost of a thousand streams. Settings: `STREAMS`
+ * (1000), `SECONDS` (60), `CHUNKS_PER_SECOND` (20), and `PROFILE=folder` for a CPU profile of the second part.
  *
- * Postgres, the test upstream, Parley and the load client are processes of their own on this machine; Parley runs as in
- * production. The same client speaks to the upstream directly and by way of Parley, in turn. Prints what it measured and
- * writes it to `results/stream.md`; asserts nothing.
+ * Postgres, the test upstream, Parley, and the load client are separate processes on this machine. Parley runs as in
+ * production. The same client calls the upstream directly and through Parley, in turn. Prints the results and
+ * writes them to `results/stream.md`. Asserts nothing.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
@@ -31,7 +31,7 @@ const countBroken = (result: LoadResult) =>
   Object.values(result.broken).reduce((sum, count) => sum + count, 0);
 const median = (values: number[]) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 
-/** The middle one of several rounds, figure by figure. */
+/** The median of several rounds, for each number. */
 const middle = (spreads: Spread[]): Spread => ({
   p50: median(spreads.map(({ p50 }) => p50)),
   p99: median(spreads.map(({ p99 }) => p99)),
@@ -75,7 +75,7 @@ const env = {
   ...plans.env,
   DATABASE_URL: database.url(),
   CHAT_URL: upstream.url,
-  // Loads of more streams than the default takes are loads of the service, not of its limit.
+  // Raised, so more streams than the default allows load the service instead of its limit.
   UPSTREAM_CONNECTIONS: String(Math.max(1000, 2 * streams)),
 };
 
@@ -95,7 +95,7 @@ async function pace(chunks: number): Promise<void> {
   await upstream.configure({ chunks, chunkSize: 8, chunkIntervalMs: 1000 / chunksPerSecond, stamp: true });
 }
 
-// Streams of two seconds, one after another in each of the places, so that starts are spread as they are in life.
+// Streams of two seconds, one after another in each slot, which spreads their starts as in production.
 say(`${FEW} streams at once, direct and through Parley in turn, ${ROUNDS} rounds …`);
 const few = { streams: FEW, rampMs: 2000, generations: 5, chunks: 2 * chunksPerSecond };
 await pace(few.chunks);
@@ -107,7 +107,7 @@ for (let round = 0; round < ROUNDS; round += 1) {
   fewThrough.push(await run('through', few));
 }
 
-// A process that has done nothing else yet: its memory is that of these streams.
+// A new process, so its memory is that of these streams.
 await parley.stop();
 parley = await startServiceProcess(
   env,
@@ -130,7 +130,7 @@ const wallSeconds = (performance.now() - startedAt) / 1000;
 const [parleyCpu = 0, clientCpu = 0, upstreamCpu = 0] = [parley, client, upstream].map(
   ({ pid }, index) => cpuSeconds(pid) - (before[index] ?? 0),
 );
-// Fewer than there are streams would mean that some waited for others to end.
+// Fewer connections than streams would mean that some streams waited for others.
 const connections = (await upstream.calls()).connections - connectionsBefore;
 const { peak } = memoryMegabytes(parley.pid);
 const directSeconds = Math.min(seconds, 20);

@@ -1,6 +1,6 @@
 /**
- * `make advisories`: whether a package that ships has a known advisory, by `npm audit`. Exits with 1 where one has, and
- * with 2 where the registry could not be asked, which is no answer.
+ * `make advisories`: uses `npm audit` to find known advisories in packages that ship. Exits with 1 if there is one, and
+ * with 2 if the registry could not be reached.
  */
 import { spawn } from 'node:child_process';
 import path from 'node:path';
@@ -8,11 +8,10 @@ import { fileURLToPath } from 'node:url';
 import { shipped } from './shipped.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-/** For npm in all, which itself gives a registry up after 8 s: a busy machine may take long to start it. */
+/** Total timeout for npm. Its registry timeout is 8 s, but a busy machine may start it slowly. */
 const PATIENCE_MS = 45_000;
 const options = ['--omit=dev', '--package-lock-only', '--json', '--fetch-retries=0', '--fetch-timeout=8000'];
 
-/** What `npm audit` prints. */
 function audit(folder) {
   return new Promise((resolve) => {
     const child = spawn('npm', ['audit', ...options], {
@@ -30,12 +29,12 @@ function audit(folder) {
   });
 }
 
-/** Advisories of one lock file; undefined where the registry did not say. */
+/** Advisories for one lock file; undefined if the registry did not answer. */
 async function advisoriesOf({ folder, name }) {
   const report = parsed(await audit(folder));
   if (report?.vulnerabilities === undefined) return undefined;
   return Object.values(report.vulnerabilities).flatMap(({ via }) =>
-    // A text is the name of a package that brings it in, which is listed itself.
+    // A string names the package that depends on it, which has its own entry.
     via.flatMap((one) =>
       typeof one === 'string'
         ? []
@@ -52,20 +51,20 @@ function parsed(text) {
   }
 }
 
-/** @returns advisories, one a line; undefined where the registry could not be asked about every package */
+/** @returns one advisory per line; undefined if there are none and the registry did not answer for every package */
 export async function advisories() {
   const found = await Promise.all(shipped.map(advisoriesOf));
   const known = [...new Set(found.flatMap((lines) => lines ?? []))];
-  // What is known is told, whatever else is not.
+  // Report known advisories even if another lookup failed.
   return known.length === 0 && found.includes(undefined) ? undefined : known;
 }
 
-export const notAsked = 'the registry could not be asked, so nothing is known of advisories';
+export const notAsked = 'the registry could not be reached';
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const found = await advisories();
   if (found === undefined) {
-    console.error(`Not checked: ${notAsked}. Run it again where npm reaches a registry that has them.`);
+    console.error(`Not checked: ${notAsked}. Try again with a registry that supports npm audit.`);
     process.exitCode = 2;
   } else if (found.length > 0) {
     console.error(`${found.join('\n')}\n${found.length} known advisories: update these packages.`);

@@ -1,6 +1,6 @@
 /**
- * `make check`: every step runs, each says ok, or what is wrong and how to mend it; the exit code is 1 when one failed.
- * What is generated is compared with itself before and after generating anew, so work in progress may be checked too.
+ * `make check`: runs every step, and prints ok, or the problem and how to fix it. The exit code is 1 if a step failed.
+ * Generated files are compared before and after generating them again, so uncommitted work can be checked too.
  */
 import { spawn } from 'node:child_process';
 import fs from 'node:fs';
@@ -14,12 +14,12 @@ const node = process.execPath;
 const lint = (program) => path.join(root, 'tools/lint/node_modules/.bin', program);
 const dashboard = (program) => path.join(root, 'src/dashboard/node_modules', program);
 
-/** What does not read what another step writes: side by side. */
+/** Steps that do not read another step's output. They run in parallel. */
 const first = [
   {
     name: 'format and lint',
     run: () => output(node, [lint('biome'), 'check', '--error-on-warnings', '.']),
-    mend: `most of it mends itself: ${path.relative(root, lint('biome'))} check --write .`,
+    mend: `fix most problems with: ${path.relative(root, lint('biome'))} check --write .`,
   },
   {
     name: 'types',
@@ -28,41 +28,41 @@ const first = [
         ...['node_modules/typescript/bin/tsc', '--noEmit', '--pretty', 'false'],
         ...['--incremental', '--tsBuildInfoFile', 'node_modules/.cache/types.tsbuildinfo'],
       ]),
-    mend: 'mend the lines above',
+    mend: 'fix the errors above',
   },
   {
     name: 'types of the dashboard',
     run: () => output(node, [dashboard('typescript/bin/tsc'), '-p', 'src/dashboard', '--pretty', 'false']),
-    mend: 'mend the lines above',
+    mend: 'fix the errors above',
   },
   {
     name: 'openapi.json is up to date',
     run: () => unchanged('openapi.json', 'npm', ['run', '--silent', 'openapi']),
-    mend: 'it has been written anew: look at it and commit it',
+    mend: 'it has been regenerated: review and commit it',
   },
   {
     name: 'migrations are up to date',
     run: () => unchanged('drizzle', 'npm', ['run', '--silent', 'migrations']),
-    mend: 'run "make migrations", look at what it writes to drizzle/ and commit it',
+    mend: 'run "make migrations", then review and commit what it writes to drizzle/',
   },
 ];
 
-/** What reads openapi.json, once that is up to date. */
+/** Steps that read openapi.json, once it is up to date. */
 const second = [
   {
-    name: 'openapi.json breaks no client of the last release',
+    name: 'openapi.json is compatible with the last release',
     run: () => output(node, ['tools/contract/check.mjs']),
-    mend: 'within v1 there are only additions (docs/guides/versioning.md): undo what the lines above name',
+    mend: 'v1 only allows additions (docs/guides/versioning.md): undo the changes listed above',
   },
   {
     name: "the SDK's types are up to date",
     run: () => unchanged('src/sdk', node, ['tools/sdk/generate.mjs']),
-    mend: 'they have been written anew from openapi.json: look at them and commit them',
+    mend: 'they have been regenerated from openapi.json: review and commit them',
   },
   {
     name: 'openapi.json by Redocly',
     run: () => output(node, [lint('redocly'), 'lint', '--config', 'tools/lint/redocly.yaml', 'openapi.json']),
-    mend: 'mend the schema or route that the lines above name, then "make openapi"',
+    mend: 'fix the schema or route named above, then run "make openapi"',
   },
   {
     name: 'openapi.json by Spectral',
@@ -74,14 +74,14 @@ const second = [
         '--ruleset=tools/lint/spectral.yaml',
         'openapi.json',
       ]),
-    mend: 'mend the schema or route that the lines above name, then "make openapi"',
+    mend: 'fix the schema or route named above, then run "make openapi"',
   },
 ];
 
-/** Told, not judged: they measure other houses' conventions, too (docs/decisions/0016-the-contracts-gates.md). */
+/** Informational: the scores also measure other companies' conventions (docs/decisions/0016-the-contracts-gates.md). */
 const scores = [
   {
-    name: 'score by Redocly, of 100',
+    name: 'Redocly score (of 100)',
     run: async () => {
       const { stdout } = await run(node, [lint('redocly'), 'score', '--format=json', 'openapi.json']);
       const { agentReadiness, discoverability } = JSON.parse(stdout);
@@ -89,7 +89,7 @@ const scores = [
     },
   },
   {
-    name: "score by IBM's lint-openapi, of 100",
+    name: "score of IBM's lint-openapi (of 100)",
     run: async () => {
       const options = ['--no-colors', '--summary-only', '--impact-score', '--json'];
       const { stdout } = await run(node, [lint('lint-openapi'), ...options, 'openapi.json']);
@@ -100,11 +100,11 @@ const scores = [
   },
 ];
 
-/** Warned of, not judged: what the registry says changes without a change of ours. `make advisories` judges. */
+/** Only warns, because the registry's data can change without a change of ours. `make advisories` fails. */
 async function warnOfAdvisories() {
   const found = await advisories();
   if (found === undefined) console.log(`        advisories: ${notAsked}`);
-  else if (found.length === 0) console.log('        advisories: none known of what ships');
+  else if (found.length === 0) console.log('        advisories: none known for packages that ship');
   else console.log(`WARNING advisories (make advisories):\n${found.join('\n')}`);
 }
 
@@ -118,7 +118,7 @@ await sideBySide([
   }),
 ]);
 console.log(
-  failed === 0 ? 'Everything is in order.' : `${failed} of ${first.length + second.length} checks failed.`,
+  failed === 0 ? 'All checks passed.' : `${failed} of ${first.length + second.length} checks failed.`,
 );
 process.exitCode = failed === 0 ? 0 : 1;
 
@@ -133,7 +133,7 @@ async function take({ name, run: problemOf, mend }) {
   }
 }
 
-/** Starts as many at the same time as there are processors. */
+/** Runs tasks with one worker per processor. */
 async function sideBySide(tasks) {
   const waiting = [...tasks];
   const worker = async () => {
@@ -142,7 +142,6 @@ async function sideBySide(tasks) {
   await Promise.all(Array.from({ length: os.availableParallelism() }, worker));
 }
 
-/** Runs a program to its end. */
 function run(program, args) {
   const env = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
   return new Promise((resolve) => {
@@ -159,13 +158,13 @@ function run(program, args) {
   });
 }
 
-/** Runs a program; what it printed when it failed, nothing when it did not. */
+/** Runs a program. Returns its output if it fails. */
 async function output(program, args) {
   const { problem, stderr, stdout } = await run(program, args);
   return problem && (`${stdout}${stderr}`.trim() || problem);
 }
 
-/** Runs a generator; a sentence when it fails, or when what it generates is not what was there. */
+/** Runs a generator. Returns a message if it fails, or if it changes files. */
 async function unchanged(target, program, args) {
   const before = contents(target);
   const problem = await output(program, args);

@@ -1,5 +1,5 @@
 /**
- * Finds flaky tests: runs them again and again while other processes take the CPU, one for each core.
+ * Finds flaky tests: runs them repeatedly while other processes, one per core, keep the CPU busy.
  * `make flaky`, `make flaky ROUNDS=5 FILES='test/config.test.ts test/logging.test.ts'`. Ends with `N rounds, M failures`.
  */
 import { spawn } from 'node:child_process';
@@ -12,11 +12,11 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const rounds = Number(process.env.ROUNDS || 20);
 const files = (process.env.FILES ?? '').split(/\s+/).filter((name) => name !== '');
 if (!Number.isInteger(rounds) || rounds < 1) {
-  console.error('ROUNDS must be a whole number from 1.');
+  console.error('ROUNDS must be a whole number of at least 1.');
   process.exit(2);
 }
 
-// Each ends by itself once this process is gone, however it went.
+// Each exits once this process is gone, even if it was killed.
 const burn = `
   const parent = process.ppid;
   const burn = () => {
@@ -28,7 +28,7 @@ const burners = Array.from({ length: availableParallelism() }, () =>
   spawn(process.execPath, ['-e', burn], { stdio: 'ignore' }),
 );
 
-/** Runs the tests once. Returns the files that failed, with the names of their tests. */
+/** Runs the tests once. Returns the files that failed and the names of the failed tests. */
 async function round() {
   const run = spawn(
     process.execPath,

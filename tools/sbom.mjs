@@ -1,6 +1,6 @@
 /**
- * `make sbom`: what a running Parley is made of, as CycloneDX documents in `sbom/`: one for the packages of the server,
- * one for those that the dashboard's page is built from. They are read from the lock files, so for every platform.
+ * `make sbom`: writes CycloneDX documents to `sbom/`, one for the server's packages and one for the dashboard's. They
+ * come from the lock files, so they cover every platform.
  */
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -13,7 +13,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const target = path.join(root, 'sbom');
 const { version } = JSON.parse(fs.readFileSync(path.join(root, 'package.json'), 'utf8'));
 
-/** What `npm sbom` says of a lock file: of all packages in it, those of the tests too. */
+/** The output of `npm sbom` for all packages of a lock file, including those for tests. */
 function everything(manifest, lock) {
   const work = fs.mkdtempSync(path.join(os.tmpdir(), 'parley-sbom-'));
   try {
@@ -23,7 +23,7 @@ function everything(manifest, lock) {
     const printed = spawnSync('npm', args, { cwd: work, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 });
     if (printed.status !== 0)
       throw new Error(
-        `npm cannot list what ${manifest.name} uses: ${printed.error?.message ?? printed.stderr}`,
+        `npm cannot list the packages of ${manifest.name}: ${printed.error?.message ?? printed.stderr}`,
       );
     return JSON.parse(printed.stdout);
   } finally {
@@ -31,11 +31,11 @@ function everything(manifest, lock) {
   }
 }
 
-/** The document of one lock file. `npm sbom --omit dev` leaves out what tests use as well, so the lock file is asked. */
+/** `npm sbom --omit dev` also omits packages that tests share, so this filters by the lock file instead. */
 function documentOf({ folder, name }) {
   const read = (file) => JSON.parse(fs.readFileSync(path.join(root, folder, file), 'utf8'));
   const { packages, ...lock } = read('package-lock.json');
-  // npm wants a version; a part of the project has that of the whole.
+  // npm requires a version, and the dashboard has none of its own.
   const own = { version, ...packages[''] };
   const document = everything(
     { ...own, ...read('package.json') },
@@ -50,17 +50,17 @@ function documentOf({ folder, name }) {
   document.dependencies = document.dependencies
     .filter(({ ref }) => kept.has(ref))
     .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((one) => kept.has(one)) }));
-  // npm names it after the folder.
+  // npm uses the folder's name.
   document.metadata.component.name = name;
   return document;
 }
 
-/** A component without one of these is of no use to who looks for vulnerable or unlicensed packages. */
+/** Tools that look for vulnerable or unlicensed packages need all of these fields. */
 function check(document, name) {
   for (const { licenses, purl, version, ...component } of document.components)
     if (!version || !purl || !licenses?.length)
-      throw new Error(`${name}: ${component.name} has no version, purl or license.`);
-  if (document.components.length === 0) throw new Error(`${name}: there are no components.`);
+      throw new Error(`${name}: ${component.name} has no version, purl, or license.`);
+  if (document.components.length === 0) throw new Error(`${name} has no components.`);
 }
 
 fs.mkdirSync(target, { recursive: true });

@@ -1,19 +1,19 @@
-/** What an attack is: one file in `attacks/` each, whose default export `make abuse` runs against a service of its own. */
+/** Each attack is a file in `attacks/`. `make abuse` runs its default export against a new service. */
 
-/** The service, and what an attacker has got hold of: keys of a few accounts. */
+/** The service, and the keys that an attacker has: those of a few accounts. */
 export type Target = { origin: string; port: number; keys: string[] };
 
 export type Attack = {
-  /** What the clients do, for the table. */
+  /** What the clients do, for the results table. */
   title: string;
   /**
-   * Attacks until the signal. It may end earlier, and must leave nothing open.
+   * Attacks until the signal aborts. It can end earlier, and must leave nothing open.
    *
-   * @param count - is told what became of each request: a status, or how it broke off
+   * @param count - receives the outcome of each request: a status, or how it failed
    */
   run(target: Target, count: (outcome: string) => void, signal: AbortSignal): Promise<void>;
 };
 
-/** What the attacker's process is told, and what it answers. */
+/** The message to the attacker's process, and its reply. */
 export type Order = { file: string; target: Target; seconds: number };
 export type Report = { title: string; outcomes: Record<string, number> };

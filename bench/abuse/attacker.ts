@@ -1,9 +1,9 @@
-/** The attackers' process: runs one attack for as long as it is told, reports, and ends. */
+/** The attackers' process: runs one attack for the given time, reports, and exits. */
 import { setMaxListeners } from 'node:events';
 import { constants, setPriority } from 'node:os';
 import type { Attack, Order, Report } from './attack.ts';
 
-// Real attackers have processors of their own: here they get what nobody else wants.
+// Real attackers have their own processors. Here they only get idle CPU time.
 setPriority(constants.priority.PRIORITY_LOW);
 
 process.on('message', async ({ file, seconds, target }: Order) => {
@@ -13,7 +13,7 @@ process.on('message', async ({ file, seconds, target }: Order) => {
     outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
   };
   const ending = new AbortController();
-  // Each open request listens for the end.
+  // Each open request adds a listener.
   setMaxListeners(0, ending.signal);
   const timer = setTimeout(() => ending.abort(), seconds * 1000);
   await attack.run(target, count, ending.signal);

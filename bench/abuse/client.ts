@@ -1,4 +1,4 @@
-/** The attackers' HTTP: many connections, and bodies that need not end. */
+/** The attackers' HTTP client: many connections, and bodies that can stay unfinished. */
 import http from 'node:http';
 import type { Target } from './attack.ts';
 
@@ -12,7 +12,7 @@ export type Sent = {
 
 const agent = new http.Agent({ keepAlive: true, maxSockets: 1000 });
 
-/** Sends a request and reads its answer; the status, or how it broke off. */
+/** Sends a request and reads its response. Returns the status, or how it failed. */
 export function send({ port }: Target, sent: Sent, signal: AbortSignal): Promise<string> {
   const { body, headers = {}, key, method = body === undefined ? 'GET' : 'POST', path } = sent;
   return new Promise((resolve) => {
@@ -43,7 +43,7 @@ export function send({ port }: Target, sent: Sent, signal: AbortSignal): Promise
   });
 }
 
-/** Has so many clients do the same again and again until the signal. */
+/** Runs several clients in a loop until the signal aborts. */
 export async function clients(
   number: number,
   signal: AbortSignal,
@@ -55,7 +55,7 @@ export async function clients(
   await Promise.all(Array.from({ length: number }, (_, client) => work(client)));
 }
 
-/** Clients that send one request after another, and count every answer. */
+/** Clients that send one request after another, and count every response. */
 export const repeat =
   (number: number, request: (client: number, target: Target) => Sent) =>
   async (target: Target, count: (outcome: string) => void, signal: AbortSignal): Promise<void> =>

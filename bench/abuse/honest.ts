@@ -1,4 +1,4 @@
-/** The honest client's process: asks `/healthz` and `/chat` while others attack, and reports how it was served. */
+/** The honest client's process: calls `/healthz` and `/chat` during an attack, and reports latencies and failures. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Spread } from '../support/load.ts';
 import { Samples } from '../support/samples.ts';
@@ -9,7 +9,7 @@ export type Served = { health: Spread; chats: number; failed: Record<string, num
 
 const HEALTH_EVERY_MS = 20;
 const CHAT_EVERY_MS = 500;
-/** A chat that takes longer has failed. */
+/** A chat that takes longer counts as failed. */
 const PATIENCE_MS = 10_000;
 
 process.on('message', async ({ seconds, target }: { target: Target; seconds: number }) => {

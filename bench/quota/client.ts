@@ -1,6 +1,6 @@
 /**
- * The load of `bench/quota.ts`, in a process of its own: so many connections, each sending its next request when it has the
- * answer to the last. On plain sockets, because the machine is shared and every other client takes more of it.
+ * The load of `bench/quota.ts`, in a separate process. Each connection sends its next request after the response to the
+ * last. It uses plain sockets, because every other client takes more CPU from the server.
  */
 import { connect } from 'node:net';
 
@@ -21,7 +21,7 @@ const request = ({ path }: Load, account: number) =>
       `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   );
 
-/** One answer at a time; its end follows from its Content-Length. */
+/** Expects one response at a time, with a Content-Length. */
 function answerLength(head: string): number {
   const [, length] = /\r\ncontent-length: (\d+)\r\n/i.exec(head) ?? [];
   return head.indexOf('\r\n\r\n') + 4 + Number(length);

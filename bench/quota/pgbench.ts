@@ -1,4 +1,4 @@
-/** pgbench, which comes with Postgres, upserting the counter that a request would. */
+/** pgbench, which comes with Postgres, upserts the same counter as a request. */
 import { execFile } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -11,11 +11,7 @@ insert into pgbench_counters as c values (:n, current_date, 'chat', 1)
 on conflict (account_id, day, meter) do update set used = c.used + 1 where c.used + 1 <= 1000000000 returning used;
 `;
 
-/**
- * Runs it.
- *
- * @returns null where the installation has no pgbench (the one from the registry has none)
- */
+/** @returns null if the installation has no pgbench, like the one from the npm registry */
 export async function pgbench(
   port: number,
   folder: string,

@@ -1,6 +1,6 @@
 /**
- * The routes that `bench/quota.ts` compares: one schema, one answer, the options of production, and between request and
- * answer nothing, an upsert, an admission, or an admission and its finalisation. `X-Account` says whose request it is.
+ * The routes that `bench/quota.ts` compares, with the same schema, response, and production options. Each request does
+ * nothing, an upsert, an admission, or an admission and its finalization. `X-Account` names the account.
  */
 import { createHash } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
@@ -17,7 +17,6 @@ import { serverOptions } from '../../src/server-options.ts';
 const ACCOUNTS = 1000;
 const CEILING = 1_000_000_000;
 
-/** The same UUID for the same number. */
 const accountId = (n: number) =>
   createHash('sha256')
     .update(`account ${n}`)
@@ -101,7 +100,7 @@ for (const [name, work] of Object.entries(ways)) {
   );
 }
 
-/** Between two measurements: nothing of the one weighs on the other. */
+/** Runs between two measurements, so they do not affect each other. */
 app.post('/reset', async () => {
   for (const table of ['requests', 'usage_counters', 'key_usage', 'bench_counters'])
     await database.run(`truncate ${table}`, []);

@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 
-/** Environment for a service whose accounts have no ceilings, and may be made as fast as one can. */
+/** Environment for a service without quotas and without limits on sign-ups. */
 export function withoutCeilings(): { env: Record<string, string>; remove(): void } {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'parley-bench-'));
   const file = path.join(folder, 'plans.json');
@@ -33,9 +33,9 @@ async function post(url: string, body: unknown, cookie = '', method = 'POST'): P
 }
 
 /**
- * Makes accounts, each with a key for chat.
+ * Creates accounts, each with a key for chat.
  *
- * @param plan - where they are not to stay on the one where accounts begin
+ * @param plan - if not the default plan
  * @returns the keys
  */
 export async function makeKeys(origin: string, count: number, plan?: string): Promise<string[]> {

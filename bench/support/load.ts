@@ -1,17 +1,16 @@
-/** What the load client is told, and what it answers. */
+/** The messages to and from the load client. */
 
 export type Load = {
-  /** Of chat completions. */
   url: string;
-  /** Used in turn, stream by stream. */
+  /** Each stream uses the next key. */
   keys: string[];
   model: string;
-  /** So many at once, their starts spread evenly over `rampMs`. */
+  /** Concurrent streams, with starts spread evenly over `rampMs`. */
   streams: number;
   rampMs: number;
-  /** So many streams one after another in each place; where there are several, the first is not measured. */
+  /** Streams per slot, one after another. If there are several, the first is not measured. */
   generations: number;
-  /** Of text, that each stream must have. */
+  /** Text chunks that each stream must have. */
   chunks: number;
 };
 
@@ -20,17 +19,16 @@ export type Spread = { p50: number; p99: number; max: number };
 
 export type LoadResult = {
   streams: number;
-  /** By reason. Those that came whole are in none. */
+  /** Broken streams by reason. */
   broken: Record<string, number>;
   /** Events with text. */
   chunks: number;
-  /** From the request to the first byte of the answer's body. */
+  /** From the request to the first byte of the response body. */
   firstByte: Spread;
   /** From when the upstream wrote a chunk to when the client read it. */
   chunkDelay: Spread;
-  /** Between one chunk and the next. */
   chunkGap: Spread;
 };
 
-/** The load client announces itself; every load it then gets is answered by a result. */
+/** The load client announces itself, then answers each load with a result. */
 export type FromClient = { ready: true } | LoadResult;

@@ -1,4 +1,4 @@
-/** The processes of a benchmark, and what they use. */
+/** The processes of a benchmark, and their CPU and memory use. */
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
@@ -15,7 +15,7 @@ export type ServiceProcess = { origin: string; pid: number; stop(): Promise<void
 /**
  * Starts the service as `make start` does. Its log goes to a file, as under a supervisor.
  *
- * @param env - what differs from the defaults
+ * @param env - settings that differ from the defaults
  * @param nodeOptions - such as `--cpu-prof`
  */
 export async function startServiceProcess(
@@ -82,7 +82,7 @@ async function end(child: ChildProcess): Promise<void> {
   await once(child, 'exit');
 }
 
-/** Seconds of CPU that a process has used so far; NaN where the system does not tell by `/proc`. */
+/** Seconds of CPU that a process has used so far; NaN on a system without `/proc`. */
 export function cpuSeconds(pid: number): number {
   try {
     const fields = fs.readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
@@ -92,7 +92,7 @@ export function cpuSeconds(pid: number): number {
   }
 }
 
-/** Megabytes (10^6 bytes) of resident memory, now and at the most so far; NaN as above. */
+/** Megabytes (10^6 bytes) of resident memory, current and peak; NaN as above. */
 export function memoryMegabytes(pid: number): { now: number; peak: number } {
   const read = (status: string, name: string) =>
     (Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(status)?.[1]) * 1024) / 1e6;

@@ -1,8 +1,7 @@
-/** Tables and the machine, as text. */
 import os from 'node:os';
 import postgres from 'postgres';
 
-/** A Markdown table whose columns line up in a terminal too. */
+/** A Markdown table with columns that also align in a terminal. */
 export function table(head: string[], rows: string[][]): string {
   const widths = head.map((title, column) =>
     Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)),
@@ -15,7 +14,7 @@ export function table(head: string[], rows: string[][]): string {
   return [line(head), line(rule), ...rows.map(line)].join('\n');
 }
 
-/** What results depend on: processors, memory, Node, and how durable the database's commits are. */
+/** What results depend on: processors, memory, Node, and the durability of database commits. */
 export async function machine(databaseUrl: string): Promise<string> {
   const sql = postgres(databaseUrl, { max: 1 });
   const [settings] = await sql`SELECT current_setting('server_version') AS version,
@@ -29,5 +28,5 @@ export async function machine(databaseUrl: string): Promise<string> {
   ].join('\n');
 }
 
-/** Milliseconds with as many digits as mean something. */
+/** Milliseconds, with significant digits only. */
 export const ms = (value: number) => value.toFixed(Math.abs(value) < 10 ? 2 : 1);

@@ -1,6 +1,6 @@
 import type { Spread } from './load.ts';
 
-/** Numbers without end, in as little memory as they need. */
+/** An unbounded list of numbers, stored compactly. */
 export class Samples {
   #values = new Float64Array(4096);
   #count = 0;

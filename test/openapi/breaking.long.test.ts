@@ -302,7 +302,7 @@ t.test('an operation that announced its end may go when it is over, and not befo
   const gone = JSON.parse(usage);
   delete gone.paths['/api/v1/usage'];
   t.match(breakingChanges(announced, gone, new Date('2027-05-31T00:00:00Z')), [
-    /GET \/api\/v1\/usage.* gone/,
+    /GET \/api\/v1\/usage.* removed/,
   ]);
   t.same(breakingChanges(announced, gone, new Date('2027-06-02T00:00:00Z')), []);
 });

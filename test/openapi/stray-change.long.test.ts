@@ -28,9 +28,12 @@ t.test('the last change to the released document', async (t) => {
   commit('b', '1.1.0');
   t.equal(strayChange(root), undefined, 'a release');
   writeFileSync(join(root, 'tools/contract/released.json'), 'c');
-  t.match(strayChange(root), /just now, which is no release: the version in package.json stayed 1\.1\.0/);
+  t.match(
+    strayChange(root),
+    /just now, which is not a release: the version in package.json is still 1\.1\.0/,
+  );
   commit('c', '1.1.0');
-  t.match(strayChange(root), /by commit [0-9a-f]+, which is no release/);
+  t.match(strayChange(root), /by commit [0-9a-f]+, which is not a release/);
   commit('c', '1.2.0');
   t.match(strayChange(root), /by commit/, 'a later version does not excuse it');
   commit('d', '1.3.0');

@@ -77,7 +77,7 @@ t.test('make advisories: a registry that refuses, or is not there, is no answer,
     const from = performance.now();
     const { code, stderr } = await run(t, 'tools/advisories.mjs', url);
     t.equal(code, 2);
-    t.match(stderr, /the registry could not be asked/);
+    t.match(stderr, /the registry could not be reached/);
     t.ok(performance.now() - from < 60_000);
   }
 });

@@ -1,11 +1,11 @@
 /**
- * What of a change to openapi.json breaks a client: contract section 12. api-smart-diff finds and names every
- * difference between two documents, references followed; what each means for clients of this service is decided here,
- * because a limit that is narrowed breaks who sends and one that is widened breaks who reads.
+ * Finds breaking changes of openapi.json: contract section 12. api-smart-diff lists every difference between two
+ * documents, with references resolved. This module decides which ones break clients: a narrower limit breaks senders,
+ * and a wider limit breaks readers.
  */
 import { apiCompare } from 'api-smart-diff';
 
-/** Words for people; they may be reworded. */
+/** Texts for people, which can change at any time. */
 const annotations = new Set([
   'description',
   'summary',
@@ -20,16 +20,16 @@ const upperLimits = new Set(['maxLength', 'maximum', 'maxItems', 'maxProperties'
 const lowerLimits = new Set(['minLength', 'minimum', 'minItems', 'minProperties', 'exclusiveMinimum']);
 const methods = ['get', 'put', 'post', 'delete', 'patch', 'head', 'options', 'trace'];
 
-/** What is to go announces itself for so long; a release may be made up to a month after its changes. */
+/** How long a deprecation is announced. A release can follow up to a month after its changes. */
 const MONTHS_ANNOUNCED = 6;
 const MONTHS_UNTIL_RELEASE = 1;
 
 /**
  * @param {object} before - the document of the last release
  * @param {object} after - the document now
- * @param {Date} now - an operation whose sunset lies before it may be gone
- * @param {{ isRelease?: boolean }} options - whether it is released now, so that what is announced has its whole time
- * @returns {string[]} a line for each change that breaks a client
+ * @param {Date} now - an operation with an earlier sunset can be removed
+ * @param {{ isRelease?: boolean }} options - whether this is a release: deprecations then need the full period
+ * @returns {string[]} a line for each breaking change
  */
 export function breakingChanges(before, after, now = new Date(), { isRelease = false } = {}) {
   const { diffs, merged } = apiCompare(before, after);
@@ -48,11 +48,10 @@ export function breakingChanges(before, after, now = new Date(), { isRelease = f
   ];
 }
 
-/** Every client begins there. */
 const movedServers = ({ servers: before }, { servers: after }) =>
-  JSON.stringify(before) === JSON.stringify(after) ? [] : ['servers: the address of the API has changed'];
+  JSON.stringify(before) === JSON.stringify(after) ? [] : ['servers: the URL of the API has changed'];
 
-/** An end is announced in time, and once announced comes no earlier. */
+/** A sunset is announced in time, and never moved to an earlier day. */
 function earlySunsets(before, after, now, months) {
   const earliest = new Date(now);
   earliest.setUTCMonth(earliest.getUTCMonth() + months);
@@ -63,65 +62,67 @@ function earlySunsets(before, after, now, months) {
       if (!deprecated || operation === undefined) return [];
       const announced = operation.deprecated ? operation['x-sunset'] : undefined;
       const where = `${method.toUpperCase()} ${url}`;
-      if (sunset === undefined) return [`${where}: it is deprecated without a day of its end`];
+      if (sunset === undefined) return [`${where}: it is deprecated without a sunset date`];
       if (announced !== undefined)
-        return sunset < announced ? [`${where}: its end was announced for ${announced}`] : [];
-      return sunset < day ? [`${where}: its end must be ${months} months from now at least, on ${day}`] : [];
+        return sunset < announced ? [`${where}: its sunset was announced for ${announced}`] : [];
+      return sunset < day
+        ? [`${where}: its sunset must be at least ${months} months from now, on ${day} or later`]
+        : [];
     }),
   );
 }
 
-/** Why a difference breaks clients; undefined where it does not. */
+/** Why a difference breaks clients; undefined if it does not. */
 function problemOf(diff, context) {
   const { action, after: now, before: was, path } = diff;
   const [section, name] = path;
   if (section === 'components') {
-    // Each use of a component is compared where it is used; a name alone is in no request and no response.
+    // Components are compared where they are used. Their names are never sent.
     const isScheme = name === 'securitySchemes' && !annotations.has(path.at(-1)) && action !== 'add';
-    return isScheme ? 'credentials are sent in another way' : undefined;
+    return isScheme ? 'credentials are sent differently' : undefined;
   }
   if (section !== 'paths') return undefined;
   const [, , method, part] = path;
   if (path.length <= 3) return action === 'remove' ? removedOperation(path, context) : undefined;
-  if (!methods.includes(method)) return 'something beside the methods of a path has changed';
+  if (!methods.includes(method)) return 'something other than a method of the path has changed';
   if (path.some((word, index) => index > 2 && annotations.has(word) && !isMember(path.slice(0, index + 1))))
     return undefined;
   if (part === 'security') return changedSecurity(diff, context);
   if (part === 'parameters') return changedParameter(diff);
   if (part === 'requestBody') return changedRequest(diff);
   if (part === 'responses') return changedResponse(diff, context);
-  if (part === 'tags') return 'it is in another group: generated clients are grouped by tags';
+  if (part === 'tags') return 'its tags have changed, which group the methods of generated clients';
   if (part === 'operationId' || part === 'deprecated' || String(part).startsWith('x-')) return undefined;
   return `${action} ${JSON.stringify(was ?? now)}`;
 }
 
-/** Gone only where it was announced, and the announced day is over. */
+/** An operation can be removed only after its announced sunset. */
 function removedOperation([, url, method], { before, now }) {
   const operations = Object.entries(before.paths[url] ?? {}).filter(([one]) =>
     method === undefined ? methods.includes(one) : one === method,
   );
   const isOver = ({ deprecated, 'x-sunset': sunset }) => deprecated === true && new Date(sunset) <= now;
-  return operations.every(([, operation]) => isOver(operation)) ? undefined : 'the operation is gone';
+  return operations.every(([, operation]) => isOver(operation)) ? undefined : 'the operation was removed';
 }
 
-/** Methods of generated clients are called by it. */
+/** It is the method name in generated clients. */
 function renamedOperations(before, after) {
   return Object.entries(before.paths).flatMap(([url, item]) =>
     Object.entries(item).flatMap(([method, { operationId }]) => {
       const now = after.paths[url]?.[method]?.operationId;
       return now === undefined || now === operationId
         ? []
-        : [`${method.toUpperCase()} ${url}: the operationId ${operationId} is ${now} now`];
+        : [`${method.toUpperCase()} ${url}: the operationId changed from ${operationId} to ${now}`];
     }),
   );
 }
 
-/** A further way in is an addition; whatever else changes locks somebody out. */
+/** An additional credential is compatible. Any other change can lock clients out. */
 function changedSecurity({ action, path }, { before }) {
   const [, url, method] = path;
   const had = before.paths[url]?.[method]?.security ?? [];
   const isFurtherWay = action === 'add' && path.length === 5 && had.length > 0;
-  return isFurtherWay ? undefined : 'who may call has changed';
+  return isFurtherWay ? undefined : 'the accepted credentials have changed';
 }
 
 function changedParameter({ action, after: now, before: was, path }) {
@@ -129,44 +130,46 @@ function changedParameter({ action, after: now, before: was, path }) {
     const some = (list) => [list].flat().filter(Boolean);
     if (action === 'add')
       return some(now).some(({ required }) => required) ? 'a new parameter is required' : undefined;
-    return 'parameters are gone';
+    return 'parameters were removed';
   }
   if (path.length === 5) {
     if (action === 'add') return now.required ? 'a new parameter is required' : undefined;
-    return 'the parameter is gone';
+    return 'the parameter was removed';
   }
   const key = path[5];
-  if (key === 'required') return now === true ? 'the parameter is required now' : undefined;
+  if (key === 'required') return now === true ? 'the parameter is now required' : undefined;
   if (key === 'schema') return narrowed({ action, after: now, before: was, path: path.slice(5) });
   return `${key} has changed`;
 }
 
 function changedRequest(diff) {
   const { action, after: now, path } = diff;
-  if (path.length === 4) return action === 'add' && !now.required ? undefined : 'the body has come or gone';
-  if (path[4] === 'required') return now === true ? 'the body is required now' : undefined;
-  if (path.length <= 6) return action === 'add' ? undefined : 'the type of the body is not taken any more';
+  if (path.length === 4)
+    return action === 'add' && !now.required ? undefined : 'the body was added or removed';
+  if (path[4] === 'required') return now === true ? 'the body is now required' : undefined;
+  if (path.length <= 6)
+    return action === 'add' ? undefined : 'the media type of the body is no longer accepted';
   return narrowed({ ...diff, path: path.slice(6) });
 }
 
-/** What was accepted must still be, with the same meaning. */
+/** Previously valid requests must stay valid, with the same meaning. */
 function narrowed({ action, after: now, before: was, path }) {
   const key = keywordOf(path);
   const parent = path.at(-2);
-  if (isMember(path)) return action === 'add' ? undefined : 'the field is not taken any more';
-  if (parent === 'required') return action === 'remove' ? undefined : 'the field is required now';
-  if (key === 'required') return action === 'remove' ? undefined : 'a field is required now';
+  if (isMember(path)) return action === 'add' ? undefined : 'the field is no longer accepted';
+  if (parent === 'required') return action === 'remove' ? undefined : 'the field is now required';
+  if (key === 'required') return action === 'remove' ? undefined : 'a field is now required';
   if (parent === 'enum')
-    return action === 'add' ? undefined : `the value ${JSON.stringify(was)} is not taken any more`;
-  if (['anyOf', 'oneOf'].includes(parent)) return action === 'add' ? undefined : 'an alternative is gone';
+    return action === 'add' ? undefined : `the value ${JSON.stringify(was)} is no longer accepted`;
+  if (['anyOf', 'oneOf'].includes(parent)) return action === 'add' ? undefined : 'an alternative was removed';
   if (key === 'type') return holds(now, was) ? undefined : 'the type has changed';
   if (upperLimits.has(key)) return action === 'remove' || now >= was ? undefined : 'the limit is lower';
   if (lowerLimits.has(key)) return action === 'remove' || now <= was ? undefined : 'the limit is higher';
   if (key === 'additionalProperties')
-    return now === false ? 'further fields are not taken any more' : undefined;
+    return now === false ? 'additional fields are no longer accepted' : undefined;
   if (['pattern', 'format', 'uniqueItems', 'enum', 'const'].includes(key))
-    return action === 'remove' || now === false ? undefined : `${key} restricts it`;
-  if (key === 'default') return 'what is meant where it is left out has changed';
+    return action === 'remove' || now === false ? undefined : `${key} was added or changed`;
+  if (key === 'default') return 'the default has changed';
   if (key.startsWith('x-')) return undefined;
   return `${action} ${key}`;
 }
@@ -175,34 +178,33 @@ function changedResponse(diff, context) {
   const { action, path } = diff;
   const [, , , , status, part, name] = path;
   if (path.length === 5) {
-    if (action === 'add') return Number(status) < 400 ? 'a success has another status' : undefined;
-    return `the status ${status} is gone`;
+    if (action === 'add') return Number(status) < 400 ? 'a success has a new status' : undefined;
+    return `the status ${status} was removed`;
   }
   if (part === 'headers') {
-    if (path.length === 6) return action === 'add' ? undefined : 'headers are gone';
-    if (path.length === 7) return action === 'add' ? undefined : `the header ${name} is gone`;
-    if (path[7] === 'required')
-      return diff.after === true ? undefined : `the header ${name} may be missing now`;
+    if (path.length === 6) return action === 'add' ? undefined : 'headers were removed';
+    if (path.length === 7) return action === 'add' ? undefined : `the header ${name} was removed`;
+    if (path[7] === 'required') return diff.after === true ? undefined : `the header ${name} is now optional`;
     return widened({ ...diff, path: path.slice(7) }, context, path);
   }
   if (part === 'content') {
-    if (path.length <= 7) return action === 'add' ? undefined : 'the type of the answer is gone';
+    if (path.length <= 7) return action === 'add' ? undefined : 'the media type of the response was removed';
     return widened({ ...diff, path: path.slice(7) }, context, path);
   }
   return `${action} ${part}`;
 }
 
-/** What comes must be what could come before, but for fields that clients pass over. */
+/** Responses must stay within what was possible before, except for new fields, which clients ignore. */
 function widened({ action, after: now, before: was, path }, { merged }, whole) {
   const key = keywordOf(path);
   const parent = path.at(-2);
-  if (isMember(path)) return action === 'add' ? undefined : 'the field is gone';
-  if (parent === 'required') return action === 'add' ? undefined : `the field ${was} may be missing now`;
-  if (key === 'required') return action === 'add' ? undefined : 'fields may be missing now';
+  if (isMember(path)) return action === 'add' ? undefined : 'the field was removed';
+  if (parent === 'required') return action === 'add' ? undefined : `the field ${was} is now optional`;
+  if (key === 'required') return action === 'add' ? undefined : 'fields are now optional';
   if (parent === 'enum') {
-    // Clients decide by the values of an enumeration that may grow, such as error codes: what they wait for stays.
+    // Clients handle specific values of an extensible enumeration, such as error codes, so existing values must stay.
     if (isExtensible(merged, whole))
-      return action === 'add' ? undefined : `the value ${JSON.stringify(was)} is gone`;
+      return action === 'add' ? undefined : `the value ${JSON.stringify(was)} was removed`;
     return action === 'remove' ? undefined : `the value ${JSON.stringify(now)} is new`;
   }
   if (['anyOf', 'oneOf'].includes(parent)) return action === 'remove' ? undefined : 'an alternative is new';
@@ -210,13 +212,13 @@ function widened({ action, after: now, before: was, path }, { merged }, whole) {
   if (upperLimits.has(key)) return action === 'add' || now <= was ? undefined : 'the limit is higher';
   if (lowerLimits.has(key)) return action === 'add' || now >= was ? undefined : 'the limit is lower';
   if (['pattern', 'format', 'uniqueItems', 'enum'].includes(key))
-    return action === 'add' ? undefined : `${key} does not hold any more`;
+    return action === 'add' ? undefined : `${key} was removed or changed`;
   if (['additionalProperties', 'default', 'minContains', 'maxContains'].includes(key)) return undefined;
   if (key.startsWith('x-')) return undefined;
   return `${action} ${key}`;
 }
 
-/** Whether all types of one keyword `type` are among those of another. */
+/** Whether `wide` includes all types of `narrow`. */
 function holds(wide, narrow) {
   const types = [wide].flat();
   return [narrow]
@@ -224,7 +226,7 @@ function holds(wide, narrow) {
     .every((type) => types.includes(type) || (type === 'integer' && types.includes('number')));
 }
 
-/** Clients of such an enumeration were told that values may be added. */
+/** Whether the enumeration is documented as one that can gain values. */
 function isExtensible(merged, path) {
   const schema = path.slice(0, -2).reduce((value, name) => value?.[name], merged);
   return schema?.['x-extensible'] === true;
@@ -232,7 +234,7 @@ function isExtensible(merged, path) {
 
 const isMember = (path) => ['properties', 'patternProperties'].includes(path.at(-2));
 
-/** The keyword that a path ends in; a field may be called like one. */
+/** The keyword at the end of a path, unless it is a field with the same name. */
 const keywordOf = (path) => (isMember(path) ? '' : String(path.at(-1)));
 
 function place([section, url, method, ...rest]) {

@@ -5,11 +5,10 @@ import path from 'node:path';
 const released = 'tools/contract/released.json';
 
 /**
- * Looks at the last change to `released.json`, committed or not: it has to come with another version in package.json, as
- * a release does.
+ * Checks that the last change to `released.json`, committed or not, came with a new version in package.json.
  *
  * @param {string} root of the checkout
- * @returns {string | undefined} where it did not; undefined also without git, and where the file has only one state
+ * @returns {string | undefined} an error message; undefined also without git, and if the file has never changed
  */
 export function strayChange(root) {
   const read = (commit, file) =>
@@ -22,10 +21,10 @@ export function strayChange(root) {
   if (!before || read(before, released) === undefined) return undefined;
   const version = (commit) => JSON.parse(read(commit, 'package.json') ?? '{}').version;
   if (version(before) !== version(after)) return undefined;
-  return `${released} was changed ${after ? `by commit ${after}` : 'just now'}, which is no release: the version in package.json stayed ${version(after)}.`;
+  return `${released} was changed ${after ? `by commit ${after}` : 'just now'}, which is not a release: the version in package.json is still ${version(after)}.`;
 }
 
-/** What git prints; undefined where it fails, as it does outside of a repository. */
+/** The output of git; undefined if it fails, as it does outside a repository. */
 function git(root, ...args) {
   try {
     return execFileSync('git', args, {

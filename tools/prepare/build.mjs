@@ -14,7 +14,7 @@ const sources = [
   'package.json',
   'package-lock.json',
 ];
-/** Built by steps of their own, into folders that this one leaves as they are. */
+/** Separate steps build these folders, and this step keeps them. */
 const builtApart = ['dashboard', 'reference'];
 /** The SDK is built with the dashboard. */
 const dashboardSources = ['src/dashboard', 'src/sdk'];
@@ -38,12 +38,12 @@ export const buildStep = ({ root }) =>
 
 async function compile(root, outDir) {
   const compiler = path.join(root, 'node_modules/typescript/bin/tsc');
-  // Types are checked by `make check`; to only drop them, no file of any dependency has to be read (--noResolve).
+  // `make check` checks types. Stripping them needs no files of dependencies (--noResolve).
   const args = [compiler, '-p', 'tsconfig.build.json', '--noResolve', '--outDir', outDir];
   const result = await collect(process.execPath, args, { cwd: root });
   if (result.code !== 0) {
     throw new Failure(
-      `${result.output.trim()}\nThe sources do not compile: mend the lines above, then run this again.`,
+      `${result.output.trim()}\nThe sources do not compile: fix the errors above, then run this again.`,
     );
   }
 }

@@ -7,15 +7,15 @@ import { moveIntoPlace, removeQuietly, unfinishedFolder } from './work-folder.mj
 const stampName = '.built-from';
 
 /**
- * A step that builds a folder as a whole. It is done while the stamp in there names the sources by their content. What
- * builds writes to a folder of its own, which is moved into place when it is whole.
+ * A step that builds a whole folder. It is done while the stamp in the folder matches the hash of the sources. The build
+ * writes to a temporary folder, which is moved into place once it is complete.
  *
  * @param {object} options
  * @param {string} options.root
  * @param {string} options.folder from `root`
- * @param {string} options.title what is said while it is built
+ * @param {string} options.title shown during the build
  * @param {() => string} options.hash of the sources
- * @param {(output: string) => Promise<void>} options.build writes to a folder that is not there yet
+ * @param {(output: string) => Promise<void>} options.build writes to a folder that does not exist yet
  */
 export function builtFolderStep({ root, folder, title, hash, build }) {
   const target = path.join(root, folder);

@@ -6,10 +6,10 @@ import zlib from 'node:zlib';
 const brotli = promisify(zlib.brotliCompress);
 const gzip = promisify(zlib.gzip);
 const { BROTLI_MAX_QUALITY, BROTLI_PARAM_QUALITY } = zlib.constants;
-/** Above it, the last tenth that the best quality saves costs more seconds than a first start should. */
+/** Above this size, the best quality saves another tenth, but slows down the first start by seconds. */
 const LARGE_BYTES = 1_000_000;
 
-/** Once, beside each file, so that serving compresses nothing. Fonts and pictures are compressed already. */
+/** Writes compressed copies next to each file, so the server compresses nothing. Fonts and images are already compressed. */
 export async function compress(folder) {
   const names = fs.readdirSync(folder, { recursive: true }).filter((name) => /\.(js|css|svg)$/.test(name));
   await Promise.all(

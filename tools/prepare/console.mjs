@@ -1,14 +1,14 @@
-/** A problem that the person at the keyboard can mend; its message is one line that says how. */
+/** A problem that the user can fix. Its message is one line that says how. */
 export class Failure extends Error {}
 
-/** Progress goes to standard error, so that a command's own output stays clean. */
+/** Progress goes to standard error, to keep standard output clean. */
 export function say(line) {
   process.stderr.write(`${line}\n`);
 }
 
 /**
- * Shows that `work` is going on, since npm and tsc are silent when not on a terminal: a running clock on a terminal, a
- * line every five seconds elsewhere (a CI log), and at the end how long it took.
+ * Shows progress during `work`, because npm and tsc are silent when not on a terminal. Shows a running clock on a
+ * terminal, a line every five seconds elsewhere (a CI log), and the duration at the end.
  *
  * @template T
  * @param {string} title what is being done
@@ -38,20 +38,18 @@ export async function withProgress(title, work) {
   }
 }
 
-/** The sentence for what the file system refuses; nothing for any other error. */
+/** The message for a file system error; undefined for any other error. */
 export function failureFromFileSystem(error, root) {
   switch (error?.code) {
     case 'EACCES':
     case 'EPERM':
     case 'EROFS':
       return new Failure(
-        `Cannot write to ${error.path ?? root}: dependencies and the build go into the checkout itself, so make ` +
-          `${root} writable for this user (sudo chown -R "$(id -un)" .) or clone it into a folder of your own.`,
+        `Cannot write to ${error.path ?? root}: dependencies and the build go into the checkout. Make ` +
+          `${root} writable for this user (sudo chown -R "$(id -un)" .), or clone it into your own folder.`,
       );
     case 'ENOSPC':
-      return new Failure(
-        `The disk that holds ${root} is full: make room (about 500 MB), then run this again.`,
-      );
+      return new Failure(`The disk with ${root} is full: free up about 500 MB, then run this again.`);
     default:
       return undefined;
   }

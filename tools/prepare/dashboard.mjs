@@ -7,12 +7,12 @@ import { collect } from './process.mjs';
 import { contentHash } from './sources.mjs';
 
 const home = 'src/dashboard';
-/** It is built with the SDK, whose dependencies are the checkout's own, the rule for origins, and the limits of keys. */
+/** The build includes the SDK (with dependencies from the root lock file), the rule for origins, and the key limits. */
 const sources = [home, 'src/sdk', 'src/domain/origins.ts', 'schemas/key-limits.ts', 'package-lock.json'];
 
 /**
- * The step that builds the dashboard to `dist/dashboard`, with each file also compressed beside itself. What building
- * needs is installed only when there is something to build.
+ * The step that builds the dashboard to `dist/dashboard`, with a compressed copy of each file. Build dependencies are
+ * installed only if there is something to build.
  *
  * @param {{ root: string }} options
  */
@@ -45,7 +45,7 @@ async function bundle(root, output) {
   const result = await collect(process.execPath, args, { cwd, env });
   if (result.code !== 0) {
     throw new Failure(
-      `${result.output.trim()}\nThe dashboard does not build: mend the lines above, then run this again.`,
+      `${result.output.trim()}\nThe dashboard does not build: fix the errors above, then run this again.`,
     );
   }
 }

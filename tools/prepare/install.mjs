@@ -9,11 +9,11 @@ import { moveIntoPlace, removeQuietly, unfinishedFolder } from './work-folder.mj
 const stampName = '.prepared.json';
 
 /**
- * The step that installs a package's dependencies with `npm ci`: all of them, or without devDependencies.
+ * The step that installs a package's dependencies with `npm ci`, with or without devDependencies.
  *
- * It is done while the stamp in node_modules names this package-lock.json by its content and this platform. npm works
- * in a folder of its own and the result is moved into place when it is whole, stamp included: an install that fails or is
- * killed leaves the one before as it was, and a server that is running loses nothing.
+ * It is done while the stamp in node_modules matches the content of package-lock.json and the platform. npm installs to a
+ * temporary folder, which is moved into place with the stamp once it is complete. If an install fails or is killed, the
+ * previous one stays, and a running server is not affected.
  *
  * @param {{ root: string, folder: string, scope: 'serve' | 'everything' }} options
  */
@@ -31,7 +31,7 @@ export function installStep({ root, folder, scope }) {
   }
 
   async function run(lock) {
-    // Somebody who works on the code has everything installed; serving must not take that away.
+    // Developers have everything installed, and serving must not remove it.
     const all = scope === 'everything' || holdsDevDependencies(home);
     const what =
       folder === '.' ? (all ? 'dependencies and development tools' : 'dependencies') : `tools of ${folder}`;
@@ -61,7 +61,7 @@ export function installStep({ root, folder, scope }) {
     writeStamp(modules, all);
   }
 
-  /** Where node_modules is a mount (a container's volume) or a link, it cannot be renamed: the cache is warm by now. */
+  /** A node_modules that is a mount (a container's volume) or a link cannot be renamed. npm's cache is warm by now. */
   async function installInPlace(all) {
     await npmCi(home, all);
     await buildTap(home);
@@ -78,7 +78,7 @@ export function installStep({ root, folder, scope }) {
 
 async function npmCi(folder, all) {
   const options = ['--no-audit', '--no-fund', '--no-progress', '--loglevel=error', '--prefer-offline'];
-  // npm's own waits between retries add up to more than a minute: too long to hear that there is no network.
+  // By default, npm retries for more than a minute before it reports that there is no network.
   const env = {
     npm_config_fetch_retry_mintimeout: '1000',
     npm_config_fetch_retry_maxtimeout: '5000',
@@ -91,15 +91,13 @@ async function npmCi(folder, all) {
   if (code !== 0) throw new Failure(explainNpm(output, code));
 }
 
-/** tap's Test class is generated for the plugins that .taprc names, after every fresh install. */
+/** After each install, tap generates its Test class for the plugins in .taprc. */
 async function buildTap(folder) {
   const tap = path.join(folder, 'node_modules/.bin/tap');
   if (!fs.existsSync(tap) || !fs.existsSync(path.join(folder, '.taprc'))) return;
   const { code, output } = await collect(process.execPath, [tap, 'build'], { cwd: folder });
   if (code !== 0)
-    throw new Failure(
-      `${output}\nThe test runner could not be built ("tap build" in .taprc's folder, above).`,
-    );
+    throw new Failure(`${output}\nThe test runner could not be built. The output of "tap build" is above.`);
 }
 
 function lockHash(home) {
@@ -110,7 +108,7 @@ function lockHash(home) {
   } catch (error) {
     if (error.code !== 'ENOENT') throw error;
     throw new Failure(
-      `There is no package-lock.json in ${home}: get it back with "git checkout -- package-lock.json".`,
+      `There is no package-lock.json in ${home}: restore it with "git checkout -- package-lock.json".`,
     );
   }
 }
@@ -123,7 +121,7 @@ function readStamp(modules) {
   }
 }
 
-/** Packages with binaries differ: a checkout may be shared between a laptop and a container. */
+/** A laptop and a container can share a checkout, but need different binaries. */
 const platform = () => `${process.platform}-${process.arch}`;
 
 function holdsDevDependencies(home) {

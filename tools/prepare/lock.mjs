@@ -9,20 +9,19 @@ const beatMs = 1000;
 const pollMs = 200;
 
 /**
- * Takes the lock of a folder, waiting while another process holds it. One that was left by a killed process is taken over.
+ * Acquires the lock of a folder. Waits while another process holds it, and takes over the lock of a killed process.
  *
- * The lock is the file `lock.<n>` with the highest n. Its holder rewrites it every second; one that no longer changes,
- * as the waiting process itself observes it (so neither clocks nor a laptop's sleep matter), belongs to a dead process.
- * Its process id is looked at only to save those ten seconds, and only where it means something: on the same boot and in
- * the same pid namespace, so not across containers.
+ * The lock is the file `lock.<n>` with the highest n. Its holder rewrites it every second. If the waiting process sees no
+ * change for ten seconds, the holder is dead. This depends neither on clocks nor on a laptop's sleep. The process ID
+ * only saves those ten seconds, and only on the same boot and in the same PID namespace, so not across containers.
  *
- * A dead or released lock is succeeded by creating `lock.<n+1>`, which only one process can; files are removed only
- * below the highest, so a latecomer who creates an old number finds a higher one and steps back.
+ * To replace a dead or released lock, a process creates `lock.<n+1>`, which only one process can do. Only lower numbers
+ * are removed, so a latecomer that creates an old number finds a higher one and backs off.
  *
  * @param {string} folder
  * @param {object} options
- * @param {() => void} options.onWait called once, when somebody else holds the lock
- * @param {number} [options.deadAfterMs] so long a lock may show no sign of life before it is taken over
+ * @param {() => void} options.onWait called once, if another process holds the lock
+ * @param {number} [options.deadAfterMs] how long a lock can stay unchanged before it is taken over
  * @returns {Promise<{ release(): void, assertHeld(): void }>}
  */
 export async function takeLock(folder, { onWait, deadAfterMs = 10_000 }) {
@@ -67,17 +66,15 @@ function create(folder, number) {
   }, beatMs);
   heart.unref();
   return {
-    /** Leaves the file where it is, marked: the next holder counts on from it. */
+    /** Keeps the file, marked as released, because the next holder increments its number. */
     release() {
       clearInterval(heart);
       if (highestLock(folder) === number) fs.writeFileSync(file, 'released');
     },
-    /** A process that was stopped (Ctrl-Z) for longer than the lock lives has lost it. */
+    /** A process that was stopped (Ctrl-Z) for too long has lost the lock. */
     assertHeld() {
       if (highestLock(folder) !== number) {
-        throw new Failure(
-          'Another command went on in place of this one while it was stopped: run this again.',
-        );
+        throw new Failure('Another command took over while this one was stopped: run this again.');
       }
     },
   };
@@ -88,7 +85,7 @@ function lockNumbers(folder) {
   try {
     names = fs.readdirSync(folder);
   } catch (error) {
-    // Somebody cleaned the checkout (git clean): the lock is lost, which assertHeld reports.
+    // The checkout was cleaned (git clean), so the lock is lost. assertHeld reports it.
     if (error.code !== 'ENOENT') throw error;
   }
   return names
@@ -110,7 +107,7 @@ function read(folder, number) {
 
 const isReleased = (state) => state === 'released';
 
-/** True only when the holder has certainly ended. */
+/** True only if the holder has certainly exited. */
 function isGone(state) {
   let holder;
   try {
@@ -127,7 +124,7 @@ function isGone(state) {
   }
 }
 
-/** Equal for two processes only if a process id means the same to both. */
+/** Equal for two processes only if they share process IDs. */
 function machine() {
   let kernel = '';
   try {

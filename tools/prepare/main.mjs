@@ -11,7 +11,7 @@ import { removeLeftovers, workFolder } from './work-folder.mjs';
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
 
-/** What each mode needs, in order. */
+/** The steps of each mode, in order. */
 const modes = {
   serve: () => [
     installStep({ root, folder: '.', scope: 'serve' }),
@@ -38,7 +38,7 @@ const modes = {
   ],
 };
 
-/** Runs one mode and sets the exit code: 0, 1 with one line that says what to do, 130 after Ctrl-C. */
+/** Runs one mode and sets the exit code: 0, 1 with a one-line message, or 130 after Ctrl-C. */
 export async function run([mode, ...rest]) {
   if (!Object.hasOwn(modes, mode ?? '') || rest.length > 0) {
     console.error(`usage: node tools/prepare.mjs ${Object.keys(modes).join('|')}`);
@@ -50,9 +50,7 @@ export async function run([mode, ...rest]) {
   } catch (error) {
     const failure = failureFromFileSystem(error, root) ?? error;
     if (failure instanceof Interrupted) {
-      say(
-        'Interrupted. What was installed and built before is untouched; run the same command again to go on.',
-      );
+      say('Interrupted. Earlier installs and builds are unchanged. Run the same command again to continue.');
       process.exitCode = 130;
     } else if (failure instanceof Failure) {
       say(failure.message);
@@ -62,9 +60,8 @@ export async function run([mode, ...rest]) {
 }
 
 /**
- * Takes the steps that are not done. Whether a step is done is looked up without the lock, so that a checkout that
- * is ready costs a few milliseconds and may be read-only; each is looked up again once the lock is held, because
- * whoever held it before may have done it.
+ * Runs the steps that are not done. The first check needs no lock, so a prepared checkout takes a few milliseconds and
+ * can be read-only. Each step is checked again under the lock, because the previous holder may have run it.
  */
 async function prepare(steps) {
   if (steps.every((step) => step.isDone())) return;

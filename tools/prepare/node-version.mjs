@@ -1,8 +1,8 @@
 /**
- * Says what is wrong with this version of Node, in one line; nothing when it will do.
+ * Describes in one line why this version of Node is not supported; undefined if it is.
  *
- * @param {string} version the version that runs, such as `20.19.0`
- * @param {string} range what package.json asks for; only the form `>=major.minor` is understood
+ * @param {string} version the running version, such as `20.19.0`
+ * @param {string} range from package.json; only the form `>=major.minor` is supported
  * @returns {string | undefined}
  */
 export function nodeProblem(version, range) {

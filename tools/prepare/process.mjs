@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { Failure } from './console.mjs';
 
-/** Thrown once Ctrl-C (or SIGTERM, SIGHUP) was received and whatever was running has ended. */
+/** Thrown after Ctrl-C (or SIGTERM, SIGHUP), once the running program has exited. */
 export class Interrupted extends Error {}
 
 let interrupted = false;
@@ -10,7 +10,7 @@ let running;
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   process.on(signal, () => {
     interrupted = true;
-    // Not SIGTERM, which npm takes seconds to obey: what it has written is thrown away in any case.
+    // Not SIGTERM, because npm takes seconds to exit, and its output is discarded anyway.
     if (running?.pid !== undefined) killGroup(running.pid);
   });
 }
@@ -23,25 +23,25 @@ function killGroup(leader) {
   }
 }
 
-/** Throws where an interruption was asked for; anything that loops calls it. */
+/** Throws after an interruption. Every loop calls it. */
 export function stopWhenInterrupted() {
   if (interrupted) throw new Interrupted();
 }
 
 /**
- * Runs a program to its end and collects what it prints.
+ * Runs a program and collects its output.
  *
  * @param {string} program
  * @param {string[]} args
  * @param {{ cwd: string, env?: NodeJS.ProcessEnv }} options
  * @returns {Promise<{ code: number | null, output: string }>}
- * @throws {Failure} when there is no such program
- * @throws {Interrupted} after the program has ended
+ * @throws {Failure} if the program does not exist
+ * @throws {Interrupted} after the program has exited
  */
 export function collect(program, args, { cwd, env = process.env }) {
   stopWhenInterrupted();
   return new Promise((resolve, reject) => {
-    // A group of its own (detached), so that what the program has started ends with it.
+    // A new process group (detached), so the program's child processes end with it.
     const child = spawn(program, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
     running = child;
     let output = '';
@@ -52,7 +52,7 @@ export function collect(program, args, { cwd, env = process.env }) {
     child.stderr.setEncoding('utf8').on('data', keep);
     child.on('error', (error) => {
       running = undefined;
-      const missing = `There is no ${program} here: it comes with Node.js from https://nodejs.org/en/download`;
+      const missing = `${program} is not installed: it comes with Node.js from https://nodejs.org/en/download`;
       reject(
         error.code === 'ENOENT'
           ? new Failure(`${missing} (on Debian also: apt-get install ${program}).`)

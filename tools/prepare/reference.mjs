@@ -11,10 +11,10 @@ const renderer = '@scalar/fastify-api-reference';
 const sources = [`node_modules/${renderer}/package.json`, 'tools/prepare/reference.mjs'];
 
 /**
- * The step that takes the renderer of the API reference out of its package to `dist/reference`, under a name that
- * changes with its content and compressed beside itself.
+ * The step that extracts the API reference's renderer from its package to `dist/reference`, under a content-hashed name,
+ * with compressed copies.
  *
- * The package carries the renderer as a string and serves it as a plugin; what it answers with there is the file.
+ * The package contains the renderer as a string and serves it as a plugin, so the plugin's response is the file.
  *
  * @param {{ root: string }} options
  */
@@ -34,7 +34,7 @@ export const referenceStep = ({ root }) =>
     },
   });
 
-/** In a process of its own: this one began before anything was installed. */
+/** Runs in a new process, because this one started before the packages were installed. */
 async function takeOut(root, file) {
   const program = `
     import { writeFileSync } from 'node:fs';
@@ -43,13 +43,13 @@ async function takeOut(root, file) {
     const app = fastify();
     app.register(reference, { routePrefix: '/', configuration: { content: { openapi: '3.1.0' } } });
     const { body, statusCode } = await app.inject('/js/scalar.js');
-    if (statusCode !== 200) throw new Error(\`the renderer was answered with \${statusCode}\`);
+    if (statusCode !== 200) throw new Error(\`the renderer returned \${statusCode}\`);
     writeFileSync(process.argv[1], body);
   `;
   const args = ['--input-type=module', '--eval', program, file];
   const { code, output } = await collect(process.execPath, args, { cwd: root });
   if (code !== 0)
     throw new Failure(
-      `${output.trim()}\nThe API reference cannot be built from ${renderer}: "rm -rf node_modules" and run this again.`,
+      `${output.trim()}\nThe API reference cannot be built from ${renderer}: run "rm -rf node_modules", then run this again.`,
     );
 }

@@ -3,12 +3,11 @@ import fs from 'node:fs';
 import path from 'node:path';
 
 /**
- * One hash over names and contents of everything that a build is made from, so that a git checkout with odd times
- * builds neither too often nor too rarely.
+ * One hash over the names and contents of all sources of a build. Unlike file times, it works with any git checkout.
  *
  * @param {string} root
- * @param {string[]} sources files and folders, from `root`; what is not there counts as empty
- * @param {string[]} [except] files and folders below them that count for nothing
+ * @param {string[]} sources files and folders, from `root`; missing ones count as empty
+ * @param {string[]} [except] files and folders below them to ignore
  */
 export function contentHash(root, sources, except = []) {
   const hash = createHash('sha256');
@@ -32,7 +31,7 @@ function filesUnder(root, name, except) {
     .flatMap((inner) => filesUnder(root, `${name}/${inner}`, except));
 }
 
-/** What the stamp in a built folder says it was made from; nothing where there is none. */
+/** The stamp of a built folder; undefined if there is none. */
 export function readStamp(folder, stampName) {
   try {
     return fs.readFileSync(path.join(folder, stampName), 'utf8');

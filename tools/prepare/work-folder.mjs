@@ -3,8 +3,8 @@ import fs from 'node:fs';
 import path from 'node:path';
 
 /**
- * `.prepare/`, where the lock and everything unfinished lives. It is on the same file system as the checkout, so that
- * what is finished can be moved into place by one rename, and it ignores itself in git.
+ * `.prepare/` contains the lock and unfinished work. It is on the same file system as the checkout, so one rename moves
+ * finished work into place. Its .gitignore excludes it from git.
  */
 export function workFolder(root) {
   const folder = path.join(root, '.prepare');
@@ -14,7 +14,7 @@ export function workFolder(root) {
   return folder;
 }
 
-/** A new folder of this run's own; a run that was killed can leave it behind, but nothing ever reads it again. */
+/** A new folder for this run. A killed run can leave it behind, but nothing reads it. */
 export function unfinishedFolder(root, kind) {
   const folder = path.join(workFolder(root), `unfinished-${kind}-${randomBytes(6).toString('hex')}`);
   fs.mkdirSync(folder);
@@ -22,8 +22,8 @@ export function unfinishedFolder(root, kind) {
 }
 
 /**
- * Puts a finished folder in its place. A process that reads the old one sees either all of the old or all of the new,
- * but for the instant between the two renames.
+ * Moves a finished folder into place. Except for the instant between the two renames, a reader sees either the complete
+ * old folder or the complete new one.
  */
 export function moveIntoPlace(root, finished, target) {
   const old = unfinishedFolder(root, 'old');
@@ -32,7 +32,7 @@ export function moveIntoPlace(root, finished, target) {
   removeQuietly(old);
 }
 
-/** Removes what runs that were killed have left. Call it with the lock held: then nothing unfinished is in use. */
+/** Removes leftovers of killed runs. Call it with the lock held, so none of them is in use. */
 export function removeLeftovers(root) {
   const folder = workFolder(root);
   for (const name of fs.readdirSync(folder)) {
@@ -40,7 +40,7 @@ export function removeLeftovers(root) {
   }
 }
 
-/** Removes a folder as far as possible: an orphaned npm may still be writing to it, and the next run tries again. */
+/** Removes what it can: an orphaned npm may still be writing to the folder, and the next run tries again. */
 export function removeQuietly(folder) {
   try {
     fs.rmSync(folder, { recursive: true, force: true });

@@ -1,8 +1,8 @@
 /**
  * Builds the SDK as an npm package: `node tools/sdk/build.mjs [FOLDER]`, by default `sdk/`.
  *
- * What it depends on is bundled (`bundleDependencies`): `npm install ./sdk` only links a folder, and installs nothing that
- * the folder depends on.
+ * Its dependencies are bundled (`bundleDependencies`), because `npm install ./sdk` links the folder without installing
+ * them.
  */
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -16,7 +16,7 @@ const read = (file) => JSON.parse(fs.readFileSync(file, 'utf8'));
 const installed = (name) => path.join(root, 'node_modules', name);
 
 const direct = ['eventsource-parser', 'openapi-fetch'];
-/** With their own, `openapi-typescript-helpers`, which is types alone. */
+/** Includes their dependency `openapi-typescript-helpers`, which only has types. */
 const bundled = [...direct, ...direct.flatMap((name) => dependenciesOf(name))];
 
 fs.rmSync(target, { recursive: true, force: true });
@@ -32,10 +32,10 @@ const args = [
 ];
 const { status, stdout } = spawnSync(process.execPath, args, { encoding: 'utf8' });
 if (status !== 0) {
-  console.error(`${stdout}\nThe SDK does not compile: mend the lines above.`);
+  console.error(`${stdout}\nThe SDK does not compile: fix the errors above.`);
   process.exit(1);
 }
-// Compilers before 5.0 do not know the sources' way to name a file.
+// Compilers before 5.0 do not support imports that end in `.ts`.
 for (const name of fs.readdirSync(path.join(target, 'dist')).filter((name) => name.endsWith('.d.ts'))) {
   const file = path.join(target, 'dist', name);
   fs.writeFileSync(file, fs.readFileSync(file, 'utf8').replace(/(from '\.\/\w+)(\.d)?\.ts'/g, "$1.js'"));
@@ -50,7 +50,7 @@ const { engines, license, version } = read(path.join(root, 'package.json'));
 const manifest = {
   name: 'parley-sdk',
   version,
-  description: 'The client for Parley, written from its openapi.json.',
+  description: 'The client for Parley, generated from its openapi.json.',
   license,
   type: 'module',
   engines,

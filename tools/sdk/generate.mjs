@@ -1,7 +1,7 @@
 /**
- * Writes what the SDK knows from openapi.json: `src/sdk/schema.d.ts` (openapi-typescript: every shape) and
- * `src/sdk/operations.ts` (each operationId with its method and path, as a method of the client with its description).
- * `make check` fails where either is not what this writes.
+ * Generates the SDK's files from openapi.json: `src/sdk/schema.d.ts` (all types, by openapi-typescript) and
+ * `src/sdk/operations.ts` (each operationId with its method, path, and description). `make check` fails if either is out
+ * of date.
  */
 import fs from 'node:fs';
 import openapiTS, { astToString } from 'openapi-typescript';
@@ -16,7 +16,7 @@ const banner = `/**
  */
 
 `;
-// A request may leave out what has a default.
+// Requests can omit fields with a default.
 const types = astToString(await openapiTS(source, { defaultNonNullable: false, silent: true }));
 fs.writeFileSync(new URL('src/sdk/schema.d.ts', root), banner + types);
 fs.writeFileSync(new URL('src/sdk/operations.ts', root), operationsModule());
@@ -48,7 +48,7 @@ function entry({ method, path, operation }) {
   const hasBody = operation.requestBody !== undefined;
   if (hasBody && parameters.some((parameter) => parameter.in === 'query'))
     throw new Error(
-      `${operation.operationId} has a body and query parameters: what goes where is not clear.`,
+      `${operation.operationId} has both a body and query parameters, so its fields are ambiguous.`,
     );
   const isIdempotent = parameters.some(({ name }) => name.toLowerCase() === 'idempotency-key');
   const fields = { method: method.toUpperCase(), path, hasBody, isIdempotent };
@@ -58,7 +58,7 @@ function entry({ method, path, operation }) {
   return `  ${operation.operationId}: { ${text.join(', ')} },`;
 }
 
-/** The parameter itself, where it is a reference to `components/parameters`. */
+/** Resolves a reference to `components/parameters`. */
 function resolved(parameter) {
   if (parameter.$ref === undefined) return parameter;
   return document.components.parameters[parameter.$ref.split('/').at(-1)];
