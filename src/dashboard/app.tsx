@@ -1,11 +1,8 @@
 /**
- * The pages and who may see them.
- *
- * To add a page: its address in `paths.ts`, its entry in `routes.tsx` (loaded lazily, with a place in the navigation),
- * its files in `pages/<name>/`, `index.tsx` exporting it as default. It begins with `PageHeader` (one h1, one main
- * action), reads with `useQuery({ queryFn: ({ signal }) => ok(api.GET(…, { signal })) })` inside `Loaded`, writes with
- * `useMutation`, and shows what fails where it failed with `ProblemAlert`. An ended session needs no care: see
- * `api/queries.ts`.
+ * To add a page: add its path to `paths.ts`, its entry to `routes.tsx`, and a folder to `pages/` whose `index.tsx` has
+ * the page as default export. It starts with `PageHeader`, reads with
+ * `useQuery({ queryFn: ({ signal }) => ok(api.GET(…, { signal })) })` inside `Loaded`, writes with `useMutation`, and
+ * shows errors with `ProblemAlert`. `api/queries.ts` handles ended sessions.
  */
 import { Title } from '@mantine/core';
 import { lazy, Suspense } from 'react';
@@ -71,7 +68,7 @@ function SignedIn() {
       )}
       <Loaded query={account} loading={<LoadingPage />}>
         {({ id }) => (
-          // Another account in the same tab begins with nothing of the first.
+          // Resets all state when another account signs in.
           <Switch key={id}>
             <Route path="/">
               <Redirect to={firstPage} replace />

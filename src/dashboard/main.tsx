@@ -1,4 +1,3 @@
-/** The entry: the nonce for styles made at run time, the theme, and the application. */
 import '@fontsource-variable/inter/index.css';
 import '@mantine/core/styles.layer.css';
 import './base.css';
@@ -13,7 +12,7 @@ import { ErrorBoundary } from './shell/error-boundary.tsx';
 import { resolveVariables, theme } from './theme.ts';
 
 const nonce = document.querySelector<HTMLMetaElement>('meta[name="csp-nonce"]')?.content ?? '';
-// What keeps the page behind a dialog from scrolling has no other way to be told.
+// The scroll lock behind dialogs accepts the nonce only this way.
 setNonce(nonce);
 
 const root = document.getElementById('root');

@@ -1,6 +1,6 @@
 /**
- * Every address that is a page of the dashboard. The service answers each with the one page there is
- * (`src/routes/dashboard.ts`); what it then shows is in `routes.tsx`.
+ * The paths of all dashboard pages. The service answers each one with the same HTML page (`src/routes/dashboard.ts`).
+ * `routes.tsx` decides what it shows.
  */
 export const pagePaths = [
   '/',

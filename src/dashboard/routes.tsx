@@ -1,4 +1,3 @@
-/** What is shown at which address. Pages beyond the first are loaded when they are opened. */
 import type { ComponentType } from 'react';
 import type { PagePath } from './paths.ts';
 import { loadedPage } from './shell/loaded-page.tsx';
@@ -6,14 +5,11 @@ import { ChatIcon, KeyIcon, PlanIcon, SettingsIcon, UsageIcon } from './ui/icons
 
 export type Page = {
   path: PagePath;
-  /** Which addresses are this page, where it has more than one. */
   pattern?: string;
   Component: ComponentType;
-  /** Its place in the navigation, in the order of `pages`. */
   nav?: { label: string; Icon: ComponentType };
 };
 
-/** For whoever is signed in. */
 export const pages: readonly Page[] = [
   {
     path: '/chat',
@@ -43,5 +39,4 @@ export const pages: readonly Page[] = [
   },
 ];
 
-/** Where `/` leads. */
 export const firstPage: PagePath = '/your-api';

@@ -1,4 +1,4 @@
-/** Colours and sizes. Where Mantine's own are too pale to read (WCAG AA), they are replaced here, for all pages. */
+/** Replaces Mantine's colors where their contrast is too low (WCAG AA). */
 import {
   Alert,
   Checkbox,
@@ -50,9 +50,9 @@ export const theme = createTheme({
   respectReducedMotion: true,
   headings: { fontWeight: '650', sizes: { h1: { fontSize: '1.625rem' }, h2: { fontSize: '1.125rem' } } },
   components: {
-    // The title in the colour of the alert is too pale on its light ground.
+    // The alert's color has too little contrast on its light background.
     Alert: Alert.extend({ styles: { title: { color: 'var(--mantine-color-text)' } } }),
-    // 16 px of text: less, and phones zoom into the field.
+    // Phones zoom into fields with text below 16 px.
     TextInput: TextInput.extend({ defaultProps: { size: 'md' } }),
     PasswordInput: PasswordInput.extend({
       defaultProps: {

@@ -1,4 +1,3 @@
-/** The client: every operation of openapi.json as a method by its operationId. */
 import createClient, { type Client } from 'openapi-fetch';
 import { connectionFailed, errorOf, ParleyError } from './errors.ts';
 import type { IdempotentCallOptions, Input } from './method.ts';
@@ -8,34 +7,34 @@ import type { paths } from './schema.d.ts';
 import { type ChatCompletionChunk, type ChatEvent, chatEvents, completionChunks } from './stream.ts';
 
 export type ParleyOptions = {
-  /** Where the service is, such as `https://chat.example.com`: without `/api/v1`, which the operations bring along. */
+  /** The URL of the service, such as `https://chat.example.com`, without `/api/v1`. */
   baseUrl: string;
-  /** Without one, pages of the service's own origin send their session cookie. */
+  /** Without a key, pages on the service's origin send their session cookie. */
   apiKey?: string | undefined;
   /** Sent with every request, such as a `cookie`. */
   headers?: Record<string, string> | undefined;
-  /** How often a request is tried again where that is safe, such as reading, or with an idempotency key. By default 2. */
+  /** Maximum retries of a request that is safe to retry, such as a read, or one with an idempotency key. Default: 2. */
   maxRetries?: number | undefined;
-  /** Instead of the global one. */
+  /** Replaces the global `fetch`. */
   fetch?: ((request: Request) => Promise<Response>) | undefined;
 };
 
 export interface Parley extends Operations {
   /**
-   * Sends a message and gives the events of the reply as they come. Leaving the loop, or the signal, stops the reply.
+   * Sends a message and yields the events of the reply as they arrive. Leaving the loop, or aborting, stops the reply.
    *
-   * @throws ParleyError also within the loop, where the reply breaks off
+   * @throws ParleyError also within the loop, if the reply breaks off
    */
   streamChat(
     input: Omit<Input<'chat'>, 'stream'>,
     options?: IdempotentCallOptions,
   ): AsyncGenerator<ChatEvent, void, undefined>;
-  /** The same for `createChatCompletion`, with OpenAI's chunks. */
+  /** Like `streamChat`, for `createChatCompletion` with OpenAI's chunks. */
   streamChatCompletion(
     input: Input<'createChatCompletion'>,
     options?: IdempotentCallOptions,
   ): AsyncGenerator<ChatCompletionChunk, void, undefined>;
-  /** The typed fetch below the methods, by method and path, where an answer's headers are wanted: see openapi-fetch. */
+  /** The typed fetch client (openapi-fetch) behind the methods. Use it to read response headers. */
   readonly http: Client<paths, 'application/json'>;
 }
 
@@ -44,9 +43,9 @@ type Answer<T> = { data?: T; error?: unknown; response: Response };
 type Send = (method: string, path: string, init: object) => Promise<Answer<unknown>>;
 
 /**
- * A client of one service.
+ * Creates a client for one service.
  *
- * @throws TypeError when `baseUrl` is no http(s) address, or names `/api/v1`
+ * @throws TypeError if `baseUrl` is not an http(s) URL, or contains `/api/v1`
  */
 export function createParley({ apiKey, baseUrl, headers, maxRetries = 2, ...rest }: ParleyOptions): Parley {
   const { pathname, protocol } = new URL(baseUrl);
@@ -54,7 +53,7 @@ export function createParley({ apiKey, baseUrl, headers, maxRetries = 2, ...rest
     throw new TypeError(
       `baseUrl must be the address of the service, such as https://chat.example.com: ${baseUrl}`,
     );
-  // Looked up with every call, as fetch may be replaced later.
+  // Read on every call, because fetch can be replaced later.
   const { fetch = (request: Request) => globalThis.fetch(request) } = rest;
   const http = createClient<paths, 'application/json'>({
     baseUrl,
@@ -91,7 +90,6 @@ export function createParley({ apiKey, baseUrl, headers, maxRetries = 2, ...rest
   };
 }
 
-/** An operation's input, taken apart: what its path names, and the rest as its body, or else its query. */
 function requestOf(
   operation: Operation,
   input: object,
@@ -110,9 +108,9 @@ function requestOf(
 }
 
 /**
- * The data of an answer of `http`.
+ * Returns the data of a response from `http`.
  *
- * @throws ParleyError for every other outcome, but for an abort, which is rejected with the signal's reason
+ * @throws ParleyError for every other outcome, except an abort, which rejects with the signal's reason
  */
 export async function dataOf<T>(call: Promise<Answer<T>>, signal?: AbortSignal | undefined): Promise<T> {
   const { data, error, response } = await call.catch((cause: unknown) => {
@@ -122,7 +120,6 @@ export async function dataOf<T>(call: Promise<Answer<T>>, signal?: AbortSignal |
   return data as T;
 }
 
-/** What was thrown, as a ParleyError; an abort stays what it is. */
 function explained(error: unknown, signal: AbortSignal | undefined): unknown {
   if (error instanceof ParleyError || signal?.aborted) return error;
   if (error instanceof Error && error.name === 'AbortError') return error;
@@ -132,9 +129,9 @@ function explained(error: unknown, signal: AbortSignal | undefined): unknown {
 }
 
 /**
- * A new `Idempotency-Key`: one for each piece of work, kept over all attempts at it.
+ * Creates an `Idempotency-Key`. Use one per logical request, and the same one for all its retries.
  *
- * @returns 32 hexadecimal digits, at random; works on plain http too, where browsers have no `randomUUID`
+ * @returns 32 random hexadecimal digits; works on plain http too, where browsers have no `randomUUID`
  */
 export function newIdempotencyKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));

@@ -1,14 +1,13 @@
-/** Everything that can go wrong, as one class with a code to decide by. */
 import type { components } from './schema.d.ts';
 
 type Envelope = components['schemas']['ErrorBody'];
 
-/** The codes of the service: the guide "Errors" has a section on each. */
+/** The service's codes. The guide "Errors" describes each one. */
 export type ErrorCode = Envelope['code'];
 
 /**
- * The SDK's own: no answer came, or not to its end (`connectionFailed`), or one that is none of the service's, such as a
- * proxy's page (`unreadableAnswer`).
+ * The SDK's codes. `connectionFailed`: there was no complete response. `unreadableAnswer`: the response is not from the
+ * service, but for example from a proxy.
  */
 export type OwnErrorCode = 'connectionFailed' | 'unreadableAnswer';
 
@@ -23,25 +22,25 @@ type Details = {
 
 export class ParleyError extends Error {
   override readonly name = 'ParleyError';
-  /** Decide by this. The service may have codes that are newer than this SDK: treat an unknown one by its status. */
+  /** Handle errors by this code. The service can add codes: handle an unknown one by its status. */
   readonly code: ErrorCode | OwnErrorCode;
-  /** The HTTP status; 0 where no answer came. */
+  /** The HTTP status; 0 without a response. */
   readonly status: number;
-  /** What to give to the operator; null where the service did not answer. */
+  /** Quote it to the operator. Null without a response. */
   readonly requestId: string | null;
-  /** The field at fault. */
+  /** The invalid field. */
   readonly param: string | null;
-  /** Each fault that validation found. */
+  /** All validation errors. */
   readonly details: NonNullable<Envelope['details']>;
-  /** The limit that refused, its ceiling, and when it resets. */
+  /** The exceeded limit, its maximum, and its reset time. */
   readonly limit: Envelope['limit'];
-  /** A finer code where the model refused the input. */
+  /** A more specific code if the model refused the input. */
   readonly reason: string | null;
   /** Whether the request stays charged although it failed. */
   readonly isCharged: boolean;
-  /** The page about this code. */
+  /** The URL of the page about this code. */
   readonly docs: string | null;
-  /** Seconds after which another attempt makes sense; null where the service named none. */
+  /** Seconds to wait before a retry; null if the service sent none. */
   readonly retryAfter: number | null;
 
   constructor({ code, message, status = 0, envelope = {}, headers, cause }: Details) {
@@ -58,23 +57,18 @@ export class ParleyError extends Error {
     this.retryAfter = retryAfterOf(headers);
   }
 
-  /** Whether the same request may well succeed a moment later. */
+  /** Whether a retry may succeed. */
   get isTransient(): boolean {
     return this.status === 0 || this.status >= 500;
   }
 }
 
-/** The seconds of `Retry-After`; null where there is none, or a date. */
+/** The seconds in `Retry-After`; null if it is missing or a date. */
 export function retryAfterOf(headers: Headers | undefined): number | null {
   const value = headers?.get('retry-after') ?? '';
   return /^\d+$/.test(value) ? Number(value) : null;
 }
 
-/**
- * The error that an answer is.
- *
- * @param body - of the answer, parsed where it is JSON
- */
 export function errorOf(response: Response, body: unknown): ParleyError {
   const { headers, status } = response;
   const envelope = (body as { error?: Envelope } | null | undefined)?.error;
@@ -84,7 +78,6 @@ export function errorOf(response: Response, body: unknown): ParleyError {
   return new ParleyError({ code: 'unreadableAnswer', message, status, headers });
 }
 
-/** @param cause - what `fetch`, or reading its answer, rejected with */
 export function connectionFailed(cause: unknown): ParleyError {
   const message = 'The service cannot be reached, or the connection closed before the response was complete.';
   return new ParleyError({ code: 'connectionFailed', message, cause });

@@ -1,4 +1,3 @@
-/** Parley's SDK: `createParley`, the errors that its methods throw, and the types of everything that is sent. */
 import type { components } from './schema.d.ts';
 
 export { createParley, dataOf, newIdempotencyKey, type Parley, type ParleyOptions } from './client.ts';
@@ -8,5 +7,5 @@ export type { Operations } from './operations.ts';
 export type { components, operations, paths } from './schema.d.ts';
 export type { ChatCompletionChunk, ChatEvent } from './stream.ts';
 
-/** Everything that is sent and answered, by the names of openapi.json: `Schemas['ApiKey']`. */
+/** The schemas of openapi.json by name, such as `Schemas['ApiKey']`. */
 export type Schemas = components['schemas'];

@@ -1,18 +1,16 @@
-/** What an operation takes and answers, read off the generated types. */
 import type { operations as Shapes } from './schema.d.ts';
 
-/** What goes with one call. */
 export type CallOptions = {
-  /** Ends the call: it is rejected with the signal's reason, and the service stops answering. */
+  /** Aborts the call. It rejects with the signal's reason, and the service stops responding. */
   signal?: AbortSignal | undefined;
   headers?: Record<string, string> | undefined;
 };
 
-/** For operations that draw on the quota. */
+/** Options for operations that use the quota. */
 export type IdempotentCallOptions = CallOptions & {
   /**
-   * Makes it safe to send the same request again, also by itself: however often it arrives, it is charged once and answered
-   * the same. See {@link newIdempotencyKey}.
+   * Makes the request safe to retry, including automatically. It is charged once, and every attempt gets the same response.
+   * See {@link newIdempotencyKey}.
    */
   idempotencyKey?: string | undefined;
 };
@@ -31,7 +29,7 @@ type Body<Shape> = Shape extends { requestBody?: infer Request }
     : unknown
   : unknown;
 
-/** What an operation takes, as one object: the names in its path, and its query parameters or the fields of its body. */
+/** An operation's input as one object: path parameters, plus query parameters or body fields. */
 export type Input<Id extends keyof Shapes> = Part<Shapes[Id]['parameters'], 'path'> &
   Part<Shapes[Id]['parameters'], 'query'> &
   Body<Shapes[Id]>;
@@ -42,7 +40,7 @@ type Success<Responses> = Responses extends { 200: infer Answer }
     ? Answer
     : unknown;
 
-/** What an operation answers when it succeeds; nothing where the answer has no body. */
+/** An operation's successful response; undefined without a body. */
 export type Output<Id extends keyof Shapes> =
   Success<Shapes[Id]['responses']> extends { content: { 'application/json': infer Data } } ? Data : undefined;
 
@@ -53,7 +51,7 @@ type Options<Id extends keyof Shapes> = 'Idempotency-Key' extends keyof Part<
   ? IdempotentCallOptions
   : CallOptions;
 
-/** An operation as a method. It rejects with a `ParleyError`. */
+/** The method of an operation. It rejects with a `ParleyError`. */
 export type Method<Id extends keyof Shapes> =
   unknown extends Input<Id>
     ? (input?: Record<string, never>, options?: Options<Id>) => Promise<Output<Id>>

@@ -1,8 +1,7 @@
-/** A `fetch` that tries again where that can neither charge nor do anything twice. */
 import { retryAfterOf } from './errors.ts';
 
 const IDEMPOTENCY_KEY = 'idempotency-key';
-/** Longer than this nobody wants a call to hang: a quota that is spent resets at midnight. */
+/** Do not wait longer: an exhausted quota only resets at midnight. */
 const LONGEST_WAIT_SECONDS = 60;
 const FIRST_WAIT_SECONDS = 0.5;
 const IN_PROGRESS = 409;
@@ -10,9 +9,8 @@ const TOO_MANY_REQUESTS = 429;
 
 /**
  * @param maxRetries - after the first attempt
- * @returns a `fetch` that repeats what is safe to repeat: reading, replacing and deleting, whatever carries an
- * `Idempotency-Key`, and what a rate limit refused. It waits as long as `Retry-After` says, else half a second, then
- * twice as long with each attempt.
+ * @returns a `fetch` that retries only safe requests: GET, PUT, DELETE, requests with an `Idempotency-Key`, and those that
+ * a rate limit refused. It waits for `Retry-After`, or half a second, doubled with each attempt.
  */
 export function withRetries(
   fetch: (request: Request) => Promise<Response>,

@@ -1,31 +1,29 @@
-/** Streamed answers, as events with their types. */
 import { EventSourceParserStream } from 'eventsource-parser/stream';
 import { connectionFailed, errorOf } from './errors.ts';
 import type { components } from './schema.d.ts';
 
 type Schemas = components['schemas'];
 
-/** An event of a streamed chat: `start`, then each `delta`, then `done`. A stream that breaks off throws. */
+/** An event of a streamed chat: `start`, each `delta`, then `done`. A stream that breaks off throws. */
 export type ChatEvent = Schemas['ChatStreamStart'] | Schemas['ChatStreamDelta'] | Schemas['ChatStreamDone'];
 
-/** A chunk of a streamed chat completion, as OpenAI's clients get it. */
+/** A chunk of a streamed chat completion, in OpenAI's format. */
 export type ChatCompletionChunk = Schemas['CompletionChunk'];
 
 type ServerEvent = { event: string; data: string };
 
-/** The end of a stream of chat completions. */
 const LAST = '[DONE]';
 
 /**
- * The events of a chat's stream, as they come. Leaving the loop early ends the stream.
+ * Yields the events of a chat stream as they arrive. Leaving the loop early ends the stream.
  *
- * @throws ParleyError with the service's code, or `connectionFailed` when the stream ended before `done`
+ * @throws ParleyError with the service's code, or `connectionFailed` if the stream ends before `done`
  */
 export async function* chatEvents(response: Response): AsyncGenerator<ChatEvent, void, undefined> {
   for await (const { event, data } of serverEvents(response)) {
     const told = parse(response, data);
     if (event === 'error') throw errorOf(response, told);
-    // What a later version of the service sends besides is passed over.
+    // Ignore events that newer versions of the service add.
     if (event === 'start' || event === 'delta' || event === 'done') yield { event, data: told } as ChatEvent;
     if (event === 'done') return;
   }
@@ -33,9 +31,9 @@ export async function* chatEvents(response: Response): AsyncGenerator<ChatEvent,
 }
 
 /**
- * The chunks of a stream of chat completions, as they come. Leaving the loop early ends the stream.
+ * Yields the chunks of a chat completion stream as they arrive. Leaving the loop early ends the stream.
  *
- * @throws ParleyError with the service's code, or `connectionFailed` when the stream ended before its end
+ * @throws ParleyError with the service's code, or `connectionFailed` if the stream ends before `[DONE]`
  */
 export async function* completionChunks(
   response: Response,

@@ -1,12 +1,11 @@
-/** What went wrong, as people are told: the service's envelope, or that there was no answer. */
 import { ParleyError } from '../../sdk/index.ts';
 
 export { ParleyError as Problem };
 
 /**
- * What the SDK threw, with a sentence for whoever looks at the page; an abort stays what it is.
+ * Rewords an SDK error for people. An abort is returned unchanged.
  *
- * @param lost - said where there was no answer though this device is online
+ * @param lost - the message if there is no response although the device is online
  */
 export function inWords(error: unknown, lost?: string): unknown {
   if (!(error instanceof ParleyError)) return error;
@@ -21,7 +20,6 @@ export function inWords(error: unknown, lost?: string): unknown {
   });
 }
 
-/** @param message - said where this device is online */
 export function unreachable(message = 'The service cannot be reached right now. Try again in a moment.') {
   return new ParleyError({
     code: 'connectionFailed',
@@ -29,18 +27,17 @@ export function unreachable(message = 'The service cannot be reached right now. 
   });
 }
 
-/** Whether it is for whoever filled in the form to mend: no operator is asked, so no request id is needed. */
+/** Whether the user can fix it in the form. The request ID is then of no use. */
 export const isOfForm = ({ code }: ParleyError): boolean =>
   code === 'invalidRequest' || code === 'invalidLogin';
 
 /**
- * Whether it is the outcome of a request that stays charged: sent again with its idempotency key, it would get the same error.
- * Where the service itself failed, the same key runs the work again, and a stream tells no status.
+ * Whether the request stays charged, so a retry with the same idempotency key would get the same error. If the service
+ * itself failed, the same key runs the work again. An error in a stream has no status.
  */
 export const isFinal = ({ code, isCharged, status }: ParleyError): boolean =>
   isCharged && code !== 'serviceUnavailable' && (code !== 'internalError' || status >= 500);
 
-/** Whatever was thrown, as a problem. */
 export function toProblem(error: unknown): ParleyError {
   if (error instanceof ParleyError) return error;
   return new ParleyError({

@@ -1,4 +1,3 @@
-/** How the dashboard asks: what is kept, what is tried again, and what an ended session means. */
 import { MutationCache, QueryCache, QueryClient, useQuery } from '@tanstack/react-query';
 import { api, ok, type Schemas } from './client.ts';
 import { toProblem } from './errors.ts';
@@ -7,10 +6,10 @@ import { keepFor } from './tab-storage.ts';
 
 const RETRIES = 2;
 
-/** How an ended session shows; the second where API keys are taken as well. */
+/** The codes of an ended session. The second one comes from routes that also accept API keys. */
 const ends = new Set(['sessionRequired', 'missingCredentials']);
 
-/** An ended session is noticed wherever it is met; the page that was open is where signing in leads back to. */
+/** Any response can reveal an ended session. Signing in again returns to the current page. */
 export function noticeEnd(error: unknown): void {
   if (ends.has(toProblem(error).code) && currentSession() === 'in') setSession('ended');
 }
@@ -23,24 +22,22 @@ export const queryClient: QueryClient = new QueryClient({
       staleTime: 10_000,
       retry: (failures, error) => failures < RETRIES && toProblem(error).isTransient,
     },
-    // Offline, somebody who presses a button is told so at once.
+    // Offline, fail at once instead of waiting for the network.
     mutations: { networkMode: 'always' },
   },
 });
 
-// What was loaded is nobody else's business, in whatever tab the session ended.
+// Clear cached data even if the session ended in another tab.
 subscribe(() => {
   if (currentSession() !== 'in') queryClient.clear();
 });
 
-/** Goes on as the account that has just signed in, or up. */
 export function signedIn(account: Schemas['Account']): void {
   keepFor(account.id);
   queryClient.setQueryData(['account'], account);
   setSession('in');
 }
 
-/** The account that is signed in. */
 export const useAccount = () =>
   useQuery({
     queryKey: ['account'],
@@ -52,7 +49,6 @@ export const useAccount = () =>
     staleTime: 60_000,
   });
 
-/** What this installation is: whether sign-ups are open, who runs it, who answers. */
 export const useService = () =>
   useQuery({
     queryKey: ['service'],

@@ -1,10 +1,10 @@
 /**
- * Whether somebody is signed in. The cookie itself is out of reach of scripts, and asking without one is an error, so
- * this browser remembers; the service has the last word with every answer (401 `sessionRequired`).
+ * Whether this browser is signed in. Scripts cannot read the cookie, and a request without one is an error, so this is
+ * stored locally. Every response can correct it (401 `sessionRequired`).
  */
 import { useSyncExternalStore } from 'react';
 
-/** `new`: nobody was ever signed in here. `ended`: the session is over without anybody having asked for it. */
+/** `new`: nobody ever signed in here. `ended`: the session ended without a sign-out. */
 export type SessionState = 'new' | 'in' | 'out' | 'ended';
 
 const key = 'parley.session';
@@ -28,12 +28,11 @@ export function setSession(next: Exclude<SessionState, 'new'>): void {
   try {
     localStorage.setItem(key, next);
   } catch {
-    // Storage is closed: this page knows, the next one asks to sign in again.
+    // Storage is unavailable: after a reload, the user has to sign in again.
   }
   for (const listener of listeners) listener();
 }
 
-/** @returns how to stop listening */
 export function subscribe(listener: () => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
@@ -41,7 +40,6 @@ export function subscribe(listener: () => void): () => void {
 
 export const useSessionState = (): SessionState => useSyncExternalStore(subscribe, currentSession);
 
-// Signed in or out in another tab.
 addEventListener('storage', (event) => {
   if (event.key !== key) return;
   state = remembered();

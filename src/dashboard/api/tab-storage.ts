@@ -1,6 +1,6 @@
 /**
- * What this tab keeps for an account beyond the end of its session, such as what was being written: it is there again
- * after signing in, and gone once somebody signs out on purpose or somebody else signs in.
+ * Data that this tab keeps for an account after its session ends, such as drafts. It is restored after signing in, and
+ * deleted when someone signs out on purpose or another account signs in.
  */
 import { currentSession, subscribe } from './session.ts';
 
@@ -25,7 +25,7 @@ function set(next: Kept): void {
     if (next.owner === null) sessionStorage.removeItem(key);
     else sessionStorage.setItem(key, JSON.stringify(next));
   } catch {
-    // Storage is closed or full: until the page is left, then.
+    // Storage is unavailable or full: keep it in memory only.
   }
 }
 
@@ -35,17 +35,13 @@ function changeOwner(owner: string | null): void {
   for (const clear of clearings) clear();
 }
 
-/** @param accountId - whose tab it is from here on */
 export const keepFor = (accountId: string): void => changeOwner(accountId);
 
-/** What was kept by a name, also before the page was loaded anew. */
 export const kept = (name: string): unknown => state.values[name];
 
-/** @param value - anything JSON can hold */
 export const keep = (name: string, value: unknown): void =>
   set({ ...state, values: { ...state.values, [name]: value } });
 
-/** @param clear - called when what was kept is nobody's business any more */
 export function onForgotten(clear: () => void): void {
   clearings.add(clear);
 }

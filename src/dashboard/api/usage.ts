@@ -1,4 +1,3 @@
-/** What several pages ask about today's quota and the plan. */
 import { useQuery } from '@tanstack/react-query';
 import { api, ok, type Schemas } from './client.ts';
 import { queryClient } from './queries.ts';
@@ -6,7 +5,6 @@ import { queryClient } from './queries.ts';
 export type Usage = Schemas['Usage'];
 export type Meter = keyof Usage['limits'];
 
-/** The meters with a ceiling, and what one unit of each is called. */
 export const meters = {
   chat: { label: 'Chat', one: 'reply', many: 'replies' },
   images: { label: 'Images', one: 'image', many: 'images' },
@@ -15,10 +13,9 @@ export const meters = {
 
 export const meterNames = Object.keys(meters) as Meter[];
 
-/** However this device's clock goes, the day's end is asked for no more often. */
+/** Prevents rapid refetching at the end of the day if the device's clock is wrong. */
 const SOONEST_MS = 15_000;
 
-/** Today's use of the quota; asked for anew when the UTC day ends. */
 export const useUsage = () =>
   useQuery({
     queryKey: ['usage'],
@@ -27,7 +24,6 @@ export const useUsage = () =>
       state.data ? Math.max(SOONEST_MS, Date.parse(state.data.resetsAt) - Date.now() + 1000) : false,
   });
 
-/** After something was charged. */
 export const usageChanged = (): void => {
   void queryClient.invalidateQueries({ queryKey: ['usage'] });
 };

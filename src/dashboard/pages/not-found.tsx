@@ -1,4 +1,3 @@
-/** An address that is no page. */
 import { Button } from '@mantine/core';
 import { Link } from 'wouter';
 import { PageHeader } from '../ui/page-header.tsx';

@@ -1,10 +1,9 @@
-/** Which build of the dashboard this tab runs, and whether the service serves another one now. */
 const CHECK_TIMEOUT_MS = 5000;
 
-/** The entry script: its name holds a hash of everything that the dashboard loads. */
+/** The entry script. Its name contains a hash of everything that the dashboard loads. */
 const entry = document.querySelector<HTMLScriptElement>('script[type=module][src]')?.getAttribute('src');
 
-/** Asks the service once; false where it cannot be asked. */
+/** False if the service cannot be reached. */
 export async function wasUpdated(): Promise<boolean> {
   if (!navigator.onLine || !entry) return false;
   try {

@@ -1,4 +1,3 @@
-/** Light, dark, or as the device has it. */
 import { type MantineColorScheme, Tooltip, UnstyledButton, useMantineColorScheme } from '@mantine/core';
 import { MoonIcon, SunIcon, SystemIcon } from '../ui/icons.tsx';
 import classes from './layout.module.css';

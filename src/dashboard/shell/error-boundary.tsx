@@ -1,11 +1,9 @@
-/** The last resort: a page that broke says what happened and what to do. It tries again once the network is back. */
 import { Button, Group, Stack, Text, Title } from '@mantine/core';
 import { Component, type ReactNode } from 'react';
 import { PageLoadError } from './loaded-page.tsx';
 
 type Props = {
   children: ReactNode;
-  /** The current address: at another one, the boundary tries again. */
   at?: string;
 };
 type State = { failure: { error: unknown } | null };
@@ -54,7 +52,7 @@ export class ErrorBoundary extends Component<Props, State> {
           {canTryAgain && (
             <Button
               onClick={() => {
-                // The button goes away; the focus stays in the page.
+                // The button disappears, so move the focus.
                 document.getElementById('main')?.focus();
                 this.#tryAgain();
               }}

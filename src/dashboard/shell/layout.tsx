@@ -1,4 +1,3 @@
-/** What stands around every page of somebody who is signed in. */
 import { Anchor, Tooltip, UnstyledButton } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
@@ -72,7 +71,6 @@ export function Layout({ children }: { children: ReactNode }) {
   );
 }
 
-/** What stands around the pages of somebody who is not. */
 export function PlainLayout({ children }: { children: ReactNode }) {
   return (
     <div className={classes.plain}>

@@ -1,13 +1,11 @@
-/** A page whose code loads when the page is opened. */
 import { type ComponentType, useEffect, useState } from 'react';
 import { LoadingPage } from '../ui/loaded.tsx';
 import { wasUpdated } from './build.ts';
 
 type Load = () => Promise<{ default: ComponentType }>;
 
-/** The code of a page could not be loaded. */
 export class PageLoadError extends Error {
-  /** Whether the service has been updated since this tab was opened, so that the file is gone. */
+  /** Whether the service was updated after this tab opened, so the file no longer exists. */
   readonly isOutdated: boolean;
 
   constructor(isOutdated: boolean, cause: unknown) {
@@ -18,13 +16,10 @@ export class PageLoadError extends Error {
 }
 
 /**
- * Makes a component that loads a page once for each time it is mounted, until it succeeds.
+ * Loads a page each time it is mounted, until loading succeeds. `React.lazy` caches a failure forever, and replacing the
+ * lazy component while React retries it causes an endless loop.
  *
- * `React.lazy` does not fit: it keeps a failure for good, and replacing the lazy component while React retries it loads
- * without end.
- *
- * @param load - imports the module of the page
- * @returns a component that throws a `PageLoadError` to the nearest error boundary when loading fails
+ * @returns a component that throws a `PageLoadError` to the nearest error boundary if loading fails
  */
 export function loadedPage(load: Load): ComponentType {
   let Loaded: ComponentType | undefined;

@@ -1,4 +1,3 @@
-/** The pages, with the current one marked: a column on wide screens, a bar at the bottom on narrow ones. */
 import { Link, useLocation } from 'wouter';
 import { pages } from '../routes.tsx';
 import classes from './layout.module.css';

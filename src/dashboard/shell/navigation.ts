@@ -1,4 +1,3 @@
-/** Whether a page came after another one in this tab, and where signing in leads. */
 import { useEffect, useRef } from 'react';
 import { useLocation } from 'wouter';
 import { navigate } from 'wouter/use-browser-location';
@@ -6,10 +5,10 @@ import { setSession } from '../api/session.ts';
 
 let navigations = 0;
 
-/** Whether the page that is shown was reached from another one: then focus has to follow. */
+/** Whether the current page was opened from another one, so it has to move the focus. */
 export const wasNavigated = (): boolean => navigations > 0;
 
-/** Counts what happens after the first page is shown. */
+/** Does not count the first page. */
 export function useNavigationCount(): void {
   const [location] = useLocation();
   const first = useRef(location);
@@ -18,26 +17,21 @@ export function useNavigationCount(): void {
     navigations += 1;
   }
   useEffect(() => {
-    // Set by the page's header; here for the time until that is loaded.
+    // A placeholder until the page's header sets it.
     document.title = 'Parley';
   }, []);
 }
 
-/** The address of the sign-in page that leads back to `location` afterwards. */
 export const signInPath = (page: '/sign-in' | '/sign-up', location: string): string =>
   location === '/' ? page : `${page}?next=${encodeURIComponent(location)}`;
 
-/**
- * Whoever leaves on purpose begins anew next time.
- *
- * @param said - what the sign-in page says has happened
- */
+/** Signs out on purpose, so the next sign-in does not return to this page. */
 export function leave(said?: string): void {
   navigate('/sign-in', { state: said === undefined ? null : { said } });
   setSession('out');
 }
 
-/** Where to go after signing in: a path of this page, never an address of somebody else. */
+/** The path to open after signing in. Never another site's URL. */
 export function nextPath(search: string): string {
   const next = new URLSearchParams(search).get('next') ?? '/';
   if (!next.startsWith('/')) return '/';

@@ -1,4 +1,3 @@
-/** Says that there is no network, for as long as there is none. */
 import { Alert } from '@mantine/core';
 import { useNetwork } from '@mantine/hooks';
 import { WarningIcon } from '../ui/icons.tsx';

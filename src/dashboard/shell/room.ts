@@ -1,4 +1,4 @@
-/** Whether the tools at the side have room for words; as in layout.module.css. */
+/** Whether the sidebar has room for labels. Keep it in sync with layout.module.css. */
 import { useMediaQuery } from '@mantine/hooks';
 
 export const useHasRoom = (): boolean =>

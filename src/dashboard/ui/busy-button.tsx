@@ -1,4 +1,4 @@
-/** Loads something. Meanwhile it ignores presses and is not off: that would drop the focus. */
+/** Ignores presses while loading. Disabling it would lose the focus. */
 import { Button, type ButtonProps, Loader } from '@mantine/core';
 import type { ReactNode } from 'react';
 

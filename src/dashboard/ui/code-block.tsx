@@ -1,12 +1,10 @@
-/** Code to read and to copy. What is copied may be more than is shown, as with a secret. */
+/** The copied text can differ from the shown one, as with a secret. */
 import classes from './code.module.css';
 import { CopyButton } from './copy-button.tsx';
 
 type Props = {
   code: string;
-  /** What it is, for screen readers: "curl example". */
   label: string;
-  /** What is copied, when not what is shown. */
   copied?: string;
   onCopied?: () => void;
 };

@@ -1,4 +1,3 @@
-/** Asks before something that matters: what will happen, and one button that does it. */
 import { Button, Group, Stack } from '@mantine/core';
 import type { FormEvent, ReactNode } from 'react';
 import { Dialog } from './dialog.tsx';
@@ -7,16 +6,12 @@ import { ProblemAlert } from './problem.tsx';
 
 type Props = {
   title: string;
-  /** What will happen; also fields that have to be filled in. */
   children: ReactNode;
-  /** What the button says: the deed, not "OK". */
   action: string;
   isDangerous?: boolean;
   isPending: boolean;
-  /** False while fields are not filled in. */
   isReady?: boolean;
   error: unknown;
-  /** The error is shown at one of the fields already. */
   isOfField?: boolean;
   onConfirm: () => void;
   onClose: () => void;

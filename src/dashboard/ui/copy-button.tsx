@@ -1,11 +1,9 @@
-/** Copies with one press and says so, also to screen readers. */
 import { Button, type ButtonProps, VisuallyHidden } from '@mantine/core';
 import { useCopy } from './copy.ts';
 import { CheckIcon, CopyIcon } from './icons.tsx';
 
 type Props = ButtonProps & {
   text: string;
-  /** What is copied, where several things can be: "the key". */
   what?: string;
   label?: string;
   onCopied?: () => void;

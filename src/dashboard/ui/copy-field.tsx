@@ -1,5 +1,3 @@
-/** A value to take along: shown whole, selected by a click, copied by a button. */
-
 import classes from './code.module.css';
 import { CopyButton } from './copy-button.tsx';
 

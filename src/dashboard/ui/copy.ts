@@ -1,9 +1,8 @@
-/** The clipboard; also where the page is on plain http, to which browsers give no clipboard of their own. */
+/** Copies to the clipboard, also on plain http, where browsers have no clipboard API. */
 import { useRef, useState } from 'react';
 
 const SHOWN_MS = 2500;
 
-/** @returns whether it worked */
 export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
@@ -17,7 +16,7 @@ function copyBySelection(text: string): boolean {
   const before = document.activeElement;
   const field = document.createElement('textarea');
   field.value = text;
-  // Within the dialog, if there is one: that keeps the focus to itself.
+  // An open dialog traps the focus, so the field has to be inside it.
   (document.querySelector('[role="dialog"]') ?? document.body).append(field);
   field.select();
   const hasWorked = document.execCommand('copy');
@@ -28,7 +27,6 @@ function copyBySelection(text: string): boolean {
 
 export type CopyOutcome = 'none' | 'copied' | 'failed';
 
-/** Copying, and what to show of it for a moment. */
 export function useCopy(): [CopyOutcome, (text: string) => Promise<boolean>] {
   const [outcome, setOutcome] = useState<CopyOutcome>('none');
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);

@@ -1,4 +1,4 @@
-/** A bar for each UTC day, and the limit as a line. Drawn to the pixels there are, so that text keeps its size. */
+/** Bars for UTC days, and the limit as a line. Drawn at the element's pixel size, so text does not scale. */
 import { useElementSize } from '@mantine/hooks';
 import classes from './daily-bars.module.css';
 import { formatCount } from './numbers.ts';
@@ -7,11 +7,9 @@ export type Bar = { day: string; count: number };
 
 type Props = {
   bars: readonly Bar[];
-  /** Null where there is none, or none that these bars are measured against. */
   limit: number | null;
   selected: string;
   onSelect: (day: string) => void;
-  /** What the picture shows, for those who do not see it. */
   label: string;
 };
 
@@ -21,20 +19,19 @@ const BOTTOM = 24;
 const LEFT = 44;
 const RIGHT = 6;
 const LABEL_WIDTH = 68;
-/** A limit much higher than all bars, drawn to scale, would leave nothing of them to see: it is drawn above the scale. */
+/** A limit far above all bars would make them invisible, so it is drawn above the scale. */
 const MOST_HEADROOM = 4;
 const ABOVE_SCALE = 4;
 
 const short = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short', timeZone: 'UTC' });
 export const shortDay = (day: string): string => short.format(new Date(`${day}T00:00:00Z`));
 
-/** The next of 2, 4, 6, 10, 20 …: half of each is a whole number, as counts are. */
+/** Rounds up to 2, 4, 6, 10, 20 …, whose halves are whole numbers. */
 function roundUp(value: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(1, value)));
   return ([1, 2, 4, 6, 10].find((step) => step * power >= value) ?? 10) * power;
 }
 
-/** Whether the line of the limit is drawn to the scale of the bars. */
 export function isLimitToScale(bars: readonly Bar[], limit: number): boolean {
   const most = Math.max(...bars.map(({ count }) => count), 0);
   return most === 0 || limit <= most * MOST_HEADROOM;
@@ -80,7 +77,7 @@ function Drawing({ bars, label, limit, onSelect, selected, width }: Props & { wi
       ))}
       {bars.map(({ count, day }, index) => {
         const left = LEFT + slot * index;
-        // Today has its date, and from there each that has room.
+        // Dates start at today and go back, as many as fit.
         const isDated = (bars.length - 1 - index) % every === 0;
         const isLast = index === bars.length - 1;
         return (

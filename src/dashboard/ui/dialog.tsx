@@ -1,6 +1,6 @@
 /**
- * A dialog. It is there while it is rendered; focus goes back to where it was, or to the page's heading when that is
- * gone or off. On narrow screens it takes the whole screen. What is behind it is out of reach.
+ * A modal dialog, open while it is rendered. Returns the focus to the previous element, or to the page's heading if that
+ * is gone or disabled. Full screen on narrow screens.
  */
 import { Modal, type ModalProps } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
@@ -22,7 +22,7 @@ export function Dialog({ children, onClose, ...rest }: Props) {
       transitionProps={{ duration: 0 }}
       overlayProps={{ backgroundOpacity: 0.5 }}
       {...rest}
-      // Esc is heard by every dialog that is open.
+      // Every open dialog receives Esc.
       onClose={() => isTopmost() && onClose()}
     >
       {children}
@@ -30,7 +30,6 @@ export function Dialog({ children, onClose, ...rest }: Props) {
   );
 }
 
-/** The dialogs that are open, the topmost last. */
 const stack: string[] = [];
 
 function useIsTopmost(): () => boolean {
@@ -38,14 +37,14 @@ function useIsTopmost(): () => boolean {
   useEffect(() => {
     stack.push(id);
     return () => {
-      // Not before the key that closed it has been heard by those below.
+      // Wait until the dialogs below have received the key that closed this one.
       setTimeout(() => stack.splice(stack.lastIndexOf(id), 1));
     };
   }, [id]);
   return () => stack.at(-1) === id;
 }
 
-/** Where the focus was before the first of the dialogs that follow each other. */
+/** The focused element before the first of consecutive dialogs. */
 let origin: Element | null = null;
 
 function useReturnedFocus(): void {
@@ -55,7 +54,7 @@ function useReturnedFocus(): void {
     page?.toggleAttribute('inert', true);
     if (activeElement !== document.body && !activeElement?.closest('[role="dialog"]')) origin = activeElement;
     return () => {
-      // After the dialog has left the page, and whatever it did has changed the page.
+      // Wait until the dialog is removed and the page shows its effect.
       setTimeout(() => {
         const below = document.querySelector<HTMLElement>('[role="dialog"]');
         if (below) {
@@ -70,7 +69,6 @@ function useReturnedFocus(): void {
   }, []);
 }
 
-/** @returns whether it could be: what is gone or off cannot */
 function focusAgain(element: Element | null): boolean {
   if (!(element instanceof HTMLElement) || !element.isConnected || element.matches(':disabled')) return false;
   element.focus({ preventScroll: true });

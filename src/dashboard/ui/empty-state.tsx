@@ -1,4 +1,3 @@
-/** Nothing there yet: what would be here, and how to begin. */
 import { Paper, Stack, Text, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
 

@@ -1,4 +1,3 @@
-/** An error that belongs to one field, for that field's `error`. */
 import { isOfForm, type Problem } from '../api/errors.ts';
 import classes from './field-error.module.css';
 import { Sentence } from './sentence.tsx';

@@ -1,4 +1,4 @@
-/** Where the focus goes when what had it is gone: not out of the page. */
+/** Keeps the focus in the page when the focused element is removed. */
 export function focusHeading(): void {
   document.querySelector<HTMLElement>('h1')?.focus({ preventScroll: true });
 }

@@ -1,9 +1,8 @@
-/** The few pictures that the dashboard needs; decoration, so hidden from screen readers. */
+/** Icons are decorative, so they are hidden from screen readers. */
 import type { ReactNode } from 'react';
 
 type Props = { size?: number };
 
-/** Makes one of lines on 24 × 24. */
 export const icon = (drawing: ReactNode) =>
   function Icon({ size = 20 }: Props) {
     return (

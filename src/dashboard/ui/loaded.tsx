@@ -1,4 +1,3 @@
-/** What a page shows of a query: that it loads, why it cannot, or the data. */
 import { Skeleton, Stack, VisuallyHidden } from '@mantine/core';
 import type { UseQueryResult } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useId, useRef } from 'react';
@@ -8,18 +7,17 @@ import { ProblemAlert } from './problem.tsx';
 
 type Props<T> = {
   query: UseQueryResult<T>;
-  /** In place of the usual grey lines. */
   loading?: ReactNode;
   children: (data: T) => ReactNode;
 };
 
-/** Data that was loaded before stays, with the error above it when it could not be loaded anew. */
+/** If a refetch fails, shows the error above the earlier data. */
 export function Loaded<T>({ query, loading = <LoadingLines />, children }: Props<T>) {
   const { data, error, fetchStatus, isRefetchError } = query;
   const [alertId, retry] = useRetry(query);
   if (data === undefined) {
     if (error) return <ProblemAlert id={alertId} error={error} onRetry={retry} />;
-    // Waiting for the network: nothing was asked yet.
+    // Offline: the request has not been sent.
     if (fetchStatus === 'paused') return <ProblemAlert error={unreachable(undefined)} />;
     return loading;
   }
@@ -31,18 +29,14 @@ export function Loaded<T>({ query, loading = <LoadingLines />, children }: Props
   );
 }
 
-/**
- * "Try again" makes way for what was loaded, and the focus with it.
- *
- * @returns the id of the alert that has the button, and what the button does
- */
+/** Moves the focus when the loaded data replaces "Try again". */
 function useRetry({ isFetching, refetch }: UseQueryResult): [string, () => void] {
   const alertId = useId();
   const isRetrying = useRef(false);
   useEffect(() => {
     if (isFetching || !isRetrying.current) return;
     isRetrying.current = false;
-    // Whoever went elsewhere meanwhile stays there.
+    // Keep the focus if the user moved it meanwhile.
     if (document.activeElement !== document.body) return;
     const again = document.getElementById(alertId)?.querySelector('button');
     if (again) again.focus();
@@ -66,7 +60,6 @@ export function LoadingLines({ lines = 3 }: { lines?: number }) {
   );
 }
 
-/** While a page itself is on its way. */
 export function LoadingPage() {
   return (
     <Stack gap="lg">

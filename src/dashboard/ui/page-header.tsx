@@ -1,4 +1,3 @@
-/** The one h1 of a page, what the page is for, and its main action. */
 import { Box, Group, Text, Title } from '@mantine/core';
 import { type ReactNode, useEffect, useRef } from 'react';
 import { wasNavigated } from '../shell/navigation.ts';
@@ -11,7 +10,7 @@ export function PageHeader({ action, children, title }: Props) {
   useEffect(() => {
     document.title = `${title} · Parley`;
     if (!wasNavigated()) return;
-    // As if a new page had been loaded: read from its top.
+    // Behave like a page load: start reading at the top.
     window.scrollTo(0, 0);
     heading.current?.focus({ preventScroll: true });
   }, [title]);

@@ -1,4 +1,3 @@
-/** A part of a page, under a heading of its own. */
 import { Group, Paper, Text, Title } from '@mantine/core';
 import { type ReactNode, useId } from 'react';
 

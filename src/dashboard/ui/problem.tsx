@@ -1,4 +1,3 @@
-/** An error where it happened: what went wrong, what to do, and the id of the request for the operator. */
 import { Alert, type AlertProps, Anchor, Button, Group, Text } from '@mantine/core';
 import { isOfForm, toProblem } from '../api/errors.ts';
 import { WarningIcon } from './icons.tsx';
@@ -6,11 +5,10 @@ import { Sentence } from './sentence.tsx';
 
 type Props = Omit<AlertProps, 'children' | 'title'> & {
   error: unknown;
-  /** Offers to do it again. */
   onRetry?: () => void;
 };
 
-/** The guides are where the page is, by whatever name it was opened. */
+/** Uses the current origin for guides, which may differ from the configured one. */
 function pathOf(docs: string): string {
   const { hash, pathname } = new URL(docs);
   return pathname + hash;

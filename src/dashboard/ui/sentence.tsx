@@ -1,10 +1,9 @@
-/** A sentence of the service as people read it: code as code, and paths of the guides as links. */
 import { Anchor } from '@mantine/core';
 import type { ReactNode } from 'react';
 
 const parts = /`([^`]+)`|(\/docs\/[\w/#-]*\w)/g;
 
-/** A guide opens beside the page: what was filled in here stays. */
+/** Guides open in a new tab, to keep the form's contents. */
 export function Sentence({ children: text }: { children: string }) {
   const shown: ReactNode[] = [];
   let end = 0;

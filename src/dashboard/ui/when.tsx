@@ -1,4 +1,4 @@
-/** A time as people say it, with the exact one on hover and for machines. */
+/** A relative time, with the exact one on hover and in `datetime`. */
 
 const units = [
   ['year', 31_536_000],
@@ -13,12 +13,10 @@ const exact = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 's
 const day = new Intl.DateTimeFormat('en', { dateStyle: 'medium' });
 const clock = new Intl.DateTimeFormat('en', { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
 
-/** "22:41", where the browser is. */
 export const clockTime = (at: Date): string => clock.format(at);
 export const exactTime = (at: string): string => exact.format(new Date(at));
 export const dayOf = (at: string): string => day.format(new Date(at));
 
-/** "3 days ago", "in 2 hours", "just now". */
 export function relativeTime(at: string, now = Date.now()): string {
   const seconds = Math.round((new Date(at).getTime() - now) / 1000);
   for (const [unit, length] of units)

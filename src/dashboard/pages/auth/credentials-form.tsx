@@ -1,4 +1,3 @@
-/** Email address and password, in a form that password managers know how to fill. */
 import { Button, PasswordInput, Stack, TextInput } from '@mantine/core';
 import type { FormEvent, ReactNode } from 'react';
 import { Problem } from '../../api/errors.ts';
@@ -9,7 +8,6 @@ import { ProblemAlert } from '../../ui/problem.tsx';
 export type Credentials = { email: string; password: string };
 
 type Props = {
-  /** Whether the password is a new one. */
   isNew: boolean;
   action: string;
   isPending: boolean;
@@ -17,7 +15,6 @@ type Props = {
   onSubmit: (credentials: Credentials) => void;
 };
 
-/** Errors of one field are shown at that field. */
 const errorAt = (error: unknown, field: string): ReactNode =>
   error instanceof Problem && error.param === field ? <FieldError problem={error} /> : undefined;
 

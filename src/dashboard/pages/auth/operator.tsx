@@ -1,4 +1,3 @@
-/** How to reach whoever runs this service: a link where it can be one. */
 import { Anchor } from '@mantine/core';
 
 type Props = { contact: string | null; before?: string };

@@ -1,4 +1,3 @@
-/** Signing in, and back to where one was. */
 import { Alert, Anchor, Text, Title } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { Link, useSearch } from 'wouter';

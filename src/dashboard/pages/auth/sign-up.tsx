@@ -1,4 +1,3 @@
-/** Signing up; the first page after it leads to a first key and a first chat. */
 import { Anchor, Text, Title } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { Link, useSearch } from 'wouter';

@@ -1,4 +1,3 @@
-/** Where a question is written: Enter sends it, Shift and Enter begin a new line. */
 import { ActionIcon, Button, Group, NativeSelect, Text, Textarea, VisuallyHidden } from '@mantine/core';
 import { type FormEvent, type KeyboardEvent, type ReactNode, type RefObject, useId } from 'react';
 import classes from './chat.module.css';
@@ -12,11 +11,8 @@ type Props = {
   draft: string;
   onDraft: (text: string) => void;
   onSend: () => void;
-  /** While an answer is under way. */
   onStop: (() => void) | undefined;
-  /** While what was asked before is written anew. */
   onCancelEdit: (() => void) | undefined;
-  /** Nothing can be sent. */
   isClosed: boolean;
   models: ReturnType<typeof useModels>;
   children: ReactNode;

@@ -1,18 +1,12 @@
-/** A conversation as it is shown: what is stored, and the turns of this tab. */
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { api, ok, type Schemas } from '../../api/client.ts';
 import type { Turn } from './turns.ts';
 
 type Message = Schemas['Message'];
 
-/** A line of the transcript: one that is stored, or a turn of this tab with its question and its answer. */
 export type Line = { kind: 'message'; message: Message } | { kind: 'turn'; turn: Turn };
 
-/**
- * The conversation, its newest messages first; more of them on demand.
- *
- * @param isThere - false while the service does not have it yet
- */
+/** @param isThere - false until the service has stored the conversation */
 export const useConversation = (id: string | undefined, isThere: boolean) =>
   useInfiniteQuery({
     queryKey: ['conversation', id],
@@ -30,13 +24,12 @@ export const useConversation = (id: string | undefined, isThere: boolean) =>
 
 type Pages = NonNullable<ReturnType<typeof useConversation>['data']>['pages'];
 
-/** Oldest first. */
 export const messagesOf = (pages: Pages | undefined): Message[] =>
   [...(pages ?? [])].reverse().flatMap(({ messages }) => messages);
 
 /**
- * The stored messages with the turns of this tab where they belong. A turn that was read to its end gives way to what is
- * stored of it; one that was stopped stays as it was read.
+ * Merges the stored messages with the turns of this tab. Stored messages replace a completed turn. A stopped turn stays
+ * as it was read.
  */
 export function linesOf(messages: readonly Message[], turns: readonly Turn[]): Line[] {
   const lines: Line[] = messages.map((message) => ({ kind: 'message', message }));

@@ -1,4 +1,3 @@
-/** The conversations of the account: found by title, opened, deleted. */
 import { ActionIcon, Badge, Text, TextInput, Tooltip } from '@mantine/core';
 import { useInfiniteQuery, useMutation } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
@@ -16,7 +15,7 @@ import { forget, useTurns } from './turns.ts';
 
 type Conversation = Schemas['ConversationSummary'];
 
-/** How often to look for one that this tab knows of and the service does not have yet, as its first answer goes on. */
+/** How often to poll for a conversation whose first reply is not stored yet. */
 const LOOK_AGAIN_MS = 3000;
 
 const useConversations = (expected: readonly string[]) =>
@@ -37,7 +36,7 @@ const useConversations = (expected: readonly string[]) =>
     },
   });
 
-/** The conversations that began in this tab with an answer that was stopped: the service stores them once it is whole. */
+/** New conversations whose first reply was stopped. The service stores them once the reply is complete. */
 const useExpected = (): string[] =>
   useTurns().flatMap(({ body, conversationId, state }) =>
     state === 'stopped' && conversationId !== null && body.conversation_id === undefined
@@ -47,9 +46,7 @@ const useExpected = (): string[] =>
 
 type Props = {
   currentId: string | undefined;
-  /** Told of the conversation that is there no more. */
   onDeleted: (id: string) => void;
-  /** Told when one was chosen. */
   onOpen?: () => void;
 };
 
@@ -60,7 +57,7 @@ export function Conversations({ currentId, onDeleted, onOpen }: Props) {
   const [doomed, setDoomed] = useState<Conversation | null>(null);
   const words = wanted.trim().toLowerCase();
 
-  // Titles are searched here, so all of them have to be.
+  // The search runs in the browser, so it needs all pages.
   useEffect(() => {
     if (words !== '' && hasNextPage && !isFetching && !isFetchNextPageError) void fetchNextPage();
   }, [words, hasNextPage, isFetching, isFetchNextPageError, fetchNextPage]);

@@ -1,4 +1,4 @@
-/** What was written and not sent yet, by conversation. It survives other pages, a reload and the end of a session. */
+/** Drafts by conversation. They survive navigation, reloads, and the end of a session. */
 import { useSyncExternalStore } from 'react';
 import { keep, kept, onForgotten } from '../../api/tab-storage.ts';
 
@@ -19,7 +19,7 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-/** @param conversationId - '' for a conversation that is not begun yet */
+/** @param conversationId - '' for a new conversation */
 export function setDraft(conversationId: string, text: string): void {
   const { [conversationId]: _, ...others } = drafts;
   const next = text === '' ? others : { ...others, [conversationId]: text };
@@ -27,7 +27,6 @@ export function setDraft(conversationId: string, text: string): void {
   show(next);
 }
 
-/** Moves a draft to the conversation that its own turned into. */
 export function moveDraft(from: string, to: string): void {
   const text = drafts[from];
   if (text === undefined || from === to) return;

@@ -1,4 +1,3 @@
-/** Why a question was not answered, and how to ask it again: what it says is not lost. */
 import { Alert, Anchor, Button, Text } from '@mantine/core';
 import { type ReactNode, useEffect, useState } from 'react';
 import { Link } from 'wouter';
@@ -10,7 +9,6 @@ import { localReset } from '../../ui/reset.tsx';
 
 type Props = {
   problem: Problem;
-  /** The quota is spent still. */
   isClosed: boolean;
   onRetry: () => void;
 };
@@ -49,7 +47,6 @@ const PlansLink = () => (
   </Anchor>
 );
 
-/** Nothing is wrong: it is only not time yet. */
 const Waiting = ({ children, onRetry }: { children: ReactNode; onRetry: (() => void) | undefined }) => (
   <Alert color="yellow" variant="light" icon={<InfoIcon />} role="alert">
     <Text size="sm" c="var(--mantine-color-text)">
@@ -64,10 +61,10 @@ const Waiting = ({ children, onRetry }: { children: ReactNode; onRetry: (() => v
 );
 
 const TICK_MS = 1000;
-/** A window is a minute long: whatever this device's clock says, it is not longer. */
+/** Windows last a minute. This caps the countdown if the device's clock is wrong. */
 const LONGEST_SECONDS = 60;
 
-/** "You can try again in 23 s." Not announced with each second: the alert was, once. */
+/** Not announced every second: screen readers already read the alert. */
 function Countdown({ until }: { until: string }) {
   const [now, setNow] = useState(Date.now);
   const seconds = Math.min(LONGEST_SECONDS, Math.ceil((Date.parse(until) - now) / 1000));

@@ -1,4 +1,3 @@
-/** The pictures of the chat. */
 import { icon } from '../../ui/icons.tsx';
 
 export const SendIcon = icon(<path d="M12 19V5M6 11l6-6 6 6" />);

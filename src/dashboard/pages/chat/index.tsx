@@ -1,4 +1,3 @@
-/** The product's own chat, on the same quota as the API. Each conversation has an address of its own. */
 import { ActionIcon, Button, Text, Title } from '@mantine/core';
 import { useEffect, useRef, useState } from 'react';
 import { useLocation, useParams } from 'wouter';
@@ -47,7 +46,7 @@ export default function Chat() {
     data?.pages[0]?.title ?? turns[0]?.body.message ?? (id === undefined ? 'New chat' : 'Conversation');
   const isEmpty = lines.length === 0 && (id === undefined || (data !== undefined && !isNew));
 
-  // Whether an answer that is named is the one that is looked at.
+  // Lets a callback check whether its conversation is still the one shown.
   const shownId = useRef(id);
   useEffect(() => {
     shownId.current = id;
@@ -66,12 +65,10 @@ export default function Chat() {
   }, [title]);
 
   const isWide = useRef(matchMedia('(min-width: 48em)').matches);
-  /** What was pressed may be gone. Phones would show their keyboard for the field. */
+  /** The pressed button may be gone. On phones, focusing the field would open the keyboard. */
   const refocus = () => (isWide.current ? field : heading).current?.focus({ preventScroll: true });
-  // With each conversation that is opened.
   useEffect(() => {
     toEnd();
-    // Phones would show their keyboard.
     if (wasNavigated() && isWide.current) field.current?.focus({ preventScroll: true });
   }, [id, toEnd]);
 
@@ -86,7 +83,7 @@ export default function Chat() {
   }, [currentId]);
 
   const send = (message: string) => {
-    // What failed before the service had it cannot be continued: begin anew.
+    // A conversation that failed before it was stored cannot be continued, so start a new one.
     const isLost = isNew && turns.every(({ state }) => state === 'failed');
     const continued = isLost ? undefined : id;
     if (isLost) navigate('/chat', { replace: true });
@@ -101,7 +98,7 @@ export default function Chat() {
     requestAnimationFrame(toEnd);
   };
 
-  /** What was being written when a question was taken up again; it comes back when that is cancelled. */
+  /** `before` is the draft to restore if the edit is canceled. */
   const [edit, setEdit] = useState<{ id: string | undefined; before: string } | null>(null);
   const cancelEdit = (before: string) => {
     setEdit(null);
@@ -176,7 +173,7 @@ export default function Chat() {
             refocus();
           }}
           onRetry={(turn: Turn) => {
-            // A conversation that was never stored can get another id.
+            // A conversation that was never stored can get a new ID.
             if (isNew) shownId.current = undefined;
             askAgain(turn.id, named);
             refocus();

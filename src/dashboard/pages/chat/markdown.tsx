@@ -1,4 +1,4 @@
-/** An answer's Markdown: code with a copy button, tables that scroll. Pictures from elsewhere are links. */
+/** The Markdown of a reply. External images are shown as links. */
 import { Anchor } from '@mantine/core';
 import { type ComponentProps, isValidElement, memo, type ReactNode } from 'react';
 import Markdown, { type Components } from 'react-markdown';
@@ -29,7 +29,6 @@ function Code({ children }: { children?: ReactNode }) {
   );
 }
 
-/** Headings of an answer stand below those of the page. */
 const heading = (level: 3 | 4 | 5) => {
   const Tag = `h${level}` as const;
   return ({ children }: { children?: ReactNode }) => <Tag>{children}</Tag>;

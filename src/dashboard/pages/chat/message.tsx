@@ -1,4 +1,3 @@
-/** One question or one answer, and what can be done with it. */
 import { Alert, Button, Group, Loader, Text, VisuallyHidden } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { CopyButton } from '../../ui/copy-button.tsx';
@@ -76,7 +75,6 @@ const Deeds = ({ children, text }: { children?: ReactNode; text: string }) => (
 
 type TurnProps = { turn: Turn; isClosed: boolean; onRetry: () => void; onAgain?: () => void };
 
-/** The answer of a turn of this tab, in whatever state it is. */
 export function TurnAnswer({ isClosed, onAgain, onRetry, turn }: TurnProps) {
   const { isCut, problem, state, text } = turn;
   return (

@@ -1,4 +1,3 @@
-/** The models to choose from, and which one this browser chose last. */
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, ok } from '../../api/client.ts';
@@ -23,14 +22,13 @@ export function useModels() {
   const ids = data?.data.map(({ id }) => id) ?? [];
   return {
     ids,
-    /** Undefined for the default one. */
     chosen: ids.find((id) => id === wanted) ?? ids[0],
     choose(id: string): void {
       setWanted(id);
       try {
         localStorage.setItem(key, id);
       } catch {
-        // For this page only, then.
+        // Storage is unavailable: the choice lasts until the page is closed.
       }
     },
   };

@@ -1,4 +1,3 @@
-/** What is left of today's replies; when nothing is, when there will be more. */
 import { Alert, Anchor, Text } from '@mantine/core';
 import { Link } from 'wouter';
 import { meters, type Usage } from '../../api/usage.ts';
@@ -6,7 +5,6 @@ import { InfoIcon } from '../../ui/icons.tsx';
 import { countOf, formatCount } from '../../ui/numbers.ts';
 import { Reset } from '../../ui/reset.tsx';
 
-/** Null where there is no ceiling. */
 export const leftOf = ({ limits, used }: Usage): number | null =>
   limits.chat === null ? null : Math.max(0, limits.chat - used.chat);
 

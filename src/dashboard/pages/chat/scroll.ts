@@ -1,4 +1,3 @@
-/** Follows what is added at the end of the page, for as long as somebody is there to read it. */
 import { type RefObject, useCallback, useEffect, useRef, useState } from 'react';
 
 const NEAR_PX = 80;
@@ -8,10 +7,6 @@ const distance = () => {
   return scrollHeight - clientHeight - scrollTop;
 };
 
-/**
- * @param content - what grows
- * @returns whether the end is out of sight, and how to go there
- */
 export function useFollowing(content: RefObject<HTMLElement | null>): {
   isAway: boolean;
   toEnd: () => void;
@@ -30,7 +25,7 @@ export function useFollowing(content: RefObject<HTMLElement | null>): {
     const onScroll = () => {
       const away = distance();
       const isNear = away < NEAR_PX;
-      // What is added moves the end away; only going up leaves it, however little.
+      // New content moves the end away. Only scrolling up stops following, however little.
       if (window.scrollY < last && away > 1) isFollowing.current = false;
       else if (isNear) isFollowing.current = true;
       last = window.scrollY;

@@ -1,4 +1,3 @@
-/** An empty chat: what it is, and questions to begin with. */
 import { Button, Text, Title } from '@mantine/core';
 import { useService } from '../../api/queries.ts';
 import { BrandMark } from '../../ui/brand.tsx';

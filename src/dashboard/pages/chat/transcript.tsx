@@ -1,4 +1,3 @@
-/** The history of a conversation. It grows quietly; that an answer is there is announced once, when it is whole. */
 import { VisuallyHidden } from '@mantine/core';
 import { type RefObject, useEffect, useRef, useState } from 'react';
 import { BusyButton } from '../../ui/busy-button.tsx';
@@ -11,7 +10,6 @@ type Props = {
   content: RefObject<HTMLDivElement | null>;
   lines: readonly Line[];
   current: Turn | undefined;
-  /** Nothing new can be asked. */
   isClosed: boolean;
   hasOlder: boolean;
   isLoadingOlder: boolean;
@@ -84,11 +82,11 @@ export function Transcript(props: Props) {
   );
 }
 
-/** Keys that stay when a turn of this tab gives way to what is stored of it. */
+/** These keys do not change when stored messages replace a turn of this tab. */
 const numbered = (lines: readonly Line[]): [string, Line][] =>
   lines.map((line, index) => [`${index} ${line.kind}`, line]);
 
-/** What a screen reader is told: once at the end, not with every word. */
+/** Announces a reply to screen readers once at the end, not with every word. */
 function useAnnouncement(lines: readonly Line[], current: Turn | undefined): string {
   const [said, setSaid] = useState('');
   const before = useRef<string | undefined>(undefined);

@@ -1,7 +1,4 @@
-/**
- * The turns of this tab: what was asked and what has come of the answer. They are kept outside of the pages, so that an
- * answer goes on while somebody looks at another one; what is stored of them comes from the service.
- */
+/** The turns of this tab. They are outside the pages, so a reply continues while another page is open. */
 import { useSyncExternalStore } from 'react';
 import type { ChatEvent } from '../../../sdk/index.ts';
 import { parley } from '../../api/client.ts';
@@ -12,17 +9,13 @@ import { usageChanged } from '../../api/usage.ts';
 
 export type Turn = {
   id: string;
-  /** Its Idempotency-Key: however often it is sent, it is charged once. Another one where its outcome is final. */
+  /** Its Idempotency-Key, so retries are charged once. Replaced when the outcome is final. */
   key: string;
-  /** Null until the service has named a new conversation. */
   conversationId: string | null;
-  /** What is sent; the same again with each attempt. */
   body: { message: string; conversation_id?: string; model?: string };
-  /** The last stored message when it was sent: it comes after that one. */
   afterId: string | null;
   state: 'sending' | 'streaming' | 'done' | 'stopped' | 'failed';
   text: string;
-  /** The answer ended at its greatest length. */
   isCut: boolean;
   problem: Problem | null;
 };
@@ -51,19 +44,19 @@ function subscribe(listener: () => void): () => void {
 
 export const useTurns = (): readonly Turn[] => useSyncExternalStore(subscribe, () => turns);
 
-// An answer goes on while its owner signs in anew; it is nobody else's business.
+// A reply continues while its owner signs in again, but ends for anyone else.
 onForgotten(() => {
   for (const controller of running.values()) controller.abort();
   set([]);
 });
 
-/** As long as a UUID; `randomUUID` is not there on plain http. */
+/** `randomUUID` is not available on plain http. */
 const randomId = () =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join(
     '',
   );
 
-/** Whether the conversation began in this tab and nothing of it was read to its end: the service may not have it yet. */
+/** Whether the service may not have stored the conversation yet: it began in this tab, and no reply was read to its end. */
 export const isUnstored = (known: readonly Turn[], conversationId: string): boolean => {
   const own = known.filter((turn) => turn.conversationId === conversationId);
   return (
@@ -73,17 +66,13 @@ export const isUnstored = (known: readonly Turn[], conversationId: string): bool
 
 type Question = Pick<Turn, 'conversationId' | 'body' | 'afterId'>;
 
-/** @param onNamed - told the conversation of the turn as soon as it is known */
 export function ask(question: Question, onNamed: (conversationId: string) => void): void {
   const id = randomId();
   set([...turns, { ...question, id, key: id, state: 'sending', text: '', isCut: false, problem: null }]);
   void run(id, onNamed);
 }
 
-/**
- * Sends a turn once more: what was answered already is answered again, what was charged is not charged again. Where it failed for
- * good, it is asked anew, and charged.
- */
+/** Sends a turn again without a second charge. If its outcome is final, sends it as a new request, which is charged. */
 export function askAgain(id: string, onNamed: (conversationId: string) => void): void {
   const problem = turns.find((turn) => turn.id === id)?.problem;
   change(id, {
@@ -94,12 +83,10 @@ export function askAgain(id: string, onNamed: (conversationId: string) => void):
   void run(id, onNamed);
 }
 
-/** Stops reading; the text so far stays. */
 export function stop(id: string): void {
   running.get(id)?.abort();
 }
 
-/** Forgets a turn that led to nothing, or one whose conversation is gone. */
 export function forget(isForgotten: (turn: Turn) => boolean): void {
   for (const turn of turns) if (isForgotten(turn)) stop(turn.id);
   set(turns.filter((turn) => !isForgotten(turn)));
@@ -132,7 +119,7 @@ async function run(id: string, onNamed: (conversationId: string) => void): Promi
   }
 }
 
-/** The events of its answer; while an earlier attempt is still being answered, in a moment. */
+/** Yields the events of the reply. Waits if an earlier attempt is still in progress. */
 async function* answer(turn: Turn, signal: AbortSignal): AsyncGenerator<ChatEvent, void, undefined> {
   for (;;) {
     try {
@@ -144,7 +131,7 @@ async function* answer(turn: Turn, signal: AbortSignal): AsyncGenerator<ChatEven
   }
 }
 
-/** A conversation whose first answer was stopped is there once that is whole: it is waited for, and read no further. */
+/** Waits until a conversation whose first reply was stopped is stored. */
 async function firstStored({ body }: Turn, signal: AbortSignal): Promise<void> {
   const { conversation_id: id } = body;
   if (id === undefined || !isUnstored(turns, id)) return;
@@ -177,7 +164,6 @@ async function read(turn: Turn, signal: AbortSignal, onNamed: (id: string) => vo
       if (event === 'start') {
         change(id, { state: 'streaming', conversationId: data.conversation_id });
         if (data.conversation_id !== null) onNamed(data.conversation_id);
-        // The charge is final.
         usageChanged();
       } else if (event === 'delta') {
         text += data.text;

@@ -1,4 +1,3 @@
-/** Before a plan is changed: to what, for how much, and what that does. */
 import { Alert, Text } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { api, ok, type Schemas } from '../../api/client.ts';
@@ -15,7 +14,6 @@ type Props = {
   current: Schemas['Subscription'];
   currentName: string;
   onClose: () => void;
-  /** Told in words what is so now. */
   onDone: (said: string) => void;
 };
 

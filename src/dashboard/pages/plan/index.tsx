@@ -1,4 +1,3 @@
-/** The plans side by side, and changing to another one. */
 import { Alert, Group, SegmentedControl, Text } from '@mantine/core';
 import { useState } from 'react';
 import type { Schemas } from '../../api/client.ts';
@@ -87,7 +86,7 @@ function Plans({ current, plans }: { plans: Plan[]; current: Schemas['Subscripti
             plan={plan}
             period={period}
             current={current}
-            // The next larger one is what most people come here for.
+            // Most people come here for the next larger plan.
             isMain={index === own + 1}
             onChange={current.self_serve ? () => setWanted(plan) : undefined}
           />

@@ -1,4 +1,3 @@
-/** One plan: what it costs, what it allows, and how to get it. */
 import { Badge, Button, Group, Text, Title } from '@mantine/core';
 import type { Schemas } from '../../api/client.ts';
 import { meterNames, meters } from '../../api/usage.ts';
@@ -14,7 +13,6 @@ type Props = {
   period: Period;
   current: Schemas['Subscription'];
   isMain: boolean;
-  /** Undefined where it is not for the owner to change. */
   onChange: (() => void) | undefined;
 };
 

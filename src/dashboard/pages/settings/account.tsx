@@ -1,4 +1,3 @@
-/** How one signs in: the email address and the password. */
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { useAccount } from '../../api/queries.ts';

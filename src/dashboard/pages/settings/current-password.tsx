@@ -1,9 +1,7 @@
-/** The field by which the owner proves to be there. */
 import { PasswordInput } from '@mantine/core';
 import type { Problem } from '../../api/errors.ts';
 import { FieldError } from '../../ui/field-error.tsx';
 
-/** Whether a refusal is about this field. */
 export const isOfCurrentPassword = (problem: Problem | null): boolean =>
   problem?.param === 'current_password';
 

@@ -1,4 +1,3 @@
-/** The end of the account: typed out and proven, because nothing brings it back. */
 import { Button, Text, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';

@@ -1,4 +1,3 @@
-/** Where the account is signed in, and signing out there. */
 import { Badge, Button, Group, Text } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';

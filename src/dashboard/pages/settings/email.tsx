@@ -1,4 +1,3 @@
-/** Another email address to sign in with. */
 import { Text, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';

@@ -1,4 +1,3 @@
-/** What happened, in words. */
 import type { Schemas } from '../../api/client.ts';
 
 type AccountEvent = Schemas['AccountEvent'];
@@ -21,5 +20,5 @@ const sentences: Record<AccountEvent['type'], string> = {
   planChanged: 'Plan changed',
 };
 
-/** New types may be added by the service before this page knows them. */
+/** The service can add types that this page does not know. */
 export const eventSentence = ({ type }: AccountEvent): string => sentences[type] ?? type;

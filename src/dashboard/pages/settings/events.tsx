@@ -1,4 +1,3 @@
-/** The audit trail, a page at a time. */
 import { Group, Text } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { api, ok } from '../../api/client.ts';

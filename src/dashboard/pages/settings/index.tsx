@@ -1,4 +1,3 @@
-/** The account: how to sign in, where it is signed in, what happened to it, and its end. */
 import { Stack } from '@mantine/core';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { AccountPanel } from './account.tsx';

@@ -1,4 +1,3 @@
-/** Another password; every other device is signed out by it. */
 import { PasswordInput, Text } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -44,7 +43,7 @@ export function PasswordDialog({ email, onClose }: Props) {
       <Text size="sm" c="dimmed">
         All other devices will be signed out. Keys keep working.
       </Text>
-      {/* For password managers, which ask whose password it is. */}
+      {/* Password managers need the user name. */}
       <input type="text" name="username" autoComplete="username" value={email} readOnly hidden />
       <CurrentPassword isFirst value={current} problem={problem} onChange={setCurrent} />
       <PasswordInput

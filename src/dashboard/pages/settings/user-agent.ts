@@ -1,5 +1,3 @@
-/** A `User-Agent` as people would say it: "Firefox on Linux". */
-
 const browsers: [RegExp, string][] = [
   [/\bEdg(?:A|iOS)?\//, 'Edge'],
   [/\bOPR\//, 'Opera'],
@@ -24,6 +22,6 @@ export function deviceName(userAgent: string): string {
   const browser = find(browsers, userAgent);
   const system = find(systems, userAgent);
   if (browser && system) return `${browser} on ${system}`;
-  // A program of somebody's own: its first word says what it is.
+  // Custom clients name themselves in the first word.
   return browser ?? system ?? (userAgent.split(' ')[0]?.slice(0, 60) || 'Unknown device');
 }

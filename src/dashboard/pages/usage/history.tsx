@@ -1,4 +1,3 @@
-/** The last 30 UTC days as bars, by meter and by key. */
 import { ActionIcon, Anchor, NativeSelect, Paper, SegmentedControl, Stack, Text, Title } from '@mantine/core';
 import { useState } from 'react';
 import { Link } from 'wouter';
@@ -78,7 +77,7 @@ export function History() {
   );
 }
 
-/** A step that leads nowhere looks off and does nothing, but keeps the focus. */
+/** Looks disabled, but keeps the focus. */
 const offAt = (isEnd: boolean) => ({ 'aria-disabled': isEnd, 'data-disabled': isEnd });
 
 type Keys = Schemas['KeyLabel'][];
@@ -172,7 +171,6 @@ function Days({ keys, limit, meter, of, rows }: DaysProps) {
 
 type SharesProps = { rows: DayUsage[]; keys: Keys; meter: string };
 
-/** Who used how much of it, the most first. */
 function Shares({ keys, meter, rows }: SharesProps) {
   const sums = new Map<string | null, number>();
   for (const { by_key } of rows)

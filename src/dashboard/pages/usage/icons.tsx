@@ -1,4 +1,3 @@
-/** The pictures of the usage page. */
 import { icon } from '../../ui/icons.tsx';
 
 export const PreviousIcon = icon(<path d="m14.5 6-6 6 6 6" />);

@@ -1,4 +1,3 @@
-/** What is used today, what was used each day, and every request that was charged or refused. */
 import { Anchor } from '@mantine/core';
 import { Link } from 'wouter';
 import { PageHeader } from '../../ui/page-header.tsx';

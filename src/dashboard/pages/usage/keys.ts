@@ -1,4 +1,3 @@
-/** The keys that used something, by name; the web chat is one of them. */
 import { useQuery } from '@tanstack/react-query';
 import { api, ok, type Schemas } from '../../api/client.ts';
 
@@ -16,14 +15,12 @@ export const useHistory = () =>
 const labelOf = ({ active, key_prefix, name }: KeyLabel): string =>
   active ? `${name} (${key_prefix}…)` : `${name} (${key_prefix}…, no longer active)`;
 
-/** @param id - null for the web chat */
 export function keyName(id: string | null, keys: readonly KeyLabel[]): string {
   if (id === null) return 'Web chat';
   const key = keys.find((known) => known.id === id);
   return key ? key.name : 'A key';
 }
 
-/** Choices of a select: everything, the web chat, and each key. */
 export const keyChoices = (keys: readonly KeyLabel[], chosen: string): { value: string; label: string }[] => {
   const known = [
     { value: '', label: 'Web and all keys' },

@@ -1,4 +1,3 @@
-/** Everything that is known of one row of the log. */
 import { Anchor, Group, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { CopyField } from '../../ui/copy-field.tsx';

@@ -1,4 +1,3 @@
-/** What of the request log to show. */
 import { NativeSelect, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { type Filters, isRequestId, isTurnedAround } from './filters.ts';
@@ -12,7 +11,6 @@ type Props = {
   onChange: (changes: Partial<Filters>) => void;
 };
 
-/** What is no whole id yet filters nothing. */
 function RequestId({ filters, onChange }: Pick<Props, 'filters' | 'onChange'>) {
   const [typed, setTyped] = useState(filters.id);
   const isOdd = typed !== '' && !isRequestId(typed);

@@ -1,4 +1,3 @@
-/** The rows of the log: a table where there is room, cards where there is not. */
 import { Badge, Button, Group, Paper, Stack, Table, Text } from '@mantine/core';
 import type { KeyLabel } from './keys.ts';
 import { keyName } from './keys.ts';

@@ -1,4 +1,3 @@
-/** The request log: what was charged, what was refused, filtered, page by page. */
 import { Button, Group, Text, Title } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { useInfiniteQuery } from '@tanstack/react-query';
@@ -49,7 +48,7 @@ export function RequestLog() {
   const [shown, setShown] = useState<Row | null>(null);
   const heading = useRef<HTMLHeadingElement>(null);
 
-  // Links to the log of one key lead here.
+  // A link to the log of one key ends in #log.
   useEffect(() => {
     if (location.hash === '#log') heading.current?.focus();
   }, [search]);

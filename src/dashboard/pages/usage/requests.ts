@@ -1,4 +1,3 @@
-/** The rows of the request log, in words. */
 import type { Schemas } from '../../api/client.ts';
 import { meters } from '../../api/usage.ts';
 import { countOf, formatCount } from '../../ui/numbers.ts';
@@ -13,7 +12,7 @@ const endpoints = [
   'POST /api/v1/search',
 ];
 
-/** Of charges that a deleted account with the same address made that day. */
+/** The endpoint of charges by a deleted account with the same address on that day. */
 const CARRIED_OVER = 'carriedOver';
 
 export const endpointFilters = [
@@ -41,16 +40,14 @@ const utc = new Intl.DateTimeFormat('en', {
   timeZone: 'UTC',
 });
 
-/** "Nov 20, 17:42:07"; of refusals the minute. */
+/** "Nov 20, 17:42:07". Refusals are counted by minute, so they have no seconds. */
 export const utcTime = ({ at, kind }: Pick<Row, 'at' | 'kind'>): string => {
   const text = utc.format(new Date(at));
   return kind === 'refusals' ? text.slice(0, -3) : text;
 };
 
-/** Whether `whatOf` is a method and path. */
 export const isCall = ({ endpoint }: Row): boolean => endpoint !== null && endpoint !== CARRIED_OVER;
 
-/** "POST /api/v1/chat", or "12 requests refused". */
 export function whatOf({ count, endpoint, kind }: Row): string {
   if (endpoint === CARRIED_OVER) return 'Carried over from a deleted account';
   if (kind === 'refusals') return `${countOf(count, { one: 'request', many: 'requests' })} refused`;
@@ -64,18 +61,15 @@ export const states: Record<Row['state'], string> = {
   refused: 'Not charged',
 };
 
-/** "1 reply", "given back", "nothing". */
 export function chargeOf({ meter, state, units }: Row): string {
   if (meter === null || state === 'refused') return 'Nothing';
   const amount = countOf(units, meters[meter]);
   return state === 'refunded' ? `${amount}, refunded` : amount;
 }
 
-/** "1.2 s". */
 export const tookOf = ({ latency_ms: ms }: Row): string =>
   ms === null ? '–' : ms < 1000 ? `${ms} ms` : `${formatCount(Math.round(ms / 100) / 10)} s`;
 
-/** What it came to, and how bad that is. */
 export function outcomeOf({ code, state, status }: Row): {
   text: string;
   color: 'green' | 'yellow' | 'red' | 'gray';
@@ -105,14 +99,13 @@ const columns: [string, (row: Row, keys: readonly KeyLabel[]) => string | number
   ['id', ({ id }) => id],
 ];
 
-/** A field that no spreadsheet takes for a formula. */
+/** Prevents spreadsheets from reading a value as a formula. */
 function field(value: string | number | null): string {
   const text = String(value ?? '');
   const safe = typeof value === 'string' && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
   return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-/** The rows as CSV (RFC 4180), with a header. */
 export const toCsv = (rows: readonly Row[], keys: readonly KeyLabel[]): string =>
   [columns.map(([name]) => name), ...rows.map((row) => columns.map(([, value]) => field(value(row, keys))))]
     .map((fields) => `${fields.join(',')}\r\n`)

@@ -1,4 +1,3 @@
-/** Today: used of limit for each meter, and when all of it starts anew. */
 import { Box, Paper, Text, Title } from '@mantine/core';
 import { meterNames, type meters, type Usage, useUsage } from '../../api/usage.ts';
 import { Loaded } from '../../ui/loaded.tsx';

@@ -1,4 +1,3 @@
-/** A new key: what it is called, what it may do, and, where wanted, until when and from where. */
 import { Button, Checkbox, Group, NativeSelect, Stack, TextInput } from '@mantine/core';
 import { type FormEvent, useRef, useState } from 'react';
 import { normaliseOrigin, OriginError } from '../../../domain/origins.ts';
@@ -14,7 +13,6 @@ import { inListAlready, OriginsField } from './origins-field.tsx';
 import { scopeNames, scopes } from './scopes.ts';
 import classes from './your-api.module.css';
 
-/** What a field shows of a refusal; what belongs to no field is shown below. */
 const fields = ['name', 'scopes', 'expires_at', 'allowed_origins'];
 
 export function CreateDialog({ onClose }: { onClose: () => void }) {
@@ -46,7 +44,7 @@ export function CreateDialog({ onClose }: { onClose: () => void }) {
       { onSuccess: onClose },
     );
   };
-  // By the service's own rule, so that what it would refuse is said before the form is sent.
+  // The service's own rule, so errors show before the form is sent.
   const withOrigin = (typed: string): string[] | undefined => {
     try {
       const origin = normaliseOrigin(typed);

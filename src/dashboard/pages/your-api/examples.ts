@@ -1,9 +1,8 @@
-/** A first call with a new key, ready to run. */
 import type { Scope } from './keys.ts';
 
 type Call = { path: string; body?: Record<string, unknown> };
 
-/** The most telling call that each scope allows; the first scope that the key has decides. */
+/** The most useful call for each scope. The key's first scope in this order decides. */
 const calls: [Scope, Call][] = [
   ['chat', { path: '/chat', body: { message: 'How do I create a key?' } }],
   ['search', { path: '/search', body: { query: 'create a key' } }],
@@ -12,7 +11,6 @@ const calls: [Scope, Call][] = [
   ['usage', { path: '/usage' }],
 ];
 
-/** @param key - the raw key, or what to show in its place */
 export function examples(key: string, scopes: readonly Scope[]): { curl: string; javascript: string } {
   const [, call] = calls.find(([scope]) => scopes.includes(scope)) ?? ['usage', { path: '/usage' }];
   const url = `${location.origin}/api/v1${call.path}`;

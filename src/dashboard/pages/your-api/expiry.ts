@@ -1,4 +1,3 @@
-/** Until when a key works. */
 const DAY_MS = 86_400_000;
 
 export const expiries = [
@@ -10,10 +9,7 @@ export const expiries = [
   { value: 'date', label: 'On a date …' },
 ];
 
-/**
- * @param expiry - one of `expiries`
- * @param date - for `date`: the last day on which the key works, where the browser is
- */
+/** @param date - for the expiry `date`: the last day on which the key works, in local time */
 export function expiryFrom(expiry: string, date: string): string | null {
   if (expiry === 'never') return null;
   if (expiry === 'date') return new Date(`${date}T23:59:59`).toISOString();

@@ -1,4 +1,3 @@
-/** What the table and the cards both say of a key. */
 import { Anchor, Text } from '@mantine/core';
 import { Link } from 'wouter';
 import { dayOf, exactTime, When } from '../../ui/when.tsx';
@@ -49,7 +48,6 @@ export function LastUsed({ apiKey }: Props) {
   );
 }
 
-/** Leads to the log of what was asked with this key. */
 export const RequestsLink = ({ apiKey: { id, name } }: Props) => (
   <Anchor
     component={Link}

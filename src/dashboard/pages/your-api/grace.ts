@@ -1,4 +1,3 @@
-/** For how long an old secret goes on working beside the new one. */
 import { clockTime, exactTime } from '../../ui/when.tsx';
 
 export const graces = [
@@ -8,12 +7,7 @@ export const graces = [
   { seconds: 604_800, label: 'after 7 days' },
 ] as const;
 
-/**
- * What a rotation means for who still uses the old secret.
- *
- * @param seconds - the grace that was chosen
- * @param rotatedAt - when, in milliseconds of this device's clock
- */
+/** @param rotatedAt - in milliseconds of this device's clock */
 export function graceSentence(seconds: number, rotatedAt: number): string {
   if (seconds === 0) return 'The old secret has stopped working.';
   const end = new Date(rotatedAt + seconds * 1000);

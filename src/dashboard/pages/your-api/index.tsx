@@ -1,4 +1,3 @@
-/** API keys: what there are, and everything that is done with them. */
 import { Alert, Anchor, Button, Stack, Text } from '@mantine/core';
 import { type ComponentType, useEffect, useRef, useState } from 'react';
 import { Link } from 'wouter';
@@ -11,7 +10,7 @@ import { CreateDialog } from './create.tsx';
 import { type ApiKey, useKeys } from './keys.ts';
 import { type KeyAction, KeyList } from './list.tsx';
 import { OriginsDialog } from './origins.tsx';
-// Loaded with the page: once there is a key to show, nothing may come in between.
+// Loaded with the page, so a failed download cannot hide a new key.
 import './raw-key.tsx';
 import { RevokeDialog } from './revoke.tsx';
 import { RotateDialog } from './rotate.tsx';
@@ -36,7 +35,7 @@ export default function YourApi() {
   const keys = query.data ?? [];
   const { refetch } = query;
 
-  // When a key was last used changes in other windows, such as a terminal.
+  // Other windows, such as a terminal, change the last use of a key.
   useEffect(() => {
     const onFocus = () => void refetch();
     addEventListener('focus', onFocus);
@@ -84,11 +83,10 @@ type KeyDialogProps = {
   open: OpenKey;
   keys: readonly ApiKey[];
   onClose: () => void;
-  /** Told in words that the key is there no more. */
   onRevoked: (said: string) => void;
 };
 
-/** Follows the key as it changes; gone with the key, and not without a word. */
+/** Closes with a message if the key is revoked meanwhile. */
 function KeyDialog({ keys, onClose, onRevoked, open: { action, id, name } }: KeyDialogProps) {
   const apiKey = keys.find((key) => key.id === id);
   const isGone = apiKey === undefined;
@@ -112,7 +110,7 @@ function CreateButton({ isFull, onClick }: { isFull: boolean; onClick: () => voi
     <Stack gap={6} maw={240}>
       <Button
         leftSection={<PlusIcon size={18} />}
-        // Stays in reach of the keyboard, so that the reason is read out.
+        // Stays focusable, so screen readers announce the reason.
         aria-disabled={isFull}
         {...(isFull ? { 'data-disabled': true, 'aria-describedby': 'why-no-more-keys' } : { onClick })}
       >

@@ -1,4 +1,3 @@
-/** The account's keys: read, and changed. */
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { api, ok, type Schemas } from '../../api/client.ts';
 import { toProblem } from '../../api/errors.ts';
@@ -20,7 +19,7 @@ export const useKeys = () =>
     queryFn: async ({ signal }) => (await ok(api.GET('/api/v1/keys', { signal }))).data,
   });
 
-/** A key is as the last answer says; whatever was being asked for meanwhile is older. */
+/** The last response is authoritative. Cancels queries in flight, because their results are older. */
 async function remember(change: (keys: ApiKey[]) => ApiKey[]): Promise<void> {
   await queryClient.cancelQueries({ queryKey });
   queryClient.setQueryData<ApiKey[]>(queryKey, (keys) => keys && change(keys));
@@ -28,19 +27,19 @@ async function remember(change: (keys: ApiKey[]) => ApiKey[]): Promise<void> {
 
 const withoutSecret = ({ key: _, ...rest }: CreatedApiKey): ApiKey => rest;
 const replaced = (key: ApiKey) => (keys: ApiKey[]) => keys.map((one) => (one.id === key.id ? key : one));
-/** What failed may have failed because another tab has changed the keys. */
+/** A failure can mean that another tab changed the keys. */
 const reload = () => queryClient.invalidateQueries({ queryKey });
 
 export const useCreateKey = () =>
   useMutation({
     mutationFn: (body: Schemas['CreateApiKey']) => ok(api.POST('/api/v1/keys', { body })),
-    // Here and not in the dialog: the key is shown even if that was left meanwhile.
+    // Here, not in the dialog, to show the key even if the dialog was closed meanwhile.
     onSuccess: (created) => {
       showKey({ created });
       return remember((keys) => [withoutSecret(created), ...keys]);
     },
     onError: reload,
-    // The secret is kept by nobody but the dialog that shows it.
+    // Only the dialog that shows the secret keeps it.
     gcTime: 0,
   });
 
@@ -69,14 +68,14 @@ export const useRotateKey = (id: string) =>
     gcTime: 0,
   });
 
-/** @param onRevoked - told before the key leaves the list, and what shows it the page */
+/** @param onRevoked - called before the key leaves the list, and its dialog the page */
 export const useRevokeKey = (id: string, onRevoked: () => void) =>
   useMutation({
     mutationFn: async () => {
       try {
         await ok(api.DELETE('/api/v1/keys/{id}', { params: { path: { id } } }));
       } catch (error) {
-        // Revoked in another tab before: that is what was wanted.
+        // Already revoked in another tab.
         if (toProblem(error).code !== 'notFound') throw error;
       }
     },
@@ -87,7 +86,7 @@ export const useRevokeKey = (id: string, onRevoked: () => void) =>
     onError: reload,
   });
 
-/** For how many days nothing has used a key; null while that is less than worth a hint. */
+/** Days since the last use; null if below the threshold for a hint. */
 export function idleDays({ created_at: createdAt, last_used_at: lastUsedAt }: ApiKey): number | null {
   const days = Math.floor((Date.now() - new Date(lastUsedAt ?? createdAt).getTime()) / DAY_MS);
   return days >= IDLE_DAYS ? days : null;

@@ -1,4 +1,4 @@
-/** The keys: a table on wide screens, cards on narrow ones, where a table would hide what can be done. */
+/** Cards on narrow screens, where a table would hide the actions. */
 import { Button, Group, Paper, Stack, Table, Text } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { Created, Expires, LastUsed, Origins, RequestsLink, Scopes } from './facts.tsx';

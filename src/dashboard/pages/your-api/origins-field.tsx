@@ -1,4 +1,3 @@
-/** A list of origins: one row each, added and removed one by one. Whether an entry is good, the service says. */
 import { ActionIcon, Button, Group, Stack, Text, TextInput } from '@mantine/core';
 import { type KeyboardEvent, type ReactNode, type RefObject, useEffect, useRef, useState } from 'react';
 import { MAX_ORIGINS } from '../../../../schemas/key-limits.ts';
@@ -9,16 +8,15 @@ export const inListAlready = 'This origin is already in the list.';
 
 type Props = {
   origins: readonly string[];
-  /** What is being typed: whoever closes the form with something in it meant to add it. */
+  /** The current input. If the form is submitted with it, it counts as an origin to add. */
   entry: string;
   onEntry: (entry: string) => void;
-  /** Resolves to whether the entry was taken; the field is emptied then. */
+  /** Resolves to whether the entry was accepted. The field is then cleared. */
   onAdd: (origin: string) => Promise<boolean>;
   onRemove: (origin: string) => void;
   isPending?: boolean;
-  /** What the service, or the list itself, has against the last entry. */
   error: ReactNode;
-  /** Takes the focus when what had it is gone or off: it stays within the list. */
+  /** Takes the focus when the focused element is removed or disabled. */
   whole: RefObject<HTMLDivElement | null>;
 };
 
@@ -34,7 +32,7 @@ export function OriginsField(props: Props) {
     const isTaken = await onAdd(origin);
     setAttempts((before) => before + 1);
     if (isTaken) onEntry('');
-    // The button was off meanwhile.
+    // The button lost the focus while it was disabled.
     const isLast = isTaken && origins.length + 1 >= MAX_ORIGINS;
     (isLast ? whole : field).current?.focus();
   };
@@ -42,7 +40,7 @@ export function OriginsField(props: Props) {
     whole.current?.focus();
     onRemove(origin);
   };
-  // Within the form of a new key, Enter adds the origin instead of sending the form.
+  // Enter adds the origin instead of submitting the form around it.
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== 'Enter') return;
     event.preventDefault();
@@ -105,12 +103,7 @@ export function OriginsField(props: Props) {
   );
 }
 
-/**
- * The field, with what is said of it, stays in view when an origin was added above it or an entry is at fault.
- *
- * @param attempts - how often something was to be added: the same error may come again
- * @returns to be put on the field
- */
+/** @param attempts - the number of attempts, because the same error can occur again */
 function useFieldInView(
   count: number,
   hasError: boolean,

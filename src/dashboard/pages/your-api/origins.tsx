@@ -1,4 +1,3 @@
-/** The allowed origins of one key. Each change is made at once, and heard by every replica within a second. */
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { useRef, useState } from 'react';
 import { toProblem } from '../../api/errors.ts';
@@ -24,7 +23,7 @@ export function OriginsDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: ()
       if (now.length > origins.length) return true;
       setListed(true);
     } catch {
-      // Shown below, by the mutation's own error.
+      // The mutation's error is shown below.
     }
     return false;
   };
@@ -35,7 +34,7 @@ export function OriginsDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: ()
       { onSuccess: () => setRemoved(origin) },
     );
   };
-  // The button is gone at once.
+  // The pressed button disappears.
   const undo = (origin: string) => {
     list.current?.focus();
     void add(origin);

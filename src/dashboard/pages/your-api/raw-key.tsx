@@ -1,4 +1,3 @@
-/** The raw key, once: copied with one press, tried with one paste, and not closed by accident. */
 import { Alert, Button, Group, Stack, Switch, Tabs, Text } from '@mantine/core';
 import { type RefObject, useEffect, useRef, useState } from 'react';
 import { queryClient } from '../../api/queries.ts';
@@ -25,7 +24,7 @@ export default function RawKeyDialog({ created, rotation }: ShownKey) {
   const whole = examples(key, scopes);
   const close = () => {
     showKey(null);
-    // It may have been used meanwhile.
+    // The last use may have changed.
     queryClient.invalidateQueries({ queryKey: ['keys'] });
   };
 
@@ -109,23 +108,18 @@ export default function RawKeyDialog({ created, rotation }: ShownKey) {
   );
 }
 
-/**
- * "Done" and the question take each other's place: the focus goes on to the first button of what is there now.
- *
- * @returns to be put around both
- */
+/** "Done" and the confirmation replace each other. Moves the focus to the first button of the new one. */
 function useFollowingFocus(isAsking: boolean, isWarning: boolean): RefObject<HTMLDivElement | null> {
   const foot = useRef<HTMLDivElement>(null);
   useEffect(() => {
     if (!isAsking) return;
     const first = foot.current?.querySelector('button');
-    // Copied by another button, the focus is there.
+    // After a copy with another button, the focus stays there.
     if (isWarning || document.activeElement === document.body) first?.focus();
   }, [isAsking, isWarning]);
   return foot;
 }
 
-/** The browser asks before the page is left or loaded anew. */
 function useLeaveWarning(isOn: boolean): void {
   useEffect(() => {
     if (!isOn) return;

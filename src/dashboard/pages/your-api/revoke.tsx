@@ -1,4 +1,3 @@
-/** The end of a key. */
 import { Text } from '@mantine/core';
 import { Confirm } from '../../ui/confirm.tsx';
 import { When } from '../../ui/when.tsx';

@@ -1,4 +1,3 @@
-/** A new secret for a key that stays what it is. */
 import { Radio, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { Confirm } from '../../ui/confirm.tsx';

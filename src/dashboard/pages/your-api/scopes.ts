@@ -1,4 +1,3 @@
-/** What each scope lets a key do, in a sentence. */
 import type { Scope } from './keys.ts';
 
 export const scopes: Record<Scope, string> = {

@@ -1,11 +1,10 @@
 /**
- * The one raw key that is being shown. It lives outside the page, so that neither the browser's Back button nor a session
- * that ends takes away what cannot be shown again.
+ * The raw key that is being shown. It cannot be shown again, so it is outside the page: neither the Back button nor the
+ * end of a session removes it.
  */
 import { useSyncExternalStore } from 'react';
 import type { Schemas } from '../../api/client.ts';
 
-/** What led to the key being shown; after a rotation, for how long the old secret goes on working. */
 export type ShownKey = { created: Schemas['CreatedApiKey']; rotation?: { graceSeconds: number; at: number } };
 
 let shown: ShownKey | null = null;
