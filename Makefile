@@ -52,7 +52,7 @@ flaky: ## Run the tests 20 times on a busy CPU, and list failures; ROUNDS=5 FILE
 	$(prepare) test
 	@node tools/flaky.mjs
 
-soak: ## Kill processes 200 times under load, and compare client results with the ledger: test/reliability/crashes.long.test.ts.
+soak: ## Kill processes 200 times under load, and compare what clients received with the ledger.
 	$(prepare) test
 	@SOAK_KILLS=$${SOAK_KILLS:-200} node --import=ts-blank-space/register test/run.ts --long test/reliability/crashes.long.test.ts
 
@@ -60,7 +60,7 @@ screenshots: ## Take screenshots of every dashboard page (screenshots/), and upd
 	$(prepare) test
 	@SCREENSHOTS=1 node --import=ts-blank-space/register test/run.ts --long $(sort $(wildcard test/browser/*.long.test.ts))
 
-fuzz: ## Send generated requests to every operation for ten minutes, and check responses against openapi.json; SEED=… repeats a run.
+fuzz: ## Send generated requests to every operation for ten minutes, and check every response; SEED=… repeats a run.
 	$(prepare) test
 	@FUZZ_SECONDS=$${FUZZ_SECONDS:-600} node --import=ts-blank-space/register test/run.ts --long test/reliability/conformance.long.test.ts
 
