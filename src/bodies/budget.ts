@@ -7,6 +7,8 @@ const RESERVED_PART = 8;
 const BEGINNING_BYTES = 64 * 1024;
 
 export type Share = {
+  /** Whether there is room for a whole body now. Reserves nothing. */
+  fits(bytes: number): boolean;
   /** Reserves room for received bytes. Returns whether there was room. */
   take(bytes: number): boolean;
   /** Releases all bytes. Safe to call twice. */
@@ -34,16 +36,20 @@ export class BodyBudget {
   share(sender: string): Share {
     let own = 0;
     let isOpen = true;
+    const fits = (bytes: number) => {
+      const senders = this.#taken.get(sender) ?? 0;
+      const isOnlyBody = senders === own;
+      const room = own + bytes > BEGINNING_BYTES ? this.#bytes - this.#bytes / RESERVED_PART : this.#bytes;
+      if (this.#used + bytes > room) return false;
+      return isOnlyBody || senders + bytes <= this.#bytes / SENDERS_PART;
+    };
     return {
+      fits,
       take: (bytes) => {
-        const senders = this.#taken.get(sender) ?? 0;
-        const isOnlyBody = senders === own;
-        const room = own + bytes > BEGINNING_BYTES ? this.#bytes - this.#bytes / RESERVED_PART : this.#bytes;
-        if (!isOpen || this.#used + bytes > room) return false;
-        if (!isOnlyBody && senders + bytes > this.#bytes / SENDERS_PART) return false;
+        if (!isOpen || !fits(bytes)) return false;
         own += bytes;
         this.#used += bytes;
-        this.#taken.set(sender, senders + bytes);
+        this.#taken.set(sender, (this.#taken.get(sender) ?? 0) + bytes);
         return true;
       },
       release: () => {

@@ -47,8 +47,9 @@ export class BodyReader {
   read(stream: IncomingMessage, { limit, sender }: Reading): Promise<Received> {
     const announced = announcedLength(stream);
     if (announced !== undefined && announced > limit) return Promise.reject(new ReadError('tooLarge'));
+    const share = this.#budget.share(sender);
+    if (announced !== undefined && !share.fits(announced)) return Promise.reject(new ReadError('noMemory'));
     return new Promise((resolve, reject) => {
-      const share = this.#budget.share(sender);
       const blocks = new Blocks();
       let chunks = 0;
       const measured: Measured = {

@@ -151,10 +151,14 @@ export function openSession(url: string): { db: Db; close(): Promise<void>; lose
   };
 }
 
+/** The default of 128 MB takes that much memory from the start, and is no faster: the operating system caches the files. */
+const SHARED_BUFFERS = '32MB';
+
 async function openEmbedded(location: { dataDir: string } | { image: Blob }): Promise<Database> {
-  const client = await ('dataDir' in location
-    ? PGlite.create(location.dataDir)
-    : PGlite.create({ loadDataDir: location.image }));
+  const client = await PGlite.create({
+    ...('dataDir' in location ? { dataDir: location.dataDir } : { loadDataDir: location.image }),
+    startParams: [...PGlite.defaultStartParams, '-c', `shared_buffers=${SHARED_BUFFERS}`],
+  });
   // PGlite unpacks its files readable and writable by everyone, whatever the umask. (`memory://` has none.)
   if ('dataDir' in location && !location.dataDir.includes('://')) await closeContents(location.dataDir);
   const run = async <Row>(text: string, parameters: unknown[]) =>
