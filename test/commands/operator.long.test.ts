@@ -131,7 +131,11 @@ t.test('on the command line, over the embedded database', async (t) => {
     run('set-plan', ['ada@example.com', 'plus', 'yearly'], env),
   ]);
   t.match(reset, { code: 0, stderr: '' }, 'the running service does it');
-  t.match(changed, { code: 0, stdout: /^ada@example\.com is now on the plus plan, billed yearly/, stderr: '' });
+  t.match(changed, {
+    code: 0,
+    stdout: /^ada@example\.com is now on the plus plan, billed yearly/,
+    stderr: '',
+  });
   t.match(await accountOf(running), { plan: 'plus', billingPeriod: 'yearly' });
   t.ok(await verifyPassword((await accountOf(running))?.passwordHash ?? null, passwordIn(reset.stdout)));
   t.strictSame(await listSessions(running.database.db, id), []);

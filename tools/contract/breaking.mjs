@@ -32,21 +32,39 @@ const MONTHS_UNTIL_RELEASE = 1;
  * @returns {string[]} a line for each breaking change
  */
 export function breakingChanges(before, after, now = new Date(), { isRelease = false } = {}) {
-  const { diffs, merged } = apiCompare(before, after);
-  const found = diffs.flatMap((diff) => {
-    const why = problemOf(diff, { before, merged, now });
-    return why === undefined ? [] : [`${place(diff.path)}: ${why}`];
-  });
+  const found = differences(before, after, now);
+  const foundInShape = new Set(differences(withoutTexts(before), withoutTexts(after), now).map(operationOf));
   const months = isRelease ? MONTHS_ANNOUNCED : MONTHS_ANNOUNCED - MONTHS_UNTIL_RELEASE;
   return [
     ...new Set([
-      ...found,
+      ...found.filter((line) => foundInShape.has(operationOf(line))),
       ...movedServers(before, after),
       ...renamedOperations(before, after),
       ...earlySunsets(before, after, now, months),
     ]),
   ];
 }
+
+function differences(before, after, now) {
+  const { diffs, merged } = apiCompare(before, after);
+  return diffs.flatMap((diff) => {
+    const why = problemOf(diff, { before, merged, now });
+    return why === undefined ? [] : [`${place(diff.path)}: ${why}`];
+  });
+}
+
+const operationOf = (line) => line.split(' › ', 1)[0];
+
+/**
+ * api-smart-diff pairs the parts of an `allOf` or `oneOf` by similarity, texts included, and can pair the wrong ones. An
+ * operation is compatible if it is so with or without its texts.
+ */
+const withoutTexts = (document) =>
+  JSON.parse(
+    JSON.stringify(document, (key, value) =>
+      typeof value === 'string' && ['description', 'summary'].includes(key) ? undefined : value,
+    ),
+  );
 
 const movedServers = ({ servers: before }, { servers: after }) =>
   JSON.stringify(before) === JSON.stringify(after) ? [] : ['servers: the URL of the API has changed'];
