@@ -185,13 +185,13 @@ t.test('the focus stays where the work is', { skip: noDashboard }, async (t) => 
     await isFocused(t, 'Sign in', 'after signing out');
     await page.getByLabel('Email address').fill(email);
     await page.getByLabel('Password', { exact: true }).fill(password);
-    await page.keyboard.press('Enter');
+    await page.getByLabel('Password', { exact: true }).press('Enter');
     await heading('Your API').waitFor();
     await page.goto(`${HOME}/settings`);
     await press('Delete the account');
     await page.getByLabel('Your email address').fill(email);
     await page.getByLabel('Current password').fill(password);
-    await page.keyboard.press('Enter');
+    await page.getByLabel('Current password').press('Enter');
     await text('Your account has been deleted.').waitFor();
     await isFocused(t, 'Sign in', 'after the end of the account');
   });

@@ -69,7 +69,7 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
     );
     await look(t, 'sign-up-taken');
     await page.getByLabel('Email address').fill(EMAIL);
-    await page.keyboard.press('Enter');
+    await page.getByLabel('Email address').press('Enter');
     await heading('Your API').waitFor();
     t.equal(await page.title(), 'Your API · Parley');
   });
@@ -155,12 +155,12 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
     t.equal(await dialog.getByText('https://app.example.com', { exact: true }).count(), 1);
     await page.getByLabel('Add an origin').fill('https://*.example.com');
     expectRefusals(1);
-    await page.keyboard.press('Enter');
+    await page.getByLabel('Add an origin').press('Enter');
     await dialog.getByText('contains a wildcard').waitFor();
     await look(t, 'origins-refused');
     for (let n = 2; n <= 10; n += 1) {
       await page.getByLabel('Add an origin').fill(`https://app-${n}.example.com`);
-      await page.keyboard.press('Enter');
+      await page.getByLabel('Add an origin').press('Enter');
       await dialog.getByText(`${n} of 10`).waitFor();
     }
     t.ok(await page.getByLabel('Add an origin').isDisabled());
@@ -358,7 +358,7 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
     await page.goto(`${HOME}/settings`);
     await page.getByLabel('Email address').fill('ada.lovelace@example.com');
     await page.getByLabel('Password', { exact: true }).fill('another horse battery');
-    await page.keyboard.press('Enter');
+    await page.getByLabel('Password', { exact: true }).press('Enter');
     await heading('Settings').waitFor();
     await button('Delete the account').click();
     t.ok(await dialog.getByRole('button', { name: 'Delete the account' }).isDisabled());

@@ -105,7 +105,7 @@ export async function walkThrough(t: Test, variant: Variant): Promise<void> {
     t.match(await askFromApp(key), /^TypeError: Failed to fetch/, 'its origin is not in the list');
     await button('Edit origins of Website').click();
     await page.getByLabel('Add an origin').fill(APP);
-    await page.keyboard.press('Enter');
+    await page.getByLabel('Add an origin').press('Enter');
     await dialog.getByText('1 of 10').waitFor();
     await look(t, 'walk-05-origins');
     await button('Done').click();
