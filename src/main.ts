@@ -54,9 +54,9 @@ let config: Config | undefined;
 try {
   config = loadConfig();
   const service = await startService(config);
+  endInOrder(service, config);
   // For people; the log goes to standard output.
   process.stderr.write(`${await banner(service, config)}\n`);
-  endInOrder(service, config);
 } catch (error) {
   process.stderr.write(`${explain(error, config)}\n`);
   process.exit(1);
