@@ -14,7 +14,7 @@ import type { Upstream } from '../support/upstream/client.ts';
 import type { Snippet } from './markdown.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const readme = readFileSync(join(root, 'README.md'), 'utf8');
+const settings = readFileSync(join(root, 'docs/guides/running-parley.md'), 'utf8');
 /** What a reader's shell holds where a command names a variable of theirs. */
 const PROVIDER_KEY = 'provider-key-0123456789';
 
@@ -110,7 +110,7 @@ async function start(t: Test, code: string, upstream: Upstream): Promise<Started
 export async function runStart(t: Test, { code }: Snippet, upstream: Upstream): Promise<void> {
   const { client, given } = await start(t, code, upstream);
   for (const name of Object.keys(given))
-    t.ok(readme.includes(`\`${name}\``), `${name} is a variable of the service`);
+    t.ok(settings.includes(`\`${name}\``), `${name} is a variable of the service`);
   const { body: service } = await client.get('/service');
   const engine = (url: string | undefined) => (url ? 'upstream' : 'builtin');
   t.match(service, {
