@@ -1,4 +1,4 @@
-/** Compiles a route's schemas on first use: compiling all of them takes over half of the startup time. */
+/** Compiles a route's schemas on first use: compiling all of them takes over half of the time to build the app. */
 import { SerializerSelector } from '@fastify/fast-json-stringify-compiler';
 
 type Validate = { (data: unknown): unknown; errors?: unknown };

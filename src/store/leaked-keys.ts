@@ -10,7 +10,7 @@ type FoundSecret = { publicId: string; digest: Buffer };
 /** Anyone can report a public key as often as they like; its owner is notified once in this many hours. */
 const TOLD_EVERY_HOURS = 24;
 
-/** The owner is told what ended, but not who reported it. */
+/** The owner sees what ended, but not who reported it. */
 const NOBODY = null;
 
 /**
