@@ -17,7 +17,7 @@ const answers: Record<string, string> = {
   'remove a key': 'keys#revoke-or-delete-an-api-key',
   'What does quotaExceeded mean?': 'errors#quotaexceeded',
   'When does the quota reset?': 'quotas#when-does-the-quota-reset',
-  'What happens when my quota is used up?': 'quotas#what-happens-when-the-quota-is-spent',
+  'What happens when my quota is used up?': 'quotas#what-happens-when-i-use-up-my-quota',
   'How do I delete my account?': 'accounts#delete-your-account',
   'I forgot my password': 'accounts#i-forgot-my-password',
   logout: 'accounts#sign-out-log-out',
