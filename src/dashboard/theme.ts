@@ -57,7 +57,7 @@ export const theme = createTheme({
     PasswordInput: PasswordInput.extend({
       defaultProps: {
         size: 'md',
-        visibilityToggleButtonProps: { 'aria-label': 'Show the password', tabIndex: 0 },
+        visibilityToggleButtonProps: { 'aria-label': 'Show password', tabIndex: 0 },
       },
     }),
     Checkbox: Checkbox.extend({ defaultProps: { size: 'md' } }),

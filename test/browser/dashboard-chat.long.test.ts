@@ -99,7 +99,7 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
     expectRefusals(0);
     await text('7 of 8 replies left today').waitFor();
     t.equal(new Set(chats).size, 1, 'sent again under the same key');
-    await button('Copy the code').last().click();
+    await button('Copy code').last().click();
     t.match(await clipboardText(context), /^curl .*'$/);
     t.equal(await log.locator('img, script').count(), 0);
     await page.evaluate('scrollTo(0, 1e6)');
@@ -131,11 +131,11 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
   await t.test('a question taken up again: it is said what will happen, and Escape leaves it', async (t) => {
     await field.fill('half a thought');
     await button('Edit message').last().click();
-    await text('This sends the message again as a new one.').waitFor();
+    await text('Your edited message is sent as a new message.').waitFor();
     t.match(await field.inputValue(), /^one two three/);
     await look(t, 'chat-edit');
     await page.keyboard.press('Escape');
-    await text('This sends the message again as a new one.').waitFor({ state: 'detached' });
+    await text('Your edited message is sent as a new message.').waitFor({ state: 'detached' });
     t.equal(await field.inputValue(), 'half a thought', 'what was being written is back');
     await button('Edit message').last().click();
     await button('Cancel').click();
@@ -185,7 +185,7 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
     await page.getByRole('heading', { level: 1, name: /Two ways/ }).waitFor();
     await list.getByLabel('Search titles').fill('');
     await page.setViewportSize({ width: 390, height: 844 });
-    await button('Conversations').click();
+    await button(/^Conversations$/).click();
     await dialog.getByRole('link', { name: 'How many keys' }).waitFor();
     await look(t, 'chat-list-dialog');
     await page.setViewportSize({ width: 390, height: 844 });
@@ -212,7 +212,7 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
     await field.fill('Is anybody there?');
     await field.press('Enter');
     await page.getByRole('alert').waitFor();
-    t.match(await page.getByRole('alert').textContent(), /Request id [0-9a-f-]{36}/);
+    t.match(await page.getByRole('alert').textContent(), /Request ID [0-9a-f-]{36}/);
     await look(t, 'chat-failed');
     await upstream.configure({});
     expectRefusals(0);
@@ -220,7 +220,7 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
 
   await t.test('when nothing is left today', async (t) => {
     await page.goto(`${HOME}/chat`);
-    await text('left today, across web and API').waitFor();
+    await text('left today, across the web and the API').waitFor();
     for (let left = 4; left > 0; left -= 1) {
       const answer = await client.post('/chat', { message: `Question ${left}` }, { cookie });
       if (answer.status !== 200) break;

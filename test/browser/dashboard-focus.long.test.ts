@@ -43,12 +43,12 @@ t.test('the focus stays where the work is', { skip: noDashboard }, async (t) => 
   const status = page.locator('main').getByRole('status');
 
   await t.test('a raw key that was not copied', async (t) => {
-    await press('Create a key');
+    await press('Create key');
     await page.getByLabel('Name').fill('Website');
-    await press('Create the key');
+    await dialog.getByRole('button', { name: 'Create key' }).press('Enter');
     await dialog.getByText('Copy the key now').waitFor();
     await press('Done');
-    await isFocused(t, 'Copy the key', 'what is asked for');
+    await isFocused(t, 'Copy key', 'what is asked for');
     await page.keyboard.press('Enter');
     await isFocused(t, 'Done', 'what is left to do');
     await page.keyboard.press('Enter');
@@ -57,7 +57,7 @@ t.test('the focus stays where the work is', { skip: noDashboard }, async (t) => 
   });
 
   await t.test('origins: added by the button, refused, removed, and back', async (t) => {
-    await press('Edit origins of Website');
+    await press('Edit origins for Website');
     const field = page.getByLabel('Add an origin');
     await field.fill('https://app.example.com');
     await press('Add');
@@ -84,15 +84,15 @@ t.test('the focus stays where the work is', { skip: noDashboard }, async (t) => 
     }
     await page.setViewportSize({ width: 1280, height: 800 });
     await press('Done');
-    await isFocused(t, 'Edit origins of Website', 'back where it was');
+    await isFocused(t, 'Edit origins for Website', 'back where it was');
   });
 
   await t.test('a plan, and the message that it is changed', async (t) => {
     await page.goto(`${HOME}/plan`);
     await press('Change to Plus');
     await dialog.waitFor();
-    await press(/^Change, for/);
-    await text('You are on Plus now').waitFor();
+    await press(/^Change to Plus for/);
+    await text('You are now on the Plus plan').waitFor();
     await isFocused(t, 'Plan', 'its button is off by now');
     await press('Close');
     await isFocused(t, 'Plan', 'the message is gone');
@@ -101,7 +101,7 @@ t.test('the focus stays where the work is', { skip: noDashboard }, async (t) => 
   await t.test('usage: loading anew, and the days', async (t) => {
     await client.post('/search', { query: 'keys' }, { cookie });
     await page.goto(`${HOME}/usage`);
-    await button('CSV of these 1').waitFor();
+    await button('Download 1 row as CSV').waitFor();
     setBetween({ holds: '/api/v1/requests' });
     await press('Refresh');
     await page.locator('button[aria-busy=true]', { hasText: 'Refresh' }).waitFor();
@@ -110,10 +110,10 @@ t.test('the focus stays where the work is', { skip: noDashboard }, async (t) => 
     setBetween({});
 
     await page.goto(`${HOME}/usage`);
-    await press('The day before');
-    await press('The day after');
-    await isFocused(t, 'The day after', 'at the last day');
-    t.equal(await button('The day after').getAttribute('aria-disabled'), 'true');
+    await press('Previous day');
+    await press('Next day');
+    await isFocused(t, 'Next day', 'at the last day');
+    t.equal(await button('Next day').getAttribute('aria-disabled'), 'true');
     await page.keyboard.press('Enter');
     await text(/, today \(UTC\)/).waitFor();
   });
@@ -139,7 +139,7 @@ t.test('the focus stays where the work is', { skip: noDashboard }, async (t) => 
     await client.post('/chat', { message: 'How do I create a key?' }, { cookie });
     await page.setViewportSize({ width: 390, height: 844 });
     await page.goto(`${HOME}/chat`);
-    await press('Conversations');
+    await press(/^Conversations$/);
     await press(/^Delete “/);
     await dialog.nth(1).waitFor();
     await page.keyboard.press('Escape');
@@ -160,12 +160,12 @@ t.test('the focus stays where the work is', { skip: noDashboard }, async (t) => 
     await page.goto(`${HOME}/your-api`);
     const actions = [
       [
-        'Edit origins of Website',
+        'Edit origins for Website',
         'Remove https://app.example.com',
-        '“Website” has been revoked in the meantime.',
+        '“Website” was revoked in another tab or on another device.',
       ],
-      ['Rotate Second', 'Rotate the key', '“Second” has been revoked in the meantime.'],
-      ['Revoke Third', 'Revoke the key', 'The key “Third” is revoked.'],
+      ['Rotate Second', 'Rotate key', '“Second” was revoked in another tab or on another device.'],
+      ['Revoke Third', 'Revoke key', 'Key “Third” was revoked.'],
     ] as const;
     for (const [place, [open, confirm, said]] of actions.entries()) {
       await press(open);
@@ -188,8 +188,8 @@ t.test('the focus stays where the work is', { skip: noDashboard }, async (t) => 
     await page.getByLabel('Password', { exact: true }).press('Enter');
     await heading('Your API').waitFor();
     await page.goto(`${HOME}/settings`);
-    await press('Delete the account');
-    await page.getByLabel('Your email address').fill(email);
+    await press('Delete account');
+    await page.getByLabel('To confirm, type').fill(email);
     await page.getByLabel('Current password').fill(password);
     await page.getByLabel('Current password').press('Enter');
     await text('Your account has been deleted.').waitFor();

@@ -33,15 +33,18 @@ t.test('lists longer than a page', { skip: noDashboard }, async (t) => {
     await rows.nth(119).waitFor();
     t.equal(await rows.count(), 120);
     t.equal(await button('Show older requests').count(), 0);
-    await button('CSV of these 120').waitFor();
+    await button('Download 120 rows as CSV').waitFor();
 
     const day = (before: number) => new Date(Date.now() - before * 86_400_000).toISOString().slice(0, 10);
     await page.getByLabel('From (UTC day)').fill(day(1));
     await page.getByLabel('To (UTC day)').fill(day(1));
     await page.waitForURL(`**/usage?from=${day(1)}&to=${day(1)}`);
-    await button('CSV of these 40').waitFor();
+    await button('Download 40 rows as CSV').waitFor();
     t.equal(await rows.count(), 40);
-    const [download] = await Promise.all([page.waitForEvent('download'), button('CSV of these 40').click()]);
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      button('Download 40 rows as CSV').click(),
+    ]);
     t.equal(download.suggestedFilename(), `parley-requests-from-${day(1)}-to-${day(1)}.csv`);
     const chunks: Buffer[] = [];
     for await (const chunk of await download.createReadStream()) chunks.push(chunk as Buffer);
@@ -49,10 +52,10 @@ t.test('lists longer than a page', { skip: noDashboard }, async (t) => {
     t.equal(lines.length, 40);
     t.ok(lines.every((line) => line.startsWith(day(1))));
     await page.reload();
-    await button('CSV of these 40').waitFor();
+    await button('Download 40 rows as CSV').waitFor();
     t.equal(await page.getByLabel('To (UTC day)').inputValue(), day(1), 'the address holds them');
     await page.getByLabel('To (UTC day)').fill(day(2));
-    await text('This day is before the start day.').waitFor();
+    await text('The end date is before the start date.').waitFor();
     await look(t, 'usage-log-days', page.getByRole('heading', { name: 'Requests', exact: true }));
     await button('Show all requests').click();
     await rows.nth(49).waitFor();
@@ -61,20 +64,20 @@ t.test('lists longer than a page', { skip: noDashboard }, async (t) => {
   await t.test('one request by the id that its client was told', async (t) => {
     const answer = await client.post('/search', { query: 'keys' }, { cookie });
     const id = answer.headers.get('x-request-id') ?? '';
-    const field = page.getByLabel('Request id');
+    const field = page.getByLabel('Request ID');
     await field.fill(id.slice(0, -1));
-    await text('A request id has 36 characters').waitFor();
+    await text('A request ID has 36 characters').waitFor();
     await field.fill(` ${id}`);
-    await button('CSV of these 1').waitFor();
+    await button('Download 1 row as CSV').waitFor();
     await page.waitForURL(`**/usage?id=${id}`);
-    await button(/^Details of POST/).click();
+    await button(/^Details for POST/).click();
     t.match(await dialog.textContent(), id);
     await page.keyboard.press('Escape');
     await field.fill('01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f');
-    await text('No charged request has this id').waitFor();
+    await text('No charged request has this ID').waitFor();
     await look(t, 'usage-log-id', page.getByRole('heading', { name: 'Requests', exact: true }));
     await field.fill('');
-    await button('CSV of these 50').waitFor();
+    await button('Download 50 rows as CSV').waitFor();
   });
 
   await t.test('conversations: older ones on demand, all of them when titles are searched', async (t) => {
@@ -89,7 +92,7 @@ t.test('lists longer than a page', { skip: noDashboard }, async (t) => {
     const links = list.getByRole('link');
     await links.nth(99).waitFor();
     t.equal(await links.count(), 100);
-    await list.getByRole('button', { name: 'Show older ones' }).click();
+    await list.getByRole('button', { name: 'Show older conversations' }).click();
     await links.nth(199).waitFor();
     t.equal(await links.count(), 200);
     await look(t, 'chat-many-conversations');
@@ -98,7 +101,7 @@ t.test('lists longer than a page', { skip: noDashboard }, async (t) => {
     t.equal(await links.count(), 1);
     await list.getByLabel('Search titles').fill('');
     await links.nth(229).waitFor();
-    t.equal(await list.getByRole('button', { name: 'Show older ones' }).count(), 0);
+    t.equal(await list.getByRole('button', { name: 'Show older conversations' }).count(), 0);
   });
 
   await t.test('security events: more on demand', async (t) => {

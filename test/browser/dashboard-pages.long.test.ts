@@ -22,7 +22,7 @@ t.test('usage and plan', { skip: noDashboard }, async (t) => {
   } = await startDashboard(t, '/usage', { BILLING: 'open' });
 
   await t.test('usage: nothing yet', async (t) => {
-    await text('Nothing used yet').waitFor();
+    await text('No usage yet').waitFor();
     await text('No requests yet').waitFor();
     await look(t, 'usage-empty');
   });
@@ -43,15 +43,15 @@ t.test('usage and plan', { skip: noDashboard }, async (t) => {
     await page.getByRole('heading', { level: 1, name: 'Usage' }).waitFor();
     await text('8 of 8').waitFor();
     await text(`Usage resets at ${RESET}, in `).waitFor();
-    await page.getByRole('img', { name: /8 chat replies in 30 UTC days/ }).waitFor();
+    await page.getByRole('img', { name: /8 chat replies over the last 30 days/ }).waitFor();
     await text(/today \(UTC\): 8 chat replies/).waitFor();
     await look(t, 'usage');
-    await button('The day before').click();
+    await button('Previous day').click();
     await text(/\(UTC\): 0 chat replies/).waitFor();
     await page.getByText('Search', { exact: true }).click();
-    await page.getByLabel('Used by').selectOption({ label: `Website (${key.key_prefix}…)` });
-    await page.getByRole('img', { name: /1 search in 30/ }).waitFor();
-    await button('The day after').click();
+    await page.getByLabel('Key', { exact: true }).selectOption({ label: `Website (${key.key_prefix}…)` });
+    await page.getByRole('img', { name: /1 search over the last 30 days/ }).waitFor();
+    await button('Next day').click();
     const log = page.getByRole('heading', { name: 'Requests', exact: true });
     await log.scrollIntoViewIfNeeded();
     await page.getByRole('row', { name: /3 requests refused Website 429 quotaExceeded/ }).waitFor();
@@ -67,7 +67,7 @@ t.test('usage and plan', { skip: noDashboard }, async (t) => {
     await page.waitForURL('**/usage?status=429');
     await page.getByRole('row', { name: /POST/ }).first().waitFor({ state: 'detached' });
     await look(t, 'usage-log-refused', log);
-    await button(/^Details of 3 requests/).click();
+    await button(/^Details for 3 requests/).click();
     await dialog.waitFor();
     await look(t, 'usage-details-refused');
     await page.keyboard.press('Escape');
@@ -77,11 +77,14 @@ t.test('usage and plan', { skip: noDashboard }, async (t) => {
       .getByRole('row', { name: /search/ })
       .first()
       .waitFor();
-    await button(/^Details of POST/).click();
-    await dialog.getByText('Request id').waitFor();
+    await button(/^Details for POST/).click();
+    await dialog.getByText('Request ID').waitFor();
     await look(t, 'usage-details');
     await page.keyboard.press('Escape');
-    const [download] = await Promise.all([page.waitForEvent('download'), button('CSV of these 1').click()]);
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      button('Download 1 row as CSV').click(),
+    ]);
     const chunks: Buffer[] = [];
     for await (const chunk of await download.createReadStream()) chunks.push(chunk as Buffer);
     t.match(
@@ -96,7 +99,7 @@ t.test('usage and plan', { skip: noDashboard }, async (t) => {
   await t.test('usage: loading, and what cannot be loaded', async (t) => {
     setBetween({ holds: '/api/v1/usage' });
     await page.goto(`${HOME}/usage`);
-    await text('Loading …').first().waitFor({ state: 'attached' });
+    await text('Loading…').first().waitFor({ state: 'attached' });
     await page.getByRole('heading', { level: 1 }).waitFor();
     await look(t, 'usage-loading');
     setBetween({ breaks: '/api/v1/usage' });
@@ -125,11 +128,11 @@ t.test('usage and plan', { skip: noDashboard }, async (t) => {
     await button('Change to Plus').click();
     await dialog.getByText('99.60 USD a year').first().waitFor();
     await look(t, 'plan-confirm');
-    await button('Change, for 99.60 USD a year').click();
-    await text('You are on Plus now, for 99.60 USD a year.').waitFor();
+    await button('Change to Plus for 99.60 USD a year').click();
+    await text('You are now on the Plus plan, at 99.60 USD a year.').waitFor();
     t.match((await client.get('/subscription', { cookie })).body, { plan: 'plus', billing_period: 'yearly' });
     await button('Change to Free').click();
-    await dialog.getByText('You have already used 8 of 8 replies today.').waitFor();
+    await dialog.getByText('You have already used 8 replies today, and this plan allows 8.').waitFor();
     await look(t, 'plan-downgrade');
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
@@ -141,7 +144,7 @@ t.test('usage and plan', { skip: noDashboard }, async (t) => {
 
 t.test('a plan that the operator manages', { skip: noDashboard }, async (t) => {
   const { button, complaints, look, text } = await startDashboard(t, '/plan');
-  await text('To change yours, write to').waitFor();
+  await text('To change yours, contact').waitFor();
   t.equal(await button(/^Change to/).count(), 0);
   await look(t, 'plan-managed');
   t.same(complaints, [], 'nothing in the console');

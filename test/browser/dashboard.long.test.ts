@@ -65,7 +65,7 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
     await page.getByRole('alert').waitFor();
     t.match(
       await page.getByRole('alert').textContent(),
-      /An account with this email address already exists.*Request id [0-9a-f-]{36}/,
+      /An account with this email address already exists.*Request ID [0-9a-f-]{36}/,
     );
     await look(t, 'sign-up-taken');
     await page.getByLabel('Email address').fill(EMAIL);
@@ -82,7 +82,7 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
     await page.getByRole('link', { name: 'Settings' }).click();
     await heading('Settings').waitFor();
     await page.getByRole('link', { name: 'Your API' }).click();
-    await button('Create a key').click();
+    await button('Create key').click();
     await page.getByLabel('Name').fill('Website');
     await page.getByLabel('usage').check();
     await look(t, 'create');
@@ -105,12 +105,12 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
       '/docs/guides/browser-keys#develop-on-localhost-with-a-browser-key',
     );
     await look(t, 'create-origin-refused');
-    await button('Create the key').click();
+    await dialog.getByRole('button', { name: 'Create key' }).click();
     await dialog.getByText('is not an https origin').waitFor();
     t.equal(await dialog.getByText('Copy the key now').count(), 0, 'what is typed is not dropped');
     // And needs no button of its own.
     await page.getByLabel('Add an origin').fill('https://App.example.com:443');
-    await button('Create the key').click();
+    await dialog.getByRole('button', { name: 'Create key' }).click();
 
     await dialog.getByText('Copy the key now').waitFor();
     first = (await dialog.locator('code').first().textContent()) ?? '';
@@ -132,13 +132,13 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
     await look(t, 'raw-key-not-copied');
     await dialog.getByLabel('Show the key in the example').check();
     t.match(await dialog.getByLabel('curl example', { exact: true }).textContent(), first);
-    await button('Copy the curl example').click();
+    await button('Copy curl example').click();
     const curl = await clipboard();
     t.match(curl, `curl ${HOME}/api/v1/chat`);
     t.match(curl, first);
     await dialog.getByRole('tab', { name: 'JavaScript' }).click();
     await look(t, 'raw-key-javascript');
-    await button('Copy the key').first().click();
+    await button('Copy key').first().click();
     t.equal(await clipboard(), first);
     await button('Done').click();
     await dialog.waitFor({ state: 'detached' });
@@ -150,7 +150,7 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
     await page.goto(`${HOME}/your-api`);
     await page.getByText('1 of 5 keys').waitFor();
     await look(t, 'your-api-one');
-    await button('Edit origins of Website').click();
+    await button('Edit origins for Website').click();
     await dialog.getByText('1 of 10').waitFor();
     t.equal(await dialog.getByText('https://app.example.com', { exact: true }).count(), 1);
     await page.getByLabel('Add an origin').fill('https://*.example.com');
@@ -177,7 +177,7 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
     await dialog.getByText('1 of 10').waitFor();
     await button('Done').click();
     await dialog.waitFor({ state: 'detached' });
-    await page.getByRole('button', { name: 'Edit origins of Website' }).click();
+    await page.getByRole('button', { name: 'Edit origins for Website' }).click();
     await dialog.waitFor();
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
@@ -191,13 +191,13 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
     await button('Rotate Website').click();
     await dialog.getByLabel('after an hour').check();
     await look(t, 'rotate');
-    await button('Rotate the key').click();
+    await button('Rotate key').click();
     await dialog.getByText(/The old secret works until .*\d\d:\d\d \(your time\)/).waitFor();
     second = (await dialog.locator('code').first().textContent()) ?? '';
     t.match(second, RAW_KEY);
     t.not(second, first);
     await look(t, 'rotated');
-    await button('Copy the key').first().click();
+    await button('Copy key').first().click();
     await button('Done').click();
     await dialog.waitFor({ state: 'detached' });
     t.same([(await chat(first)).status, (await chat(second)).status], [200, 200]);
@@ -227,12 +227,12 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
       await page.reload();
       await page.getByText('5 of 5 keys').waitFor();
     } while ((await page.getByText('Idle for 35 days').count()) === 0);
-    t.equal(await button('Create a key').getAttribute('aria-disabled'), 'true');
+    t.equal(await button('Create key').getAttribute('aria-disabled'), 'true');
     await look(t, 'your-api-full');
     await fitsBetween(t, 'your-api-full');
-    await button('Create a key').click({ force: true });
+    await button('Create key').click({ force: true });
     t.equal(await dialog.count(), 0);
-    await page.getByRole('link', { name: 'Requests of Website' }).click();
+    await page.getByRole('link', { name: 'Requests made with Website' }).click();
     await heading('Usage').waitFor();
     await page.reload();
     await heading('Usage').waitFor();
@@ -244,7 +244,7 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
     await button('Revoke Website').click();
     await dialog.getByText('permanently').waitFor();
     await look(t, 'revoke');
-    await button('Revoke the key').click();
+    await button('Revoke key').click();
     await page.getByText('4 of 5 keys').waitFor();
     for (const key of [first, second])
       t.match(await chat(key), { status: 401, body: { error: { code: 'apiKeyRevoked' } } });
@@ -262,7 +262,7 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
     await page.getByText('Account created').or(button('Show more')).first().waitFor();
     await look(t, 'settings');
     await button(/^Sign out .*127\.0\.0\.1$/).click();
-    await dialog.getByText('is signed out immediately').waitFor();
+    await dialog.getByText('will be signed out immediately').waitFor();
     await look(t, 'end-session');
     await dialog.getByRole('button', { name: 'Sign out' }).click();
     await dialog.waitFor({ state: 'detached' });
@@ -275,25 +275,25 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
       await oldest.or(more).first().waitFor();
     }
 
-    await button('Change the email address').click();
+    await button('Change email address').click();
     await page.getByLabel('New email address').fill('taken@example.com');
     await page.getByLabel('Current password').fill('wrong password');
     expectRefusals(2);
-    await dialog.getByRole('button', { name: 'Change the address' }).click();
+    await dialog.getByRole('button', { name: 'Change email address' }).click();
     await dialog.getByText('The current password is incorrect.').waitFor();
     await page.getByLabel('Current password').fill(PASSWORD);
-    await dialog.getByRole('button', { name: 'Change the address' }).click();
+    await dialog.getByRole('button', { name: 'Change email address' }).click();
     await dialog.getByText('An account with this email').waitFor();
     await look(t, 'change-email');
     await page.getByLabel('New email address').fill('ada.lovelace@example.com');
-    await dialog.getByRole('button', { name: 'Change the address' }).click();
+    await dialog.getByRole('button', { name: 'Change email address' }).click();
     await page.getByText('sign in as ada.lovelace@example.com').waitFor();
 
-    await button('Change the password').click();
+    await button('Change password').click();
     await page.getByLabel('Current password').fill(PASSWORD);
     await page.getByLabel('New password').fill('another horse battery');
     await look(t, 'change-password');
-    await dialog.getByRole('button', { name: 'Change the password' }).click();
+    await dialog.getByRole('button', { name: 'Change password' }).click();
     await page.getByText('Password changed.').waitFor();
   });
 
@@ -303,7 +303,7 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
     proxy = 'holds';
     await page.goto(`${HOME}/your-api`);
     await heading('Your API').waitFor();
-    await page.getByText('Loading …').first().waitFor();
+    await page.getByText('Loading…').first().waitFor();
     await look(t, 'loading');
     proxy = 'breaks';
     expectRefusals(3);
@@ -317,7 +317,7 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
     await page.getByText('You are offline').waitFor();
     await button('Revoke Pictures').click();
     expectRefusals(1);
-    await button('Revoke the key').click();
+    await button('Revoke key').click();
     await dialog.getByText('You are offline. Connect').waitFor();
     await look(t, 'offline');
     await context.setOffline(false);
@@ -360,13 +360,13 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
     await page.getByLabel('Password', { exact: true }).fill('another horse battery');
     await page.getByLabel('Password', { exact: true }).press('Enter');
     await heading('Settings').waitFor();
-    await button('Delete the account').click();
-    t.ok(await dialog.getByRole('button', { name: 'Delete the account' }).isDisabled());
-    await page.getByLabel('Your email address').fill('ada.lovelace@example.com');
+    await button('Delete account').click();
+    t.ok(await dialog.getByRole('button', { name: 'Delete account' }).isDisabled());
+    await page.getByLabel('To confirm, type').fill('ada.lovelace@example.com');
     const password = page.getByLabel('Current password');
     await password.fill('not the password');
     expectRefusals(1);
-    await dialog.getByRole('button', { name: 'Delete the account' }).click();
+    await dialog.getByRole('button', { name: 'Delete account' }).click();
     await dialog.getByText('The current password is incorrect.').waitFor();
     t.equal(await password.getAttribute('aria-invalid'), 'true', 'the box at fault is marked');
     t.equal(
@@ -376,7 +376,7 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
     );
     await password.fill('another horse battery');
     await look(t, 'delete-account');
-    await dialog.getByRole('button', { name: 'Delete the account' }).click();
+    await dialog.getByRole('button', { name: 'Delete account' }).click();
     await page.getByText('Your account has been deleted.').waitFor();
     await look(t, 'sign-in-deleted');
     t.equal((await client.post('/auth/login', { email: EMAIL, password: PASSWORD })).status, 401);

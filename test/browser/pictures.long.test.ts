@@ -106,7 +106,7 @@ async function takeAll(t: Test) {
   await text('3 of 5 keys').waitFor();
   await take(page, 'your-api', 'light');
   await page.goto(`${HOME}/usage`);
-  await page.getByRole('img', { name: /in 30 UTC days/ }).waitFor();
+  await page.getByRole('img', { name: /over the last 30 days/ }).waitFor();
   await take(page, 'usage', 'dark');
 
   await upstream.configure({ events: eventsOf(ANSWER) });

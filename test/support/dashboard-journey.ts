@@ -50,7 +50,7 @@ export async function walkThrough(t: Test, variant: Variant): Promise<void> {
   };
   /** Takes the key that is shown, as people do, and closes the dialog. */
   const takeKey = async (t: Test): Promise<string> => {
-    await button('Copy the key').first().click();
+    await button('Copy key').first().click();
     const key = await clipboardText(context);
     t.match(key, RAW_KEY);
     await button('Done').click();
@@ -92,10 +92,10 @@ export async function walkThrough(t: Test, variant: Variant): Promise<void> {
     await button('Sign up').click();
     await heading('Your API').waitFor();
     await look(t, 'walk-02-no-key');
-    await button('Create a key').click();
+    await button('Create key').click();
     await page.getByLabel('Name').fill('Website');
     await look(t, 'walk-03-create');
-    await button('Create the key').click();
+    await dialog.getByRole('button', { name: 'Create key' }).click();
     await dialog.getByText('Copy the key now').waitFor();
     await look(t, 'walk-04-raw-key');
     key = await takeKey(t);
@@ -103,7 +103,7 @@ export async function walkThrough(t: Test, variant: Variant): Promise<void> {
 
   await t.test('calls from a page of another origin, once that is allowed', async (t) => {
     t.match(await askFromApp(key), /^TypeError: Failed to fetch/, 'its origin is not in the list');
-    await button('Edit origins of Website').click();
+    await button('Edit origins for Website').click();
     await page.getByLabel('Add an origin').fill(APP);
     await page.getByLabel('Add an origin').press('Enter');
     await dialog.getByText('1 of 10').waitFor();
@@ -115,10 +115,10 @@ export async function walkThrough(t: Test, variant: Variant): Promise<void> {
   await t.test('finds it in the usage', async (t) => {
     await openPage('Usage');
     await text(`1 of ${FREE}`).waitFor();
-    await page.getByRole('img', { name: /^1 chat reply in 30 UTC days/ }).waitFor();
-    await button(/^Details of POST \/api\/v1\/chat/).waitFor();
+    await page.getByRole('img', { name: /^Bar chart: 1 chat reply over the last 30 days/ }).waitFor();
+    await button(/^Details for POST \/api\/v1\/chat/).waitFor();
     await look(t, 'walk-06-usage');
-    await button(/^Details of POST/).click();
+    await button(/^Details for POST/).click();
     await dialog.getByText('Website (parley_').waitFor();
     await look(t, 'walk-07-request');
     await page.keyboard.press('Escape');
@@ -126,7 +126,7 @@ export async function walkThrough(t: Test, variant: Variant): Promise<void> {
 
   await t.test('takes the origin away again', async (t) => {
     await openPage('Your API');
-    await button('Edit origins of Website').click();
+    await button('Edit origins for Website').click();
     await button(`Remove ${APP}`).click();
     await dialog.getByText('The list is empty').waitFor();
     await button('Done').click();
@@ -136,15 +136,15 @@ export async function walkThrough(t: Test, variant: Variant): Promise<void> {
   await t.test('rotates the key, and revokes it', async (t) => {
     await button('Rotate Website').click();
     await look(t, 'walk-08-rotate');
-    await button('Rotate the key').click();
+    await button('Rotate key').click();
     await dialog.getByText('The old secret has stopped working.').waitFor();
     const next = await takeKey(t);
     t.same([await statusOf(key), await statusOf(next)], [401, 200]);
     await button('Revoke Website').click();
     await look(t, 'walk-09-revoke');
-    await button('Revoke the key').click();
+    await button('Revoke key').click();
     await page.getByRole('heading', { name: 'Create a key' }).waitFor();
-    await text('The key “Website” is revoked.').waitFor();
+    await text('Key “Website” was revoked.').waitFor();
     t.same([await statusOf(key), await statusOf(next)], [401, 401]);
   });
 
@@ -156,8 +156,8 @@ export async function walkThrough(t: Test, variant: Variant): Promise<void> {
     await button('Change to Plus').click();
     await dialog.getByText('99.60 USD a year').first().waitFor();
     await look(t, 'walk-11-change');
-    await button('Change, for 99.60 USD a year').click();
-    await text('You are on Plus now, for 99.60 USD a year.').waitFor();
+    await button('Change to Plus for 99.60 USD a year').click();
+    await text('You are now on the Plus plan, at 99.60 USD a year.').waitFor();
     await look(t, 'walk-12-changed');
   });
 
@@ -190,7 +190,7 @@ export async function walkThrough(t: Test, variant: Variant): Promise<void> {
     await look(t, 'walk-16-spent');
     await openPage('Usage');
     await text(`${PLUS} of ${PLUS}`).waitFor();
-    await text('Nothing left today').waitFor();
+    await text('None left today').waitFor();
     await text('429 quotaExceeded').or(button('Refresh')).first().waitFor();
     // Refusals are written a moment later.
     while (!(await text('429 quotaExceeded').isVisible())) {

@@ -42,6 +42,6 @@ export function toProblem(error: unknown): ParleyError {
   if (error instanceof ParleyError) return error;
   return new ParleyError({
     code: 'unreadableAnswer',
-    message: 'Something went wrong in this page. Reload it and try again.',
+    message: 'Something went wrong on this page. Reload it and try again.',
   });
 }

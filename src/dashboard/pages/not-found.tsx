@@ -7,7 +7,7 @@ export function NotFound() {
     <>
       <PageHeader title="Page not found">Check the address for typos. The page may have moved.</PageHeader>
       <Button component={Link} href="/">
-        Go to dashboard
+        Go to the dashboard
       </Button>
     </>
   );

@@ -14,7 +14,7 @@ function explanation(error: unknown): string {
     return 'Everything you saved is safe. Reload the page. If the problem persists, tell the operator what you did.';
   return error.isOutdated
     ? 'Parley was updated after you opened this tab. Reload the page to use the new version.'
-    : 'The code of this page could not be loaded. Check your connection, then try again.';
+    : 'This page could not be loaded. Check your connection, then try again.';
 }
 
 export class ErrorBoundary extends Component<Props, State> {

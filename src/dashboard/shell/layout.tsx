@@ -27,7 +27,7 @@ export function Layout({ children }: { children: ReactNode }) {
   return (
     <div className={classes.shell}>
       <a href="#main" className={classes.skip}>
-        Skip to the page
+        Skip to main content
       </a>
       <div className={classes.side} />
       <header className={classes.bar}>

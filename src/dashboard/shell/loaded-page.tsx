@@ -9,7 +9,7 @@ export class PageLoadError extends Error {
   readonly isOutdated: boolean;
 
   constructor(isOutdated: boolean, cause: unknown) {
-    super('The code of this page could not be loaded.', { cause });
+    super('This page could not be loaded.', { cause });
     this.name = 'PageLoadError';
     this.isOutdated = isOutdated;
   }

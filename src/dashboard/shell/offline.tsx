@@ -8,7 +8,7 @@ export function OfflineNotice() {
     <div role="status">
       {!online && (
         <Alert color="yellow" variant="light" icon={<WarningIcon />} mb="lg" title="You are offline">
-          What you see may be out of date. It reloads when you are back online.
+          This page may be out of date. It will refresh when you are back online.
         </Alert>
       )}
     </div>

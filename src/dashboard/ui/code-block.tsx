@@ -13,13 +13,7 @@ export function CodeBlock({ code, copied = code, label, onCopied }: Props) {
   return (
     <div className={classes.block}>
       <div className={classes.copy}>
-        <CopyButton
-          text={copied}
-          what={`the ${label}`}
-          size="xs"
-          variant="default"
-          {...(onCopied && { onCopied })}
-        />
+        <CopyButton text={copied} what={label} size="xs" variant="default" {...(onCopied && { onCopied })} />
       </div>
       <section className={classes.code} aria-label={label}>
         <pre>

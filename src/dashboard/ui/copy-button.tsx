@@ -9,11 +9,15 @@ type Props = ButtonProps & {
   onCopied?: () => void;
 };
 
-const said = { none: '', copied: 'Copied', failed: 'Copying did not work: select the text instead.' };
+const said = {
+  none: '',
+  copied: 'Copied',
+  failed: 'Could not copy. Select the text and copy it manually.',
+};
 
 export function CopyButton({ label = 'Copy', onCopied, text, what, ...rest }: Props) {
   const [outcome, copy] = useCopy();
-  const shown = { none: label, copied: 'Copied', failed: 'Not copied' }[outcome];
+  const shown = { none: label, copied: 'Copied', failed: 'Could not copy' }[outcome];
   return (
     <>
       <Button

@@ -119,7 +119,7 @@ function Drawing({ bars, label, limit, onSelect, selected, width }: Props & { wi
           <line x1={LEFT} x2={width} y1={limitY} y2={limitY} className={classes.limit} />
           <text x={LEFT + 4} y={isToScale ? limitY - 5 : limitY + 11} className={classes.limitText}>
             Limit {formatCount(limit)}
-            {!isToScale && ', above this scale'}
+            {!isToScale && ' (above the chart)'}
           </text>
         </>
       )}

@@ -7,7 +7,7 @@ export const FieldError = ({ problem }: { problem: Problem }) => (
     <Sentence>{problem.message}</Sentence>
     {problem.requestId !== null && !isOfForm(problem) && (
       <small>
-        Request id <code>{problem.requestId}</code>
+        Request ID <code>{problem.requestId}</code>
       </small>
     )}
   </span>

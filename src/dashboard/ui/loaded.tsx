@@ -52,7 +52,7 @@ function useRetry({ isFetching, refetch }: UseQueryResult): [string, () => void]
 export function LoadingLines({ lines = 3 }: { lines?: number }) {
   return (
     <Stack gap="sm" role="status">
-      <VisuallyHidden>Loading …</VisuallyHidden>
+      <VisuallyHidden>Loading…</VisuallyHidden>
       {Array.from({ length: lines }, (_, line) => (
         <Skeleton key={line} height={44} />
       ))}

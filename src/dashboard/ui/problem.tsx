@@ -23,7 +23,7 @@ export function ProblemAlert({ error, onRetry, ...rest }: Props) {
       </Text>
       {problem.requestId !== null && !isOfForm(problem) && (
         <Text size="xs" mt={4} c="dimmed" style={{ overflowWrap: 'anywhere' }}>
-          Request id <code>{problem.requestId}</code>
+          Request ID <code>{problem.requestId}</code>
         </Text>
       )}
       {problem.docs !== null && (

@@ -39,7 +39,7 @@ export function Composer(props: Props) {
         {onCancelEdit && (
           <>
             <Text size="xs" c="dimmed">
-              This sends the message again as a new one.
+              Your edited message is sent as a new message.
             </Text>
             <Button size="compact-sm" variant="default" title="Cancel (Esc)" onClick={onCancelEdit}>
               Cancel

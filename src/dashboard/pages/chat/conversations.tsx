@@ -82,7 +82,7 @@ export function Conversations({ currentId, onDeleted, onOpen }: Props) {
                 {all.length === 0
                   ? 'Your conversations will appear here.'
                   : isFetching
-                    ? 'Searching …'
+                    ? 'Searching…'
                     : 'No matching conversations.'}
               </Text>
             );
@@ -104,7 +104,7 @@ export function Conversations({ currentId, onDeleted, onOpen }: Props) {
       {isFetchNextPageError && <ProblemAlert error={query.error} />}
       {hasNextPage && words === '' && (
         <BusyButton size="xs" isBusy={query.isFetchingNextPage} onClick={() => fetchNextPage()}>
-          Show older ones
+          Show older conversations
         </BusyButton>
       )}
       {doomed && <Delete conversation={doomed} onClose={() => setDoomed(null)} onDeleted={onDeleted} />}

@@ -25,7 +25,7 @@ export function Failed({ isClosed, onRetry, problem }: Props) {
     return (
       <Waiting onRetry={onRetry}>
         Your plan allows {countOf(problem.limit.ceiling, { one: 'request', many: 'requests' })} a minute
-        across web and API, and you have reached that limit. Nothing was charged.{' '}
+        across the web and the API, and you have reached that limit. Nothing was charged.{' '}
         <Countdown until={problem.limit.resetsAt} /> For a higher limit, <PlansLink />.
       </Waiting>
     );
@@ -35,7 +35,7 @@ export function Failed({ isClosed, onRetry, problem }: Props) {
       <Text size="xs" c="dimmed" mt={4}>
         {isFinal(problem)
           ? 'Trying again sends a new request, which is charged separately.'
-          : 'Trying again never charges this question twice.'}
+          : 'You will not be charged twice if you try again.'}
       </Text>
     </>
   );

@@ -233,7 +233,8 @@ function Missing({ error, onRetry }: { error: unknown; onRetry: () => void }) {
   if (toProblem(error).code === 'notFound')
     return (
       <EmptyState title="Conversation not found">
-        It may have been deleted. An answer in progress appears here when it is complete.
+        It may have been deleted. If its first answer is still in progress, the conversation appears when the
+        answer is complete.
         <Text span display="block" mt="sm">
           <Button variant="default" size="xs" onClick={onRetry}>
             Try again

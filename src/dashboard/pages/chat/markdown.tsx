@@ -19,7 +19,7 @@ function Code({ children }: { children?: ReactNode }) {
     <div className={classes.code}>
       <div className={classes.head}>
         <span>{language}</span>
-        <CopyButton text={code} what="the code" size="compact-xs" variant="subtle" color="gray" />
+        <CopyButton text={code} what="code" size="compact-xs" variant="subtle" color="gray" />
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard. */}
       <pre tabIndex={0}>
@@ -55,7 +55,7 @@ const components: Components = {
       underline="always"
       inherit
     >
-      {alt || 'Picture'}
+      {alt || 'Image'}
     </Anchor>
   ),
   h1: heading(3),

@@ -17,7 +17,7 @@ export function QuestionView({ isBusy, onEdit, text }: QuestionProps) {
       <p className={classes.bubble}>{text}</p>
       {!isBusy && (
         <Group gap={4} justify="flex-end" className={classes.deeds}>
-          <CopyButton text={text} what="the question" size="compact-xs" variant="subtle" color="gray" />
+          <CopyButton text={text} what="question" size="compact-xs" variant="subtle" color="gray" />
           <Button
             size="compact-xs"
             variant="subtle"
@@ -67,7 +67,7 @@ export function AnswerView({ isBusy, model, onAgain, text }: AnswerProps) {
 const Deeds = ({ children, text }: { children?: ReactNode; text: string }) => (
   <Group gap={4} mt={6} className={classes.deeds}>
     {text !== '' && (
-      <CopyButton text={text} what="the answer" size="compact-xs" variant="subtle" color="gray" />
+      <CopyButton text={text} what="answer" size="compact-xs" variant="subtle" color="gray" />
     )}
     {children}
   </Group>
@@ -84,7 +84,7 @@ export function TurnAnswer({ isClosed, onAgain, onRetry, turn }: TurnProps) {
       {isUnderWay(turn) && (
         <Group gap="xs" mt={text === '' ? 0 : 8} c="dimmed">
           <Loader type="dots" size="sm" color="gray" aria-hidden />
-          {text === '' && <Text size="sm">Waiting for the answer …</Text>}
+          {text === '' && <Text size="sm">Waiting for the answer…</Text>}
         </Group>
       )}
       {isCut && (

@@ -13,8 +13,8 @@ export function QuotaLine({ usage }: { usage: Usage }) {
   return (
     <Text size="xs" c="dimmed">
       {left === null
-        ? `${countOf(usage.used.chat, meters.chat)} used today, without a limit.`
-        : `${formatCount(left)} of ${countOf(usage.limits.chat ?? 0, meters.chat)} left today, across web and API.`}
+        ? `${countOf(usage.used.chat, meters.chat)} used today. No daily limit.`
+        : `${formatCount(left)} of ${countOf(usage.limits.chat ?? 0, meters.chat)} left today, across the web and the API.`}
     </Text>
   );
 }
@@ -30,8 +30,8 @@ export function OutOfQuota({ usage }: { usage: Usage }) {
       role="status"
     >
       <Text size="sm" c="var(--mantine-color-text)">
-        All {countOf(usage.limits.chat ?? 0, meters.chat)} of today, across web and API. They reset{' '}
-        <Reset at={usage.resetsAt} />. For a higher daily limit,{' '}
+        You have used all {formatCount(usage.limits.chat ?? 0)} of today's replies across the web and the API.
+        Usage resets <Reset at={usage.resetsAt} />. For a higher daily limit,{' '}
         <Anchor component={Link} href="/plan" underline="always" c="inherit" inherit>
           compare plans
         </Anchor>

@@ -27,8 +27,8 @@ export function ChangePlan({ current, currentName, onClose, onDone, period, plan
       usageChanged();
       onDone(
         isFree(plan)
-          ? `You are on ${plan.name} now, at no cost.`
-          : `You are on ${plan.name} now, for ${due(plan, period)}.`,
+          ? `You are now on the ${plan.name} plan, at no cost.`
+          : `You are now on the ${plan.name} plan, at ${due(plan, period)}.`,
       );
     },
   });
@@ -44,8 +44,14 @@ export function ChangePlan({ current, currentName, onClose, onDone, period, plan
 
   return (
     <Confirm
-      title={isSamePlan ? `Pay ${plan.name} ${period}?` : `Change to ${plan.name}?`}
-      action={isFree(plan) ? `Change to ${plan.name}` : `Change, for ${due(plan, period)}`}
+      title={isSamePlan ? `Switch to ${period} billing?` : `Change to ${plan.name}?`}
+      action={
+        isSamePlan
+          ? `Switch to ${period} billing`
+          : isFree(plan)
+            ? `Change to ${plan.name}`
+            : `Change to ${plan.name} for ${due(plan, period)}`
+      }
       isPending={change.isPending}
       error={change.error}
       onConfirm={() => change.mutate()}
@@ -63,7 +69,7 @@ export function ChangePlan({ current, currentName, onClose, onDone, period, plan
               `, which is ${perMonth(plan, period)} a month and saves ${savingOf(plan)}%`}
           </>
         )}
-        . Now you pay {before} for {currentName}.
+        . You currently pay {before} for {currentName}.
       </Text>
       {!isFree(plan) && (
         <Text>Parley does not process payments. Ask the operator whether and how you are billed.</Text>
@@ -75,10 +81,10 @@ export function ChangePlan({ current, currentName, onClose, onDone, period, plan
             {over
               .map(
                 (meter) =>
-                  `You have already used ${formatCount(usage.used[meter])} of ${countOf(plan.limits[meter] ?? 0, meters[meter])} today.`,
+                  `You have already used ${countOf(usage.used[meter], meters[meter])} today, and this plan allows ${formatCount(plan.limits[meter] ?? 0)}.`,
               )
               .join(' ')}{' '}
-            You could not use more until 00:00 UTC.
+            If you change now, you cannot use more until 00:00 UTC.
           </Text>
         </Alert>
       )}

@@ -21,7 +21,7 @@ export default function PlanPage() {
   return (
     <>
       <PageHeader title="Plan">
-        A plan sets how much web chat and all API keys together can use per UTC day.
+        Your plan sets the daily limits that web chat and all API keys share.
       </PageHeader>
       <Loaded query={plans}>
         {({ data }) => (
@@ -63,7 +63,7 @@ function Plans({ current, plans }: { plans: Plan[]; current: Schemas['Subscripti
       </div>
       <Group mb="lg" gap="md">
         <SegmentedControl
-          aria-label="How to pay"
+          aria-label="Billing period"
           data={[
             { value: 'monthly', label: 'Monthly' },
             { value: 'yearly', label: 'Yearly' },
@@ -74,8 +74,8 @@ function Plans({ current, plans }: { plans: Plan[]; current: Schemas['Subscripti
         {most > 0 && (
           <Text size="sm" c="dimmed">
             {savings.every((saving) => saving === most || saving === 0)
-              ? `Paying yearly saves ${most}%.`
-              : `Paying yearly saves up to ${most}%.`}
+              ? `Save ${most}% with yearly billing.`
+              : `Save up to ${most}% with yearly billing.`}
           </Text>
         )}
       </Group>
@@ -114,13 +114,13 @@ function Managed() {
   return (
     <Alert variant="light" icon={<InfoIcon />} mb="lg" title="Only the operator can change plans">
       <Text size="sm" c="var(--mantine-color-text)">
-        To change yours, write to{' '}
+        To change yours, contact{' '}
         {service?.operator_contact ? (
           <Operator contact={service.operator_contact} />
         ) : (
           'the operator of this service'
         )}
-        , and name the plan and how you want to pay.
+        . Include the plan and billing period that you want.
       </Text>
     </Alert>
   );

@@ -36,10 +36,10 @@ export function PlanCard({ current, isMain, onChange, period, plan }: Props) {
         </div>
         <Text size="sm" c="dimmed" mih="1.45em" mt={4}>
           {isFree(plan)
-            ? 'Nothing to pay.'
+            ? 'No charge.'
             : period === 'yearly'
               ? `${formatMoney(plan.yearly_price_cents, plan.currency)} billed yearly${saving > 0 ? ` (save ${saving}%)` : ''}.`
-              : `Paid each month: ${formatMoney(plan.monthly_price_cents * 12, plan.currency)} in a year.`}
+              : `Billed monthly (${formatMoney(plan.monthly_price_cents * 12, plan.currency)} a year).`}
         </Text>
       </div>
       <ul className={classes.limits}>
@@ -48,7 +48,7 @@ export function PlanCard({ current, isMain, onChange, period, plan }: Props) {
           return (
             <li key={meter}>
               <CheckIcon size={18} />
-              {limit === null ? `${meters[meter].many}, unlimited` : `${countOf(limit, meters[meter])} a day`}
+              {limit === null ? `Unlimited ${meters[meter].many}` : `${countOf(limit, meters[meter])} a day`}
             </li>
           );
         })}
@@ -68,7 +68,7 @@ export function PlanCard({ current, isMain, onChange, period, plan }: Props) {
           {isAsPaid
             ? 'Your plan'
             : isOwn
-              ? `Pay ${period === 'yearly' ? 'yearly' : 'monthly'}`
+              ? `Switch to ${period} billing`
               : `Change to ${plan.name}`}
         </Button>
       )}

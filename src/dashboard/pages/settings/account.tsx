@@ -17,12 +17,12 @@ export function AccountPanel() {
     setDone(outcome);
   };
   return (
-    <Panel title="Account" description={`Since ${dayOf(account.created_at)}.`}>
+    <Panel title="Account" description={`Created ${dayOf(account.created_at)}.`}>
       <Stack gap="sm">
-        <Row label="Email address" change="Change the email address" onChange={() => setOpen('email')}>
+        <Row label="Email address" change="Change email address" onChange={() => setOpen('email')}>
           {account.email}
         </Row>
-        <Row label="Password" change="Change the password" onChange={() => setOpen('password')}>
+        <Row label="Password" change="Change password" onChange={() => setOpen('password')}>
           ••••••••
         </Row>
       </Stack>

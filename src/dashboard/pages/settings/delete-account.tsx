@@ -15,11 +15,11 @@ export function DeletePanel() {
   const [isOpen, setOpen] = useState(false);
   return (
     <Panel
-      title="Delete the account"
+      title="Delete account"
       description="All keys and sessions end immediately. Conversations and usage are removed soon after."
       action={
         <Button variant="default" className={classes.danger ?? ''} onClick={() => setOpen(true)}>
-          Delete the account
+          Delete account
         </Button>
       }
     >
@@ -38,8 +38,8 @@ function DeleteDialog({ email, onClose }: { email: string; onClose: () => void }
   const problem = remove.error === null ? null : toProblem(remove.error);
   return (
     <Confirm
-      title="Delete the account?"
-      action="Delete the account"
+      title="Delete your account?"
+      action="Delete account"
       isDangerous
       isPending={remove.isPending}
       isReady={typed.trim().toLowerCase() === email.toLowerCase() && password !== ''}
@@ -50,8 +50,7 @@ function DeleteDialog({ email, onClose }: { email: string; onClose: () => void }
     >
       <Text>This cannot be undone. Apps that use your keys stop working immediately.</Text>
       <TextInput
-        label="Your email address, to confirm"
-        description={`Type ${email}`}
+        label={`To confirm, type ${email}`}
         autoComplete="off"
         autoCapitalize="none"
         spellCheck={false}

@@ -77,7 +77,7 @@ function EndDialog({ onClose, session }: { session: Session; onClose: () => void
   });
   return (
     <Confirm
-      title="Sign out there?"
+      title={`Sign out ${deviceName(session.user_agent)}?`}
       action="Sign out"
       isPending={end.isPending}
       error={end.error}
@@ -85,7 +85,8 @@ function EndDialog({ onClose, session }: { session: Session; onClose: () => void
       onConfirm={() => end.mutate(undefined, { onSuccess: onClose })}
     >
       <Text>
-        {deviceName(session.user_agent)} at {session.address} is signed out immediately. Keys keep working.
+        {deviceName(session.user_agent)} at {session.address} will be signed out immediately. API keys keep
+        working.
       </Text>
     </Confirm>
   );

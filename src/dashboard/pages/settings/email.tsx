@@ -25,8 +25,8 @@ export function EmailDialog({ email: current, onClose }: Props) {
   const isOfEmail = problem?.param === 'email' || problem?.code === 'emailTaken';
   return (
     <Confirm
-      title="Change the email address"
-      action="Change the address"
+      title="Change email address"
+      action="Change email address"
       isPending={change.isPending}
       isReady={email.trim() !== '' && password !== ''}
       error={problem}
@@ -39,7 +39,7 @@ export function EmailDialog({ email: current, onClose }: Props) {
       }
     >
       <Text size="sm" c="dimmed">
-        Now: {current}. Keys and other devices are not affected.
+        Current address: {current}. Changing it does not affect keys or other devices.
       </Text>
       <TextInput
         label="New email address"

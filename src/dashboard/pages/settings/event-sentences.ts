@@ -7,7 +7,7 @@ const sentences: Record<AccountEvent['type'], string> = {
   signedIn: 'Signed in',
   signInFailed: 'Failed sign-in',
   signedOut: 'Signed out',
-  sessionEnded: 'Signed out from another device',
+  sessionEnded: 'Session ended from another device',
   passwordChanged: 'Password changed',
   passwordReset: 'Password reset by the operator',
   emailChanged: 'Email address changed',
@@ -15,7 +15,7 @@ const sentences: Record<AccountEvent['type'], string> = {
   keyRotated: 'Key rotated',
   keyRevoked: 'Key revoked',
   keyReportedLeaked: 'Key reported as leaked, and revoked',
-  publicKeyReported: 'Browser key reported; it is public and still works',
+  publicKeyReported: 'Browser key reported as leaked; it still works because it is public',
   originsChanged: 'Allowed origins changed',
   planChanged: 'Plan changed',
 };

@@ -27,8 +27,8 @@ export function PasswordDialog({ email, onClose }: Props) {
   const isOfNext = problem?.param === 'new_password';
   return (
     <Confirm
-      title="Change the password"
-      action="Change the password"
+      title="Change password"
+      action="Change password"
       isPending={change.isPending}
       isReady={current !== '' && next.length >= SHORTEST}
       error={problem}

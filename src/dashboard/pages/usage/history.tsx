@@ -44,7 +44,7 @@ export function History() {
         {({ data, keys }) => {
           if (data.every(({ used }) => used === 0))
             return (
-              <EmptyState title="Nothing used yet">
+              <EmptyState title="No usage yet">
                 Daily replies, images, and searches will appear here, by key.
               </EmptyState>
             );
@@ -58,10 +58,10 @@ export function History() {
                   value={meter}
                   onChange={setMeter}
                   fullWidth
-                  aria-label="What to show"
+                  aria-label="Usage type"
                 />
                 <NativeSelect
-                  aria-label="Used by"
+                  aria-label="Key"
                   data={keyChoices(keys, key)}
                   value={key}
                   onChange={(event) => setKey(event.currentTarget.value)}
@@ -107,13 +107,13 @@ function Days({ keys, limit, meter, of, rows }: DaysProps) {
         limit={limit}
         selected={shown.day}
         onSelect={setChosen}
-        label={`${amount(total, meter)} in ${DAYS} UTC days, a bar for each day. The numbers are in the table below.`}
+        label={`Bar chart: ${amount(total, meter)} over the last ${DAYS} days (UTC). The table below lists the values.`}
       />
       <div className={classes.detail}>
         <ActionIcon
           variant="default"
           size={36}
-          aria-label="The day before"
+          aria-label="Previous day"
           {...offAt(index === 0)}
           onClick={() => step(-1)}
         >
@@ -133,7 +133,7 @@ function Days({ keys, limit, meter, of, rows }: DaysProps) {
         <ActionIcon
           variant="default"
           size={36}
-          aria-label="The day after"
+          aria-label="Next day"
           {...offAt(index === bars.length - 1)}
           onClick={() => step(1)}
         >
@@ -148,7 +148,7 @@ function Days({ keys, limit, meter, of, rows }: DaysProps) {
       <details className={classes.table}>
         <summary>Show as a table</summary>
         <table>
-          <caption>Used in each UTC day, the newest first</caption>
+          <caption>Daily usage (UTC), newest first</caption>
           <thead>
             <tr>
               <th scope="col">Day (UTC)</th>

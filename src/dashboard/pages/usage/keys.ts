@@ -29,5 +29,5 @@ export const keyChoices = (keys: readonly KeyLabel[], chosen: string): { value: 
   ];
   return known.some(({ value }) => value === chosen)
     ? known
-    : [...known, { value: chosen, label: 'A key of earlier days' }];
+    : [...known, { value: chosen, label: 'Older key' }];
 };

@@ -11,7 +11,7 @@ import classes from './usage.module.css';
 
 type Props = { row: Row; keys: readonly KeyLabel[]; onClose: () => void };
 
-const known = (count: number | null): string => (count === null ? 'Not known' : formatCount(count));
+const known = (count: number | null): string => (count === null ? 'Unknown' : formatCount(count));
 
 export function RequestDetails({ keys, onClose, row }: Props) {
   const { at, code, input_tokens, key_id, kind, model, output_tokens, state } = row;
@@ -20,14 +20,14 @@ export function RequestDetails({ keys, onClose, row }: Props) {
   const facts: [string, ReactNode][] = [
     [isRequest ? 'Time' : 'Minute', `${utcTime(row)} UTC (${exactTime(at)} your time)`],
     ['Request', whatOf(row)],
-    ['Made by', key ? `${key.name} (${key.key_prefix}…)` : keyName(key_id, keys)],
+    ['Source', key ? `${key.name} (${key.key_prefix}…)` : keyName(key_id, keys)],
     ['Outcome', <Outcome key="outcome" row={row} />],
-    ['Charge', isRequest ? `${chargeOf(row)} (${states[state].toLowerCase()})` : 'Nothing'],
+    ['Charge', isRequest ? `${chargeOf(row)} (${states[state].toLowerCase()})` : 'Not charged'],
     ...(isRequest
       ? ([
           ['Model', model ?? 'None'],
           ['Tokens', `${known(input_tokens)} in, ${known(output_tokens)} out`],
-          ['Took', tookOf(row)],
+          ['Duration', tookOf(row)],
         ] satisfies [string, ReactNode][])
       : []),
   ];
@@ -49,9 +49,9 @@ export function RequestDetails({ keys, onClose, row }: Props) {
         )}
         <div>
           <Text size="sm" mb={4}>
-            {isRequest ? 'Request id' : 'Id of this row'}
+            {isRequest ? 'Request ID' : 'Row ID'}
           </Text>
-          <CopyField value={row.id} label={isRequest ? 'the request id' : 'the id'} />
+          <CopyField value={row.id} label={isRequest ? 'request ID' : 'row ID'} />
         </div>
       </Stack>
     </Dialog>

@@ -16,14 +16,14 @@ function RequestId({ filters, onChange }: Pick<Props, 'filters' | 'onChange'>) {
   const isOdd = typed !== '' && !isRequestId(typed);
   return (
     <TextInput
-      label="Request id"
-      placeholder="As an error or X-Request-Id shows it"
+      label="Request ID"
+      placeholder="From an error or the X-Request-Id header"
       className={classes.whole ?? ''}
       autoComplete="off"
       spellCheck={false}
       maxLength={40}
       value={isOdd ? typed : filters.id}
-      error={isOdd && 'A request id has 36 characters, such as 01932f5e-….'}
+      error={isOdd && 'A request ID has 36 characters, such as 01932f5e-….'}
       onChange={(event) => {
         const text = event.currentTarget.value.trim();
         setTyped(text);
@@ -36,7 +36,7 @@ function RequestId({ filters, onChange }: Pick<Props, 'filters' | 'onChange'>) {
 export const LogFilters = ({ filters, keys, onChange }: Props) => (
   <div className={classes.logFilters}>
     <NativeSelect
-      label="Made by"
+      label="Source"
       data={keyChoices(keys, filters.key_id)}
       value={filters.key_id}
       onChange={(event) => onChange({ key_id: event.currentTarget.value })}
@@ -66,7 +66,7 @@ export const LogFilters = ({ filters, keys, onChange }: Props) => (
       label="To (UTC day)"
       className={classes.day ?? ''}
       value={filters.to}
-      error={isTurnedAround(filters) && 'This day is before the start day.'}
+      error={isTurnedAround(filters) && 'The end date is before the start date.'}
       onChange={(event) => onChange({ to: event.currentTarget.value })}
     />
     <RequestId filters={filters} onChange={onChange} />

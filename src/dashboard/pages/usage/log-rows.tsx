@@ -19,7 +19,7 @@ const DetailsButton = ({ onShow, row }: { row: Row; onShow: (row: Row) => void }
   <Button
     size="compact-sm"
     variant="default"
-    aria-label={`Details of ${whatOf(row)}, ${utcTime(row)}`}
+    aria-label={`Details for ${whatOf(row)}, ${utcTime(row)}`}
     onClick={() => onShow(row)}
   >
     Details
@@ -34,10 +34,10 @@ export function RequestTable({ keys, onShow, rows }: Props) {
           <Table.Tr>
             <Table.Th>Time (UTC)</Table.Th>
             <Table.Th>Request</Table.Th>
-            <Table.Th>Made by</Table.Th>
+            <Table.Th>Source</Table.Th>
             <Table.Th>Outcome</Table.Th>
             <Table.Th>Charged</Table.Th>
-            <Table.Th>Took</Table.Th>
+            <Table.Th>Duration</Table.Th>
             <Table.Th>
               <span className={classes.hidden}>Details</span>
             </Table.Th>

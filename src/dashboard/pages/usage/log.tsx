@@ -7,6 +7,7 @@ import { api, ok } from '../../api/client.ts';
 import { BusyButton } from '../../ui/busy-button.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
+import { countOf } from '../../ui/numbers.ts';
 import { ProblemAlert } from '../../ui/problem.tsx';
 import { type Filters, fileNameOf, filtersOf, noFilters, pathOf, queryOf } from './filters.ts';
 import { DownloadIcon, RefreshIcon } from './icons.tsx';
@@ -81,14 +82,14 @@ export function RequestLog() {
             disabled={rows.length === 0}
             onClick={() => download(toCsv(rows, keys), fileNameOf(filters))}
           >
-            CSV of these {rows.length}
+            Download {countOf(rows.length, { one: 'row', many: 'rows' })} as CSV
           </Button>
         </Group>
       </Group>
       <LogFilters filters={filters} keys={keys} onChange={filter} />
       <Text size="sm" c="dimmed" mt="xs" mb="md">
-        Newest first, times in UTC. Refused requests are one row for each minute, key and code
-        {filters.endpoint === '' ? '.' : '; they are not recorded by endpoint, so none are shown here.'}
+        Newest first. Times are in UTC. Refused requests are grouped by minute, key, and code.
+        {filters.endpoint !== '' && ' They are recorded without an endpoint, so this filter hides them.'}
       </Text>
       <Loaded query={query}>
         {() =>
@@ -106,7 +107,7 @@ export function RequestLog() {
               {isFiltered
                 ? filters.id === ''
                   ? 'No requests match these filters.'
-                  : 'No charged request has this id. Ids of refused requests are not stored.'
+                  : 'No charged request has this ID. IDs of refused requests are not stored.'
                 : 'Requests from chat and API keys appear here.'}
             </EmptyState>
           ) : isWide ? (

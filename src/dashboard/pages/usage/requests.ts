@@ -23,7 +23,7 @@ export const endpointFilters = [
 
 export const statuses = [
   { value: '', label: 'Any status' },
-  { value: '2xx', label: '2xx: answered' },
+  { value: '2xx', label: '2xx: succeeded' },
   { value: '4xx', label: '4xx: refused' },
   { value: '403', label: '403: not allowed' },
   { value: '429', label: '429: over a limit' },
@@ -62,7 +62,7 @@ export const states: Record<Row['state'], string> = {
 };
 
 export function chargeOf({ meter, state, units }: Row): string {
-  if (meter === null || state === 'refused') return 'Nothing';
+  if (meter === null || state === 'refused') return 'Not charged';
   const amount = countOf(units, meters[meter]);
   return state === 'refunded' ? `${amount}, refunded` : amount;
 }

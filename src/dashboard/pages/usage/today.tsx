@@ -23,7 +23,7 @@ export function Today() {
               ))}
               <Paper withBorder p="md" bg="var(--parley-panel)">
                 <Text size="sm" c="dimmed" mb={4}>
-                  Model tokens, in and out
+                  Model tokens (input and output)
                 </Text>
                 <div className={classes.figure}>{formatCount(usage.used.tokens)}</div>
                 <Text size="sm" c="dimmed" mt="sm">
@@ -70,7 +70,7 @@ function Figure({ meter, usage }: { meter: keyof typeof meters; usage: Usage }) 
             </svg>
           </Box>
           <Text size="sm" c={left === 0 ? 'var(--mantine-color-error)' : 'dimmed'}>
-            {left === 0 ? 'Nothing left today' : `${formatCount(left)} left`}
+            {left === 0 ? 'None left today' : `${formatCount(left)} left`}
           </Text>
         </>
       )}

@@ -110,7 +110,7 @@ export function CreateDialog({ onClose }: { onClose: () => void }) {
                 />
                 {expiry === 'date' && (
                   <TextInput
-                    label="Last day"
+                    label="Valid through"
                     type="date"
                     required
                     withAsterisk={false}
@@ -151,7 +151,7 @@ export function CreateDialog({ onClose }: { onClose: () => void }) {
               Cancel
             </Button>
             <Button type="submit" loading={create.isPending} disabled={chosen.length === 0}>
-              Create the key
+              Create key
             </Button>
           </Group>
         </Stack>

@@ -6,7 +6,7 @@ export const expiries = [
   { value: '30', label: 'In 30 days' },
   { value: '90', label: 'In 90 days' },
   { value: '365', label: 'In a year' },
-  { value: 'date', label: 'On a date …' },
+  { value: 'date', label: 'On a specific date' },
 ];
 
 /** @param date - for the expiry `date`: the last day on which the key works, in local time */

@@ -54,7 +54,7 @@ export const RequestsLink = ({ apiKey: { id, name } }: Props) => (
     href={`/usage?key_id=${id}#log`}
     size="sm"
     underline="always"
-    aria-label={`Requests of ${name}`}
+    aria-label={`Requests made with ${name}`}
   >
     Requests
   </Anchor>

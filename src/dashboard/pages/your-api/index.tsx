@@ -93,14 +93,14 @@ function KeyDialog({ keys, onClose, onRevoked, open: { action, id, name } }: Key
   const isRevokedHere = useRef(false);
   useEffect(() => {
     if (!isGone) return;
-    if (!isRevokedHere.current) onRevoked(`“${name}” has been revoked in the meantime.`);
+    if (!isRevokedHere.current) onRevoked(`“${name}” was revoked in another tab or on another device.`);
     onClose();
   }, [isGone, name, onClose, onRevoked]);
 
   const Dialog = dialogs[action];
   const revoked = () => {
     isRevokedHere.current = true;
-    onRevoked(`The key “${name}” is revoked.`);
+    onRevoked(`Key “${name}” was revoked.`);
   };
   return apiKey && <Dialog apiKey={apiKey} onClose={onClose} onRevoked={revoked} />;
 }
@@ -114,7 +114,7 @@ function CreateButton({ isFull, onClick }: { isFull: boolean; onClick: () => voi
         aria-disabled={isFull}
         {...(isFull ? { 'data-disabled': true, 'aria-describedby': 'why-no-more-keys' } : { onClick })}
       >
-        Create a key
+        Create key
       </Button>
       {isFull && (
         <Text size="sm" c="dimmed" id="why-no-more-keys">
@@ -133,7 +133,7 @@ function NoKey({ isFirst, onCreate }: { isFirst: boolean; onCreate: () => void }
       action={
         <>
           <Button leftSection={<PlusIcon size={18} />} onClick={onCreate}>
-            Create a key
+            Create key
           </Button>
           <Text size="sm">
             or{' '}

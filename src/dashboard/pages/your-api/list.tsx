@@ -22,7 +22,7 @@ const ActionButton = ({ action, apiKey, onAction }: ActionProps) => (
     size="compact-sm"
     variant="default"
     className={action === 'revoke' ? (classes.danger ?? '') : ''}
-    aria-label={`${labels[action]} of ${apiKey.name}`.replace(/^(Rotate|Revoke) of/, '$1')}
+    aria-label={`${labels[action]} for ${apiKey.name}`.replace(/^(Rotate|Revoke) for/, '$1')}
     onClick={() => onAction(action, apiKey)}
   >
     {action === 'origins' ? 'Edit' : labels[action]}
@@ -134,7 +134,7 @@ function Cards({ keys, onAction }: Props) {
                 key={action}
                 variant="default"
                 className={action === 'revoke' ? (classes.danger ?? '') : ''}
-                aria-label={`${labels[action]} of ${apiKey.name}`.replace(/^(Rotate|Revoke) of/, '$1')}
+                aria-label={`${labels[action]} for ${apiKey.name}`.replace(/^(Rotate|Revoke) for/, '$1')}
                 px="xs"
                 onClick={() => onAction(action, apiKey)}
               >

@@ -47,7 +47,7 @@ export function OriginsDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: ()
   const problem = change.error && toProblem(change.error);
   const isOfField = problem?.param === 'allowed_origins';
   return (
-    <Dialog title={`Allowed origins of “${name}”`} onClose={onClose}>
+    <Dialog title={`Allowed origins for “${name}”`} onClose={onClose}>
       <Stack>
         <OriginsField
           whole={list}

@@ -31,7 +31,7 @@ export default function RawKeyDialog({ created, rotation }: ShownKey) {
   return (
     <Dialog
       size="lg"
-      title={rotation === undefined ? `Your new key “${name}”` : `The new secret of “${name}”`}
+      title={rotation === undefined ? `Your new key “${name}”` : `New secret for “${name}”`}
       closeOnEscape={false}
       closeOnClickOutside={false}
       withCloseButton={false}
@@ -45,7 +45,7 @@ export default function RawKeyDialog({ created, rotation }: ShownKey) {
           It is shown only once, and the service does not keep a copy. Store it somewhere safe, such as a
           password manager.
         </Alert>
-        <CopyField value={key} label="the key" onCopied={copied} />
+        <CopyField value={key} label="key" onCopied={copied} />
         {rotation && <Text size="sm">{graceSentence(rotation.graceSeconds, rotation.at)}</Text>}
 
         <Tabs defaultValue="curl" keepMounted={false}>
@@ -86,9 +86,9 @@ export default function RawKeyDialog({ created, rotation }: ShownKey) {
                 new one.
               </Text>
               <Group mt="sm">
-                <CopyButton text={key} label="Copy the key" onCopied={copied} size="xs" />
+                <CopyButton text={key} label="Copy key" onCopied={copied} size="xs" />
                 <Button size="xs" variant="default" onClick={close}>
-                  Close without it
+                  Close without copying
                 </Button>
               </Group>
             </Alert>

@@ -10,7 +10,7 @@ export function RevokeDialog({ apiKey, onClose, onRevoked }: Props) {
   return (
     <Confirm
       title={`Revoke “${apiKey.name}”?`}
-      action="Revoke the key"
+      action="Revoke key"
       isDangerous
       isPending={revoke.isPending}
       error={revoke.error}
@@ -18,8 +18,8 @@ export function RevokeDialog({ apiKey, onClose, onRevoked }: Props) {
       onConfirm={() => revoke.mutate(undefined, { onSuccess: onClose })}
     >
       <Text>
-        The key stops working immediately and permanently, including an old secret that still works after a
-        rotation. Apps that use it will be refused. This cannot be undone.
+        The key stops working immediately and permanently. So does an old secret that still works after a
+        rotation. Requests from apps that use the key will fail. This cannot be undone.
       </Text>
       <Text size="sm" c="dimmed">
         {apiKey.last_used_at === null ? (

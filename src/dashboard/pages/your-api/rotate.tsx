@@ -10,7 +10,7 @@ export function RotateDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: () 
   return (
     <Confirm
       title={`Rotate “${apiKey.name}”`}
-      action="Rotate the key"
+      action="Rotate key"
       isPending={rotate.isPending}
       error={rotate.error}
       onClose={onClose}
@@ -21,7 +21,7 @@ export function RotateDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: () 
       </Text>
       <Radio.Group
         label="The old secret stops working"
-        description="A longer time lets you update every app that uses it."
+        description="A later time gives you time to update every app that uses the key."
         value={grace}
         onChange={setGrace}
       >
