@@ -22,7 +22,7 @@ const givenPassword = (description: string) =>
 
 export const Account = Type.Object(
   {
-    id: Uuid("The account's id."),
+    id: Uuid("The account's ID."),
     email,
     plan: Type.String({ maxLength: 40, description: "The account's plan.", examples: ['free'] }),
     billing_period: ref(BillingPeriod),
@@ -59,11 +59,11 @@ export const DeleteAccount = Type.Object(
   {
     $id: 'DeleteAccount',
     additionalProperties: false,
-    description: 'Confirmation that the owner deletes the account.',
+    description: 'Confirms that the owner wants to delete the account.',
   },
 );
 
 export const ChangePassword = Type.Object(
   { current_password: givenPassword('The current password.'), new_password: newPassword },
-  { $id: 'ChangePassword', additionalProperties: false, description: 'The old and the new password.' },
+  { $id: 'ChangePassword', additionalProperties: false, description: 'The current and new passwords.' },
 );

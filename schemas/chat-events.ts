@@ -17,8 +17,11 @@ const event = <const Name extends string, Data extends TSchema>(
 
 export const ChatStreamOpening = Type.Object(
   {
-    id: Uuid("The reply's id."),
-    conversation_id: nullable(Uuid(''), { description: 'Pass it to continue; null with `store: false`.' }),
+    id: Uuid("The reply's ID."),
+    conversation_id: nullable(Uuid(''), {
+      description:
+        'The ID of the conversation. Send it with the next message to continue. Null if `store` is false.',
+    }),
     model: Type.String({
       maxLength: 200,
       description: 'The model that generates the reply.',
@@ -28,7 +31,7 @@ export const ChatStreamOpening = Type.Object(
   {
     $id: 'ChatStreamOpening',
     additionalProperties: false,
-    description: 'What is known when a reply starts.',
+    description: 'Metadata sent when a reply starts.',
   },
 );
 

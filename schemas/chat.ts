@@ -88,8 +88,11 @@ export const ChatHistory = Type.Object(
 
 export const ChatReply = Type.Object(
   {
-    id: Uuid("The reply's id."),
-    conversation_id: nullable(Uuid(''), { description: 'Pass it to continue; null with `store: false`.' }),
+    id: Uuid("The reply's ID."),
+    conversation_id: nullable(Uuid(''), {
+      description:
+        'The ID of the conversation. Send it with the next message to continue. Null if `store` is false.',
+    }),
     model,
     reply: Type.String({
       maxLength: 10_000_000,

@@ -6,7 +6,11 @@ import { ErrorResponse } from './errors.ts';
 
 export const CompletionDelta = Type.Object(
   {
-    role: Type.Optional(stringConst('assistant', { description: 'In the first chunk of a choice.' })),
+    role: Type.Optional(
+      stringConst('assistant', {
+        description: 'The role of the author. Sent only in the first chunk of a choice.',
+      }),
+    ),
     content: Type.Optional(
       nullable(Type.String({ maxLength: 10_000_000 }), {
         description: 'The next piece of text.',
@@ -20,7 +24,7 @@ export const CompletionDelta = Type.Object(
       }),
     ),
   },
-  { $id: 'CompletionDelta', additionalProperties: true, description: 'The addition to a choice.' },
+  { $id: 'CompletionDelta', additionalProperties: true, description: 'The content to append to a choice.' },
 );
 
 export const CompletionChunkChoice = Type.Object(
@@ -40,7 +44,7 @@ export const CompletionChunk = Type.Object(
   {
     id: Type.String({
       maxLength: 200,
-      description: "The completion's id, the same in every chunk.",
+      description: "The completion's ID, the same in every chunk.",
       examples: ['chatcmpl-01932f5e7c1a7b3e9d2f3a5b7c9d1e0f'],
     }),
     object: stringConst('chat.completion.chunk', {
@@ -60,7 +64,11 @@ export const CompletionChunk = Type.Object(
       maxItems: 8,
       description: 'Pieces of the choices. Empty in the chunk with `usage`.',
     }),
-    usage: Type.Optional(nullable(ref(CompletionUsage), { description: 'In the last chunk, if requested.' })),
+    usage: Type.Optional(
+      nullable(ref(CompletionUsage), {
+        description: 'Token usage. Sent only in the last chunk, if requested.',
+      }),
+    ),
   },
   {
     $id: 'CompletionChunk',

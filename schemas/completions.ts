@@ -108,7 +108,7 @@ export const CompletionRequest = Type.Object(
       }),
     ),
     stream_options: Type.Optional(
-      nullable(ref(CompletionStreamOptions), { description: 'Only with `stream`.' }),
+      nullable(ref(CompletionStreamOptions), { description: 'Streaming options. Requires `stream`.' }),
     ),
     temperature: Type.Optional(
       nullable(Type.Number({ minimum: 0, maximum: 2 }), {
@@ -123,7 +123,7 @@ export const CompletionRequest = Type.Object(
     $id: 'CompletionRequest',
     additionalProperties: true,
     description:
-      "The body of OpenAI's chat completions. OpenAI's other fields for sampling, tools, reasoning, and caching (`tools`, `response_format`, …) and vLLM's fields are passed to the model unchanged. Other fields are dropped and listed in `X-Parley-Ignored-Fields`.",
+      "An OpenAI chat completion request. OpenAI's other fields for sampling, tools, reasoning, and caching (`tools`, `response_format`, …) and vLLM's fields are passed to the model unchanged. Other fields are dropped and listed in `X-Parley-Ignored-Fields`.",
   },
 );
 
@@ -182,7 +182,7 @@ export const Completion = Type.Object(
   {
     id: Type.String({
       maxLength: 200,
-      description: "The completion's id.",
+      description: "The completion's ID.",
       examples: ['chatcmpl-01932f5e7c1a7b3e9d2f3a5b7c9d1e0f'],
     }),
     object: stringConst('chat.completion', { description: 'Always `chat.completion`.' }),

@@ -13,7 +13,7 @@ import {
 } from './common.ts';
 
 const conversationFields = {
-  id: Uuid("The conversation's id."),
+  id: Uuid("The conversation's ID."),
   title: Type.String({
     maxLength: 120,
     description: 'The start of its first message.',
@@ -31,7 +31,7 @@ export const MessageRole = stringEnum(['user', 'assistant'], {
 
 export const Message = Type.Object(
   {
-    id: Uuid("The message's id."),
+    id: Uuid("The message's ID."),
     role: ref(MessageRole),
     content: Type.String({
       maxLength: 10_000_000,
@@ -80,7 +80,7 @@ export const ConversationList = Type.Object(
   { $id: 'ConversationList', additionalProperties: false, description: 'A page of conversations.' },
 );
 
-export const ConversationParams = idParams("The conversation's id.");
+export const ConversationParams = idParams("The conversation's ID.");
 
 export const ConversationListQuery = Type.Object(
   { limit: limitTo(100, 20), cursor: Type.Optional(Cursor) },

@@ -104,7 +104,7 @@ export const errorTable = {
     status: 403,
     type: 'permission_error',
     message:
-      'A key with allowed origins is public and cannot list conversations. Read one by its id, or list them in the dashboard or with a key that has no allowed origins.',
+      'Keys with allowed origins are public and cannot list conversations. Read a conversation by its ID, or list conversations in the dashboard or with a key without allowed origins.',
   },
   bearerNotAccepted: {
     status: 403,
@@ -114,7 +114,7 @@ export const errorTable = {
   crossSiteRequest: {
     status: 403,
     type: 'permission_error',
-    message: 'Requests from other sites are not allowed here.',
+    message: 'This request came from another site. Open the dashboard at its own address and try again.',
   },
   signupsClosed: {
     status: 403,
@@ -193,7 +193,7 @@ export const errorTable = {
     status: 500,
     type: 'server_error',
     message:
-      'Something went wrong on our side. Try again. If the problem persists, give the request id to the operator.',
+      'Something went wrong on our side. Try again. If the problem persists, send the request ID to the operator.',
     headers: retryUnlessCharged,
   },
   upstreamError: {
@@ -283,7 +283,7 @@ export const ErrorBody = Type.Object(
     }),
     request_id: Type.String({
       maxLength: 36,
-      description: 'The request id, for support. Also in `X-Request-Id`.',
+      description: 'The request ID, for support. Also in `X-Request-Id`.',
       examples: ['01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f'],
     }),
     docs: Type.String({

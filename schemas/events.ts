@@ -39,7 +39,7 @@ export const AccountEventType = stringEnum(accountEventTypes, {
 
 export const AccountEvent = Type.Object(
   {
-    id: Uuid("The event's id."),
+    id: Uuid("The event's ID."),
     at: Timestamp('When it happened.'),
     type: ref(AccountEventType),
     address: nullable(Type.String({ maxLength: 64 }), {

@@ -64,7 +64,7 @@ export const ImageRequest = Type.Object(
   {
     $id: 'ImageRequest',
     additionalProperties: false,
-    description: "The body of OpenAI's image generations.",
+    description: 'An OpenAI image generation request.',
   },
 );
 
@@ -83,7 +83,7 @@ export const GeneratedImage = Type.Object(
       }),
     ),
   },
-  { $id: 'GeneratedImage', additionalProperties: false, description: 'A picture.' },
+  { $id: 'GeneratedImage', additionalProperties: false, description: 'A generated image.' },
 );
 
 export const ImageList = Type.Object(

@@ -37,7 +37,7 @@ const allowedOrigins = Type.Array(
   {
     maxItems: MAX_ORIGINS,
     description:
-      "The https origins whose pages can call with this key, as browsers send them. If empty, only servers and the service's own pages can use the key.",
+      "The https origins whose pages can use this key, in the form that browsers send. If empty, only servers and the service's own pages can use the key.",
   },
 );
 const expiresAt = nullable(Type.String({ format: 'date-time', maxLength: 40 }), {
@@ -52,7 +52,7 @@ const keyPrefix = Type.String({
 });
 
 const keyFields = {
-  id: Uuid("The key's id."),
+  id: Uuid("The key's ID."),
   name,
   scopes: keyScopes,
   allowed_origins: allowedOrigins,
@@ -92,7 +92,7 @@ export const ApiKeyList = Type.Object(
   { $id: 'ApiKeyList', additionalProperties: false, description: "The account's active keys." },
 );
 
-export const KeyParams = idParams("The key's id.");
+export const KeyParams = idParams("The key's ID.");
 
 export const CreateApiKey = Type.Object(
   {

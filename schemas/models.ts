@@ -19,7 +19,7 @@ export const Model = Type.Object(
 export const ModelList = Type.Object(
   {
     object: stringConst('list', { description: 'Always `list`.' }),
-    data: Type.Array(ref(Model), { maxItems: 10_000, description: 'The models, the default first.' }),
+    data: Type.Array(ref(Model), { maxItems: 10_000, description: 'The models, default first.' }),
   },
   { $id: 'ModelList', additionalProperties: false, description: 'The models of this service.' },
 );
@@ -30,7 +30,7 @@ export const ModelParams = Type.Object(
     id: Type.String({
       minLength: 1,
       maxLength: 200,
-      description: "The model's id.",
+      description: "The model's ID.",
       examples: ['parley-builtin'],
     }),
   },

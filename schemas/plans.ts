@@ -21,15 +21,15 @@ const planId = Type.String({
   pattern: '^[a-z][a-z0-9-]{0,39}$',
   minLength: 1,
   maxLength: 40,
-  description: "The plan's id.",
+  description: "The plan's ID.",
   examples: ['plus'],
 });
 const ceiling = (what: string, example: number) =>
-  nullable(Count(''), { description: `${what} per UTC day; null for no ceiling.`, examples: [example] });
+  nullable(Count(''), { description: `${what} per UTC day; null if unlimited.`, examples: [example] });
 
 export const Limits = Type.Object(
   { chat: ceiling('Chat replies', 1000), images: ceiling('Images', 50), search: ceiling('Searches', 500) },
-  { $id: 'Limits', additionalProperties: false, description: 'The daily ceiling of each meter.' },
+  { $id: 'Limits', additionalProperties: false, description: 'The daily limit of each meter.' },
 );
 
 const cents = (description: string, example: number) =>

@@ -23,7 +23,7 @@ export const LoggedRequestKind = stringEnum(['request', 'refusals'], {
 
 export const LoggedRequest = Type.Object(
   {
-    id: Uuid('The `X-Request-Id` of a charged request, or a stable id for a row of refusals.'),
+    id: Uuid('The `X-Request-Id` of a charged request, or a stable ID for a row of refusals.'),
     kind: ref(LoggedRequestKind),
     at: Timestamp('When the request was admitted; for refusals, the start of their minute.'),
     key_id: nullable(Uuid(''), { description: 'The key; null for the web.' }),

@@ -4,8 +4,8 @@ import { idParams, ref, Timestamp, Uuid } from './common.ts';
 
 export const Session = Type.Object(
   {
-    id: Uuid("The session's id, for ending the session. It is not the value of the cookie."),
-    current: Type.Boolean({ description: 'Whether this is the session of the request.', examples: [true] }),
+    id: Uuid("The session's ID, for ending the session. It is not the value of the cookie."),
+    current: Type.Boolean({ description: 'Whether this session sent the request.', examples: [true] }),
     created_at: Timestamp('When the session started.'),
     last_seen_at: Timestamp('When the session was last used, accurate to the hour.'),
     address: Type.String({
@@ -22,7 +22,7 @@ export const Session = Type.Object(
   { $id: 'Session', additionalProperties: false, description: 'A session of the account.' },
 );
 
-export const SessionParams = idParams("The session's id.");
+export const SessionParams = idParams("The session's ID.");
 
 export const SessionList = Type.Object(
   { data: Type.Array(ref(Session), { maxItems: 500, description: 'Newest first.' }) },

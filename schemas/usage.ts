@@ -8,7 +8,7 @@ export const UsedCounters = Type.Object(
     chat: Count('Chat replies charged today.', [1]),
     images: Count('Images charged today.', [0]),
     search: Count('Searches charged today.', [0]),
-    tokens: Count('Model tokens in and out today; no ceiling.', [311]),
+    tokens: Count('Model tokens (input and output) used today. Not limited.', [311]),
   },
   {
     $id: 'UsedCounters',
@@ -66,7 +66,7 @@ export const DayUsage = Type.Object(
 
 export const KeyLabel = Type.Object(
   {
-    id: Uuid("The key's id."),
+    id: Uuid("The key's ID."),
     name: Type.String({ maxLength: 100, description: "The key's name.", examples: ['Website'] }),
     key_prefix: Type.String({
       maxLength: 15,

@@ -19,7 +19,7 @@ export const accountExamples: Record<string, OperationExamples> = {
     responses: { account: example(Account, 'The account, on the first plan', account) },
   },
   logIn: {
-    requests: { account: example(LogIn, 'Who signs in', { email, password }) },
+    requests: { account: example(LogIn, 'Email address and password', { email, password }) },
     responses: { account: example(Account, 'The account', account) },
   },
   getAccount: { responses: { account: example(Account, 'The account', account) } },
@@ -35,11 +35,13 @@ export const accountExamples: Record<string, OperationExamples> = {
     },
   },
   deleteAccount: {
-    requests: { proof: example(DeleteAccount, 'With the password', { current_password: password }) },
+    requests: {
+      proof: example(DeleteAccount, 'Confirm with the current password', { current_password: password }),
+    },
   },
   changePassword: {
     requests: {
-      passwords: example(ChangePassword, 'The old and the new one', {
+      passwords: example(ChangePassword, 'Current and new passwords', {
         current_password: password,
         new_password: 'battery staple horse',
       }),
@@ -74,7 +76,7 @@ export const accountExamples: Record<string, OperationExamples> = {
   },
   listSessions: {
     responses: {
-      one: example(SessionList, 'Signed in at one place', {
+      one: example(SessionList, 'One active session', {
         data: [
           {
             id: ids.session,

@@ -40,11 +40,11 @@ export const chatExamples: Record<string, OperationExamples> = {
   chat: {
     requests: {
       question: example(ChatRequest, 'A question', { message: question }),
-      continued: example(ChatRequest, 'In a conversation that was begun', {
+      continued: example(ChatRequest, 'Continue a conversation', {
         message: 'And how do I revoke it?',
         conversation_id: ids.conversation,
       }),
-      streamed: example(ChatRequest, 'As it is made, and not kept', {
+      streamed: example(ChatRequest, 'Streamed and not stored', {
         message: question,
         instructions: 'Answer in one sentence.',
         stream: true,
@@ -70,7 +70,7 @@ export const chatExamples: Record<string, OperationExamples> = {
           { role: 'user', content: question },
         ],
       }),
-      streamed: example(CompletionRequest, 'As it is made, with the tokens at the end', {
+      streamed: example(CompletionRequest, 'Streamed, with token usage at the end', {
         model,
         messages: [{ role: 'user', content: question }],
         stream: true,

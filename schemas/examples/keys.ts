@@ -27,19 +27,22 @@ export const keyExamples: Record<string, OperationExamples> = {
   listKeys: { responses: { one: example(ApiKeyList, 'One active key', { data: [browserKey] }) } },
   createKey: {
     requests: {
-      browser: example(CreateApiKey, 'For the pages of a website', {
+      browser: example(CreateApiKey, 'Browser key for a website', {
         name: 'Website',
         scopes: ['chat', 'search'],
         allowed_origins: origins,
       }),
-      server: example(CreateApiKey, 'For a server, until the end of a year', {
+      server: example(CreateApiKey, 'Server key that expires at the end of the year', {
         name: 'Nightly report',
         scopes: ['chat', 'usage'],
         expires_at: '2099-12-31T23:59:59.000Z',
       }),
     },
     responses: {
-      created: example(CreatedApiKey, 'With the raw key, this once', { ...unused, key: EXAMPLE_KEY }),
+      created: example(CreatedApiKey, 'The new key, with its raw value (shown once)', {
+        ...unused,
+        key: EXAMPLE_KEY,
+      }),
     },
   },
   updateKey: {
@@ -59,13 +62,16 @@ export const keyExamples: Record<string, OperationExamples> = {
   rotateKey: {
     requests: {
       grace: example(RotateApiKey, 'The old secret works for another hour', { grace_seconds: 3600 }),
-      atOnce: example(RotateApiKey, 'The old secret ends at once', {}),
+      atOnce: example(RotateApiKey, 'The old secret stops working immediately', {}),
     },
     responses: {
-      rotated: example(CreatedApiKey, 'With the new raw key, this once', { ...browserKey, key: EXAMPLE_KEY }),
+      rotated: example(CreatedApiKey, 'The rotated key, with its new raw value (shown once)', {
+        ...browserKey,
+        key: EXAMPLE_KEY,
+      }),
     },
   },
   reportLeakedKeys: {
-    requests: { found: example(ReportLeakedKeys, 'A key that was found', { keys: [EXAMPLE_KEY] }) },
+    requests: { found: example(ReportLeakedKeys, 'One leaked key', { keys: [EXAMPLE_KEY] }) },
   },
 };

@@ -13,15 +13,15 @@ const model = {
 export const toolExamples: Record<string, OperationExamples> = {
   createImage: {
     requests: {
-      picture: example(ImageRequest, 'One picture', { prompt: 'A lighthouse at dusk' }),
-      small: example(ImageRequest, 'Two small ones', {
+      picture: example(ImageRequest, 'One image', { prompt: 'A lighthouse at dusk' }),
+      small: example(ImageRequest, 'Two small images', {
         prompt: 'A lighthouse at dusk',
         n: 2,
         size: '256x256',
       }),
     },
     responses: {
-      picture: example(ImageList, 'One picture; the file is cut short here', {
+      picture: example(ImageList, 'One image (data truncated)', {
         created: 1795182312,
         data: [{ b64_json: 'iVBORw0KGgoAAAANSUhEUgAAAQAAAAEABAMAAACuXLVVAAAA' }],
       }),

@@ -36,7 +36,7 @@ const subscription = {
   changed_at: at('12:00:00.000'),
 } as const;
 
-const ok = { responses: { ok: example(Health, 'All is well', { status: 'ok' }) } };
+const ok = { responses: { ok: example(Health, 'Healthy', { status: 'ok' }) } };
 
 const usedBy = (meter: 'chat' | 'images' | 'search' | 'tokens', used: number) => ({
   day,
@@ -48,7 +48,7 @@ const usedBy = (meter: 'chat' | 'images' | 'search' | 'tokens', used: number) =>
 export const usageExamples: Record<string, OperationExamples> = {
   getUsage: {
     responses: {
-      today: example(Usage, 'One chat so far', {
+      today: example(Usage, 'One chat message so far', {
         plan: 'free',
         used: { chat: 1, images: 0, search: 0, tokens: 17 },
         limits: { chat: 50, images: 5, search: 50 },
@@ -66,7 +66,7 @@ export const usageExamples: Record<string, OperationExamples> = {
   },
   listRequests: {
     responses: {
-      charged: example(RequestLog, 'A chat that was charged', {
+      charged: example(RequestLog, 'One charged chat request', {
         data: [
           {
             id: ids.reply,
@@ -96,11 +96,11 @@ export const usageExamples: Record<string, OperationExamples> = {
     requests: {
       plus: example(UpdateSubscription, 'Plus, billed yearly', { plan: 'plus', billing_period: 'yearly' }),
     },
-    responses: { plus: example(Subscription, 'What holds from now on', subscription) },
+    responses: { plus: example(Subscription, 'The updated subscription', subscription) },
   },
   getService: {
     responses: {
-      standard: example(Service, 'A service on its own engines', {
+      standard: example(Service, 'A service with the built-in engines', {
         version: '0.1.0',
         signups: 'open',
         billing: 'open',

@@ -112,7 +112,7 @@ function javascript({ body, credential, givesCookie, hasAnswer, method, url }: C
     ...(hasAnswer ? ['await response.json()'] : []),
   ];
   return [
-    ...(credential === 'session' ? ['// PARLEY_COOKIE holds the cookie that signing in answers with.'] : []),
+    ...(credential === 'session' ? ['// PARLEY_COOKIE holds the cookie that sign-in returns.'] : []),
     `const response = await fetch('${url}'${options.length > 0 ? `, {\n${options.join('\n')}\n}` : ''});`,
     `console.log(${printed.join(', ')});`,
   ].join('\n');
@@ -163,7 +163,7 @@ function python({ body, credential, givesCookie, hasAnswer, method, url }: Call)
   return [
     `import ${modules.join(', ')}`,
     '',
-    ...(credential === 'session' ? ['# PARLEY_COOKIE holds the cookie that signing in answers with.'] : []),
+    ...(credential === 'session' ? ['# PARLEY_COOKIE holds the cookie that sign-in returns.'] : []),
     'request = urllib.request.Request(',
     `    "${url}",`,
     ...(method === 'GET' ? [] : [`    method="${method}",`]),

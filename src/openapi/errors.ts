@@ -77,10 +77,10 @@ function exampleError(code: ErrorCode, scope: Scope | undefined, meter: Meter | 
     return rateLimitExceeded(limit, 'requests', readAt.getTime());
   }
   if (code === 'invalidRequest') {
-    const details = [{ path: '/colour', message: 'is not a known field' }];
+    const details = [{ path: '/color', message: 'is not a known field' }];
     return new ApiError(code, {
-      message: 'In the query, `colour` is not a known field.',
-      param: 'colour',
+      message: 'In the query, `color` is not a known field.',
+      param: 'color',
       details,
     });
   }

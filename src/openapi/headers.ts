@@ -17,22 +17,22 @@ const count = (description: string, example: number) => ({
 
 export const headers = {
   'X-Request-Id': {
-    ...text('The request id, for support.', '01932f62-4e1c-7f09-a0b1-c2d3e4f5a6b7', 36),
+    ...text('The request ID, for support.', '01932f62-4e1c-7f09-a0b1-c2d3e4f5a6b7', 36),
     required: true,
   },
   'Cache-Control': { ...text('Do not cache the response.', 'no-store'), required: true },
   'RateLimit-Limit': count(
-    'The ceiling of the limit with the least remaining; on a 429, of the exceeded limit. Sent once the account is known.',
+    'The limit with the least remaining; on a 429, the exceeded limit. Sent once the account is known.',
     50,
   ),
-  'RateLimit-Remaining': count('The remaining amount of that limit.', 12),
+  'RateLimit-Remaining': count('The amount remaining under that limit.', 12),
   'RateLimit-Reset': count('Seconds until that limit resets.', 35_231),
   'RateLimit-Policy': text(
-    'The limits that apply to the request: `q` is the ceiling, `w` the window in seconds.',
+    'The limits that apply to the request: `q` is the limit, `w` the window in seconds.',
     '"requests";q=20;w=60, "chat";q=50;w=86400',
   ),
   RateLimit: text(
-    'The same limits: `r` is the remaining amount, `t` the seconds until the reset.',
+    'The same limits: `r` is the amount remaining, `t` the seconds until the reset.',
     '"requests";r=19;t=42, "chat";r=12;t=35231',
   ),
   'Idempotency-Replayed': text(

@@ -11,7 +11,7 @@ export const info = {
   version,
   summary: 'Chat, images, and search with API keys, scopes, and an exact daily quota.',
   description: [
-    'A chat API with keys, scopes, and one exact daily quota that web and API use share. Send your key as `Authorization: Bearer <API_KEY>`.',
+    'A chat API with keys, scopes, and one exact daily quota shared by the web and the API. Send your key as `Authorization: Bearer <API_KEY>`.',
     'Every error has the same envelope, and `error.code` identifies the error. Each operation lists its codes by status. New codes may be added. An unsupported method on a known path returns 405 `methodNotAllowed` with an `Allow` header.',
     'Streams are server-sent events. The schema of a `text/event-stream` response describes one event: `event` is its name, and `data` is the content of its `data` line, parsed if it is JSON. Lines that begin with a colon are comments.',
     'In addition to the headers listed for each response, every response has headers that keep browsers from running its content, such as `Content-Security-Policy`, `X-Content-Type-Options`, and `Permissions-Policy`.',
@@ -59,7 +59,7 @@ export const tags = [
     'Authentication',
     'Sign up, sign in, sign out, and manage sessions.',
     'authentication',
-    'Keys, scopes and sessions',
+    'Keys, scopes, and sessions',
   ),
   tag('Account', 'The account: email address, password, audit trail, and deletion.', 'accounts', 'Accounts'),
   tag(

@@ -60,8 +60,8 @@ export default fp(
         if (schema.operationId === undefined) throw new Error(`Give ${route.method} ${url} an operationId.`);
         configOf.set(String(schema.operationId), config);
         const needs = [
-          config.scope && `Requires the scope \`${config.scope}\` when called with a key.`,
-          config.meter && `Counts toward the daily quota \`${config.meter}\`.`,
+          config.scope && `Requires the \`${config.scope}\` scope when called with a key.`,
+          config.meter && `Counts toward the daily \`${config.meter}\` quota.`,
           config.announcement && inWords(config.announcement),
         ].filter(Boolean);
         return {

@@ -26,7 +26,7 @@ const beginnings: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'signUp',
         summary: 'Sign up',
         description:
-          'Creates an account on the first plan and signs it in by setting the session cookie. Usage from earlier that day by another account with this email address still counts.',
+          'Creates an account on the first plan and signs it in by setting the session cookie. If an account with this email address was deleted earlier the same day, its usage still counts.',
         tags: ['Authentication'],
         body: ref(SignUp),
         response: { 201: ref(Account) },

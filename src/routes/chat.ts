@@ -18,7 +18,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
   async function historyOf(owner: Owner, conversationId: string, budget: number): Promise<History> {
     if ((await findConversation(app.db, owner, conversationId)) === undefined) {
       throw new ApiError('notFound', {
-        message: 'You do not have a conversation with this id.',
+        message: 'You do not have a conversation with this ID.',
         param: 'conversation_id',
       });
     }

@@ -20,7 +20,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       bodyLimit: bodyLimits.chat,
       schema: {
         operationId: 'createChatCompletion',
-        summary: "OpenAI's chat completions",
+        summary: 'Create a chat completion (OpenAI-compatible)',
         description:
           "Works with OpenAI's clients: set their base URL to this service's `/api/v1`. Each of the `n` choices is charged.",
         tags: ['Chat'],

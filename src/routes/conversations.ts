@@ -13,7 +13,7 @@ import { ApiError } from '../errors.ts';
 import * as store from '../store/conversations.ts';
 
 const noSuchConversation = () =>
-  new ApiError('notFound', { message: 'You do not have a conversation with this id.' });
+  new ApiError('notFound', { message: 'You do not have a conversation with this ID.' });
 
 const toSummary = (row: store.Conversation) => ({
   id: row.id,
@@ -39,7 +39,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'listConversations',
         summary: 'List conversations',
         description:
-          'Most recently updated first. A key lists the conversations that it created. A key with allowed origins is public and cannot list conversations (403 `listingNotAllowed`), but can read one by its id. The dashboard lists all conversations of the account.',
+          'Most recently updated first. A key lists the conversations that it created. A key with allowed origins is public and cannot list conversations (403 `listingNotAllowed`), but can read a conversation by its ID. The dashboard lists all conversations of the account.',
         tags: ['Conversations'],
         querystring: ConversationListQuery,
         response: { 200: ref(ConversationList) },
@@ -63,7 +63,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'getConversation',
         summary: 'Read a conversation',
         description:
-          'Returns the conversation with a page of its newest messages, in chronological order. `next_cursor` returns older messages. A page of long messages can have fewer than `limit`.',
+          'Returns the conversation with a page of its newest messages, in chronological order. Send `next_cursor` as `cursor` to get older messages. A page of long messages can have fewer messages than `limit`.',
         tags: ['Conversations'],
         params: ConversationParams,
         querystring: ConversationQuery,

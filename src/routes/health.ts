@@ -38,7 +38,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'getHealth',
         summary: 'Check liveness',
         description:
-          'Responds while the process runs, whatever the state of the database. Restart the process when it stops responding.',
+          'Responds while the process is running, even if the database is unavailable. Restart the process when it stops responding.',
         tags: ['Service'],
         response: { 200: ref(Health) },
       },

@@ -17,7 +17,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     {
       schema: {
         operationId: 'createImage',
-        summary: "OpenAI's image generations",
+        summary: 'Generate images (OpenAI-compatible)',
         description:
           'Generates images from a prompt and returns the files. Each of the `n` images is charged.',
         tags: ['Images'],

@@ -61,7 +61,7 @@ function expiryFrom(expiresAt: string | null | undefined): Date | null {
   });
 }
 
-const noSuchKey = () => new ApiError('notFound', { message: 'You do not have an active key with this id.' });
+const noSuchKey = () => new ApiError('notFound', { message: 'You do not have an active key with this ID.' });
 
 /** Name rules apply after trimming. */
 async function trimName(request: FastifyRequest): Promise<void> {
@@ -128,7 +128,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'updateKey',
         summary: "Change a key's allowed origins",
         description:
-          "Replaces the list of origins whose pages can call with this key: https only, at most 10. With an empty list, only servers and the service's own pages can use the key.",
+          "Replaces the list of origins whose pages can use this key: https only, at most 10. With an empty list, only servers and the service's own pages can use the key.",
         tags: ['Keys'],
         params: KeyParams,
         body: ref(UpdateApiKey),
@@ -151,7 +151,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'rotateKey',
         summary: 'Rotate a key',
         description:
-          "Replaces the key's secret. Its name, scopes, origins, expiry, and id stay the same; `key_prefix` changes. The old secret works for another `grace_seconds`; any older one ends immediately. Only this response contains the new raw key.",
+          "Replaces the key's secret. Its name, scopes, origins, expiry, and ID stay the same; `key_prefix` changes. The old secret keeps working for `grace_seconds`. Any older secret stops working immediately. Only this response contains the new raw key.",
         tags: ['Keys'],
         params: KeyParams,
         body: ref(RotateApiKey),

@@ -13,7 +13,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       schema: {
         operationId: 'listModels',
         summary: 'List models',
-        description: 'Lists the models available for chat, the default first.',
+        description: 'Lists the models available for chat, default first.',
         tags: ['Models'],
         response: { 200: ref(ModelList) },
       },
@@ -29,7 +29,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'getModel',
         summary: 'Retrieve a model',
         description:
-          'Returns a model by its id. You can send the slash in an id such as `org/name` as is or percent-encoded.',
+          'Returns a model by its ID. You can send the slash in an ID such as `org/name` as is or percent-encoded.',
         tags: ['Models'],
         params: ModelParams,
         response: { 200: ref(Model) },

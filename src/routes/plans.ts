@@ -12,8 +12,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       schema: {
         operationId: 'listPlans',
         summary: 'List plans',
-        description:
-          'Lists the prices and ceilings of every plan, in display order. No credentials required.',
+        description: 'Lists the prices and limits of every plan, in display order. No credentials required.',
         tags: ['Plans'],
         response: { 200: ref(PlanList) },
       },

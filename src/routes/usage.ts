@@ -16,7 +16,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'getUsage',
         summary: "Read today's usage",
         description:
-          "Returns the account's usage since 00:00 UTC across all keys and the web, the ceilings of its plan, and the time of the next reset.",
+          "Returns the account's usage since 00:00 UTC across all keys and the web, the limits of its plan, and the time of the next reset.",
         tags: ['Usage'],
         response: { 200: ref(Usage) },
       },

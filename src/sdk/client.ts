@@ -124,7 +124,7 @@ function explained(error: unknown, signal: AbortSignal | undefined): unknown {
   if (error instanceof ParleyError || signal?.aborted) return error;
   if (error instanceof Error && error.name === 'AbortError') return error;
   if (error instanceof SyntaxError)
-    return new ParleyError({ code: 'unreadableAnswer', message: 'The answer is not JSON.', cause: error });
+    return new ParleyError({ code: 'unreadableAnswer', message: 'The response is not JSON.', cause: error });
   return connectionFailed(error);
 }
 

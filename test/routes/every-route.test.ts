@@ -40,7 +40,7 @@ for (const { method, path, url } of routes) {
   const operation = documented(method, url);
   const takesKeys = operation === undefined || operation.security.some((one) => 'apiKey' in one);
   const needed =
-    scopes.find((scope) => operation?.description.includes(`\`${scope}\` when called with a key`)) ??
+    scopes.find((scope) => operation?.description.includes(`\`${scope}\` scope when called with a key`)) ??
     'models';
 
   if (publicOperations.has(title)) {
