@@ -20,9 +20,22 @@ type Ajv = { removeKeyword(name: string): Ajv; addKeyword(definition: object): A
 type LengthError = { keyword: string; message: string; params: { limit: number } };
 type LengthCheck = { (limit: number, text: string): boolean; errors?: LengthError[] };
 
+const amount = (count: number, one: string, many: string) => `${count} ${count === 1 ? one : many}`;
+
+/** Instead of Ajv's messages, which read "must NOT have fewer than 8 characters". */
+const sizeMessages = {
+  minLength: (limit: number) => `must have at least ${amount(limit, 'character', 'characters')}`,
+  maxLength: (limit: number) => `must have at most ${amount(limit, 'character', 'characters')}`,
+  minItems: (limit: number) => `must have at least ${amount(limit, 'entry', 'entries')}`,
+  maxItems: (limit: number) => `must have at most ${amount(limit, 'entry', 'entries')}`,
+};
+
+const isSizeKeyword = (keyword: string): keyword is keyof typeof sizeMessages =>
+  Object.hasOwn(sizeMessages, keyword);
+
 /** Counts characters as JSON Schema does, but only if the UTF-16 length leaves it open. */
 function lengthKeyword(keyword: 'minLength' | 'maxLength') {
-  const [isMost, comparison] = keyword === 'maxLength' ? [true, 'more'] : [false, 'fewer'];
+  const isMost = keyword === 'maxLength';
   const fits = (limit: number, text: string): boolean => {
     const { length } = text;
     if (isMost ? length <= limit : length >= 2 * limit) return true;
@@ -33,8 +46,7 @@ function lengthKeyword(keyword: 'minLength' | 'maxLength') {
   };
   const validate: LengthCheck = (limit, text) => {
     if (fits(limit, text)) return true;
-    const message = `must NOT have ${comparison} than ${limit} characters`;
-    validate.errors = [{ keyword, message, params: { limit } }];
+    validate.errors = [{ keyword, message: sizeMessages[keyword](limit), params: { limit } }];
     return false;
   };
   return { keyword, type: 'string', schemaType: 'number', errors: true, validate };
@@ -92,10 +104,8 @@ export function validationDetails(
         path,
         message: `must be one of ${(params.allowedValues as unknown[]).map(String).join(', ')}`,
       };
-    if (keyword === 'maxItems') {
-      const limit = Number(params.limit);
-      return { path, message: `must have at most ${limit} entries: entry ${limit + 1} is one too many` };
-    }
+    if (keyword === 'uniqueItems') return { path, message: 'must not have duplicate entries' };
+    if (isSizeKeyword(keyword)) return { path, message: sizeMessages[keyword](Number(params.limit)) };
     return { path, message: message ?? 'is not valid' };
   });
 }

@@ -259,7 +259,7 @@ t.test('PLANS_FILE replaces the plans; what departs from the shape is refused', 
     limits: { images: null },
   });
   t.throws(() => load({ data: [] }), { message: /^PLANS_FILE must/ });
-  t.throws(() => load({ data: [plan, plan] }), { message: /same id/ });
+  t.throws(() => load({ data: [plan, plan] }), { message: /same ID/ });
   t.throws(() => load({ data: [{ ...plan, yearly_price_cents: 1 }] }), { message: /must be 9950/ });
   t.throws(() => load({ data: [{ ...plan, limits: { chat: -1, images: 0, search: 0 } }] }), {
     message: /limits/,

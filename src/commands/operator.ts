@@ -49,7 +49,7 @@ const resetPassword: Command = {
         'Another process changed the password at the same time, so this command changed nothing. Run the command again.',
       );
     return [
-      `New password of ${updated.email}: ${password}`,
+      `New password for ${updated.email}: ${password}`,
       'It is shown only once. All sessions of the account have ended, and its failed sign-in limits are reset. Its API keys still work.',
     ];
   },

@@ -127,7 +127,7 @@ export class Connection {
       };
       const fail = settle(reject);
       const late = () =>
-        this.lose(new DatabaseUnavailable('CONNECTION_CLOSED', `No answer within ${patienceMs} ms.`));
+        this.lose(new DatabaseUnavailable('CONNECTION_CLOSED', `No response within ${patienceMs} ms.`));
       const timer = patienceMs === undefined ? undefined : setTimeout(late, patienceMs);
       this.#underWay.add(fail);
       const query = this.#sql.unsafe(text, parameters as never[], { prepare: options.isPrepared ?? false });

@@ -13,7 +13,7 @@ function watch(socket: Socket, patienceMs: number): void {
       passed = socket.bytesRead + socket.bytesWritten;
       silentSince = now;
     } else if (now - silentSince > patienceMs) {
-      const error = new Error(`No answer from the database within ${patienceMs} ms.`);
+      const error = new Error(`No response from the database within ${patienceMs} ms.`);
       socket.destroy(Object.assign(error, { code: 'ETIMEDOUT' }));
     }
   }, CHECK_MS).unref();

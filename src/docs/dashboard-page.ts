@@ -35,7 +35,7 @@ const notBuilt = {
   title: 'Parley',
   description: 'The dashboard is not built.',
   main: html`<h1>The dashboard is not built</h1>
-<p>The service runs, and its API answers. Start it with <code>make start</code>, which builds this page too.</p>
+<p>The service is running and the API works. To build this page too, start the service with <code>make start</code>.</p>
 <p><a href="/docs/guides">Guides</a> · <a href="/docs">API reference</a></p>
 `,
 };

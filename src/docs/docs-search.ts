@@ -121,13 +121,13 @@ export function docsSearch(guides: readonly Guide[], document: object): Search {
 
 function beginningOf(text: string): string {
   const line = text.replaceAll('`', '').replace(/\s+/g, ' ');
-  return line.length <= EXCERPT_LENGTH ? line : `${line.slice(0, EXCERPT_LENGTH).replace(/\s\S*$/, '')} …`;
+  return line.length <= EXCERPT_LENGTH ? line : `${line.slice(0, EXCERPT_LENGTH).replace(/\s\S*$/, '')}…`;
 }
 
 export const searchForm = (
   query = '',
 ): string => html`<form class="search" action="/docs/search" role="search">
-<input type="search" name="q" value="${query}" maxlength="${MAX_QUERY_LENGTH}" aria-label="Search guides, operations and errors" placeholder="Guides, operations, errors" required>
+<input type="search" name="q" value="${query}" maxlength="${MAX_QUERY_LENGTH}" aria-label="Search guides, operations, and errors" placeholder="Guides, operations, errors" required>
 <button>Search</button>
 </form>
 `;

@@ -61,7 +61,7 @@ export function referencePage(renderer: string): { headers: Record<string, strin
 <a href="/openapi.json">openapi.json</a>
 </nav>
 </header>
-<div id="reference" data-document="${documentPath}"><p class="parley-loading">Loading the API reference …</p></div>
+<div id="reference" data-document="${documentPath}"><p class="parley-loading">Loading the API reference…</p></div>
 <noscript><p class="parley-loading">This page needs JavaScript. The <a href="/docs/guides">guides</a> do not, and <a href="/openapi.json">openapi.json</a> describes the whole API.</p></noscript>
 </body>
 </html>

@@ -72,7 +72,7 @@ export class CompletionFields {
       const listed = this.#listed.get(folded(name));
       if (listed === undefined || listed === name) continue;
       throw new ApiError('invalidRequest', {
-        message: `A field of the body differs from \`${listed}\` only in case. Spell it \`${listed}\`.`,
+        message: `A field in the body differs from \`${listed}\` only in case. Use \`${listed}\`.`,
         param: listed,
         reason: 'unknown_parameter',
       });

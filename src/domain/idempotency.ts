@@ -41,7 +41,7 @@ export const idempotencyMismatch = (): ApiError =>
 export const retriesExhausted = (): ApiError =>
   new ApiError('internalError', {
     message:
-      'The service failed three times to answer this request, which remains charged. Give the request id to the operator. To run it again, send it with a new `Idempotency-Key`; that is a new charge.',
+      'The service could not complete this request after three attempts. The request remains charged. Send the request ID to the operator. To try again, use a new `Idempotency-Key`; you will be charged again.',
     shouldRetry: false,
     charged: true,
   });

@@ -110,7 +110,7 @@ function settlement(kind: SettlementRow['kind'], admission: Admission, outcome?:
 const perhapsCharged = (cause: unknown) =>
   new ApiError('serviceUnavailable', {
     message:
-      'The service lost its database connection during this request. It may remain charged; check your usage. If it had an `Idempotency-Key`, retry with the same key to be charged only once.',
+      'The service lost its database connection during this request. The request may remain charged; check your usage. If it had an `Idempotency-Key`, retry with the same key to be charged only once.',
     cause,
   });
 

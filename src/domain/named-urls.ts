@@ -94,7 +94,7 @@ function visit(value: unknown, at: Visit): void {
   // It cannot be inspected, so it could hide a URL.
   if (value instanceof SealedJson)
     throw new ApiError('invalidRequest', {
-      message: 'A field or message of the body has too many values. Send fewer.',
+      message: 'A field or message in the body has too many values. Send fewer.',
       param: path.slice(0, 5 * MOST_QUOTED),
     });
   for (const [name, member] of Object.entries(value)) {

@@ -24,7 +24,7 @@ function refusal(entry: string): string {
   const shown = JSON.stringify(entry.length > 100 ? `${entry.slice(0, 100)}…` : entry);
   if (/^http:\/\/([^/]*\.)?(localhost|127\.\d+\.\d+\.\d+|\[::1\])([:/]|$)/i.test(entry))
     return `${shown} is not an https origin. ${devProxy}.`;
-  if (/^http:\/\//i.test(entry)) return `${shown} is not an https origin: http is not accepted.`;
+  if (/^http:\/\//i.test(entry)) return `${shown} is not an https origin. Use https.`;
   if (entry.includes('*')) return `${shown} contains a wildcard. List each origin, ${example}.`;
   if (/^https:\/\/[^/]+\/$/i.test(entry)) return `${shown} ends in a slash. Remove it.`;
   if (/^https:\/\/[^/]+\.(:\d+)?$/i.test(entry)) return `${shown} ends in a dot. Remove it.`;

@@ -10,10 +10,10 @@ export function loggingOutages(
   return async () => {
     try {
       await work();
-      if (isFailing) log.info(`${name} works again.`);
+      if (isFailing) log.info(`${name} recovered.`);
       isFailing = false;
     } catch (err) {
-      if (!isFailing) log.error({ err }, `${name} failed. It is repeated until it works.`);
+      if (!isFailing) log.error({ err }, `${name} failed. Retrying until it succeeds.`);
       isFailing = true;
     }
   };

@@ -23,7 +23,7 @@ export const priceCents = (plan: Plan, period: BillingPeriod): number =>
 
 function catalogue(plans: readonly Plan[]): PlanCatalogue {
   const byId = new Map(plans.map((plan) => [plan.id, plan]));
-  if (byId.size < plans.length) throw new Error('two plans have the same id.');
+  if (byId.size < plans.length) throw new Error('two plans have the same ID.');
   const [standard] = plans;
   if (standard === undefined) throw new Error('there must be at least one plan.');
   return Object.freeze({

@@ -36,7 +36,7 @@ export function quotaExceeded(reading: QuotaReading & { ceiling: number }): ApiE
   return new ApiError('quotaExceeded', {
     message:
       left > 0
-        ? `Today's ${meter} quota of ${ceiling} has ${left} left, fewer than this request needs. It resets at ${resetsAt}.`
+        ? `Today's ${meter} quota of ${ceiling} has only ${left} ${left === 1 ? 'unit' : 'units'} left, and this request needs more. It resets at ${resetsAt}.`
         : `Today's ${meter} quota of ${ceiling} is used up. It resets at ${resetsAt}.`,
     limit: { name: meter, ceiling, resetsAt },
     exceeded: limit,

@@ -27,7 +27,7 @@ export function assertActive({ isExpired, isRevoked }: IdentifiedKey): void {
 
 export const insufficientScope = (scopes: readonly Scope[], needed: Scope): ApiError =>
   new ApiError('insufficientScope', {
-    message: `This API key does not have the scope \`${needed}\`. Its scopes: ${scopes.join(', ')}. Create a key with that scope in the dashboard.`,
+    message: `This API key does not have the \`${needed}\` scope. Its scopes: ${scopes.join(', ')}. Create a key with that scope in the dashboard.`,
     neededScope: needed,
   });
 

@@ -3,13 +3,15 @@ import type { LimitReading } from '../rate-headers.ts';
 
 const windowNames: Readonly<Record<number, string>> = { 60: 'minute', 3600: 'hour', 86400: 'day' };
 
-const inWords = (seconds: number) => windowNames[seconds] ?? `${seconds} seconds`;
+const inSeconds = (count: number) => `${count} ${count === 1 ? 'second' : 'seconds'}`;
+
+const inWords = (seconds: number) => windowNames[seconds] ?? inSeconds(seconds);
 
 /** The error for a request over its rate limit. `what` was counted, such as `requests`. Contract section 5. */
 export function rateLimitExceeded(limit: LimitReading, what: string, nowMs = Date.now()): ApiError {
   const { ceiling, name, resetSeconds, windowSeconds } = limit;
   return new ApiError('rateLimitExceeded', {
-    message: `You have reached the limit of ${ceiling} ${what} per ${inWords(windowSeconds)}. Try again in ${resetSeconds} seconds.`,
+    message: `You have reached the limit of ${ceiling} ${what} per ${inWords(windowSeconds)}. Try again in ${inSeconds(resetSeconds)}.`,
     limit: { name, ceiling, resetsAt: new Date(nowMs + resetSeconds * 1000).toISOString() },
     exceeded: limit,
   });

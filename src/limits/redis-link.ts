@@ -23,7 +23,7 @@ const delay = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve,
 async function inTime<T>(answer: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
-    const giveUp = () => reject(new Error(`Redis did not answer within ${ANSWER_MS} ms.`));
+    const giveUp = () => reject(new Error(`Redis did not respond within ${ANSWER_MS} ms.`));
     timer = setTimeout(() => setImmediate(() => setImmediate(giveUp)), ANSWER_MS);
   });
   try {

@@ -25,7 +25,7 @@ const inMebibytes = (bytes: number) => (bytes >= MIB ? `${bytes / MIB} MiB` : `$
 const refusals: Record<Refusal, (limit: number) => ApiError> = {
   tooLarge: (limit) =>
     new ApiError('payloadTooLarge', {
-      message: `The request body is larger than ${inMebibytes(limit)}, the most that this endpoint accepts. Send less.`,
+      message: `The request body exceeds this endpoint's limit of ${inMebibytes(limit)}. Send a smaller body.`,
     }),
   noMemory: () =>
     new ApiError('overloaded', {
@@ -42,7 +42,8 @@ const refusals: Record<Refusal, (limit: number) => ApiError> = {
       message:
         'The request body arrived in chunks of a few bytes each. Send chunks of at least 64 bytes on average, or the body with `Content-Length`.',
     }),
-  brokenOff: () => new ApiError('invalidRequest', { message: 'The request body ended early.' }),
+  brokenOff: () =>
+    new ApiError('invalidRequest', { message: 'The request body is incomplete. Send the request again.' }),
   wrongLength: () =>
     new ApiError('invalidRequest', { message: 'The length of the body does not match `Content-Length`.' }),
 };

@@ -15,6 +15,6 @@ export function bearerCredential(request: FastifyRequest): string | undefined {
   const [, credential] = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '') ?? [];
   if (credential !== undefined) return credential;
   throw new ApiError('invalidApiKey', {
-    message: 'The `Authorization` header does not have the form `Bearer <API_KEY>`.',
+    message: 'The `Authorization` header is malformed. Send `Authorization: Bearer <API_KEY>`.',
   });
 }

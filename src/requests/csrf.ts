@@ -23,6 +23,6 @@ export function assertSameSite(request: FastifyRequest): void {
   if (safeMethods.has(request.method) || isSameSite(request)) return;
   const dashboard = namedOrigin(ownAddress(request));
   throw new ApiError('crossSiteRequest', {
-    message: `This request did not come from a page of this service. Open the dashboard at ${dashboard}, or set PUBLIC_URL to the address in your browser.`,
+    message: `This request did not come from a page of this service. Open the dashboard at ${dashboard}. If you run this service, set \`PUBLIC_URL\` to the address in your browser.`,
   });
 }

@@ -15,7 +15,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     const answered = new AbortController();
     const late = delay(DATABASE_TIMEOUT_MS, undefined, { signal: answered.signal, ref: false }).then(
       () => {
-        throw new Error(`The database did not answer within ${DATABASE_TIMEOUT_MS} ms.`);
+        throw new Error(`The database did not respond within ${DATABASE_TIMEOUT_MS} ms.`);
       },
       () => {},
     );

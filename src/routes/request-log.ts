@@ -22,7 +22,7 @@ function instantFrom(param: 'from' | 'to', value: string): Date {
   const time = Date.parse(value);
   if (Number.isNaN(time)) {
     throw new ApiError('invalidRequest', {
-      message: `\`${param}\` is outside the supported range of times.`,
+      message: `\`${param}\` is outside the supported time range.`,
       param,
     });
   }

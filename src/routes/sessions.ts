@@ -56,7 +56,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       const id = request.params.id.toLowerCase();
       if (id === ownId) await signOut(request, reply);
       else if (!(await endListedSession(app.db, { accountId, id }, 'sessionEnded', sourceOf(request))))
-        throw new ApiError('notFound', { message: 'The account has no session with this id.' });
+        throw new ApiError('notFound', { message: 'You do not have a session with this ID.' });
       return reply.code(204).send(null);
     },
   );

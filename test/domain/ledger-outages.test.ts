@@ -1,4 +1,4 @@
-// What the ledger does by the clock says when it fails, once an outage, and when it works again.
+// What the ledger does by the clock says when it fails, once an outage, and when it recovers.
 import { setTimeout as delay } from 'node:timers/promises';
 import t from 'tap';
 import { loggingOutages } from '../../src/domain/outage-log.ts';
@@ -25,9 +25,9 @@ t.test('an outage is two lines, however often the work fails', async (t) => {
     await run();
   }
   t.same(lines, [
-    'error: The work failed. It is repeated until it works.',
-    'info: The work works again.',
-    'error: The work failed. It is repeated until it works.',
+    'error: The work failed. Retrying until it succeeds.',
+    'info: The work recovered.',
+    'error: The work failed. Retrying until it succeeds.',
   ]);
 });
 
@@ -46,11 +46,11 @@ t.test('a database that is away: lease, sweep and repair are logged, and that th
   await until(t, 'all three work again', 20_000, async () => ofKind('info') === works.length);
   t.same(
     lines.filter((line) => line.startsWith('error')).sort(),
-    [...works.map((work) => `error: ${work} failed. It is repeated until it works.`)].sort(),
+    [...works.map((work) => `error: ${work} failed. Retrying until it succeeds.`)].sort(),
   );
   t.same(
     lines.filter((line) => line.startsWith('info')).sort(),
-    works.map((work) => `info: ${work} works again.`).sort(),
+    works.map((work) => `info: ${work} recovered.`).sort(),
   );
   t.same(await states(), ['refunded']);
 });

@@ -86,7 +86,7 @@ t.test('it is not known whether a stream became final: 503, and a retry resumes 
   const retried = { ...charge, retry: newRetry() };
   const admission = await admit(ledger, retried);
   proxy.cutAnswerTo('ledger_settle', Number.POSITIVE_INFINITY);
-  await t.rejects(ledger.finalise(admission), { ...unavailable, message: /It may remain charged/ });
+  await t.rejects(ledger.finalise(admission), { ...unavailable, message: /The request may remain charged/ });
   t.ok(proxy.cuts > 10, 'asked again and again');
   t.same(await states(), ['final'], 'charged, and nothing delivered');
   proxy.cutAnswerTo('ledger_settle', 0);
@@ -232,7 +232,7 @@ t.test(
     const admission = await ledger.admit(charge);
     proxy.cutAnswerTo('ledger_settle', 1);
     const final = ledger.finalise(admission, outcome);
-    const told = t.rejects(final, { ...unavailable, message: /It may remain charged/ });
+    const told = t.rejects(final, { ...unavailable, message: /The request may remain charged/ });
     await until(t, 'the answer is cut', 3000, async () => proxy.cuts === 1);
     proxy.refuse();
     await told;

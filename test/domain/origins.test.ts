@@ -75,7 +75,7 @@ t.test('the refusal of http://localhost says how to develop', async (t) => {
     );
   }
   for (const host of ['localhost.example', '127.0.0.1.example', 'notlocalhost'])
-    t.throws(() => normaliseOrigin(`http://${host}`), { message: /http is not accepted/ }, host);
+    t.throws(() => normaliseOrigin(`http://${host}`), { message: /https origin\. Use https\.$/ }, host);
 });
 
 t.test('the refusal says what to leave out', async (t) => {

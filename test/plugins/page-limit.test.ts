@@ -66,7 +66,7 @@ t.test('300 public pages a minute for an address', async (t) => {
       t.match(text, '<h1>Too Many Requests</h1>');
       t.match(
         text,
-        /reached the limit of 300 requests for public pages per minute\. Try again in \d+ seconds/,
+        /reached the limit of 300 requests for public pages per minute\. Try again in \d+ seconds?\./,
       );
       t.match(headers['content-security-policy'], "default-src 'none'");
     }

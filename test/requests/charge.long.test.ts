@@ -178,7 +178,7 @@ t.test('a settlement whose outcome is unknown: the headers show the units as cha
     proxy.cutAnswerTo('ledger_settle', Number.POSITIVE_INFINITY);
     const unknown = await client.post(path, body, caller);
     proxy.cutAnswerTo('ledger_settle', 0);
-    t.match(unknown, { status: 503, body: { error: { message: /It may remain charged/ } } });
+    t.match(unknown, { status: 503, body: { error: { message: /The request may remain charged/ } } });
     t.equal(Number(quota(unknown)), Number(quota(answered)) - 1);
     await upstream.configure({ fault: 'status' });
     const refunded = await client.post(path, body, caller);

@@ -81,7 +81,7 @@ t.test('the refusal names PUBLIC_URL and what to do', async (t) => {
   const { ask } = await guarded(t, 'https://chat.example.com');
   const answer = (await ask({ origin: 'https://evil.example' })).json();
   t.equal(answer.code, 'crossSiteRequest');
-  t.match(answer.message, /Open the dashboard at https:\/\/chat\.example\.com, or set PUBLIC_URL/);
+  t.match(answer.message, /at https:\/\/chat\.example\.com\. If you run this service, set `PUBLIC_URL`/);
 });
 
 t.test(

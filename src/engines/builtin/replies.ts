@@ -14,9 +14,9 @@ const NO_MODEL = 'No language model is configured on this service';
 /** Example questions that the guides answer. */
 export const sampleQuestions = [
   'How do I create an API key?',
-  'What happens when the quota is spent?',
+  'What happens when I exceed my quota?',
   'How do I use the OpenAI Python client?',
-  'Which plans are there and what do they cost?',
+  'Which plans are available, and what do they cost?',
 ] as const;
 
 const list = (lines: readonly string[]) => lines.map((line) => `- ${line}`).join('\n');
@@ -73,20 +73,20 @@ export function replyTo(
 ): string {
   const opening = smallTalkReply(question);
   if (opening !== undefined)
-    return `${opening} ${NO_MODEL}: it answers from its own guides. ${whatToAsk(publicUrl)}`;
+    return `${opening} ${NO_MODEL}, so answers come from the guides. ${whatToAsk(publicUrl)}`;
 
   const [best, ...others] = hits.filter((hit) => hit.score >= NAMED_SCORE);
   const section = best && sectionOf(guides, best);
   if (best === undefined || section === undefined) {
     return [
-      `${NO_MODEL}: it answers from its own guides, and they say nothing about this. Its operator has not connected a language model.`,
+      `${NO_MODEL}, and its guides do not cover this question. To answer it, the operator must connect a language model.`,
       whatToAsk(publicUrl),
     ].join('\n\n');
   }
   if (best.score < QUOTED_SCORE) {
     const nearest = [best, ...others].slice(0, SEE_ALSO).map((hit) => linkTo(hit, publicUrl));
     return [
-      `${NO_MODEL}: it answers from its own guides, and none of them answers this directly. The nearest:`,
+      `${NO_MODEL}, and none of its guides answers this directly. The closest sections are:`,
       list(nearest),
       whatToAsk(publicUrl),
     ].join('\n\n');
@@ -95,7 +95,7 @@ export function replyTo(
   const { markdown, isCut } = excerpt(section, best.guide, question, publicUrl);
   const related = others.filter((hit) => hit.score >= best.score / 3).slice(0, SEE_ALSO);
   return [
-    `${NO_MODEL}, so this answer comes from its own guides.`,
+    `${NO_MODEL}, so this answer comes from the guides.`,
     `**${linkTo(best, publicUrl)}**`,
     markdown,
     ...(isCut ? [`[More in the guide](${guideUrl(publicUrl, best.guide, best.anchor)})`] : []),

@@ -25,7 +25,7 @@ export class Bodies {
         this.#held += blocks.length - held;
         held = blocks.length;
         if (held > bytes) {
-          exchange.abort(new Error('The answer is too large.'));
+          exchange.abort(new Error('The response is too large.'));
           return undefined;
         }
         if (this.#held > this.#most) throw this.#tooMuch(exchange);
@@ -37,7 +37,7 @@ export class Bodies {
   }
 
   #tooMuch(exchange: Exchange): ApiError {
-    const cause = new UpstreamProblem(`The upstream's answers are larger than ${this.#most} bytes together.`);
+    const cause = new UpstreamProblem(`The upstream's responses total more than ${this.#most} bytes.`);
     exchange.abort(cause);
     return new ApiError('overloaded', { cause });
   }

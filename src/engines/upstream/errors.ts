@@ -78,7 +78,7 @@ export function refusalError(refusal: Refusal, apiKey: string | undefined): ApiE
       ? ` to ${new URL(headers.location).origin}`
       : '';
   const what =
-    status < 400 ? `redirected${where}; redirects are not followed.` : `answered ${status}. ${said}`;
+    status < 400 ? `redirected${where}; redirects are not followed.` : `returned ${status}. ${said}`;
   const cause = new UpstreamProblem(
     forLog(`The upstream ${what}`, apiKey),
     status,

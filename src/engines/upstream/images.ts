@@ -40,7 +40,7 @@ const ANSWER_BYTES = 64 * MIB;
 const alwaysBase64 = /\bgpt-image|\bchatgpt-image/i;
 
 function imageOf(row: unknown, broken: Broken): GeneratedImage {
-  if (!isObject(row)) throw broken('An image in the answer is not an object.');
+  if (!isObject(row)) throw broken('An image in the response is not an object.');
   const base64 = row.b64_json;
   // Never follow a URL: it could point into our own network.
   if (typeof base64 !== 'string' || base64 === '')

@@ -5,7 +5,7 @@ export type Problem = { code?: string; type?: string; param?: string; message?: 
 
 const TOO_LONG = 'The conversation is too long for the model. Shorten it, or start a new one.';
 const BAD_IMAGE =
-  'The model cannot use the image. Send a PNG, JPEG, WebP or non-animated GIF of moderate size.';
+  'The model cannot use the image. Send a PNG, JPEG, WebP, or non-animated GIF of moderate size.';
 const NOT_ALLOWED = 'The model rejected this content.';
 const BAD_FIELD = 'The model does not support this parameter.';
 const BAD_VALUE = 'The model does not support the value of a parameter.';
@@ -14,8 +14,8 @@ const BAD_VALUE = 'The model does not support the value of a parameter.';
 const reasons: Readonly<Record<string, string>> = {
   context_length_exceeded: TOO_LONG,
   request_too_large: 'The request is too large for the model. Make it smaller.',
-  string_above_max_length: 'A text in the request is too long for the model. Shorten it.',
-  string_below_min_length: 'A text in the request is too short for the model.',
+  string_above_max_length: 'A string in the request is too long for the model. Shorten it.',
+  string_below_min_length: 'A string in the request is too short for the model.',
   array_above_max_length: 'A list in the request is too long for the model. Shorten it.',
   integer_above_max_value: 'A number in the request is too large for the model.',
   integer_below_min_value: 'A number in the request is too small for the model.',
@@ -77,7 +77,11 @@ export function reasonOf({ code, message = '', type = '' }: Problem, status: num
 /** The client's error message. `param` is the rejected request field, if known. */
 export function sentences(reason: string | undefined, param: string | undefined): string {
   const sentence = (reason === undefined ? undefined : reasons[reason]) ?? 'The model rejected this request.';
-  return param === undefined ? sentence : `${sentence} The parameter is \`${param}\`.`;
+  if (param === undefined) return sentence;
+  const endsInParameter = sentence === BAD_FIELD || sentence === BAD_VALUE;
+  return endsInParameter
+    ? `${sentence.slice(0, -1)}: \`${param}\`.`
+    : `${sentence} The parameter is \`${param}\`.`;
 }
 
 /** Whether a 404 is about the model, rather than a wrong path. */

@@ -98,7 +98,7 @@ export function createUpstreamSearch(options: UpstreamSearchOptions): SearchEngi
         signal,
         maxBytes: ANSWER_BYTES,
       });
-      if (!Array.isArray(answer.results)) throw transport.broken('The search answer has no results.');
+      if (!Array.isArray(answer.results)) throw transport.broken('The search response has no results.');
       return readResults(answer, limit);
     },
   };

@@ -169,7 +169,7 @@ export function createTransport(options: UpstreamOptions): Transport {
   const broken: Broken = brokenAnswer;
 
   function refuseType({ headers }: AnswerHead, exchange: Exchange, wanted: string): never {
-    exchange.abort(new Error('The answer has the wrong content type.'));
+    exchange.abort(new Error('The response has the wrong content type.'));
     const [type = ''] = (headers['content-type'] ?? '').split(';', 1);
     const got = /^[\w.+/-]{1,100}$/.test(type) ? type : 'without a content type';
     throw broken(`Expected ${wanted} from the upstream, got ${got}.`);
@@ -186,15 +186,15 @@ export function createTransport(options: UpstreamOptions): Transport {
         .textWithin(exchange, most)
         .catch((error) => Promise.reject(failure(error, request.signal)));
       if (text === undefined)
-        throw brokenAnswer(`The upstream's answer is larger than ${most} bytes.`, undefined, true);
+        throw brokenAnswer(`The upstream's response is larger than ${most} bytes.`, undefined, true);
       const answer = parseJson(text);
       if (answer === TOO_MANY_VALUES)
-        throw brokenAnswer("The upstream's answer has too many values to parse.", undefined, true);
+        throw brokenAnswer("The upstream's response has too many values to parse.", undefined, true);
       // Some servers send the list of models without an enclosing object.
       if (Array.isArray(answer)) return { data: answer };
-      if (!isObject(answer)) throw broken("The upstream's answer is not a JSON object:", text);
+      if (!isObject(answer)) throw broken("The upstream's response is not a JSON object:", text);
       if (answer.error)
-        throw broken(`The upstream answered ${head.status} with an error:`, JSON.stringify(answer.error));
+        throw broken(`The upstream returned ${head.status} with an error:`, JSON.stringify(answer.error));
       return answer;
     },
     async events(request) {

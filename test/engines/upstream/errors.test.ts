@@ -77,7 +77,7 @@ t.test("401 and 403 are upstreamError: the key is ours, not the client's", async
     t.equal(error.code, 'upstreamError', `${status}`);
     t.match(
       (error.options.cause as Error).message,
-      new RegExp(`answered ${status}.*invalid_api_key`),
+      new RegExp(`returned ${status}.*invalid_api_key`),
       'the log tells which',
     );
     t.notMatch((error.options.cause as Error).message, /sk-upst/, 'nor the key half hidden');
