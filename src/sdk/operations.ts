@@ -51,29 +51,29 @@ export interface Operations {
    * Send a message and get the reply.
    * Sends a message and returns the reply. Without `conversation_id`, starts a new conversation. With it, also sends the model as much of the recent history as fits; `history` reports how much. With `stream`, the reply arrives as it is generated.
    *
-   * Requires the scope `chat` when called with a key.
+   * Requires the `chat` scope when called with a key.
    *
-   * Counts toward the daily quota `chat`.
+   * Counts toward the daily `chat` quota.
    */
   chat: Method<'chat'>;
 
   /**
-   * OpenAI's chat completions.
+   * Create a chat completion (OpenAI-compatible).
    * Works with OpenAI's clients: set their base URL to this service's `/api/v1`. Each of the `n` choices is charged.
    *
-   * Requires the scope `chat` when called with a key.
+   * Requires the `chat` scope when called with a key.
    *
-   * Counts toward the daily quota `chat`.
+   * Counts toward the daily `chat` quota.
    */
   createChatCompletion: Method<'createChatCompletion'>;
 
   /**
-   * OpenAI's image generations.
+   * Generate images (OpenAI-compatible).
    * Generates images from a prompt and returns the files. Each of the `n` images is charged.
    *
-   * Requires the scope `images` when called with a key.
+   * Requires the `images` scope when called with a key.
    *
-   * Counts toward the daily quota `images`.
+   * Counts toward the daily `images` quota.
    */
   createImage: Method<'createImage'>;
 
@@ -93,7 +93,7 @@ export interface Operations {
    * Delete a conversation.
    * Permanently deletes the conversation and all its messages.
    *
-   * Requires the scope `chat` when called with a key.
+   * Requires the `chat` scope when called with a key.
    */
   deleteConversation: Method<'deleteConversation'>;
 
@@ -111,23 +111,23 @@ export interface Operations {
 
   /**
    * Read a conversation.
-   * Returns the conversation with a page of its newest messages, in chronological order. `next_cursor` returns older messages. A page of long messages can have fewer than `limit`.
+   * Returns the conversation with a page of its newest messages, in chronological order. Send `next_cursor` as `cursor` to get older messages. A page of long messages can have fewer messages than `limit`.
    *
-   * Requires the scope `chat` when called with a key.
+   * Requires the `chat` scope when called with a key.
    */
   getConversation: Method<'getConversation'>;
 
   /**
    * Check liveness.
-   * Responds while the process runs, whatever the state of the database. Restart the process when it stops responding.
+   * Responds while the process is running, even if the database is unavailable. Restart the process when it stops responding.
    */
   getHealth: Method<'getHealth'>;
 
   /**
    * Retrieve a model.
-   * Returns a model by its id. You can send the slash in an id such as `org/name` as is or percent-encoded.
+   * Returns a model by its ID. You can send the slash in an ID such as `org/name` as is or percent-encoded.
    *
-   * Requires the scope `models` when called with a key.
+   * Requires the `models` scope when called with a key.
    */
   getModel: Method<'getModel'>;
 
@@ -151,9 +151,9 @@ export interface Operations {
 
   /**
    * Read today's usage.
-   * Returns the account's usage since 00:00 UTC across all keys and the web, the ceilings of its plan, and the time of the next reset.
+   * Returns the account's usage since 00:00 UTC across all keys and the web, the limits of its plan, and the time of the next reset.
    *
-   * Requires the scope `usage` when called with a key.
+   * Requires the `usage` scope when called with a key.
    */
   getUsage: Method<'getUsage'>;
 
@@ -165,9 +165,9 @@ export interface Operations {
 
   /**
    * List conversations.
-   * Most recently updated first. A key lists the conversations that it created. A key with allowed origins is public and cannot list conversations (403 `listingNotAllowed`), but can read one by its id. The dashboard lists all conversations of the account.
+   * Most recently updated first. A key lists the conversations that it created. A key with allowed origins is public and cannot list conversations (403 `listingNotAllowed`), but can read a conversation by its ID. The dashboard lists all conversations of the account.
    *
-   * Requires the scope `chat` when called with a key.
+   * Requires the `chat` scope when called with a key.
    */
   listConversations: Method<'listConversations'>;
 
@@ -185,15 +185,15 @@ export interface Operations {
 
   /**
    * List models.
-   * Lists the models available for chat, the default first.
+   * Lists the models available for chat, default first.
    *
-   * Requires the scope `models` when called with a key.
+   * Requires the `models` scope when called with a key.
    */
   listModels: Method<'listModels'>;
 
   /**
    * List plans.
-   * Lists the prices and ceilings of every plan, in display order. No credentials required.
+   * Lists the prices and limits of every plan, in display order. No credentials required.
    */
   listPlans: Method<'listPlans'>;
 
@@ -235,7 +235,7 @@ export interface Operations {
 
   /**
    * Rotate a key.
-   * Replaces the key's secret. Its name, scopes, origins, expiry, and id stay the same; `key_prefix` changes. The old secret works for another `grace_seconds`; any older one ends immediately. Only this response contains the new raw key.
+   * Replaces the key's secret. Its name, scopes, origins, expiry, and ID stay the same; `key_prefix` changes. The old secret keeps working for `grace_seconds`. Any older secret stops working immediately. Only this response contains the new raw key.
    */
   rotateKey: Method<'rotateKey'>;
 
@@ -243,15 +243,15 @@ export interface Operations {
    * Search.
    * Finds pages for keywords or a question, best match first. Returns an empty list if nothing matches.
    *
-   * Requires the scope `search` when called with a key.
+   * Requires the `search` scope when called with a key.
    *
-   * Counts toward the daily quota `search`.
+   * Counts toward the daily `search` quota.
    */
   search: Method<'search'>;
 
   /**
    * Sign up.
-   * Creates an account on the first plan and signs it in by setting the session cookie. Usage from earlier that day by another account with this email address still counts.
+   * Creates an account on the first plan and signs it in by setting the session cookie. If an account with this email address was deleted earlier the same day, its usage still counts.
    */
   signUp: Method<'signUp'>;
 
@@ -263,7 +263,7 @@ export interface Operations {
 
   /**
    * Change a key's allowed origins.
-   * Replaces the list of origins whose pages can call with this key: https only, at most 10. With an empty list, only servers and the service's own pages can use the key.
+   * Replaces the list of origins whose pages can use this key: https only, at most 10. With an empty list, only servers and the service's own pages can use the key.
    */
   updateKey: Method<'updateKey'>;
 

@@ -103,7 +103,7 @@ export interface paths {
         put?: never;
         /**
          * Sign up
-         * @description Creates an account on the first plan and signs it in by setting the session cookie. Usage from earlier that day by another account with this email address still counts.
+         * @description Creates an account on the first plan and signs it in by setting the session cookie. If an account with this email address was deleted earlier the same day, its usage still counts.
          */
         post: operations["signUp"];
         delete?: never;
@@ -125,9 +125,9 @@ export interface paths {
          * Send a message and get the reply
          * @description Sends a message and returns the reply. Without `conversation_id`, starts a new conversation. With it, also sends the model as much of the recent history as fits; `history` reports how much. With `stream`, the reply arrives as it is generated.
          *
-         *     Requires the scope `chat` when called with a key.
+         *     Requires the `chat` scope when called with a key.
          *
-         *     Counts toward the daily quota `chat`.
+         *     Counts toward the daily `chat` quota.
          */
         post: operations["chat"];
         delete?: never;
@@ -146,12 +146,12 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * OpenAI's chat completions
+         * Create a chat completion (OpenAI-compatible)
          * @description Works with OpenAI's clients: set their base URL to this service's `/api/v1`. Each of the `n` choices is charged.
          *
-         *     Requires the scope `chat` when called with a key.
+         *     Requires the `chat` scope when called with a key.
          *
-         *     Counts toward the daily quota `chat`.
+         *     Counts toward the daily `chat` quota.
          */
         post: operations["createChatCompletion"];
         delete?: never;
@@ -169,9 +169,9 @@ export interface paths {
         };
         /**
          * List conversations
-         * @description Most recently updated first. A key lists the conversations that it created. A key with allowed origins is public and cannot list conversations (403 `listingNotAllowed`), but can read one by its id. The dashboard lists all conversations of the account.
+         * @description Most recently updated first. A key lists the conversations that it created. A key with allowed origins is public and cannot list conversations (403 `listingNotAllowed`), but can read a conversation by its ID. The dashboard lists all conversations of the account.
          *
-         *     Requires the scope `chat` when called with a key.
+         *     Requires the `chat` scope when called with a key.
          */
         get: operations["listConversations"];
         put?: never;
@@ -191,9 +191,9 @@ export interface paths {
         };
         /**
          * Read a conversation
-         * @description Returns the conversation with a page of its newest messages, in chronological order. `next_cursor` returns older messages. A page of long messages can have fewer than `limit`.
+         * @description Returns the conversation with a page of its newest messages, in chronological order. Send `next_cursor` as `cursor` to get older messages. A page of long messages can have fewer messages than `limit`.
          *
-         *     Requires the scope `chat` when called with a key.
+         *     Requires the `chat` scope when called with a key.
          */
         get: operations["getConversation"];
         put?: never;
@@ -202,7 +202,7 @@ export interface paths {
          * Delete a conversation
          * @description Permanently deletes the conversation and all its messages.
          *
-         *     Requires the scope `chat` when called with a key.
+         *     Requires the `chat` scope when called with a key.
          */
         delete: operations["deleteConversation"];
         options?: never;
@@ -240,12 +240,12 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * OpenAI's image generations
+         * Generate images (OpenAI-compatible)
          * @description Generates images from a prompt and returns the files. Each of the `n` images is charged.
          *
-         *     Requires the scope `images` when called with a key.
+         *     Requires the `images` scope when called with a key.
          *
-         *     Counts toward the daily quota `images`.
+         *     Counts toward the daily `images` quota.
          */
         post: operations["createImage"];
         delete?: never;
@@ -317,7 +317,7 @@ export interface paths {
         head?: never;
         /**
          * Change a key's allowed origins
-         * @description Replaces the list of origins whose pages can call with this key: https only, at most 10. With an empty list, only servers and the service's own pages can use the key.
+         * @description Replaces the list of origins whose pages can use this key: https only, at most 10. With an empty list, only servers and the service's own pages can use the key.
          */
         patch: operations["updateKey"];
         trace?: never;
@@ -333,7 +333,7 @@ export interface paths {
         put?: never;
         /**
          * Rotate a key
-         * @description Replaces the key's secret. Its name, scopes, origins, expiry, and id stay the same; `key_prefix` changes. The old secret works for another `grace_seconds`; any older one ends immediately. Only this response contains the new raw key.
+         * @description Replaces the key's secret. Its name, scopes, origins, expiry, and ID stay the same; `key_prefix` changes. The old secret keeps working for `grace_seconds`. Any older secret stops working immediately. Only this response contains the new raw key.
          */
         post: operations["rotateKey"];
         delete?: never;
@@ -351,9 +351,9 @@ export interface paths {
         };
         /**
          * List models
-         * @description Lists the models available for chat, the default first.
+         * @description Lists the models available for chat, default first.
          *
-         *     Requires the scope `models` when called with a key.
+         *     Requires the `models` scope when called with a key.
          */
         get: operations["listModels"];
         put?: never;
@@ -373,9 +373,9 @@ export interface paths {
         };
         /**
          * Retrieve a model
-         * @description Returns a model by its id. You can send the slash in an id such as `org/name` as is or percent-encoded.
+         * @description Returns a model by its ID. You can send the slash in an ID such as `org/name` as is or percent-encoded.
          *
-         *     Requires the scope `models` when called with a key.
+         *     Requires the `models` scope when called with a key.
          */
         get: operations["getModel"];
         put?: never;
@@ -395,7 +395,7 @@ export interface paths {
         };
         /**
          * List plans
-         * @description Lists the prices and ceilings of every plan, in display order. No credentials required.
+         * @description Lists the prices and limits of every plan, in display order. No credentials required.
          */
         get: operations["listPlans"];
         put?: never;
@@ -439,9 +439,9 @@ export interface paths {
          * Search
          * @description Finds pages for keywords or a question, best match first. Returns an empty list if nothing matches.
          *
-         *     Requires the scope `search` when called with a key.
+         *     Requires the `search` scope when called with a key.
          *
-         *     Counts toward the daily quota `search`.
+         *     Counts toward the daily `search` quota.
          */
         post: operations["search"];
         delete?: never;
@@ -543,9 +543,9 @@ export interface paths {
         };
         /**
          * Read today's usage
-         * @description Returns the account's usage since 00:00 UTC across all keys and the web, the ceilings of its plan, and the time of the next reset.
+         * @description Returns the account's usage since 00:00 UTC across all keys and the web, the limits of its plan, and the time of the next reset.
          *
-         *     Requires the scope `usage` when called with a key.
+         *     Requires the `usage` scope when called with a key.
          */
         get: operations["getUsage"];
         put?: never;
@@ -585,7 +585,7 @@ export interface paths {
         };
         /**
          * Check liveness
-         * @description Responds while the process runs, whatever the state of the database. Restart the process when it stops responding.
+         * @description Responds while the process is running, even if the database is unavailable. Restart the process when it stops responding.
          */
         get: operations["getHealth"];
         put?: never;
@@ -624,7 +624,7 @@ export interface components {
         Account: {
             /**
              * Format: uuid
-             * @description The account's id.
+             * @description The account's ID.
              * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
              */
             id: string;
@@ -651,7 +651,7 @@ export interface components {
         AccountEvent: {
             /**
              * Format: uuid
-             * @description The event's id.
+             * @description The event's ID.
              * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
              */
             id: string;
@@ -704,7 +704,7 @@ export interface components {
         ApiKey: {
             /**
              * Format: uuid
-             * @description The key's id.
+             * @description The key's ID.
              * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
              */
             id: string;
@@ -715,7 +715,7 @@ export interface components {
             name: string;
             /** @description The permissions of the key. */
             scopes: components["schemas"]["Scope"][];
-            /** @description The https origins whose pages can call with this key, as browsers send them. If empty, only servers and the service's own pages can use the key. */
+            /** @description The https origins whose pages can use this key, in the form that browsers send. If empty, only servers and the service's own pages can use the key. */
             allowed_origins: string[];
             /**
              * @description The start of the key, the only part shown after creation.
@@ -830,7 +830,7 @@ export interface components {
                 code: "insufficientScope" | "originNotAllowed" | "crossSiteRequest";
             };
         };
-        /** @description The old and the new password. */
+        /** @description The current and new passwords. */
         ChangePassword: {
             /**
              * @description The current password.
@@ -862,13 +862,13 @@ export interface components {
         ChatReply: {
             /**
              * Format: uuid
-             * @description The reply's id.
+             * @description The reply's ID.
              * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
              */
             id: string;
             /**
              * Format: uuid
-             * @description Pass it to continue; null with `store: false`.
+             * @description The ID of the conversation. Send it with the next message to continue. Null if `store` is false.
              * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
              */
             conversation_id: string | null;
@@ -968,17 +968,17 @@ export interface components {
         };
         /** @description An event of a streamed reply. Lines that begin with a colon are comments. */
         ChatStreamEvent: components["schemas"]["ChatStreamStart"] | components["schemas"]["ChatStreamDelta"] | components["schemas"]["ChatStreamDone"] | components["schemas"]["ChatStreamError"];
-        /** @description What is known when a reply starts. */
+        /** @description Metadata sent when a reply starts. */
         ChatStreamOpening: {
             /**
              * Format: uuid
-             * @description The reply's id.
+             * @description The reply's ID.
              * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
              */
             id: string;
             /**
              * Format: uuid
-             * @description Pass it to continue; null with `store: false`.
+             * @description The ID of the conversation. Send it with the next message to continue. Null if `store` is false.
              * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
              */
             conversation_id: string | null;
@@ -1008,7 +1008,7 @@ export interface components {
         /** @description OpenAI's chat completion. */
         Completion: {
             /**
-             * @description The completion's id.
+             * @description The completion's ID.
              * @example chatcmpl-01932f5e7c1a7b3e9d2f3a5b7c9d1e0f
              */
             id: string;
@@ -1086,7 +1086,7 @@ export interface components {
         /** @description A chunk of OpenAI's streamed chat completion. */
         CompletionChunk: {
             /**
-             * @description The completion's id, the same in every chunk.
+             * @description The completion's ID, the same in every chunk.
              * @example chatcmpl-01932f5e7c1a7b3e9d2f3a5b7c9d1e0f
              */
             id: string;
@@ -1114,7 +1114,7 @@ export interface components {
             system_fingerprint: string | null;
             /** @description Pieces of the choices. Empty in the chunk with `usage`. */
             choices: components["schemas"]["CompletionChunkChoice"][];
-            /** @description In the last chunk, if requested. */
+            /** @description Token usage. Sent only in the last chunk, if requested. */
             usage?: components["schemas"]["CompletionUsage"] | null;
         } & {
             [key: string]: unknown;
@@ -1141,10 +1141,10 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        /** @description The addition to a choice. */
+        /** @description The content to append to a choice. */
         CompletionDelta: {
             /**
-             * @description In the first chunk of a choice.
+             * @description The role of the author. Sent only in the first chunk of a choice.
              * @example assistant
              * @constant
              */
@@ -1177,7 +1177,7 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        /** @description The body of OpenAI's chat completions. OpenAI's other fields for sampling, tools, reasoning, and caching (`tools`, `response_format`, …) and vLLM's fields are passed to the model unchanged. Other fields are dropped and listed in `X-Parley-Ignored-Fields`. */
+        /** @description An OpenAI chat completion request. OpenAI's other fields for sampling, tools, reasoning, and caching (`tools`, `response_format`, …) and vLLM's fields are passed to the model unchanged. Other fields are dropped and listed in `X-Parley-Ignored-Fields`. */
         CompletionRequest: {
             /**
              * @description A model from `GET /models`. Defaults to the default model.
@@ -1197,7 +1197,7 @@ export interface components {
              * @example false
              */
             stream?: boolean | null;
-            /** @description Only with `stream`. */
+            /** @description Streaming options. Requires `stream`. */
             stream_options?: components["schemas"]["CompletionStreamOptions"] | null;
             /**
              * @description The randomness of the reply.
@@ -1288,7 +1288,7 @@ export interface components {
         Conversation: {
             /**
              * Format: uuid
-             * @description The conversation's id.
+             * @description The conversation's ID.
              * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
              */
             id: string;
@@ -1337,7 +1337,7 @@ export interface components {
         ConversationSummary: {
             /**
              * Format: uuid
-             * @description The conversation's id.
+             * @description The conversation's ID.
              * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
              */
             id: string;
@@ -1374,7 +1374,7 @@ export interface components {
             name: string;
             /** @description The permissions of the key. */
             scopes: components["schemas"]["Scope"][];
-            /** @description The https origins whose pages can call with this key, as browsers send them. If empty, only servers and the service's own pages can use the key. */
+            /** @description The https origins whose pages can use this key, in the form that browsers send. If empty, only servers and the service's own pages can use the key. */
             allowed_origins?: string[];
             /**
              * Format: date-time
@@ -1387,7 +1387,7 @@ export interface components {
         CreatedApiKey: {
             /**
              * Format: uuid
-             * @description The key's id.
+             * @description The key's ID.
              * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
              */
             id: string;
@@ -1398,7 +1398,7 @@ export interface components {
             name: string;
             /** @description The permissions of the key. */
             scopes: components["schemas"]["Scope"][];
-            /** @description The https origins whose pages can call with this key, as browsers send them. If empty, only servers and the service's own pages can use the key. */
+            /** @description The https origins whose pages can use this key, in the form that browsers send. If empty, only servers and the service's own pages can use the key. */
             allowed_origins: string[];
             /**
              * @description The start of the key, the only part shown after creation.
@@ -1447,7 +1447,7 @@ export interface components {
             /** @description Usage by key, largest first. `key_id` is null for the web. In-flight requests count in `used` but do not appear here yet. */
             by_key: components["schemas"]["KeyShare"][];
         };
-        /** @description Confirmation that the owner deletes the account. */
+        /** @description Confirms that the owner wants to delete the account. */
         DeleteAccount: {
             /**
              * @description The current password, to confirm the change.
@@ -1499,7 +1499,7 @@ export interface components {
              */
             param: string | null;
             /**
-             * @description The request id, for support. Also in `X-Request-Id`.
+             * @description The request ID, for support. Also in `X-Request-Id`.
              * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
              */
             request_id: string;
@@ -1578,7 +1578,7 @@ export interface components {
          * @enum {string}
          */
         FinishReason: "stop" | "length" | "content_filter" | "tool_calls";
-        /** @description A picture. */
+        /** @description A generated image. */
         GeneratedImage: {
             /**
              * @description The file, in Base64.
@@ -1611,7 +1611,7 @@ export interface components {
             /** @description The `n` images. */
             data: components["schemas"]["GeneratedImage"][];
         };
-        /** @description The body of OpenAI's image generations. */
+        /** @description An OpenAI image generation request. */
         ImageRequest: {
             /**
              * @description A description of the image.
@@ -1695,7 +1695,7 @@ export interface components {
         KeyLabel: {
             /**
              * Format: uuid
-             * @description The key's id.
+             * @description The key's ID.
              * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
              */
             id: string;
@@ -1742,23 +1742,23 @@ export interface components {
              */
             used: number;
         };
-        /** @description The daily ceiling of each meter. */
+        /** @description The daily limit of each meter. */
         Limits: {
             /**
              * Format: int64
-             * @description Chat replies per UTC day; null for no ceiling.
+             * @description Chat replies per UTC day; null if unlimited.
              * @example 1000
              */
             chat: number | null;
             /**
              * Format: int64
-             * @description Images per UTC day; null for no ceiling.
+             * @description Images per UTC day; null if unlimited.
              * @example 50
              */
             images: number | null;
             /**
              * Format: int64
-             * @description Searches per UTC day; null for no ceiling.
+             * @description Searches per UTC day; null if unlimited.
              * @example 500
              */
             search: number | null;
@@ -1804,7 +1804,7 @@ export interface components {
         LoggedRequest: {
             /**
              * Format: uuid
-             * @description The `X-Request-Id` of a charged request, or a stable id for a row of refusals.
+             * @description The `X-Request-Id` of a charged request, or a stable ID for a row of refusals.
              * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
              */
             id: string;
@@ -1889,7 +1889,7 @@ export interface components {
         Message: {
             /**
              * Format: uuid
-             * @description The message's id.
+             * @description The message's ID.
              * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
              */
             id: string;
@@ -1956,7 +1956,7 @@ export interface components {
              * @constant
              */
             object: "list";
-            /** @description The models, the default first. */
+            /** @description The models, default first. */
             data: components["schemas"]["Model"][];
         };
         /** @description Status 404: `notFound`. */
@@ -1998,7 +1998,7 @@ export interface components {
         /** @description A plan that an account can subscribe to. */
         Plan: {
             /**
-             * @description The plan's id.
+             * @description The plan's ID.
              * @example plus
              */
             id: string;
@@ -2203,12 +2203,12 @@ export interface components {
         Session: {
             /**
              * Format: uuid
-             * @description The session's id, for ending the session. It is not the value of the cookie.
+             * @description The session's ID, for ending the session. It is not the value of the cookie.
              * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
              */
             id: string;
             /**
-             * @description Whether this is the session of the request.
+             * @description Whether this session sent the request.
              * @example true
              */
             current: boolean;
@@ -2323,7 +2323,7 @@ export interface components {
         /** @description The account's plan and billing. */
         Subscription: {
             /**
-             * @description The plan's id.
+             * @description The plan's ID.
              * @example plus
              */
             plan: string;
@@ -2413,13 +2413,13 @@ export interface components {
         };
         /** @description The new list of allowed origins; it replaces the old one. */
         UpdateApiKey: {
-            /** @description The https origins whose pages can call with this key, as browsers send them. If empty, only servers and the service's own pages can use the key. */
+            /** @description The https origins whose pages can use this key, in the form that browsers send. If empty, only servers and the service's own pages can use the key. */
             allowed_origins: string[];
         };
         /** @description The plan to change to, effective immediately. */
         UpdateSubscription: {
             /**
-             * @description The plan's id.
+             * @description The plan's ID.
              * @example plus
              */
             plan: string;
@@ -2500,7 +2500,7 @@ export interface components {
             search: number;
             /**
              * Format: int64
-             * @description Model tokens in and out today; no ceiling.
+             * @description Model tokens (input and output) used today. Not limited.
              * @example 311
              */
             tokens: number;
@@ -2622,7 +2622,7 @@ export interface components {
                 "application/json": components["schemas"]["CallerForbiddenError"];
             };
         };
-        /** @description - `internalError`: Something went wrong on our side. Try again. If the problem persists, give the request id to the operator. */
+        /** @description - `internalError`: Something went wrong on our side. Try again. If the problem persists, send the request ID to the operator. */
         CallerInternal: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2644,7 +2644,7 @@ export interface components {
         };
         /**
          * @description - `insufficientScope`: This API key does not have the scope that this endpoint requires. Create a key that has it.
-         *     - `listingNotAllowed`: A key with allowed origins is public and cannot list conversations. Read one by its id, or list them in the dashboard or with a key that has no allowed origins.
+         *     - `listingNotAllowed`: Keys with allowed origins are public and cannot list conversations. Read a conversation by its ID, or list conversations in the dashboard or with a key without allowed origins.
          *     - `originNotAllowed`: This origin is not in the allowed origins of the API key. Add it in the dashboard under "Your API".
          */
         CallerListForbiddenForChat: {
@@ -2947,7 +2947,7 @@ export interface components {
             };
         };
         /**
-         * @description - `crossSiteRequest`: Requests from other sites are not allowed here.
+         * @description - `crossSiteRequest`: This request came from another site. Open the dashboard at its own address and try again.
          *     - `insufficientScope`: This API key does not have the scope that this endpoint requires. Create a key that has it.
          *     - `originNotAllowed`: This origin is not in the allowed origins of the API key. Add it in the dashboard under "Your API".
          */
@@ -2971,7 +2971,7 @@ export interface components {
             };
         };
         /**
-         * @description - `crossSiteRequest`: Requests from other sites are not allowed here.
+         * @description - `crossSiteRequest`: This request came from another site. Open the dashboard at its own address and try again.
          *     - `insufficientScope`: This API key does not have the scope that this endpoint requires. Create a key that has it.
          *     - `originNotAllowed`: This origin is not in the allowed origins of the API key. Add it in the dashboard under "Your API".
          */
@@ -2995,7 +2995,7 @@ export interface components {
             };
         };
         /**
-         * @description - `crossSiteRequest`: Requests from other sites are not allowed here.
+         * @description - `crossSiteRequest`: This request came from another site. Open the dashboard at its own address and try again.
          *     - `insufficientScope`: This API key does not have the scope that this endpoint requires. Create a key that has it.
          *     - `originNotAllowed`: This origin is not in the allowed origins of the API key. Add it in the dashboard under "Your API".
          */
@@ -3059,7 +3059,7 @@ export interface components {
                 "application/json": components["schemas"]["EmailConflictError"];
             };
         };
-        /** @description - `internalError`: Something went wrong on our side. Try again. If the problem persists, give the request id to the operator. */
+        /** @description - `internalError`: Something went wrong on our side. Try again. If the problem persists, send the request ID to the operator. */
         PublicInternal: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3071,7 +3071,7 @@ export interface components {
                 "application/json": components["schemas"]["InternalError"];
             };
         };
-        /** @description - `crossSiteRequest`: Requests from other sites are not allowed here. */
+        /** @description - `crossSiteRequest`: This request came from another site. Open the dashboard at its own address and try again. */
         PublicLogInForbidden: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3122,7 +3122,7 @@ export interface components {
             };
         };
         /**
-         * @description - `crossSiteRequest`: Requests from other sites are not allowed here.
+         * @description - `crossSiteRequest`: This request came from another site. Open the dashboard at its own address and try again.
          *     - `signupsClosed`: Sign-ups are closed on this service. Ask its operator for an account.
          */
         PublicSignUpForbidden: {
@@ -3230,7 +3230,7 @@ export interface components {
                 "application/json": components["schemas"]["SessionForbiddenError"];
             };
         };
-        /** @description - `internalError`: Something went wrong on our side. Try again. If the problem persists, give the request id to the operator. */
+        /** @description - `internalError`: Something went wrong on our side. Try again. If the problem persists, send the request ID to the operator. */
         SessionInternal: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3320,7 +3320,7 @@ export interface components {
         };
         /**
          * @description - `bearerNotAccepted`: This endpoint does not accept API keys. Use it from the dashboard, signed in.
-         *     - `crossSiteRequest`: Requests from other sites are not allowed here.
+         *     - `crossSiteRequest`: This request came from another site. Open the dashboard at its own address and try again.
          *     - `planNotSelfServe`: Only the operator of this service can change plans. Ask them to change yours.
          */
         SessionPlanForbidden: {
@@ -3406,7 +3406,7 @@ export interface components {
         };
         /**
          * @description - `bearerNotAccepted`: This endpoint does not accept API keys. Use it from the dashboard, signed in.
-         *     - `crossSiteRequest`: Requests from other sites are not allowed here.
+         *     - `crossSiteRequest`: This request came from another site. Open the dashboard at its own address and try again.
          */
         SessionWriteForbidden: {
             headers: {
@@ -3426,7 +3426,7 @@ export interface components {
     };
     parameters: {
         /**
-         * @description The conversation's id.
+         * @description The conversation's ID.
          * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
          */
         ConversationId: string;
@@ -3441,7 +3441,7 @@ export interface components {
          */
         IdempotencyKey: string;
         /**
-         * @description The key's id.
+         * @description The key's ID.
          * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
          */
         KeyId: string;
@@ -3461,12 +3461,12 @@ export interface components {
          */
         LimitTo500: number;
         /**
-         * @description The model's id.
+         * @description The model's ID.
          * @example parley-builtin
          */
         ModelId: string;
         /**
-         * @description The session's id.
+         * @description The session's ID.
          * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
          */
         SessionId: string;
@@ -3494,22 +3494,22 @@ export interface components {
          */
         "Idempotency-Replayed": string;
         /**
-         * @description The same limits: `r` is the remaining amount, `t` the seconds until the reset.
+         * @description The same limits: `r` is the amount remaining, `t` the seconds until the reset.
          * @example "requests";r=19;t=42, "chat";r=12;t=35231
          */
         RateLimit: string;
         /**
-         * @description The ceiling of the limit with the least remaining; on a 429, of the exceeded limit. Sent once the account is known.
+         * @description The limit with the least remaining; on a 429, the exceeded limit. Sent once the account is known.
          * @example 50
          */
         "RateLimit-Limit": number;
         /**
-         * @description The limits that apply to the request: `q` is the ceiling, `w` the window in seconds.
+         * @description The limits that apply to the request: `q` is the limit, `w` the window in seconds.
          * @example "requests";q=20;w=60, "chat";q=50;w=86400
          */
         "RateLimit-Policy": string;
         /**
-         * @description The remaining amount of that limit.
+         * @description The amount remaining under that limit.
          * @example 12
          */
         "RateLimit-Remaining": number;
@@ -3549,7 +3549,7 @@ export interface components {
          */
         "X-Parley-Ignored-Fields": string;
         /**
-         * @description The request id, for support.
+         * @description The request ID, for support.
          * @example 01932f62-4e1c-7f09-a0b1-c2d3e4f5a6b7
          */
         "X-Request-Id": string;
@@ -3603,7 +3603,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description Confirmation that the owner deletes the account. */
+        /** @description Confirms that the owner wants to delete the account. */
         requestBody: {
             content: {
                 "application/json": components["schemas"]["DeleteAccount"];
@@ -3683,7 +3683,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description The old and the new password. */
+        /** @description The current and new passwords. */
         requestBody: {
             content: {
                 "application/json": components["schemas"]["ChangePassword"];
@@ -3891,7 +3891,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description The body of OpenAI's chat completions. OpenAI's other fields for sampling, tools, reasoning, and caching (`tools`, `response_format`, …) and vLLM's fields are passed to the model unchanged. Other fields are dropped and listed in `X-Parley-Ignored-Fields`. */
+        /** @description An OpenAI chat completion request. OpenAI's other fields for sampling, tools, reasoning, and caching (`tools`, `response_format`, …) and vLLM's fields are passed to the model unchanged. Other fields are dropped and listed in `X-Parley-Ignored-Fields`. */
         requestBody: {
             content: {
                 "application/json": components["schemas"]["CompletionRequest"];
@@ -4000,7 +4000,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The conversation's id.
+                 * @description The conversation's ID.
                  * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
                  */
                 id: components["parameters"]["ConversationId"];
@@ -4043,7 +4043,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The conversation's id.
+                 * @description The conversation's ID.
                  * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
                  */
                 id: components["parameters"]["ConversationId"];
@@ -4137,7 +4137,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description The body of OpenAI's image generations. */
+        /** @description An OpenAI image generation request. */
         requestBody: {
             content: {
                 "application/json": components["schemas"]["ImageRequest"];
@@ -4289,7 +4289,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The key's id.
+                 * @description The key's ID.
                  * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
                  */
                 id: components["parameters"]["KeyId"];
@@ -4329,7 +4329,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The key's id.
+                 * @description The key's ID.
                  * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
                  */
                 id: components["parameters"]["KeyId"];
@@ -4376,7 +4376,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The key's id.
+                 * @description The key's ID.
                  * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
                  */
                 id: components["parameters"]["KeyId"];
@@ -4459,7 +4459,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The model's id.
+                 * @description The model's ID.
                  * @example parley-builtin
                  */
                 id: components["parameters"]["ModelId"];
@@ -4715,7 +4715,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The session's id.
+                 * @description The session's ID.
                  * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
                  */
                 id: components["parameters"]["SessionId"];

@@ -66,9 +66,7 @@ export function AnswerView({ isBusy, model, onAgain, text }: AnswerProps) {
 
 const Deeds = ({ children, text }: { children?: ReactNode; text: string }) => (
   <Group gap={4} mt={6} className={classes.deeds}>
-    {text !== '' && (
-      <CopyButton text={text} what="answer" size="compact-xs" variant="subtle" color="gray" />
-    )}
+    {text !== '' && <CopyButton text={text} what="answer" size="compact-xs" variant="subtle" color="gray" />}
     {children}
   </Group>
 );

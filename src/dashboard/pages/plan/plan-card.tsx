@@ -65,11 +65,7 @@ export function PlanCard({ current, isMain, onChange, period, plan }: Props) {
           disabled={isAsPaid}
           onClick={onChange}
         >
-          {isAsPaid
-            ? 'Your plan'
-            : isOwn
-              ? `Switch to ${period} billing`
-              : `Change to ${plan.name}`}
+          {isAsPaid ? 'Your plan' : isOwn ? `Switch to ${period} billing` : `Change to ${plan.name}`}
         </Button>
       )}
     </li>
