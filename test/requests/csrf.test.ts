@@ -95,7 +95,7 @@ t.test(
     }
     t.equal((await send(`https://localhost:${port}`)).status, 403);
     const refusal = await send(`http://192.168.1.5:${port}`);
-    t.match(await refusal.json(), { message: new RegExp(`http://localhost:${port},`) });
+    t.match(await refusal.json(), { message: new RegExp(`at http://localhost:${port}\\. `) });
   },
 );
 
