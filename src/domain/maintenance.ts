@@ -1,6 +1,6 @@
 /** Deletes expired data, and creates the ledger's coming days. Contract sections 9, 10 and 11. */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Database, Db } from '../database/client.ts';
+import { type Database, type Db, mayHaveTakenEffect, wasNotSent } from '../database/client.ts';
 import { buildIndexes } from '../database/indexes.ts';
 import { underMaintenanceLock } from '../database/maintenance-lock.ts';
 import { dropOldPartitions, makePartitions } from '../database/partitions.ts';
@@ -22,6 +22,25 @@ type Log = { warn(details: object, message: string): void };
 export type MaintenanceConfig = {
   databaseDirectUrl: string | undefined;
   requestLogDays: number;
+};
+
+type Job = (
+  db: Db,
+  context: Pick<Database, 'kind'> & { daysKept: number; signal: AbortSignal },
+) => Promise<unknown>;
+
+/** By what they do, in words that complete "Maintenance could not …". */
+const jobs: Readonly<Record<string, Job>> = {
+  'create ledger partitions for upcoming days': makePartitions,
+  'remove old ledger partitions': (db, { daysKept, kind }) => dropOldPartitions(db, kind, daysKept),
+  'build missing indexes': (db, { kind, signal }) => buildIndexes(db, kind, signal),
+  'delete old refusals': (db, { daysKept, signal }) => deleteOldRefusals(db, daysKept, signal),
+  'delete old idempotency keys': (db, { signal }) => deleteOldIdempotencyKeys(db, signal),
+  'delete ended sessions': (db, { signal }) => deleteEndedSessions(db, signal),
+  'delete the usage kept for email addresses of earlier days': (db, { signal }) =>
+    deleteKeptUsage(db, signal),
+  'delete old events': (db, { signal }) => deleteOldEvents(db, signal),
+  'delete keys that ended long ago': (db, { signal }) => deleteEndedKeys(db, signal),
 };
 
 export class Maintenance {
@@ -51,7 +70,11 @@ export class Maintenance {
 
   purge = (): Promise<void> => purgeDeletedAccounts(this.#database.db, this.#stopped.signal);
 
-  /** Returns false if another process is doing it. */
+  /**
+   * Runs every job, even if others fail, and logs each failure. Rejects only if the database cannot be reached.
+   *
+   * @returns false if another process is doing it
+   */
   run(): Promise<boolean> {
     const { databaseDirectUrl } = this.#config;
     return underMaintenanceLock(
@@ -63,17 +86,18 @@ export class Maintenance {
   }
 
   async #tidyUp(db: Db): Promise<void> {
-    const { requestLogDays } = this.#config;
     const { signal } = this.#stopped;
-    await makePartitions(db);
-    await dropOldPartitions(db, this.#database.kind, requestLogDays);
-    await buildIndexes(db, this.#database.kind, signal);
-    await deleteOldRefusals(db, requestLogDays, signal);
-    await deleteOldIdempotencyKeys(db, signal);
-    await deleteEndedSessions(db, signal);
-    await deleteKeptUsage(db, signal);
-    await deleteOldEvents(db, signal);
-    await deleteEndedKeys(db, signal);
+    const context = { kind: this.#database.kind, daysKept: this.#config.requestLogDays, signal };
+    for (const [name, job] of Object.entries(jobs)) {
+      if (signal.aborted) return;
+      try {
+        await job(db, context);
+      } catch (error) {
+        // The lock went with the connection, and the other jobs would fail for the same reason.
+        if (wasNotSent(error) || mayHaveTakenEffect(error)) throw error;
+        this.#report(error, `Maintenance could not ${name}. Retrying in an hour.`);
+      }
+    }
   }
 
   #everyMinute(): void {
@@ -90,8 +114,7 @@ export class Maintenance {
     const inAMinute = 'Could not remove the data of deleted accounts; retrying in a minute.';
     await this.purge().catch((error) => this.#report(error, inAMinute));
     if (!isDue) return;
-    const inAnHour =
-      'Could not create the ledger partitions for upcoming days or remove old ones; retrying in an hour.';
+    const inAnHour = 'Maintenance could not finish. Retrying in an hour.';
     await this.run().catch((error) => this.#report(error, inAnHour));
   }
 

@@ -302,6 +302,36 @@ async function openTransaction(db: Db, statement: ReturnType<typeof sql>): Promi
   };
 }
 
+t.test('postgres: a job that fails is named in the log, and the others are done all the same', async (t) => {
+  const { database, db, url } = await open(t, 'postgres');
+  const said: string[] = [];
+  const warn = ({ err }: { err?: Error }, message: string) => said.push(`${message} ${err?.message}`);
+  const maintenance = new Maintenance(database, { databaseDirectUrl: url, requestLogDays: 5 }, { warn });
+  const account = await newAccount(db);
+  await pastDays(db, account, 8);
+  const tables = ['idempotency_keys', 'sessions', 'account_events'];
+  for (const table of tables) await fill(db, table, account, 3);
+  await db.execute(sql`update idempotency_keys set created_at = now() - interval '2 days'`);
+  await db.execute(sql`update sessions set last_seen_at = now() - interval '8 days'`);
+  await db.execute(sql`update account_events set at = now() - interval '366 days'`);
+  // The first job of all fails, and one in the middle.
+  await db.execute(sql`alter function ledger_make_partitions(int) rename to hidden`);
+  await db.execute(sql`alter table sessions rename column last_seen_at to hidden`);
+  t.equal(await maintenance.run(), true);
+  t.match(said, [
+    /^Maintenance could not create ledger partitions for upcoming days\. Retrying in an hour\..*ledger_make_partitions/s,
+    /^Maintenance could not delete ended sessions\. Retrying in an hour\..*last_seen_at/s,
+  ]);
+  t.equal(said.length, 2);
+  t.equal((await days(db))[0], -4, 'old days are dropped');
+  t.match(await rowsByTable(db, account), { idempotency_keys: 0, sessions: 3, account_events: 0 });
+  await db.execute(sql`alter function hidden(int) rename to ledger_make_partitions`);
+  await db.execute(sql`alter table sessions rename column hidden to last_seen_at`);
+  await maintenance.run();
+  t.equal(said.length, 2, 'nothing fails any more');
+  t.match(await rowsByTable(db, account), { sessions: 0 });
+});
+
 t.test('postgres: writers do not wait for a day to be dropped, and lose nothing', async (t) => {
   const { db, maintainer, ledger } = await open(t, 'postgres');
   const accounts = await Promise.all(Array.from({ length: 8 }, () => newAccount(db)));
