@@ -87,6 +87,32 @@ t.test('the focus stays where the work is', { skip: noDashboard }, async (t) => 
     await isFocused(t, 'Edit origins for Website', 'back where it was');
   });
 
+  await t.test('a dialog begins in its first field that can be used', async (t) => {
+    const begins = async (open: string | RegExp, field: string) => {
+      await press(open);
+      await dialog.waitFor();
+      await isFocused(t, field, String(open));
+      await page.keyboard.press('Escape');
+      await page.locator('#root:not([inert])').waitFor();
+    };
+    await begins('Create key', 'Name');
+    await begins('Edit origins for Website', 'Add an origin');
+    await begins('Rotate Website', 'immediately');
+    const allowed_origins = Array.from({ length: 10 }, (_, n) => `https://app-${n}.example.com`);
+    const full = await client.createKey({ cookie }, { name: 'Full', allowed_origins });
+    await page.goto(`${HOME}/your-api`);
+    await begins('Edit origins for Full', 'Close');
+    await client.delete(`/keys/${full.id}`, { cookie });
+    await page.goto(`${HOME}/settings`);
+    await begins('Change email address', 'New email address');
+    await begins('Change password', 'Current password');
+    await begins('Delete account', `To confirm, type ${email}`);
+    await page.setViewportSize({ width: 390, height: 844 });
+    await page.goto(`${HOME}/chat`);
+    await begins(/^Conversations$/, 'Search titles');
+    await page.setViewportSize({ width: 1280, height: 800 });
+  });
+
   await t.test('a plan, and the message that it is changed', async (t) => {
     await page.goto(`${HOME}/plan`);
     await press('Change to Plus');

@@ -1,4 +1,5 @@
 import { ActionIcon, Badge, Text, TextInput, Tooltip } from '@mantine/core';
+import { useMediaQuery } from '@mantine/hooks';
 import { useInfiniteQuery, useMutation } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { Link } from 'wouter';
@@ -56,6 +57,7 @@ export function Conversations({ currentId, onDeleted, onOpen }: Props) {
   const [wanted, setWanted] = useState('');
   const [doomed, setDoomed] = useState<Conversation | null>(null);
   const words = wanted.trim().toLowerCase();
+  const isTouch = useMediaQuery('(pointer: coarse)', undefined, { getInitialValueInEffect: false });
 
   // The search runs in the browser, so it needs all pages.
   useEffect(() => {
@@ -69,6 +71,8 @@ export function Conversations({ currentId, onDeleted, onOpen }: Props) {
         aria-label="Search titles"
         placeholder="Search titles"
         leftSection={<SearchIcon size={18} />}
+        // In a dialog on a phone, the keyboard would cover the list.
+        data-autofocus={!isTouch || undefined}
         value={wanted}
         onChange={(event) => setWanted(event.currentTarget.value)}
       />

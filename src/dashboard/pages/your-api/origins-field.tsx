@@ -88,6 +88,8 @@ export function OriginsField(props: Props) {
           maxLength={300}
           value={entry}
           disabled={isFull}
+          // A disabled field cannot take the focus.
+          data-autofocus={!isFull || undefined}
           error={error}
           onChange={(event) => onEntry(event.currentTarget.value)}
           onKeyDown={onKeyDown}

@@ -27,7 +27,12 @@ export function RotateDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: () 
       >
         <Stack gap="xs" mt="xs">
           {graces.map(({ label, seconds }) => (
-            <Radio key={seconds} value={String(seconds)} label={label} />
+            <Radio
+              key={seconds}
+              value={String(seconds)}
+              label={label}
+              data-autofocus={String(seconds) === grace || undefined}
+            />
           ))}
         </Stack>
       </Radio.Group>
