@@ -9,7 +9,10 @@ export const ref = <T extends TSchema>(schema: T, options: SchemaOptions = {}) =
 export const stringEnum = <const T extends readonly string[]>(values: T, options: SchemaOptions = {}) =>
   Type.Unsafe<T[number]>({ type: 'string', enum: values, examples: [values[0]], ...options });
 
-/** Marks an enum whose values clients must expect to grow. The breaking-change check allows additions to it. */
+/**
+ * Marks an enum that can gain values, or a list in responses that can get longer with one. Clients must expect both. The
+ * breaking-change check allows them.
+ */
 export const extensible = { 'x-extensible': true } as const;
 
 export const stringConst = <const T extends string>(value: T, options: SchemaOptions = {}) =>

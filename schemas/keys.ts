@@ -1,6 +1,6 @@
 /** API keys: service document section 2, contract sections 2 and 3. */
 import { Type } from '@sinclair/typebox';
-import { idParams, nullable, ref, stringEnum, Timestamp, Uuid } from './common.ts';
+import { extensible, idParams, nullable, ref, stringEnum, Timestamp, Uuid } from './common.ts';
 import { MAX_ACTIVE_KEYS, MAX_ORIGINS } from './key-limits.ts';
 
 /** Looks like a key, but has a wrong checksum, so that secret scanners ignore it. */
@@ -13,6 +13,7 @@ export const Scope = stringEnum(scopes, {
   $id: 'Scope',
   description: 'A permission of a key.',
   examples: ['chat'],
+  ...extensible,
 });
 
 const name = Type.String({
@@ -26,6 +27,7 @@ const keyScopes = Type.Array(ref(Scope), {
   maxItems: scopes.length,
   uniqueItems: true,
   description: 'The permissions of the key.',
+  ...extensible,
 });
 
 const allowedOrigins = Type.Array(

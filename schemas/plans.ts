@@ -1,12 +1,13 @@
 /** Plans and the account's subscription: contract section 2. */
 import { Type } from '@sinclair/typebox';
-import { Count, nullable, ref, stringEnum, Timestamp } from './common.ts';
+import { Count, extensible, nullable, ref, stringEnum, Timestamp } from './common.ts';
 
 export const meters = ['chat', 'images', 'search'] as const;
 export type Meter = (typeof meters)[number];
 export const Meter = stringEnum(meters, {
   $id: 'Meter',
   description: 'A daily quota that calls count toward.',
+  ...extensible,
 });
 
 export const billingPeriods = ['monthly', 'yearly'] as const;

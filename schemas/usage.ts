@@ -1,6 +1,6 @@
 /** Usage of today and of the last days: service document section 2, contract sections 1 and 2. */
 import { Type } from '@sinclair/typebox';
-import { Count, Day, nullable, ref, stringEnum, Timestamp, Uuid } from './common.ts';
+import { Count, Day, extensible, nullable, ref, stringEnum, Timestamp, Uuid } from './common.ts';
 import { Limits, meters } from './plans.ts';
 
 export const UsedCounters = Type.Object(
@@ -27,11 +27,14 @@ export const Usage = Type.Object(
   { $id: 'Usage', additionalProperties: false, description: "The account's usage of today's quota." },
 );
 
+const MAX_DAYS = 90;
+
 export const usageMeters = [...meters, 'tokens'] as const;
 export type UsageMeter = (typeof usageMeters)[number];
 export const UsageMeter = stringEnum(usageMeters, {
   $id: 'UsageMeter',
   description: 'The meter.',
+  ...extensible,
 });
 
 export const KeyShare = Type.Object(
@@ -84,8 +87,9 @@ export const KeyLabel = Type.Object(
 export const UsageHistory = Type.Object(
   {
     data: Type.Array(ref(DayUsage), {
-      maxItems: 360,
+      maxItems: MAX_DAYS * usageMeters.length,
       description: 'One row per day and meter, even without usage, from the oldest day to today.',
+      ...extensible,
     }),
     keys: Type.Array(ref(KeyLabel), {
       maxItems: 1000,
@@ -101,7 +105,7 @@ export const UsageHistoryQuery = Type.Object(
     days: Type.Optional(
       Type.Integer({
         minimum: 1,
-        maximum: 90,
+        maximum: MAX_DAYS,
         default: 30,
         format: 'int32',
         description: 'The number of UTC days, including today.',

@@ -2,6 +2,7 @@
 import AjvCompiler from '@fastify/ajv-compiler';
 import type { Static } from '@sinclair/typebox';
 import type { FastifySchemaValidationError } from 'fastify';
+import { extensible } from '../schemas/common.ts';
 import type { ErrorDetail } from '../schemas/errors.ts';
 import { lazyValidators } from './lazy-compilers.ts';
 
@@ -16,7 +17,7 @@ const shared = {
 type BuildCompiler = ReturnType<typeof AjvCompiler>;
 type ExternalSchemas = Parameters<BuildCompiler>[0];
 
-type Ajv = { removeKeyword(name: string): Ajv; addKeyword(definition: object): Ajv };
+type Ajv = { removeKeyword(name: string): Ajv; addKeyword(definition: object | string): Ajv };
 type LengthError = { keyword: string; message: string; params: { limit: number } };
 type LengthCheck = { (limit: number, text: string): boolean; errors?: LengthError[] };
 
@@ -56,6 +57,7 @@ function lengthKeyword(keyword: 'minLength' | 'maxLength') {
 function onCreate(ajv: Ajv): void {
   for (const keyword of ['minLength', 'maxLength'] as const)
     ajv.removeKeyword(keyword).addKeyword(lengthKeyword(keyword));
+  for (const annotation of Object.keys(extensible)) ajv.addKeyword(annotation);
 }
 
 /** For Fastify's `schemaController.compilersFactory.buildValidator`. */

@@ -113,6 +113,8 @@ const breaking: Record<string, (one: Any) => void> = {
   'a field of a response may be missing': (one) => without(schemas(one).ChatReply.required, 'usage'),
   'a value of a request is not taken any more': (one) =>
     schemas(one).ImageRequest.properties.size.enum.splice(1, 1),
+  'a scope is gone': (one) => schemas(one).Scope.enum.pop(),
+  'a meter is gone': (one) => schemas(one).Meter.enum.pop(),
   'a value in a response is new': (one) => schemas(one).FinishReason.enum.push('tired'),
   'a type in a request has changed': (one) => {
     schemas(one).ChatRequest.properties.message.type = 'integer';
@@ -229,6 +231,19 @@ const allowed: Record<string, (one: Any) => void> = {
     schemas(one).RateLimitError.properties.error.allOf[1].properties.code.enum.push('tooLate');
   },
   'a type of event in the audit trail is new': (one) => schemas(one).AccountEventType.enum.push('keyRenamed'),
+  'a scope is new, and keys can have it beside all others': (one) => {
+    schemas(one).Scope.enum.push('audio');
+    for (const name of ['ApiKey', 'CreatedApiKey', 'CreateApiKey'])
+      schemas(one)[name].properties.scopes.maxItems += 1;
+  },
+  'a meter is new, with a limit, and rows in the usage of each day': (one) => {
+    for (const name of ['Meter', 'UsageMeter']) schemas(one)[name].enum.push('audio');
+    for (const name of ['Limits', 'UsedCounters']) {
+      schemas(one)[name].properties.audio = { type: 'integer' };
+      schemas(one)[name].required.push('audio');
+    }
+    schemas(one).UsageHistory.properties.data.maxItems = 450;
+  },
   'a status of errors is new': (one) => {
     const { responses } = operation(one, 'get', '/plans');
     responses['429'] = { $ref: '#/components/responses/PublicRateLimit' };

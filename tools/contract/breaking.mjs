@@ -221,13 +221,16 @@ function widened({ action, after: now, before: was, path }, { merged }, whole) {
   if (key === 'required') return action === 'add' ? undefined : 'fields are now optional';
   if (parent === 'enum') {
     // Clients handle specific values of an extensible enumeration, such as error codes, so existing values must stay.
-    if (isExtensible(merged, whole))
+    if (isExtensible(merged, whole.slice(0, -2)))
       return action === 'add' ? undefined : `the value ${JSON.stringify(was)} was removed`;
     return action === 'remove' ? undefined : `the value ${JSON.stringify(now)} is new`;
   }
   if (['anyOf', 'oneOf'].includes(parent)) return action === 'remove' ? undefined : 'an alternative is new';
   if (key === 'type') return holds(was, now) ? undefined : 'the type has changed';
-  if (upperLimits.has(key)) return action === 'add' || now <= was ? undefined : 'the limit is higher';
+  if (upperLimits.has(key)) {
+    const isLonger = action === 'replace' && key === 'maxItems' && isExtensible(merged, whole.slice(0, -1));
+    return action === 'add' || now <= was || isLonger ? undefined : 'the limit is higher';
+  }
   if (lowerLimits.has(key)) return action === 'add' || now >= was ? undefined : 'the limit is lower';
   if (['pattern', 'format', 'uniqueItems', 'enum'].includes(key))
     return action === 'add' ? undefined : `${key} was removed or changed`;
@@ -244,9 +247,9 @@ function holds(wide, narrow) {
     .every((type) => types.includes(type) || (type === 'integer' && types.includes('number')));
 }
 
-/** Whether the enumeration is documented as one that can gain values. */
+/** Whether the schema is documented as an enumeration that can gain values, or a list that can get longer with one. */
 function isExtensible(merged, path) {
-  const schema = path.slice(0, -2).reduce((value, name) => value?.[name], merged);
+  const schema = path.reduce((value, name) => value?.[name], merged);
   return schema?.['x-extensible'] === true;
 }
 
