@@ -23,11 +23,11 @@ export function Today() {
               ))}
               <Paper withBorder p="md" bg="var(--parley-panel)">
                 <Text size="sm" c="dimmed" mb={4}>
-                  Model tokens (input and output)
+                  Model tokens
                 </Text>
                 <div className={classes.figure}>{formatCount(usage.used.tokens)}</div>
                 <Text size="sm" c="dimmed" mt="sm">
-                  No limit
+                  Input and output. No limit.
                 </Text>
               </Paper>
             </div>
