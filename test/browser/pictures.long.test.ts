@@ -33,15 +33,15 @@ async function take(page: Page, name: (typeof names)[number], colorScheme: 'ligh
 }
 
 const ANSWER = [
-  'For about 300 chats a day, **Plus** is enough. It costs less when it is paid yearly:',
+  'For about 300 chats a day, **Plus** is enough. It costs less with yearly billing:',
   '',
-  '| Plan | Chats a day | Paid monthly | Paid yearly |',
+  '| Plan | Chats a day | Monthly | Yearly |',
   '|---|--:|--:|--:|',
   '| Free | 50 | – | – |',
   '| Plus | 1,000 | 10.00 USD | 99.60 USD |',
   '| Pro | 10,000 | 30.00 USD | 298.80 USD |',
   '',
-  'See what a day uses before you decide:',
+  'Check what you use in a day before you decide:',
   '',
   '```bash',
   'curl https://parley.test/api/v1/usage \\',
