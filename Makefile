@@ -1,6 +1,6 @@
 # Each target first installs what it needs (tools/prepare.mjs). Environment variables pass through. `make help` lists all targets.
 .DEFAULT_GOAL := help
-.PHONY: help start dev test test-long test-runtime flaky soak fuzz screenshots bench-stream bench-quota bench-redis abuse check advisories sbom sdk openapi migrations
+.PHONY: help start dev test test-long test-runtime flaky soak fuzz screenshots bench bench-stream bench-quota bench-redis abuse check advisories sbom sdk openapi migrations
 
 # Prefer dash (Debian's sh, also on macOS): see `run`.
 SHELL := $(firstword $(wildcard /bin/dash /usr/bin/dash) /bin/sh)
@@ -63,6 +63,10 @@ screenshots: ## Take screenshots of every dashboard page (screenshots/), and upd
 fuzz: ## Send generated requests to every operation for ten minutes, and check every response; SEED=… repeats a run.
 	$(prepare) test
 	@FUZZ_SECONDS=$${FUZZ_SECONDS:-600} node --import=ts-blank-space/register test/run.ts --long test/reliability/conformance.long.test.ts
+
+bench: ## Measure the cost of a request next to peers: bench/RESULTS.md; ONLY=models,usage BENCH_SECONDS=3 ROUNDS=5.
+	$(prepare) bench
+	@node --import=ts-blank-space/register bench/compare.ts
 
 bench-stream: ## Measure the overhead that Parley adds to a stream, and the cost of 1,000 streams: bench/results/stream.md.
 	$(prepare) test

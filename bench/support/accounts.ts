@@ -3,8 +3,13 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 
-/** Environment for a service without quotas and without limits on sign-ups. */
-export function withoutCeilings(): { env: Record<string, string>; remove(): void } {
+type Limits = Record<'chat' | 'images' | 'search', number | null>;
+
+/** Environment for a service without limits on sign-ups, and without quotas unless `limits` has some. */
+export function withoutCeilings(limits: Limits = { chat: null, images: null, search: null }): {
+  env: Record<string, string>;
+  remove(): void;
+} {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'parley-bench-'));
   const file = path.join(folder, 'plans.json');
   const plan = {
@@ -12,7 +17,7 @@ export function withoutCeilings(): { env: Record<string, string>; remove(): void
     name: 'Bench',
     currency: 'USD',
     monthly_price_cents: 0,
-    limits: { chat: null, images: null, search: null },
+    limits,
     requests_per_minute: 1_000_000,
   };
   fs.writeFileSync(file, JSON.stringify({ data: [plan] }));
@@ -33,12 +38,17 @@ async function post(url: string, body: unknown, cookie = '', method = 'POST'): P
 }
 
 /**
- * Creates accounts, each with a key for chat.
+ * Creates accounts, each with a key.
  *
  * @param plan - if not the default plan
  * @returns the keys
  */
-export async function makeKeys(origin: string, count: number, plan?: string): Promise<string[]> {
+export async function makeKeys(
+  origin: string,
+  count: number,
+  plan?: string,
+  scopes = ['chat'],
+): Promise<string[]> {
   const keys: string[] = [];
   for (let number = 0; number < count; number += 1) {
     const account = { email: `bench-${number}@example.com`, password: 'correct horse battery' };
@@ -46,7 +56,7 @@ export async function makeKeys(origin: string, count: number, plan?: string): Pr
     const cookie = signedUp.headers.getSetCookie()[0]?.split(';')[0];
     if (plan !== undefined)
       await post(`${origin}/api/v1/subscription`, { plan, billing_period: 'monthly' }, cookie, 'PUT');
-    const made = await post(`${origin}/api/v1/keys`, { name: 'Bench', scopes: ['chat'] }, cookie);
+    const made = await post(`${origin}/api/v1/keys`, { name: 'Bench', scopes }, cookie);
     keys.push(((await made.json()) as { key: string }).key);
   }
   return keys;

@@ -30,6 +30,9 @@ export async function startServiceProcess(
     stdio: ['ignore', log, 'pipe'],
   });
   fs.closeSync(log);
+  // A benchmark that fails leaves nothing behind.
+  const kill = () => child.kill('SIGKILL');
+  process.once('exit', kill);
   const errors = child.stderr as Readable;
   let said = '';
   errors.setEncoding('utf8').on('data', (text: string) => {
@@ -47,6 +50,7 @@ export async function startServiceProcess(
     pid: child.pid as number,
     async stop() {
       await end(child);
+      process.off('exit', kill);
       fs.rmSync(folder, { recursive: true, force: true });
     },
   };

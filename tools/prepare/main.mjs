@@ -27,6 +27,7 @@ const modes = {
     referenceStep({ root }),
   ],
   'test-long': () => [...modes.test(), installStep({ root, folder: 'test/generators', scope: 'everything' })],
+  bench: () => [...modes.test(), installStep({ root, folder: 'bench/peers', scope: 'serve' })],
   sdk: () => [
     installStep({ root, folder: '.', scope: 'serve' }),
     installStep({ root, folder: 'tools/sdk', scope: 'everything' }),

@@ -1,0 +1,100 @@
+/**
+ * `make bench`: the cost of a request to Parley on both databases, next to peers. Settings: `ONLY=name,…` (rows of
+ * `compare/rows.ts`), `TARGETS=name,…` (`postgres`, `embedded`, and peers of `compare/peers.ts`), `BENCH_SECONDS` (3;
+ * measured per row, target, and round), and `ROUNDS` (5).
+ *
+ * Parley runs from `dist` as in production. It, its peers, Postgres, the upstream, and the load client are separate
+ * processes on this machine. In each round, every target is measured once, in another order each time. After each
+ * measurement of Parley, what it charged must equal what the client received, and the audit must be clean. Else the run is
+ * void: it writes nothing and exits with 1. A run of all rows writes `bench/RESULTS.md` and `bench/results.svg`.
+ */
+import fs from 'node:fs';
+import { loadavg, tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { chart } from './compare/chart.ts';
+import { startLoadClient } from './compare/load.ts';
+import { measure } from './compare/measure.ts';
+import { report } from './compare/report.ts';
+import { type RowOutcome, rowTable } from './compare/results.ts';
+import { type Row, rows } from './compare/rows.ts';
+import { startSurroundings } from './compare/surroundings.ts';
+import { startTargets } from './compare/targets.ts';
+import { machine } from './support/report.ts';
+
+const seconds = Number(process.env.BENCH_SECONDS ?? 3);
+const rounds = Number(process.env.ROUNDS ?? 5);
+const only = process.env.ONLY?.split(',');
+const wanted = process.env.TARGETS?.split(',');
+const root = fileURLToPath(new URL('..', import.meta.url));
+const say = (text: string) => process.stderr.write(`${text}\n`);
+
+const unknown = only?.filter((name) => !rows.some((row) => row.name === name)) ?? [];
+if (unknown.length > 0) {
+  say(
+    `ONLY names rows that do not exist: ${unknown.join(', ')}. Rows: ${rows.map(({ name }) => name).join(', ')}.`,
+  );
+  process.exit(1);
+}
+const selected = rows.filter(({ name }) => only === undefined || only.includes(name));
+
+for (const [signal, code] of [
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+] as const)
+  process.on(signal, () => process.exit(code));
+const busy = loadavg()[0] ?? 0;
+const surroundings = await startSurroundings(tmpdir());
+const client = await startLoadClient();
+const problems: string[] = [];
+
+async function compare(row: Row): Promise<RowOutcome> {
+  const targets = await startTargets(row, surroundings, wanted);
+  const outcomes = targets.map(({ name, title }) => ({
+    name,
+    title,
+    rounds: [] as RowOutcome['outcomes'][0]['rounds'],
+  }));
+  for (let round = 0; round < rounds; round += 1) {
+    for (let turn = 0; turn < targets.length; turn += 1) {
+      const index = (turn + round) % targets.length;
+      const [target, outcome] = [targets[index], outcomes[index]];
+      if (target === undefined || outcome === undefined) continue;
+      const { measured, problems: found } = await measure(client, target, row, {
+        isFirst: round === 0,
+        seconds,
+      });
+      outcome.rounds.push(measured);
+      problems.push(
+        ...found.map((problem) => `${row.name}, ${target.title}, round ${round + 1}: ${problem}`),
+      );
+      say(
+        `${row.name}, round ${round + 1}: ${target.title}: ${measured.cpu.toFixed(0)} µs, ${measured.perSecond.toFixed(0)} a second`,
+      );
+    }
+  }
+  for (const target of targets) await target.stop();
+  return { row, outcomes };
+}
+
+const results: RowOutcome[] = [];
+for (const row of selected) {
+  const result = await compare(row);
+  results.push(result);
+  process.stdout.write(`\n${rowTable(result)}\n\n`);
+}
+const about = await machine(surroundings.database.url());
+client.stop();
+await surroundings.stop();
+
+if (problems.length > 0) {
+  say(`This run is void:\n- ${problems.join('\n- ')}`);
+  process.exit(1);
+}
+if (only === undefined && wanted === undefined) {
+  const file = path.join(root, 'bench/RESULTS.md');
+  fs.writeFileSync(file, report(results, { about, busy, rounds, seconds }));
+  fs.writeFileSync(path.join(root, 'bench/results.svg'), chart(results));
+  say(`Written: ${file}`);
+}
+process.exit();

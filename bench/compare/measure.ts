@@ -1,0 +1,80 @@
+/** One measurement of one target: at 32 connections, then at one. */
+import type { Load, LoadClient, LoadResult } from './load.ts';
+import type { Row } from './rows.ts';
+import type { Target } from './targets.ts';
+
+export const CONNECTIONS = 32;
+/** The first measurement of a target warms up for longer: V8 compiles, pools connect. */
+const FIRST_WARM_UP_MS = 2000;
+const WARM_UP_MS = 500;
+const SINGLE_WARM_UP_MS = 200;
+
+export type Measured = {
+  /** CPU microseconds per request, of all trees and of Postgres. */
+  cpu: number;
+  postgresCpu: number;
+  perSecond: number;
+  /** Milliseconds. */
+  p50: number;
+  p99: number;
+  /** Milliseconds at one connection: the whole answer, and the first byte of its body. */
+  single: number;
+  singleFirstByte: number;
+};
+
+function requestOf(target: Target, row: Row, body: string | undefined): string {
+  const headers = { host: `127.0.0.1:${target.port}`, accept: 'application/json', ...target.headers };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  const start = `${body === undefined ? 'GET' : 'POST'} ${target.base}${row.path} HTTP/1.1\r\n${lines.join('')}`;
+  if (body === undefined) return `${start}\r\n`;
+  const length = Buffer.byteLength(body);
+  return `${start}content-type: application/json\r\ncontent-length: ${length}\r\n\r\n${body}`;
+}
+
+/**
+ * Measures a target. Problems are answers other than 200, and a ledger that does not match the answers.
+ *
+ * @param seconds - measured at 32 connections; a third of it at one connection
+ */
+export async function measure(
+  client: LoadClient,
+  target: Target,
+  row: Row,
+  { isFirst, seconds }: { isFirst: boolean; seconds: number },
+): Promise<{ measured: Measured; problems: string[] }> {
+  const load = (fields: Pick<Load, 'connections' | 'warmUpMs' | 'measureMs'>) =>
+    client.run({
+      ...fields,
+      port: target.port,
+      requests: (row.bodies ?? [undefined]).map((body) => requestOf(target, row, body)),
+      ending: row.ending,
+      trees: target.trees,
+    });
+  const before = await target.ledger?.read();
+  const many = await load({
+    connections: CONNECTIONS,
+    warmUpMs: isFirst ? FIRST_WARM_UP_MS : WARM_UP_MS,
+    measureMs: seconds * 1000,
+  });
+  const one = await load({ connections: 1, warmUpMs: SINGLE_WARM_UP_MS, measureMs: (seconds * 1000) / 3 });
+  const loads: LoadResult[] = [many, one];
+  const problems = loads.flatMap(({ answered, failures }) => [
+    ...Object.entries(failures).map(([what, times]) => `${times} × ${what}`),
+    ...(answered === 0 ? ['no answer'] : []),
+  ]);
+  if (before !== undefined) problems.push(...((await target.ledger?.problems(row, before, loads)) ?? []));
+  const perRequest = (ms: number) => (1000 * ms) / many.answered;
+  const trees = Object.values(many.cpuMs);
+  return {
+    measured: {
+      cpu: perRequest(trees.reduce((sum, ms) => sum + ms, 0)),
+      postgresCpu: perRequest(many.cpuMs.postgres ?? 0),
+      perSecond: (1000 * many.answered) / many.tookMs,
+      p50: many.latency.p50,
+      p99: many.latency.p99,
+      single: one.latency.p50,
+      singleFirstByte: one.firstByte.p50,
+    },
+    problems,
+  };
+}

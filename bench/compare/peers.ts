@@ -1,0 +1,24 @@
+/** What Parley is compared with. The programs are in `bench/peers`, a package of its own. */
+import type { Row } from './rows.ts';
+
+export type Peer = {
+  name: string;
+  title: string;
+  file: string;
+  /** Whether it can do what the row asks. */
+  rows(row: Row): boolean;
+  /** Before a row's path; default: Parley's. */
+  base?: string;
+  /** It gets an empty database as `DATABASE_URL`, and the CPU of Postgres counts. */
+  usesDatabase?: boolean;
+};
+
+export const peers: Peer[] = [
+  { name: 'route', title: 'bare Fastify route', file: 'route.mjs', rows: ({ limit }) => limit === 'route' },
+  {
+    name: 'proxy',
+    title: 'bare Fastify and undici proxy',
+    file: 'proxy.mjs',
+    rows: ({ limit }) => limit === 'proxy',
+  },
+];

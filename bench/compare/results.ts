@@ -1,0 +1,65 @@
+/** The tables of `make bench`. */
+import { table } from '../support/report.ts';
+import type { Measured } from './measure.ts';
+import type { Row } from './rows.ts';
+
+/** A target's measurements in one row, one per round. The first outcome of a row is its limit. */
+export type Outcome = { name: string; title: string; rounds: Measured[] };
+export type RowOutcome = { row: Row; outcomes: Outcome[] };
+
+export type Middle = { median: number; min: number; max: number };
+
+export function middle({ rounds }: Outcome, of: keyof Measured): Middle {
+  const values = rounds.map((round) => round[of]).sort((a, b) => a - b);
+  const half = Math.floor(values.length / 2);
+  const [low, high] = [values[values.length % 2 === 0 ? half - 1 : half], values[half]];
+  return {
+    median: ((low ?? Number.NaN) + (high ?? Number.NaN)) / 2,
+    min: values[0] ?? Number.NaN,
+    max: values.at(-1) ?? Number.NaN,
+  };
+}
+
+const whole = (value: number) => Math.round(value).toLocaleString('en');
+const milliseconds = (value: number) => value.toFixed(value < 10 ? 2 : 1);
+const spread = ({ max, median, min }: Middle, format: (value: number) => string) =>
+  `${format(median)} (${format(min)}–${format(max)})`;
+
+const head = [
+  '',
+  'CPU µs/request',
+  'of it Postgres',
+  '× limit',
+  'requests/s',
+  'p50 ms',
+  'p99 ms',
+  'p50 at 1 connection',
+  'added',
+];
+
+/** One row as a Markdown table: the median of the rounds, and the smallest and largest value. */
+export function rowTable({ outcomes, row }: RowOutcome): string {
+  const [limit] = outcomes;
+  // A stream's client waits for the first byte, not for the end.
+  const single = row.ending === undefined ? 'single' : 'singleFirstByte';
+  const lines = outcomes.map((outcome) => {
+    const cpu = middle(outcome, 'cpu');
+    const alone = middle(outcome, single);
+    const isLimit = outcome === limit;
+    return [
+      outcome.title,
+      spread(cpu, whole),
+      whole(middle(outcome, 'postgresCpu').median),
+      isLimit || limit === undefined ? '' : (cpu.median / middle(limit, 'cpu').median).toFixed(2),
+      spread(middle(outcome, 'perSecond'), whole),
+      spread(middle(outcome, 'p50'), milliseconds),
+      spread(middle(outcome, 'p99'), milliseconds),
+      spread(alone, milliseconds),
+      isLimit || limit === undefined ? '' : milliseconds(alone.median - middle(limit, single).median),
+    ];
+  });
+  const title = `## ${row.name}: ${row.title}`;
+  const note = row.ending === undefined ? '' : '\n\nAt one connection: until the first byte of the stream.';
+  const aim = row.aim === undefined ? '' : `\n\nAim: ${row.aim}.`;
+  return `${title}${aim}${note}\n\n${table(head, lines)}`;
+}

@@ -1,0 +1,116 @@
+/** What `make bench` measures. `ONLY=name,…` selects rows. */
+
+/** Frames with text in a stream. */
+export const FRAMES = 64;
+
+export type Row = {
+  name: string;
+  title: string;
+  /** The aim of Parley on Postgres, as in `bench/RESULTS.md`. */
+  aim?: string;
+  /** Below the API's base. */
+  path: string;
+  /** Bodies are sent in turn. None: a GET. */
+  bodies?: string[];
+  /** The peer that does the least work that this row needs. */
+  limit: 'route' | 'proxy';
+  /** What every answer of this row is charged to. */
+  meter?: 'chat' | 'search';
+  /** What a complete answer ends with. */
+  ending?: string;
+};
+
+const questions = [
+  'How do I create a key?',
+  'What happens at midnight UTC when the quota is spent?',
+  'Why do I get a 401 with a new key?',
+  'Can a browser call the API from another origin?',
+  'How do I stream a reply?',
+  'Which error means that the daily limit is reached?',
+  'How do I revoke a key that leaked?',
+  'Does a failed request count toward the quota?',
+];
+
+const sentence = 'The handler reads `config.json`, then calls \\"load(path)\\" for every entry.\\n';
+
+/** A conversation of about `bytes` of JSON, in messages of 2 KB as coding agents send them. */
+function conversation(bytes: number, fields: object = {}): string {
+  const start = JSON.stringify({ model: 'bench', ...fields, messages: [] }).slice(0, -2);
+  const messages: string[] = [];
+  for (let left = bytes - start.length - 2; left > 0 || messages.length % 2 === 0; ) {
+    const role = messages.length % 2 === 0 ? 'user' : 'assistant';
+    const frame = `{"role":"${role}","content":""}`;
+    const sentences = Math.max(1, Math.floor((Math.min(left, 2048) - frame.length) / sentence.length));
+    const message = `{"role":"${role}","content":"${sentence.repeat(sentences)}"}`;
+    messages.push(message);
+    left -= message.length + 1;
+  }
+  return `${start}${messages.join(',')}]}`;
+}
+
+const completion = { path: '/chat/completions', meter: 'chat' } as const;
+
+export const rows: Row[] = [
+  {
+    name: 'models',
+    title: '`GET /models` with a key: the fixed cost',
+    path: '/models',
+    limit: 'route',
+  },
+  {
+    name: 'usage',
+    title: '`GET /usage` with a key',
+    aim: 'CPU ≤ 3 × bare route',
+    path: '/usage',
+    limit: 'route',
+  },
+  {
+    ...completion,
+    name: 'proxy-1k',
+    title: 'completion through an upstream, 1 KB',
+    aim: 'CPU ≤ 2.0 × bare proxy, throughput ≥ 60 %',
+    bodies: [conversation(1024)],
+    limit: 'proxy',
+  },
+  {
+    ...completion,
+    name: 'proxy-40k',
+    title: 'completion through an upstream, 40 KB',
+    aim: 'CPU ≤ 1.5 × bare proxy',
+    bodies: [conversation(40 * 1024)],
+    limit: 'proxy',
+  },
+  {
+    ...completion,
+    name: 'proxy-1m',
+    title: 'completion through an upstream, 1 MB',
+    aim: 'CPU ≤ 1.5 × bare proxy',
+    bodies: [conversation(1024 * 1024)],
+    limit: 'proxy',
+  },
+  {
+    ...completion,
+    name: 'stream-64',
+    title: `stream of ${FRAMES} frames through an upstream, 1 KB`,
+    aim: 'CPU ≤ 1.6 × bare proxy; first byte < 1 ms later',
+    bodies: [conversation(1024, { stream: true })],
+    limit: 'proxy',
+    ending: 'data: [DONE]\n\n',
+  },
+  {
+    ...completion,
+    name: 'builtin',
+    title: 'completion by the built-in engine',
+    aim: 'CPU ≤ 4 × bare route, throughput ≥ 45 %',
+    bodies: questions.map((content) => JSON.stringify({ messages: [{ role: 'user', content }] })),
+    limit: 'route',
+  },
+  {
+    name: 'search',
+    title: '`POST /search`, built-in',
+    path: '/search',
+    bodies: questions.map((query) => JSON.stringify({ query })),
+    limit: 'route',
+    meter: 'search',
+  },
+];

@@ -1,0 +1,32 @@
+/** Starts what targets share: Postgres and the upstream. */
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import fs from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { startPostgres } from '../../test/support/postgres.ts';
+import type { Surroundings } from './targets.ts';
+
+/** @param folder - for the database; on a disk, because a flush costs nothing in memory */
+export async function startSurroundings(folder: string): Promise<Surroundings & { stop(): Promise<void> }> {
+  const home = fs.mkdtempSync(path.join(folder, 'parley-bench-'));
+  // Postgres runs as another user if this process is root.
+  fs.chmodSync(home, 0o755);
+  const database = await startPostgres({ durable: true, dataDir: path.join(home, 'postgres') });
+  const [pid] = fs.readFileSync(path.join(database.dataDir, 'postmaster.pid'), 'utf8').split('\n');
+  const upstream = fork(fileURLToPath(new URL('./upstream.ts', import.meta.url)), {
+    execArgv: ['--import=ts-blank-space/register'],
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
+  const [port] = (await once(upstream, 'message')) as [number];
+  return {
+    database,
+    databasePid: Number(pid),
+    upstreamUrl: `http://127.0.0.1:${port}/v1`,
+    async stop() {
+      upstream.disconnect();
+      await database.drop();
+      fs.rmSync(home, { recursive: true, force: true });
+    },
+  };
+}

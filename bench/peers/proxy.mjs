@@ -1,0 +1,25 @@
+/**
+ * The limit for rows with an upstream: a Fastify route that sends the request with undici and passes the answer on. Like
+ * any gateway that looks at the model, it parses the body and writes it again. It checks, counts, and logs nothing.
+ */
+import fastify from 'fastify';
+import { Pool } from 'undici';
+
+const { origin, pathname } = new URL(process.env.UPSTREAM_URL);
+const upstream = new Pool(origin, { connections: 1000 });
+const app = fastify({ bodyLimit: 20 * 1024 * 1024 });
+
+app.post('/api/v1/chat/completions', async (request, reply) => {
+  const { body, headers, statusCode } = await upstream.request({
+    path: `${pathname}/chat/completions`,
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(request.body),
+  });
+  reply.code(statusCode).header('content-type', headers['content-type']);
+  return request.body.stream === true ? reply.send(body) : reply.send(Buffer.from(await body.arrayBuffer()));
+});
+
+await app.listen({ port: 0, host: '127.0.0.1' });
+process.send(app.server.address().port);
+process.on('disconnect', () => process.exit());
