@@ -1,5 +1,6 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import fastify, { type FastifyInstance, type FastifyPluginAsync } from 'fastify';
+import { documentation } from './docs/documentation.ts';
 import { KeyLookup } from './domain/key-lookup.ts';
 import { Ledger } from './domain/ledger.ts';
 import { createEngines } from './engines/index.ts';
@@ -116,11 +117,12 @@ export async function buildApp(resources: Resources): Promise<FastifyInstance> {
   const { config, database } = resources;
   const app = fastify(serverOptions(config)).withTypeProvider<TypeBoxTypeProvider>();
 
-  const engines = createEngines(config, database.db);
+  const search = documentation(() => app.swagger());
+  const engines = createEngines(config, search);
   const ledger = new Ledger(database, config.plans, app.log);
   const keyLookup = new KeyLookup(database, config.databaseDirectUrl, app.log);
   app.register(pipelining);
-  app.register(services, { ...resources, engines, keyLookup, ledger });
+  app.register(services, { ...resources, documentation: search, engines, keyLookup, ledger });
 
   app.register(securityHeaders);
   app.register(errors);

@@ -14,9 +14,7 @@ import {
 } from './database/client.ts';
 import { type DataDirLock, lockDataDir } from './database/data-dir-lock.ts';
 import { migrate } from './database/migrate.ts';
-import { guides } from './docs/guides.ts';
 import { Maintenance } from './domain/maintenance.ts';
-import { loadPassages } from './store/passages.ts';
 import { settingOnce } from './store/settings.ts';
 
 export type Service = {
@@ -31,7 +29,6 @@ async function open(config: Config, location: DatabaseLocation): Promise<Databas
   const database = await openDatabase(location);
   try {
     await migrate(database, config.databaseDirectUrl);
-    await loadPassages(database.db, guides());
     return database;
   } catch (error) {
     await database.close();

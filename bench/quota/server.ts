@@ -50,6 +50,7 @@ app.register(settings, {
   config,
   database,
   sessionSecrets: [''],
+  documentation: unused,
   engines: unused,
   keyLookup: unused,
   ledger,

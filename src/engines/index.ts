@@ -1,6 +1,6 @@
 import type { Static } from '@sinclair/typebox';
 import type { EngineInfo } from '../../schemas/service.ts';
-import type { Db } from '../database/client.ts';
+import type { Documentation } from '../docs/documentation.ts';
 import { type AnswerLimits, answerLimits, limitedChat } from './answer-limits.ts';
 import { builtinChat } from './builtin/chat.ts';
 import { builtinImages } from './builtin/images.ts';
@@ -23,13 +23,13 @@ export type EngineConfig = {
 };
 
 /** Creates each engine: the configured upstream, which it does not contact, or the built-in one. Contract section 8. */
-export function createEngines(config: EngineConfig, db: Db): Engines {
+export function createEngines(config: EngineConfig, documentation: Documentation): Engines {
   const { chat, images, publicUrl, search, upstreamLimits: limits } = config;
-  const engine = chat ? createUpstreamChat({ ...chat, ...limits }) : builtinChat(db, publicUrl);
+  const engine = chat ? createUpstreamChat({ ...chat, ...limits }) : builtinChat(documentation, publicUrl);
   return {
     chat: limitedChat(engine, config.answerLimits ?? answerLimits),
     images: images ? createUpstreamImages({ ...images, ...limits }) : builtinImages(),
-    search: search ? createUpstreamSearch({ ...search, ...limits }) : builtinSearch(db, publicUrl),
+    search: search ? createUpstreamSearch({ ...search, ...limits }) : builtinSearch(documentation, publicUrl),
   };
 }
 

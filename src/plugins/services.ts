@@ -1,6 +1,7 @@
 import fp from 'fastify-plugin';
 import type { Config } from '../config.ts';
 import type { Database, Db } from '../database/client.ts';
+import type { Documentation } from '../docs/documentation.ts';
 import type { KeyLookup } from '../domain/key-lookup.ts';
 import type { Ledger } from '../domain/ledger.ts';
 import type { Engines } from '../engines/types.ts';
@@ -16,6 +17,7 @@ declare module 'fastify' {
   interface FastifyInstance {
     config: Config;
     db: Db;
+    documentation: Documentation;
     engines: Engines;
     keyLookup: KeyLookup;
     ledger: Ledger;
@@ -23,10 +25,13 @@ declare module 'fastify' {
   }
 }
 
-export default fp<Resources & { engines: Engines; keyLookup: KeyLookup; ledger: Ledger }>(
-  async (app, { config, database, engines, keyLookup, ledger, sessionSecrets }) => {
+type Services = { documentation: Documentation; engines: Engines; keyLookup: KeyLookup; ledger: Ledger };
+
+export default fp<Resources & Services>(
+  async (app, { config, database, documentation, engines, keyLookup, ledger, sessionSecrets }) => {
     app.decorate('config', config);
     app.decorate('db', database.db);
+    app.decorate('documentation', documentation);
     app.decorate('engines', engines);
     app.decorate('keyLookup', keyLookup);
     app.decorate('ledger', ledger);

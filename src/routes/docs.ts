@@ -1,7 +1,7 @@
 /** Guides, error pages, documentation search, and `openapi.json`. Contract section 1. */
 import { type FastifyPluginAsyncTypebox, Type } from '@fastify/type-provider-typebox';
 import { html } from 'ghtml';
-import { docsSearch, MAX_QUERY_LENGTH, type Search, searchForm, searchPage } from '../docs/docs-search.ts';
+import { MAX_QUERY_LENGTH, searchForm, searchPage } from '../docs/docs-search.ts';
 import { errorIndex, errorPages } from '../docs/error-pages.ts';
 import { type Guide, guides, guideUrl, withOwnOrigin } from '../docs/guides.ts';
 import { type Page, pageFiles, sendPage, wantsPage } from '../docs/layout.ts';
@@ -45,10 +45,10 @@ const noSuch = (what: string, list: string): Page => ({
 
 const routes: FastifyPluginAsyncTypebox = async (app) => {
   const { publicUrl } = app.config;
-  const all = guides();
-  const index = guideIndex(all, publicUrl);
+  let index: Page | undefined;
   const pages = new Map<string, Page>();
   const pageOf = (guide: Guide): Page => {
+    const all = guides();
     const position = all.indexOf(guide);
     const { opening, sections } = guideHtml(guide, publicUrl);
     const neighbours = neighbourLinks('Guides', link(all[position - 1]), link(all[position + 1]));
@@ -56,10 +56,13 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     return { title: `${guide.title} · Parley`, description: guide.summary, main };
   };
 
-  app.get('/docs/guides', { schema: { hide: true } }, async (_request, reply) => sendPage(reply, index));
+  app.get('/docs/guides', { schema: { hide: true } }, async (_request, reply) => {
+    index ??= guideIndex(guides(), publicUrl);
+    return sendPage(reply, index);
+  });
 
   app.get('/docs/guides/:slug', { schema: { hide: true, params: GuideParams } }, async (request, reply) => {
-    const guide = all.find(({ slug }) => slug === request.params.slug);
+    const guide = guides().find(({ slug }) => slug === request.params.slug);
     if (guide === undefined) {
       if (wantsPage(request)) return sendPage(reply.code(404), noSuch('guide', '/docs/guides'));
       throw new ApiError('notFound', {
@@ -76,7 +79,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
   // The document is complete only after all routes are registered.
   let ofErrors: Map<string, Page> | undefined;
   app.get('/docs/errors/:code', { schema: { hide: true, params: ErrorParams } }, async (request, reply) => {
-    const guide = all.find(({ slug }) => slug === 'errors');
+    const guide = guides().find(({ slug }) => slug === 'errors');
     ofErrors ??= guide && errorPages(guide, app.swagger(), publicUrl);
     const page = ofErrors?.get(request.params.code);
     if (page === undefined) {
@@ -88,11 +91,9 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     return sendPage(reply, page);
   });
 
-  let search: Search | undefined;
-  app.get('/docs/search', { schema: { hide: true, querystring: SearchQuery } }, async (request, reply) => {
-    search ??= docsSearch(all, app.swagger());
-    return sendPage(reply, searchPage(request.query.q.trim(), search));
-  });
+  app.get('/docs/search', { schema: { hide: true, querystring: SearchQuery } }, async (request, reply) =>
+    sendPage(reply, searchPage(request.query.q.trim(), app.documentation)),
+  );
 
   for (const { content, path, type } of [...pageFiles, ...referenceFiles]) {
     app.get(path, { schema: { hide: true }, config: { isAsset: true } }, async (_request, reply) =>

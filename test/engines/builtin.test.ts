@@ -38,8 +38,8 @@ const answers: Record<string, string> = {
   'what is parley-builtin': 'models#what-parley-builtin-is',
 };
 
-onEachDatabase(t, {}, async (t, { database }) => {
-  const engines = createEngines({ publicUrl }, database.db);
+onEachDatabase(t, {}, async (t, { app }) => {
+  const engines = createEngines({ publicUrl }, app.documentation);
 
   const complete = (content: string, input: Partial<CompletionInput> = {}) =>
     engines.chat.complete(

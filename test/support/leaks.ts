@@ -30,8 +30,7 @@ export async function dump(db: Db): Promise<Record<string, string>> {
     db,
     sql`select c.relname as table, a.attname as column from pg_class c
         join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
-        where c.relkind in ('r', 'p') and not c.relispartition and c.relnamespace = 'public'::regnamespace
-          and c.relname <> 'passages'`,
+        where c.relkind in ('r', 'p') and not c.relispartition and c.relnamespace = 'public'::regnamespace`,
   );
   const found: Record<string, string> = {};
   for (const { column, table } of columns) {

@@ -1,10 +1,9 @@
 /** The built-in chat engine: answers from Parley's guides, offline and deterministically. Contract sections 7 and 8. */
 import { v7 as uuidv7 } from 'uuid';
-import type { Db } from '../../database/client.ts';
+import { type Documentation, isSection } from '../../docs/documentation.ts';
 import { guides, guidesDigest } from '../../docs/guides.ts';
-import { searchPassages } from '../../store/passages.ts';
 import type { ChatEngine, CompletionChunk, CompletionInput, CompletionResult, Model } from '../types.ts';
-import { PASSAGES_WANTED, replyTo } from './replies.ts';
+import { replyTo, SECTIONS_WANTED } from './replies.ts';
 
 export const builtinModel: Model = {
   id: 'parley-builtin',
@@ -49,18 +48,15 @@ function wordsWithin(text: string, tokens: number): Pick<Answer, 'words' | 'fini
   return { words, finishReason: 'stop' };
 }
 
-export function builtinChat(db: Db, publicUrl: string): ChatEngine {
-  const known = guides();
-  // Changes exactly when answers may change.
-  const fingerprint = `fp_${guidesDigest(known).slice(0, 10)}`;
+export function builtinChat(documentation: Documentation, publicUrl: string): ChatEngine {
+  let fingerprint: string | undefined;
 
-  async function answer(input: CompletionInput, signal: AbortSignal): Promise<Answer> {
+  function answer(input: CompletionInput, signal: AbortSignal): Answer {
     signal.throwIfAborted();
     const question = questionOf(input).trim();
     const asked = searched(question);
-    const hits = await searchPassages(db, asked, PASSAGES_WANTED);
-    signal.throwIfAborted();
-    const text = replyTo(asked, hits, known, publicUrl);
+    const { hits } = documentation().search(asked, { limit: SECTIONS_WANTED, accepts: isSection });
+    const text = replyTo(asked, hits, publicUrl);
     const { words, finishReason } = wordsWithin(
       text,
       input.max_completion_tokens ?? input.max_tokens ?? Number.POSITIVE_INFINITY,
@@ -74,17 +70,21 @@ export function builtinChat(db: Db, publicUrl: string): ChatEngine {
     };
   }
 
-  const head = (input: CompletionInput) => ({
-    id: `chatcmpl-${uuidv7().replaceAll('-', '')}`,
-    created: Math.floor(Date.now() / 1000),
-    model: input.model,
-    system_fingerprint: fingerprint,
-  });
+  function head(input: CompletionInput) {
+    // Changes exactly when answers may change.
+    fingerprint ??= `fp_${guidesDigest(guides()).slice(0, 10)}`;
+    return {
+      id: `chatcmpl-${uuidv7().replaceAll('-', '')}`,
+      created: Math.floor(Date.now() / 1000),
+      model: input.model,
+      system_fingerprint: fingerprint,
+    };
+  }
 
   const choices = (input: CompletionInput) => Array.from({ length: input.n ?? 1 }, (_, index) => index);
 
   async function* stream(input: CompletionInput, signal: AbortSignal): AsyncGenerator<CompletionChunk> {
-    const { words, finishReason, usage } = await answer(input, signal);
+    const { words, finishReason, usage } = answer(input, signal);
     const common = { ...head(input), object: 'chat.completion.chunk' as const };
     const chunk = (
       index: number,
@@ -110,7 +110,7 @@ export function builtinChat(db: Db, publicUrl: string): ChatEngine {
     models: async () => [builtinModel],
     stream,
     async complete(input, signal) {
-      const { words, finishReason, usage } = await answer(input, signal);
+      const { words, finishReason, usage } = answer(input, signal);
       const content = words.join('');
       return {
         ...head(input),

@@ -1,5 +1,6 @@
 import { marked, type Token } from 'marked';
 import { resolveLink, type Section, withOwnOrigin } from '../../docs/guides.ts';
+import type { SectionEntry } from '../../docs/search-entries.ts';
 
 /** Approximate length in characters. The block that exceeds it is the last. */
 const EXCERPT_LENGTH = 1400;
@@ -12,14 +13,17 @@ const askedBy: Record<string, RegExp> = {
 
 const isExample = (token: Token | undefined) => token?.type === 'code' && (token.lang ?? '') in askedBy;
 
-/** Of adjacent examples, keeps the one in the requested language, or the first. */
-function withoutOtherLanguages(blocks: readonly Token[], question: string): Token[] {
+const languagesIn = (question: string): string[] =>
+  Object.entries(askedBy).flatMap(([language, pattern]) => (pattern.test(question) ? [language] : []));
+
+/** Of adjacent examples, keeps the one in a requested language, or the first. */
+function withoutOtherLanguages(blocks: readonly Token[], requested: readonly string[]): Token[] {
   const kept: Token[] = [];
   for (let index = 0; index < blocks.length; ) {
     let end = index;
     while (isExample(blocks[end])) end++;
     const examples = blocks.slice(index, end);
-    const asked = examples.find((example) => 'lang' in example && askedBy[example.lang]?.test(question));
+    const asked = examples.find((example) => 'lang' in example && requested.includes(example.lang));
     const block = asked ?? blocks[index];
     if (block) kept.push(block);
     index = Math.max(end, index + 1);
@@ -36,21 +40,31 @@ function blockMarkdown(block: Token, slug: string, publicUrl: string): string {
   );
 }
 
-/** Cuts a section to Markdown blocks from its beginning, with one example in the language of the question. */
-export function excerpt(
-  section: Section,
-  slug: string,
-  question: string,
-  publicUrl: string,
-): { markdown: string; isCut: boolean } {
+type Excerpt = { markdown: string; isCut: boolean };
+
+function cut({ guide, section }: SectionEntry, requested: readonly string[], publicUrl: string): Excerpt {
   const blocks = marked.lexer(section.markdown).filter(({ type }) => type !== 'space');
-  const kept: string[] = [];
+  const quoted: string[] = [];
   let length = 0;
-  for (const block of withoutOtherLanguages(blocks, question)) {
+  for (const block of withoutOtherLanguages(blocks, requested)) {
     // Check the length before adding a block: a paragraph that announces an example needs the example.
     if (length > EXCERPT_LENGTH) break;
-    kept.push(blockMarkdown(block, slug, publicUrl));
+    quoted.push(blockMarkdown(block, guide.slug, publicUrl));
     length += block.raw.length;
   }
-  return { markdown: kept.join('\n\n'), isCut: kept.length < blocks.length };
+  return { markdown: quoted.join('\n\n'), isCut: quoted.length < blocks.length };
+}
+
+/** By section, then by languages and URL. */
+const kept = new WeakMap<Section, Map<string, Excerpt>>();
+
+/** Cuts a section to Markdown blocks from its beginning, with one example in a language of the question. */
+export function excerpt(entry: SectionEntry, question: string, publicUrl: string): Excerpt {
+  const requested = languagesIn(question);
+  const name = [...requested, publicUrl].join(' ');
+  const excerpts = kept.get(entry.section) ?? new Map<string, Excerpt>();
+  kept.set(entry.section, excerpts);
+  const known = excerpts.get(name) ?? cut(entry, requested, publicUrl);
+  excerpts.set(name, known);
+  return known;
 }

@@ -1,10 +1,10 @@
 /** The replies of the built-in chat engine, as deterministic Markdown. Contract section 8. */
-import { type Guide, guideUrl } from '../../docs/guides.ts';
-import type { PassageHit } from '../../store/passages.ts';
+import type { SectionEntry } from '../../docs/search-entries.ts';
+import type { Hit } from '../../docs/search-index.ts';
 import { excerpt } from './excerpt.ts';
 import { titleOf } from './search.ts';
 
-/** From this score, a passage is quoted. Between the two scores, it is only named. */
+/** From this score, a section is quoted. Between the two scores, it is only named. */
 const QUOTED_SCORE = 0.2;
 const NAMED_SCORE = 0.1;
 const SEE_ALSO = 3;
@@ -56,28 +56,19 @@ function smallTalkReply(question: string): string | undefined {
   return smallTalk.find(([pattern]) => pattern.test(words))?.[1];
 }
 
-const sectionOf = (guides: readonly Guide[], { guide, anchor }: PassageHit) =>
-  guides.find(({ slug }) => slug === guide)?.sections.find((section) => section.anchor === anchor);
+const linkTo = ({ entry }: Hit<SectionEntry>, publicUrl: string) =>
+  `[${titleOf(entry)}](${publicUrl}${entry.href})`;
 
-const linkTo = (hit: PassageHit, publicUrl: string) =>
-  `[${titleOf(hit)}](${guideUrl(publicUrl, hit.guide, hit.anchor)})`;
-
-export const PASSAGES_WANTED = SEE_ALSO + 1;
+export const SECTIONS_WANTED = SEE_ALSO + 1;
 
 /** Replies to a message, given the search results for it, best first. Links begin with `publicUrl`. */
-export function replyTo(
-  question: string,
-  hits: readonly PassageHit[],
-  guides: readonly Guide[],
-  publicUrl: string,
-): string {
+export function replyTo(question: string, hits: readonly Hit<SectionEntry>[], publicUrl: string): string {
   const opening = smallTalkReply(question);
   if (opening !== undefined)
     return `${opening} ${NO_MODEL}, so answers come from the guides. ${whatToAsk(publicUrl)}`;
 
   const [best, ...others] = hits.filter((hit) => hit.score >= NAMED_SCORE);
-  const section = best && sectionOf(guides, best);
-  if (best === undefined || section === undefined) {
+  if (best === undefined) {
     return [
       `${NO_MODEL}, and its guides do not cover this question. To answer it, the operator must connect a language model.`,
       whatToAsk(publicUrl),
@@ -92,13 +83,13 @@ export function replyTo(
     ].join('\n\n');
   }
 
-  const { markdown, isCut } = excerpt(section, best.guide, question, publicUrl);
+  const { markdown, isCut } = excerpt(best.entry, question, publicUrl);
   const related = others.filter((hit) => hit.score >= best.score / 3).slice(0, SEE_ALSO);
   return [
     `${NO_MODEL}, so this answer comes from the guides.`,
     `**${linkTo(best, publicUrl)}**`,
     markdown,
-    ...(isCut ? [`[More in the guide](${guideUrl(publicUrl, best.guide, best.anchor)})`] : []),
+    ...(isCut ? [`[More in the guide](${publicUrl}${best.entry.href})`] : []),
     ...(related.length > 0 ? [`See also:\n\n${list(related.map((hit) => linkTo(hit, publicUrl)))}`] : []),
   ].join('\n\n');
 }

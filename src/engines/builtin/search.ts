@@ -1,24 +1,22 @@
 /** The built-in search engine: full-text search over Parley's guides. Contract section 8. */
-
-import type { Db } from '../../database/client.ts';
-import { guideUrl } from '../../docs/guides.ts';
-import { type PassageHit, searchPassages } from '../../store/passages.ts';
+import { type Documentation, isSection } from '../../docs/documentation.ts';
+import type { SectionEntry } from '../../docs/search-entries.ts';
+import { snippetOf } from '../../docs/snippet.ts';
 import type { SearchEngine } from '../types.ts';
 
-export const titleOf = ({ title, heading }: Pick<PassageHit, 'title' | 'heading'>): string =>
-  `${title}: ${heading}`;
+export const titleOf = ({ part, title }: SectionEntry): string => `${part}: ${title}`;
 
-export function builtinSearch(db: Db, publicUrl: string): SearchEngine {
+export function builtinSearch(documentation: Documentation, publicUrl: string): SearchEngine {
   return {
     kind: 'builtin',
     async search(query, limit, signal) {
       signal.throwIfAborted();
-      const hits = await searchPassages(db, query, limit);
-      return hits.map((hit) => ({
-        title: titleOf(hit),
-        url: guideUrl(publicUrl, hit.guide, hit.anchor),
-        snippet: hit.snippet,
-        score: hit.score,
+      const { hits } = documentation().search(query, { limit, accepts: isSection });
+      return hits.map(({ entry, found, score }) => ({
+        title: titleOf(entry),
+        url: publicUrl + entry.href,
+        snippet: snippetOf(entry, found),
+        score,
       }));
     },
   };

@@ -1,0 +1,22 @@
+/** The one search index over the whole documentation of this service. */
+import { guides } from './guides.ts';
+import { type Entry, pageEntries, type SectionEntry, sectionEntries } from './search-entries.ts';
+import { SearchIndex } from './search-index.ts';
+
+export type Documentation = () => SearchIndex<Entry | SectionEntry>;
+
+export const isSection = (entry: Entry | SectionEntry): entry is SectionEntry => 'section' in entry;
+export const isEntry = (_entry: Entry | SectionEntry): _entry is Entry => true;
+
+/**
+ * Builds the index at the first search, which takes about as long as reading the guides.
+ *
+ * @param document - returns the OpenAPI document, which is complete once all routes are registered
+ */
+export function documentation(document: () => object): Documentation {
+  let index: SearchIndex<Entry | SectionEntry> | undefined;
+  return () => {
+    index ??= new SearchIndex([...sectionEntries(guides()), ...pageEntries(guides(), document())]);
+    return index;
+  };
+}
