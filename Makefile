@@ -1,6 +1,6 @@
 # Each target first installs what it needs (tools/prepare.mjs). Environment variables pass through. `make help` lists all targets.
 .DEFAULT_GOAL := help
-.PHONY: help start dev test test-long test-runtime flaky soak fuzz screenshots bench bench-stream bench-quota bench-redis abuse check advisories sbom sdk openapi migrations
+.PHONY: help start dev test test-long test-runtime flaky soak fuzz screenshots bench profile bench-stream bench-quota bench-redis abuse check advisories sbom sdk openapi migrations
 
 # Prefer dash (Debian's sh, also on macOS): see `run`.
 SHELL := $(firstword $(wildcard /bin/dash /usr/bin/dash) /bin/sh)
@@ -67,6 +67,10 @@ fuzz: ## Send generated requests to every operation for ten minutes, and check e
 bench: ## Measure the cost of a request next to peers: bench/RESULTS.md; ONLY=models,usage BENCH_SECONDS=3 ROUNDS=5.
 	$(prepare) bench
 	@node --import=ts-blank-space/register bench/compare.ts
+
+profile: ## Write a CPU and an allocation profile of a row of make bench to .prepare/profiles; ROW=proxy-1k DATABASE=postgres.
+	$(prepare) test
+	@ROW=$(ROW) node --import=ts-blank-space/register bench/profile.ts
 
 bench-stream: ## Measure the overhead that Parley adds to a stream, and the cost of 1,000 streams: bench/results/stream.md.
 	$(prepare) test

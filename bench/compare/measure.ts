@@ -5,7 +5,7 @@ import type { Target } from './targets.ts';
 
 export const CONNECTIONS = 32;
 /** The first measurement of a target warms up for longer: V8 compiles, pools connect. */
-const FIRST_WARM_UP_MS = 2000;
+export const FIRST_WARM_UP_MS = 2000;
 const WARM_UP_MS = 500;
 const SINGLE_WARM_UP_MS = 200;
 
@@ -31,6 +31,14 @@ function requestOf(target: Target, row: Row, body: string | undefined): string {
   return `${start}content-type: application/json\r\ncontent-length: ${length}\r\n\r\n${body}`;
 }
 
+/** What the load of a row on a target has in common at every number of connections. */
+export const loadOf = (target: Target, row: Row): Omit<Load, 'connections' | 'warmUpMs' | 'measureMs'> => ({
+  port: target.port,
+  requests: (row.bodies ?? [undefined]).map((body) => requestOf(target, row, body)),
+  ending: row.ending,
+  trees: target.trees,
+});
+
 /**
  * Measures a target. Problems are answers other than 200, and a ledger that does not match the answers.
  *
@@ -43,13 +51,7 @@ export async function measure(
   { isFirst, seconds }: { isFirst: boolean; seconds: number },
 ): Promise<{ measured: Measured; problems: string[] }> {
   const load = (fields: Pick<Load, 'connections' | 'warmUpMs' | 'measureMs'>) =>
-    client.run({
-      ...fields,
-      port: target.port,
-      requests: (row.bodies ?? [undefined]).map((body) => requestOf(target, row, body)),
-      ending: row.ending,
-      trees: target.trees,
-    });
+    client.run({ ...loadOf(target, row), ...fields });
   const before = await target.ledger?.read();
   const many = await load({
     connections: CONNECTIONS,

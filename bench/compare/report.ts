@@ -33,7 +33,7 @@ ${about}
 - Throughput and latencies hold for this machine, where the client, the upstream, the database, and the service share the
   processors.
 - Parley runs as with \`make start\`: it authenticates, validates, rate-limits, logs to a file, and charges each request
-  against an exact daily limit. Its one account has one key. Postgres runs with its default durability, on a disk.
+  against an exact daily limit. Its one account has one key. Only limits that the load would reach are raised. Postgres runs with its default durability, on a disk.
 - After each measurement, the number of answers equals the number of charges, and \`npm run audit\` is clean.
 
 ${results.map(rowTable).join('\n\n')}

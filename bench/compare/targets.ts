@@ -48,13 +48,13 @@ async function newDatabase({ database }: Surroundings, prefix: string): Promise<
  * Starts Parley from `dist`, with an empty database, one account, and one key. It runs as with `make start`, but for limits
  * that the load would reach.
  *
- * @param nodeOptions - such as `--cpu-prof`
+ * @param options - additions to the environment and to Node's options
  */
 export async function startParley(
   kind: DatabaseKind,
   row: Row,
   around: Surroundings,
-  nodeOptions: string[] = [],
+  options: { env?: Record<string, string>; nodeOptions?: string[] } = {},
 ): Promise<Target> {
   const dataDir = fs.mkdtempSync(path.join(root, '.prepare/bench-data-'));
   const database: Record<string, string> = {
@@ -66,9 +66,11 @@ export async function startParley(
     ...plans.env,
     ...database,
     STREAMS_PER_ACCOUNT: '1000',
+    BODY_MEMORY_MB: '1024',
     ...(row.limit === 'proxy' && { CHAT_URL: around.upstreamUrl }),
+    ...options.env,
   };
-  const service = await startServiceProcess(env, nodeOptions);
+  const service = await startServiceProcess(env, options.nodeOptions);
   const [key = ''] = await makeKeys(service.origin, 1, undefined, ['chat', 'search', 'models', 'usage']);
   return {
     name: kind,
