@@ -21,4 +21,25 @@ export const peers: Peer[] = [
     file: 'proxy.mjs',
     rows: ({ limit }) => limit === 'proxy',
   },
+  {
+    name: 'portkey',
+    title: 'Portkey gateway (counts nothing)',
+    file: 'portkey.mjs',
+    rows: ({ limit }) => limit === 'proxy',
+    base: '/v1',
+  },
+  {
+    name: 'express',
+    title: 'Express, passport, pg',
+    file: 'express.mjs',
+    rows: ({ name }) => name === 'usage',
+    usesDatabase: true,
+  },
+  {
+    name: 'better-auth',
+    title: 'better-auth API key with counter',
+    file: 'better-auth.mjs',
+    rows: ({ name }) => name === 'builtin',
+    usesDatabase: true,
+  },
 ];

@@ -91,6 +91,7 @@ export async function startParley(
 async function startPeer(peer: Peer, around: Surroundings): Promise<Target> {
   const child = fork(path.join(root, 'bench/peers', peer.file), {
     cwd: path.join(root, 'bench/peers'),
+    execArgv: [],
     env: {
       PATH: process.env.PATH ?? '',
       NODE_ENV: 'production',
