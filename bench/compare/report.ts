@@ -28,12 +28,14 @@ ${about}
 - A cell is the median of the rounds, with the smallest and the largest value in parentheses.
 - **CPU** is the user and system time of every process of the service, including Postgres, divided by the number of
   requests. The load client and the upstream do not count. This is the figure to compare: a busy machine changes it least.
-- **× limit** divides the CPU by that of the first line, which does only what the request needs and checks nothing.
-- **Added** is the latency at one connection minus that of the first line.
+- **× limit** divides the CPU by that of the bare route or bare proxy, which does only what the request needs
+  and checks nothing.
+- **Added** is the latency at one connection minus that of the bare route or bare proxy.
 - Throughput and latencies hold for this machine, where the client, the upstream, the database, and the service share the
   processors.
 - Parley runs as with \`make start\`: it authenticates, validates, rate-limits, logs to a file, and charges each request
-  against an exact daily limit. Its one account has one key. Only limits that the load would reach are raised. Postgres runs with its default durability, on a disk.
+  against an exact daily limit. Its one account has one key. Only limits that the load would reach are raised.
+- Postgres runs with its default durability, on a disk.
 - After each measurement, the number of answers equals the number of charges, and \`npm run audit\` is clean.
 
 ${results.map(rowTable).join('\n\n')}

@@ -3,7 +3,7 @@ import { table } from '../support/report.ts';
 import type { Measured } from './measure.ts';
 import type { Row } from './rows.ts';
 
-/** A target's measurements in one row, one per round. The first outcome of a row is its limit. */
+/** A target's measurements in one row, one per round. */
 export type Outcome = { name: string; title: string; rounds: Measured[] };
 export type RowOutcome = { row: Row; outcomes: Outcome[] };
 
@@ -33,13 +33,13 @@ const head = [
   'requests/s',
   'p50 ms',
   'p99 ms',
-  'p50 at 1 connection',
-  'added',
+  '1 connection: p50 ms',
+  'added ms',
 ];
 
 /** One row as a Markdown table: the median of the rounds, and the smallest and largest value. */
 export function rowTable({ outcomes, row }: RowOutcome): string {
-  const [limit] = outcomes;
+  const limit = outcomes.find(({ name }) => name === row.limit);
   // A stream's client waits for the first byte, not for the end.
   const single = row.ending === undefined ? 'single' : 'singleFirstByte';
   const lines = outcomes.map((outcome) => {

@@ -14,6 +14,13 @@ export async function startSurroundings(folder: string): Promise<Surroundings & 
   fs.chmodSync(home, 0o755);
   const database = await startPostgres({ durable: true, dataDir: path.join(home, 'postgres') });
   const [pid] = fs.readFileSync(path.join(database.dataDir, 'postmaster.pid'), 'utf8').split('\n');
+  const remove = () => fs.rmSync(home, { recursive: true, force: true });
+  // A benchmark that fails leaves nothing behind.
+  const abandon = () => {
+    process.kill(Number(pid), 'SIGQUIT');
+    remove();
+  };
+  process.once('exit', abandon);
   const upstream = fork(fileURLToPath(new URL('./upstream.ts', import.meta.url)), {
     execArgv: ['--import=ts-blank-space/register'],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
@@ -25,8 +32,9 @@ export async function startSurroundings(folder: string): Promise<Surroundings & 
     upstreamUrl: `http://127.0.0.1:${port}/v1`,
     async stop() {
       upstream.disconnect();
+      process.off('exit', abandon);
       await database.drop();
-      fs.rmSync(home, { recursive: true, force: true });
+      remove();
     },
   };
 }
