@@ -36,13 +36,12 @@ async function open(config: Config, location: DatabaseLocation): Promise<Databas
   }
 }
 
-/** A database from an image (tests) has no directory to lock. */
 async function lockFolder(
   config: Config,
   location: DatabaseLocation,
   current: () => Database | undefined,
 ): Promise<DataDirLock | undefined> {
-  if (!('dataDir' in location)) return undefined;
+  if ('url' in location) return undefined;
   return lockDataDir(location.dataDir, (name, args) => {
     const database = current();
     return runOperatorCommand(database && { db: database.db, config }, name, args);

@@ -1,14 +1,12 @@
-/** Postgres through `postgres`, or PGlite in process. Contract section 11. */
-import { PGlite } from '@electric-sql/pglite';
+/** A Postgres server, or the embedded one: the same driver and the same statements. Contract section 11. */
 import { type SQL, sql } from 'drizzle-orm';
 import type { PgDatabase, PgQueryResultHKT } from 'drizzle-orm/pg-core';
-import { drizzle as drizzlePglite } from 'drizzle-orm/pglite';
 import { drizzle as drizzlePostgres } from 'drizzle-orm/postgres-js';
-import { Connection, type ServerTimeouts } from './connection.ts';
+import { Connection, type ConnectionOptions, type ServerTimeouts } from './connection.ts';
 import { shareConnections } from './connection-shares.ts';
 import { drizzleClient } from './driver.ts';
+import { startEmbeddedPostgres } from './embedded.ts';
 import { Pool } from './pool.ts';
-import { closeContents } from './private-folder.ts';
 import * as tables from './tables.ts';
 
 export type Db = PgDatabase<PgQueryResultHKT, typeof tables>;
@@ -28,8 +26,8 @@ export type Database = {
   queues: number;
 };
 
-/** A Postgres URL, a directory for the embedded database, or an image of one (tests). */
-export type DatabaseLocation = PostgresLocation | { dataDir: string } | { image: Blob };
+/** A Postgres URL, or a directory for the embedded database. */
+export type DatabaseLocation = PostgresLocation | { dataDir: string };
 
 export type PostgresLocation = {
   url: string;
@@ -40,10 +38,8 @@ export type PostgresLocation = {
   patienceMs?: number;
 };
 
-/** The two drivers wrap the rows of a raw statement differently. */
 export async function rowsOf<Row>(db: Db, statement: SQL): Promise<Row[]> {
-  const result: unknown = await db.execute(statement);
-  return (Array.isArray(result) ? result : (result as { rows: Row[] }).rows) as Row[];
+  return (await db.execute(statement)) as unknown as Row[];
 }
 
 /** The SQLSTATE of a failed statement, or the driver's error code. */
@@ -97,51 +93,62 @@ export async function isTransactionPooler(url: string): Promise<boolean> {
   }
 }
 
-function openPostgres({ connections = 20, isPooled = false, patienceMs, url }: PostgresLocation): Database {
-  const types = { parsers: {}, serializers: {} };
-  const timeouts = patienceMs === undefined ? undefined : timeoutsFor(patienceMs, isPooled);
-  const shares = shareConnections(connections);
-  const client = new Pool(shares.statements, { url, patienceMs, timeouts, types });
-  const transactions = new Pool(shares.transactions, { url, patienceMs, timeouts, types });
-  const ledger = new Pool(shares.ledger, {
-    url,
-    patienceMs: STATEMENT_TIMEOUT_MS,
-    timeouts: timeoutsFor(STATEMENT_TIMEOUT_MS, isPooled),
-  });
+/** Drizzle sets the parsers and serializers that it wants, for all connections that share them. */
+const newTypes = (): NonNullable<ConnectionOptions['types']> => ({ parsers: {}, serializers: {} });
+
+function openPools(
+  pools: { statements: Pool; transactions: Pool; ledger: Pool },
+  types: ReturnType<typeof newTypes>,
+  isPrepared: boolean,
+): Pick<Database, 'db' | 'run' | 'prepared' | 'version' | 'close'> {
+  const { ledger, statements, transactions } = pools;
   const db = drizzlePostgres(
     drizzleClient(
       types,
-      (work) => client.use(work),
+      (work) => statements.use(work),
       (work) => transactions.use(work),
     ),
     { schema: tables },
   ) as unknown as Db;
+  const runOn =
+    (pool: Pool) =>
+    <Row>(text: string, parameters: unknown[]) =>
+      pool.use((connection) => connection.runAlone(text, parameters, { isPrepared }) as Promise<Row[]>);
   return {
     db,
-    kind: 'postgres',
-    queues: shares.queues,
-    // Behind a transaction pooler, the next transaction's connection may lack the prepared statement.
-    run: <Row>(text: string, parameters: unknown[]) =>
-      ledger.use(
-        (connection) => connection.runAlone(text, parameters, { isPrepared: !isPooled }) as Promise<Row[]>,
-      ),
-    prepared: <Row>(text: string, parameters: unknown[]) =>
-      client.use(
-        (connection) => connection.runAlone(text, parameters, { isPrepared: !isPooled }) as Promise<Row[]>,
-      ),
+    run: runOn(ledger),
+    prepared: runOn(statements),
     version: async () => {
       const [row] = await rowsOf<{ server_version: string }>(db, sql`show server_version`);
       return row?.server_version.split(' ')[0] ?? '';
     },
     close: async () => {
-      await Promise.all([client, transactions, ledger].map((pool) => pool.close()));
+      await Promise.all([...new Set([statements, transactions, ledger])].map((pool) => pool.close()));
     },
   };
 }
 
+function openPostgres({ connections = 20, isPooled = false, patienceMs, url }: PostgresLocation): Database {
+  const types = newTypes();
+  const timeouts = patienceMs === undefined ? undefined : timeoutsFor(patienceMs, isPooled);
+  const shares = shareConnections(connections);
+  const pools = {
+    statements: new Pool(shares.statements, { url, patienceMs, timeouts, types }),
+    transactions: new Pool(shares.transactions, { url, patienceMs, timeouts, types }),
+    ledger: new Pool(shares.ledger, {
+      url,
+      patienceMs: STATEMENT_TIMEOUT_MS,
+      timeouts: timeoutsFor(STATEMENT_TIMEOUT_MS, isPooled),
+      types,
+    }),
+  };
+  // Behind a transaction pooler, the next transaction's connection may lack the prepared statement.
+  return { ...openPools(pools, types, !isPooled), kind: 'postgres', queues: shares.queues };
+}
+
 /** For work under a session lock, which is lost with the connection. Without a timeout: migrations may be slow. */
 export function openSession(url: string): { db: Db; close(): Promise<void>; lose(): void } {
-  const types = { parsers: {}, serializers: {} };
+  const types = newTypes();
   const connection = new Connection({ url, types, setUp: 'set statement_timeout = 0' });
   const use = <T>(work: (connection: Connection) => Promise<T>) => work(connection);
   return {
@@ -151,33 +158,32 @@ export function openSession(url: string): { db: Db; close(): Promise<void>; lose
   };
 }
 
-/** The default of 128 MB takes that much memory from the start, and is no faster: the operating system caches the files. */
-const SHARED_BUFFERS = '32MB';
-
-async function openEmbedded(location: { dataDir: string } | { image: Blob }): Promise<Database> {
-  const client = await PGlite.create({
-    ...('dataDir' in location ? { dataDir: location.dataDir } : { loadDataDir: location.image }),
-    startParams: [...PGlite.defaultStartParams, '-c', `shared_buffers=${SHARED_BUFFERS}`],
+/** One session for everything, as PGlite has no other. Statements have no timeout: it cannot interrupt one. */
+async function openEmbedded(dataDir: string): Promise<Database> {
+  const postgres = await startEmbeddedPostgres(dataDir);
+  const types = newTypes();
+  const listeners = new Map<string, (payload: string) => void>();
+  const pool = new Pool(1, {
+    connect: postgres.connect,
+    types,
+    onNotification: (channel, payload) => listeners.get(channel)?.(payload),
   });
-  // PGlite unpacks its files readable and writable by everyone, whatever the umask. (`memory://` has none.)
-  if ('dataDir' in location && !location.dataDir.includes('://')) await closeContents(location.dataDir);
-  const run = async <Row>(text: string, parameters: unknown[]) =>
-    (await client.query<Row>(text, parameters)).rows;
+  const database = openPools({ statements: pool, transactions: pool, ledger: pool }, types, true);
   return {
-    db: drizzlePglite(client, { schema: tables }) as unknown as Db,
+    ...database,
     kind: 'embedded',
-    queues: 2,
-    run,
-    prepared: run,
-    listen: (channel, onPayload) => client.listen(channel, onPayload),
-    version: async () => {
-      const { rows } = await client.query<{ server_version: string }>('show server_version');
-      return rows[0]?.server_version.split(' ')[0] ?? '';
+    queues: 1,
+    listen: async (channel, onPayload) => {
+      listeners.set(channel, onPayload);
+      await database.run(`listen ${channel}`, []);
     },
-    close: () => client.close(),
+    close: async () => {
+      await database.close();
+      await postgres.close();
+    },
   };
 }
 
 export async function openDatabase(location: DatabaseLocation): Promise<Database> {
-  return 'url' in location ? openPostgres(location) : openEmbedded(location);
+  return 'url' in location ? openPostgres(location) : openEmbedded(location.dataDir);
 }

@@ -6,7 +6,8 @@
  * connection. A server that hangs up before its greeting is redialed endlessly, without a pause. So every connection
  * has its own driver client, which dials each host once, and fails its statements here when it is lost.
  */
-import { connect, type Socket } from 'node:net';
+import { connect } from 'node:net';
+import type { Duplex } from 'node:stream';
 import postgres, { type Sql } from 'postgres';
 
 /** Below the statement timeout, so that a statement that was never sent is recognized as such. */
@@ -32,7 +33,11 @@ export type ServerTimeouts = {
 };
 
 export type ConnectionOptions = {
-  url: string;
+  /** Of a server. */
+  url?: string;
+  /** Opens a stream of the wire protocol instead, to the embedded database. */
+  connect?: () => Duplex;
+  onNotification?: (channel: string, payload: string) => void;
   /** A statement without an answer for this long fails and closes the connection. Default: never. */
   patienceMs?: number | undefined;
   /** Default: the server's settings. */
@@ -48,6 +53,9 @@ export type StatementOptions = {
   asArrays?: boolean;
 };
 
+/** The driver wants one; no part of it is used. */
+const EMBEDDED_URL = 'postgres://embedded@localhost/postgres?sslmode=disable';
+
 type Target = { host: string[]; port: number[]; path?: string | false };
 
 /** Errors from the server leave the connection usable, unless they are fatal. */
@@ -62,7 +70,7 @@ export class Connection {
   readonly #begin: string;
   #calls = 0;
   #isSetUp = false;
-  #socket: Socket | undefined;
+  #socket: Duplex | undefined;
   #loss: unknown;
 
   constructor(options: ConnectionOptions, onLost: (connection: Connection) => void = () => {}) {
@@ -84,10 +92,11 @@ export class Connection {
       // The driver would do this on every new connection, with an unhandled rejection if that is lost.
       fetch_types: false,
       onclose: () => this.lose(),
-      // Missing from the driver's types.
+      // Missing from the driver's types, as is `socket`.
+      onnotify: options.onNotification,
       socket: (target: Target) => this.#call(target),
     };
-    this.#sql = postgres(options.url, driverOptions);
+    this.#sql = postgres(options.url ?? EMBEDDED_URL, driverOptions);
     Object.assign(this.#sql.options.parsers, options.types?.parsers);
     Object.assign(this.#sql.options.serializers, options.types?.serializers);
   }
@@ -153,11 +162,17 @@ export class Connection {
   }
 
   /** The driver asks again if a host hangs up: then the next host is tried. */
-  #call({ host, path, port }: Target): Socket {
+  #call({ host, path, port }: Target): Duplex {
     if (this.isLost || this.#calls === host.length) {
       const error = new DatabaseUnavailable('ECONNREFUSED', 'The database did not accept the connection.');
       this.lose(error);
       throw error;
+    }
+    const { connect: open } = this.#options;
+    if (open !== undefined) {
+      this.#calls = host.length;
+      this.#socket = open();
+      return this.#socket;
     }
     const index = ((this.#options.firstHost ?? 0) + this.#calls++) % host.length;
     const where = { host: host[index] ?? 'localhost', port: port[index] ?? 5432 };

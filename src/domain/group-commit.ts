@@ -56,7 +56,7 @@ export class GroupCommit<Item, Result> {
 
   async #writeAll(): Promise<void> {
     while (this.#queue.length > 0) {
-      // Include what the sockets received meanwhile: the embedded database blocks reads during a write.
+      // Include what the sockets have received meanwhile.
       await nextTurn();
       const batch = this.#queue.splice(0, this.#nextCount());
       try {

@@ -1,0 +1,38 @@
+/** The embedded database's thread, which speaks Postgres' wire protocol over message ports. Decision 0002. */
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { PGlite } from '@electric-sql/pglite';
+
+/** The default of 128 MB takes that much memory from the start, and is no faster: the operating system caches the files. */
+const SHARED_BUFFERS = '32MB';
+
+/** AuthenticationOk and ReadyForQuery: PGlite itself has no users. */
+const GREETING = [0x52, 0, 0, 0, 8, 0, 0, 0, 0, 0x5a, 0, 0, 0, 5, 0x49];
+
+/** A client's first message has no type: it begins with its length, which is less than 16 MiB. */
+const isStartup = (message: Uint8Array) => message[0] === 0;
+
+const database = await PGlite.create({
+  dataDir: (workerData as { dataDir: string }).dataDir,
+  startParams: [...PGlite.defaultStartParams, '-c', `shared_buffers=${SHARED_BUFFERS}`],
+});
+
+async function greet(): Promise<Uint8Array> {
+  // There is one session: what a lost connection began must not become part of the next one's work.
+  if (database.isInTransaction()) await database.exec('rollback');
+  return new Uint8Array(GREETING);
+}
+
+/** Messages arrive whole, one or several at a time, and are answered in order. */
+function serve(port: MessagePort): void {
+  port.on('message', async (message: Uint8Array) => {
+    const answer = isStartup(message) ? await greet() : database.execProtocolRawSync(message);
+    if (answer.length > 0) port.postMessage(answer, [answer.buffer as ArrayBuffer]);
+  });
+}
+
+parentPort?.on('message', async (order: MessagePort | 'close') => {
+  if (order !== 'close') return serve(order);
+  await database.close();
+  process.exit();
+});
+parentPort?.postMessage('ready');

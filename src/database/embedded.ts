@@ -1,0 +1,70 @@
+/**
+ * Postgres inside this process (PGlite), in a thread of its own: a slow statement delays statements, but not the event
+ * loop. Contract section 11, decision 0002.
+ */
+import { once } from 'node:events';
+import { extname } from 'node:path';
+import { Duplex } from 'node:stream';
+import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
+import { closeContents } from './private-folder.ts';
+
+export type EmbeddedPostgres = {
+  /** A stream of the wire protocol, for one client at a time: all of them share one session. It ends with the thread. */
+  connect(): Duplex;
+  close(): Promise<void>;
+};
+
+/** Each write becomes one message, so it must hold whole messages of the wire protocol. */
+function streamOver(port: MessagePort): Duplex {
+  const stream = new Duplex({
+    read() {},
+    write(chunk: Buffer, _encoding, done) {
+      const message = new Uint8Array(chunk);
+      port.postMessage(message, [message.buffer]);
+      done();
+    },
+    final(done) {
+      stream.push(null);
+      done();
+    },
+    destroy(error, done) {
+      port.close();
+      done(error);
+    },
+  });
+  port.on('message', (answer: Uint8Array<ArrayBuffer>) => stream.push(Buffer.from(answer.buffer)));
+  port.on('close', () => stream.destroy());
+  // The driver closes only sockets that say that they are open.
+  return Object.assign(stream, { readyState: 'open' });
+}
+
+function launch(dataDir: string): Worker {
+  const thread = new Worker(new URL(`./embedded-thread${extname(import.meta.url)}`, import.meta.url), {
+    workerData: { dataDir },
+  });
+  // Its connections end with it: statements under way fail.
+  thread.on('error', (error) => process.emitWarning(`The embedded database crashed: ${error.message}`));
+  return thread;
+}
+
+/** Opens the database in a directory that this process has locked, or creates it. Throws what PGlite throws. */
+export async function startEmbeddedPostgres(dataDir: string): Promise<EmbeddedPostgres> {
+  let thread = launch(dataDir);
+  await once(thread, 'message');
+  // PGlite unpacks its files readable and writable by everyone, whatever the umask.
+  await closeContents(dataDir);
+  return {
+    connect: () => {
+      // `threadId` is -1 once the thread has ended. The next one recovers from the log, as after a crash of Postgres.
+      if (thread.threadId === -1) thread = launch(dataDir);
+      const { port1, port2 } = new MessageChannel();
+      thread.postMessage(port2, [port2]);
+      return streamOver(port1);
+    },
+    close: async () => {
+      const ended = once(thread, 'exit');
+      thread.postMessage('close');
+      if (thread.threadId !== -1) await ended;
+    },
+  };
+}

@@ -1,0 +1,78 @@
+// The embedded database's thread: what a slow statement and a crash do to the rest of the process.
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Worker } from 'node:worker_threads';
+import { sql } from 'drizzle-orm';
+import t from 'tap';
+import { isUnavailable, openDatabase, rowsOf } from '../../src/database/client.ts';
+import { freshDatabase } from '../support/service.ts';
+
+let thread: Worker | undefined;
+process.on('worker', (worker) => {
+  thread = worker;
+});
+const { drop, env } = await freshDatabase('embedded');
+const database = await openDatabase({ dataDir: String(env.DATA_DIR) });
+const { db } = database;
+await db.execute(sql`create table t (a int)`);
+t.beforeEach(() => db.execute(sql`truncate t`));
+t.teardown(async () => {
+  await database.close();
+  await drop();
+});
+
+const crash = async () => void (await thread?.terminate());
+
+t.test('the event loop turns while a statement runs', async (t) => {
+  let isRunning = true;
+  const slow = database
+    .run<{ count: string }>('select count(*) from generate_series(1, 1000000)', [])
+    .finally(() => {
+      isRunning = false;
+    });
+  let turns = 0;
+  while (isRunning) {
+    await nextTurn();
+    turns += 1;
+  }
+  t.equal((await slow)[0]?.count, '1000000');
+  t.ok(turns > 100, `${turns} turns`);
+});
+
+t.test('after a crash, statements under way fail, and the next ones find what was committed', async (t) => {
+  await db.execute(sql`insert into t values (1)`);
+  await t.rejects(
+    db.transaction(async (tx) => {
+      await tx.execute(sql`insert into t values (2)`);
+      await crash();
+      await tx.execute(sql`insert into t values (3)`);
+    }),
+  );
+  t.same(await rowsOf(db, sql`select a from t`), [{ a: 1 }]);
+});
+
+t.test('a statement that the crash interrupts is known as one that may have taken effect', async (t) => {
+  await database.run('select 1', []);
+  const underWay = database.run('select count(*) from generate_series(1, 100000000)', []);
+  underWay.catch(() => {});
+  await nextTurn();
+  await crash();
+  await t.rejects(underWay, { code: 'CONNECTION_CLOSED' });
+  t.ok(isUnavailable(await underWay.catch((error: unknown) => error)));
+});
+
+t.test('sessions share no transaction: a failed one is rolled back', async (t) => {
+  await t.rejects(
+    db.transaction(async (tx) => {
+      await tx.execute(sql`insert into t values (1)`);
+      await tx.execute(sql`select 1 / 0`);
+    }),
+  );
+  t.same(await rowsOf(db, sql`select a from t`), []);
+});
+
+t.test('notifications arrive before the answer to the statement that sent them', async (t) => {
+  const heard: string[] = [];
+  await database.listen?.('news', (payload) => heard.push(payload));
+  await database.run("select pg_notify('news', 'first')", []);
+  t.same(heard, ['first']);
+});
