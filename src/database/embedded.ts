@@ -3,7 +3,8 @@
  * loop. Contract section 11, decision 0002.
  */
 import { once } from 'node:events';
-import { extname } from 'node:path';
+import { existsSync } from 'node:fs';
+import { extname, join } from 'node:path';
 import { Duplex } from 'node:stream';
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
 import { closeContents } from './private-folder.ts';
@@ -38,6 +39,9 @@ function streamOver(port: MessagePort): Duplex {
   return Object.assign(stream, { readyState: 'open' });
 }
 
+/** The `threadId` of a thread that has ended. */
+const ENDED = -1;
+
 function launch(dataDir: string): Worker {
   const thread = new Worker(new URL(`./embedded-thread${extname(import.meta.url)}`, import.meta.url), {
     workerData: { dataDir },
@@ -47,24 +51,34 @@ function launch(dataDir: string): Worker {
   return thread;
 }
 
+async function end(thread: Worker): Promise<void> {
+  if (thread.threadId === ENDED) return;
+  const ended = once(thread, 'exit');
+  thread.postMessage('close');
+  await ended;
+}
+
 /** Opens the database in a directory that this process has locked, or creates it. Throws what PGlite throws. */
 export async function startEmbeddedPostgres(dataDir: string): Promise<EmbeddedPostgres> {
+  const isNew = !existsSync(join(dataDir, 'PG_VERSION'));
   let thread = launch(dataDir);
   await once(thread, 'message');
+  if (isNew) {
+    // Creating a database takes 500 MB, which only the end of the thread gives back.
+    await end(thread);
+    thread = launch(dataDir);
+    await once(thread, 'message');
+  }
   // PGlite unpacks its files readable and writable by everyone, whatever the umask.
   await closeContents(dataDir);
   return {
     connect: () => {
-      // `threadId` is -1 once the thread has ended. The next one recovers from the log, as after a crash of Postgres.
-      if (thread.threadId === -1) thread = launch(dataDir);
+      // After a crash, the next thread recovers from the log.
+      if (thread.threadId === ENDED) thread = launch(dataDir);
       const { port1, port2 } = new MessageChannel();
       thread.postMessage(port2, [port2]);
       return streamOver(port1);
     },
-    close: async () => {
-      const ended = once(thread, 'exit');
-      thread.postMessage('close');
-      if (thread.threadId !== -1) await ended;
-    },
+    close: () => end(thread),
   };
 }
