@@ -1,4 +1,5 @@
-/** What the log says about an error: enough to find the cause, never a statement's parameters. */
+/** What the log says about requests and errors: enough to find a cause, never a statement's parameters. */
+import { type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import { sqlState } from './database/client.ts';
 
 type LoggedError = {
@@ -35,4 +36,21 @@ export function serialiseError(error: unknown): LoggedError {
     ...(stack !== undefined && { stack }),
     ...(cause !== undefined && { cause: serialiseError(cause) }),
   };
+}
+
+/** One line per request, when it has ended. At level `debug`, also one when it begins. */
+export class OneLinePerRequest extends LogController {
+  override incomingRequest(request: FastifyRequest): void {
+    request.log.debug({ req: request }, 'incoming request');
+  }
+
+  override requestCompleted(
+    error: Error | null | undefined,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): void {
+    const line = { req: request, res: reply, responseTime: reply.elapsedTime };
+    if (error) reply.log.error({ ...line, err: error }, 'request errored');
+    else reply.log.info(line, 'request completed');
+  }
 }

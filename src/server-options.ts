@@ -1,15 +1,15 @@
 import type { Server } from 'node:http';
 import type { FastifyHttpOptions, FastifyReply } from 'fastify';
-import { v7 as uuidv7 } from 'uuid';
 import { bodyLimits, MIN_BYTES_PER_SECOND, UNMEASURED_MS } from './bodies/limits.ts';
 import type { Config } from './config.ts';
 import { withoutApiKeys } from './domain/api-key.ts';
+import { newId } from './domain/ids.ts';
 import { ApiError, errorEnvelope } from './errors.ts';
 import { buildSerializer } from './lazy-compilers.ts';
 import { trustedProxies } from './limits/address.ts';
-import { serialiseError } from './logging.ts';
+import { OneLinePerRequest, serialiseError } from './logging.ts';
 import { answerClientError } from './plugins/client-errors.ts';
-import { bareSecurityHeaders } from './plugins/security-headers.ts';
+import { securityHeaders } from './plugins/security-headers.ts';
 import { buildValidator } from './validation.ts';
 
 /** How long a client may take to send the headers. Reliability test 48. */
@@ -32,10 +32,11 @@ export function serverOptions(config: Config): FastifyHttpOptions<Server> {
       requireHostHeader: false,
     },
     trustProxy: trustedProxies(config.trustProxy),
-    genReqId: () => uuidv7(),
+    genReqId: newId,
     requestIdHeader: false,
     return503OnClosing: false,
     forceCloseConnections: 'idle',
+    logController: new OneLinePerRequest(),
     logger: {
       level: config.logLevel,
       // The last filter for every log line: addresses, errors and causes can repeat client input.
@@ -66,7 +67,7 @@ export function serverOptions(config: Config): FastifyHttpOptions<Server> {
       const envelope: unknown = errorEnvelope(problem, request.id, config.publicUrl);
       (reply as FastifyReply)
         .code(400)
-        .headers({ 'x-request-id': request.id, ...bareSecurityHeaders })
+        .headers({ 'x-request-id': request.id, ...securityHeaders })
         .send(envelope);
     },
   };

@@ -1,11 +1,11 @@
 /** A turn of Parley's own chat. Contract section 7. */
 import type { Static } from '@sinclair/typebox';
-import { v7 as uuidv7 } from 'uuid';
 import { type ChatReply, type ChatRequest, finishReasons } from '../../schemas/chat.ts';
 import type { ChatEngine, CompletionInput } from '../engines/types.ts';
 import type { Owner, Turn } from '../store/conversations.ts';
 import type { History } from '../store/history.ts';
 import { titleOf } from './conversation.ts';
+import { newId } from './ids.ts';
 import { type Script, Tally } from './stream-script.ts';
 
 export type ChatTurn = {
@@ -35,7 +35,7 @@ export function chatTurn(
     owner,
     message,
     history: { included: history.included, omitted: history.omitted },
-    conversationId: body.store === false ? null : (continued ?? uuidv7()),
+    conversationId: body.store === false ? null : (continued ?? newId()),
     isNew: continued === undefined,
     input: {
       model,
@@ -81,8 +81,8 @@ export function storedTurn(turn: ChatTurn, text: string): { turn?: Turn } {
       conversationId,
       isNew,
       title: titleOf(message),
-      question: { id: uuidv7(), content: message },
-      answer: { id: uuidv7(), content: text, model: input.model },
+      question: { id: newId(), content: message },
+      answer: { id: newId(), content: text, model: input.model },
     },
   };
 }

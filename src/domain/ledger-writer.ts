@@ -1,6 +1,5 @@
 /** Batches, a lease, and outages with unknown outcomes: contract section 5, reliability tests 25, 30, 32, 33 and 35. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { v7 as uuidv7 } from 'uuid';
 import { type Database, mayHaveTakenEffect, sqlState, wasNotSent } from '../database/client.ts';
 import { ApiError } from '../errors.ts';
 import {
@@ -15,6 +14,7 @@ import {
   sweepCharges,
 } from '../store/ledger.ts';
 import { AccountQueues, isRefusal } from './account-queues.ts';
+import { newId } from './ids.ts';
 import { loggingOutages, type OutageLog } from './outage-log.ts';
 import type { PlanCatalogue } from './plans.ts';
 
@@ -37,7 +37,7 @@ const DAY_MS = 86_400_000;
 const unavailable = (cause: unknown) => new ApiError('serviceUnavailable', { cause });
 
 export class LedgerWriter {
-  readonly process: string = uuidv7();
+  readonly process: string = newId();
   readonly #database: Database;
   readonly #rules: AdmissionRules;
   readonly #log: OutageLog;

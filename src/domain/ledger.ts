@@ -2,7 +2,7 @@
  * Requests are charged on admission. Answers leave once the charge is final. Contract section 5, argued in
  * docs/decisions/0010-the-ledgers-protocol.md.
  */
-import { v7 as uuidv7 } from 'uuid';
+
 import type { Meter } from '../../schemas/plans.ts';
 import type { Database, Db } from '../database/client.ts';
 import { ApiError } from '../errors.ts';
@@ -22,6 +22,7 @@ import {
   retriesExhausted,
   type StoredAnswer,
 } from './idempotency.ts';
+import { newId } from './ids.ts';
 import { LedgerWriter } from './ledger-writer.ts';
 import type { OutageLog } from './outage-log.ts';
 import type { PlanCatalogue } from './plans.ts';
@@ -141,7 +142,7 @@ export class Ledger {
   async admit(charge: RetryableCharge): Promise<Admission | Replay>;
   async admit(charge: Charge): Promise<Admission>;
   async admit(charge: Charge & { retry?: Retry | undefined }): Promise<Admission | Replay> {
-    const { accountId, endpoint, id = uuidv7(), keyId, meter, retry, units } = charge;
+    const { accountId, endpoint, id = newId(), keyId, meter, retry, units } = charge;
     const startedAt = performance.now();
     const row: ChargeRow = {
       ...{ id, account_id: accountId, key_id: keyId, endpoint, meter, units },

@@ -1,5 +1,5 @@
 /** Limits concurrent calls per account, and streams among them. Contract section 7. */
-import { v7 as uuidv7 } from 'uuid';
+import { newId } from '../domain/ids.ts';
 import { ApiError } from '../errors.ts';
 
 export type CallCeilings = {
@@ -53,7 +53,7 @@ export class Calls {
   async take(accountId: string, isStream: boolean): Promise<Slot> {
     const full = this.#takeOwn(accountId, isStream);
     if (full !== undefined) throw refusal(full, this.#ceilings[full]);
-    const id = uuidv7();
+    const id = newId();
     const fullElsewhere = await this.#shared?.take(accountId, id, isStream, this.#ceilings);
     if (fullElsewhere !== undefined) {
       this.#releaseOwn(accountId, isStream);

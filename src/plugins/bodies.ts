@@ -78,8 +78,9 @@ export default fp(
       if (route.schema?.body === undefined || !mayBeLeftOut(app, route.schema.body)) return;
       route.config = { ...route.config, bodyIsOptional: true };
     });
-    app.addHook('preValidation', async (request) => {
+    app.addHook('preValidation', (request, _reply, done) => {
       if (request.body === undefined && request.routeOptions.config.bodyIsOptional) request.body = {};
+      done();
     });
     app.addHook('onClose', async () => {
       reader.close();

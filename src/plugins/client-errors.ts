@@ -2,10 +2,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import fp from 'fastify-plugin';
-import { v7 as uuidv7 } from 'uuid';
 import { announcedLength } from '../bodies/reader.ts';
+import { newId } from '../domain/ids.ts';
 import { ApiError, errorEnvelope } from '../errors.ts';
-import { bareSecurityHeaders } from './security-headers.ts';
+import { securityHeaders } from './security-headers.ts';
 
 /** How long a connection stays open so that the client can read the error. */
 const LAST_WORDS_MS = 1000;
@@ -30,7 +30,7 @@ export function answerClientError(publicUrl: string) {
       socket.destroy();
       return;
     }
-    const requestId = uuidv7();
+    const requestId = newId();
     const problem = new ApiError('invalidRequest', {
       message: 'The request is not valid HTTP or arrived too slowly.',
     });
@@ -39,7 +39,7 @@ export function answerClientError(publicUrl: string) {
       'HTTP/1.1 400 Bad Request',
       'Content-Type: application/json; charset=utf-8',
       `Content-Length: ${Buffer.byteLength(body)}`,
-      ...Object.entries(bareSecurityHeaders).map(([name, value]) => `${name}: ${value}`),
+      ...Object.entries(securityHeaders).map(([name, value]) => `${name}: ${value}`),
       `X-Request-Id: ${requestId}`,
       'Connection: close',
     ];
@@ -80,18 +80,23 @@ export default fp(
     });
     // Ignore other expectations (RFC 9110, section 10.1.1). Node would answer them itself.
     app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
-    app.addHook('onSend', async ({ raw }, reply) => {
-      if (raw.complete) return;
-      if (isFarFromWhole(raw)) reply.header('connection', 'close');
-      closeAfterAnswer(raw);
+    app.addHook('onSend', ({ raw }, reply, _payload, done) => {
+      if (!raw.complete) {
+        if (isFarFromWhole(raw)) reply.header('connection', 'close');
+        closeAfterAnswer(raw);
+      }
+      done();
     });
-    app.addHook('onResponse', async ({ raw }) => {
-      if (raw.complete) return;
-      answered.add(raw.socket);
-      setTimeout(() => raw.complete || raw.socket.destroy(), DROPPING_MS).unref();
+    app.addHook('onResponse', ({ raw }, _reply, done) => {
+      if (!raw.complete) {
+        answered.add(raw.socket);
+        setTimeout(() => raw.complete || raw.socket.destroy(), DROPPING_MS).unref();
+      }
+      done();
     });
-    app.addHook('onRequest', async ({ raw }) => {
+    app.addHook('onRequest', ({ raw }, _reply, done) => {
       answered.delete(raw.socket);
+      done();
     });
   },
   { name: 'client-errors' },

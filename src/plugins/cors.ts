@@ -70,8 +70,9 @@ export function acceptOrigin(
 /** Caller paths vary by origin, including refusals before their guards. Register before the guards. */
 export const varyByOrigin = fp(
   async (app) => {
-    app.addHook('onRequest', async (request, reply) => {
+    app.addHook('onRequest', (request, reply, done) => {
       if (request.routeOptions.config?.access === 'caller') reply.header('vary', 'Origin');
+      done();
     });
   },
   { name: 'vary-by-origin' },
@@ -90,27 +91,32 @@ export const preflights = fp(
       },
     });
 
-    await scope.register(cors, {
-      delegator: async (request: FastifyRequest) => {
-        const origin = preflightOrigin(request);
-        const isOfCallers = request.routeOptions.config.access === 'caller';
-        // With `false`, the plugin adds nothing and the key's request or the route below sets the headers.
-        if (origin === undefined || !isOfCallers || !isListable(origin) || !(await listed.submit(origin)))
-          return { origin: false } as const;
-        return {
-          origin: [origin],
-          methods: ['GET', 'POST', 'DELETE'],
-          allowedHeaders: requestedHeaders(request),
-          maxAge: MAX_AGE_SECONDS,
-        };
-      },
+    // In a scope of its own: its hook has work to do only for OPTIONS requests.
+    let ofPreflights = scope;
+    await scope.register(async (child) => {
+      ofPreflights = child;
+      await child.register(cors, {
+        delegator: async (request: FastifyRequest) => {
+          const origin = preflightOrigin(request);
+          const isOfCallers = request.routeOptions.config.access === 'caller';
+          // With `false`, the plugin adds nothing and the key's request or the route below sets the headers.
+          if (origin === undefined || !isOfCallers || !isListable(origin) || !(await listed.submit(origin)))
+            return { origin: false } as const;
+          return {
+            origin: [origin],
+            methods: ['GET', 'POST', 'DELETE'],
+            allowedHeaders: requestedHeaders(request),
+            maxAge: MAX_AGE_SECONDS,
+          };
+        },
+      });
     });
 
     const paths = new Set<string>();
     scope.addHook('onRoute', ({ prefix, url }) => {
       if (paths.has(url)) return;
       paths.add(url);
-      scope.options(
+      ofPreflights.options(
         url.slice(prefix.length),
         { schema: { hide: true }, config: { access: 'caller' } },
         async (request, reply) => {

@@ -16,8 +16,9 @@ function holdsKey(query: Record<string, string | string[]>): boolean {
 
 export default fp(
   async (app) => {
-    app.addHook('onRequest', async (request) => {
+    app.addHook('onRequest', (request, _reply, done) => {
       if (holdsKey(request.query as Record<string, string | string[]>)) throw new ApiError('apiKeyInQuery');
+      done();
     });
   },
   { name: 'credentials', dependencies: ['errors'] },

@@ -31,9 +31,10 @@ export default fp(
       route.config = { ...route.config, announcement: announcementOf(deprecation) };
     });
 
-    app.addHook('onRequest', async (request, reply) => {
+    app.addHook('onRequest', (request, reply, done) => {
       const { announcement } = request.routeOptions.config ?? {};
       if (announcement !== undefined) reply.headers(deprecationHeaders(announcement));
+      done();
     });
   },
   { name: 'deprecation' },

@@ -43,7 +43,10 @@ export default fp(
       if (isOfApi && !config?.isMethodFallback && schema.querystring === undefined) schema.querystring = none;
     });
     // After the guards, so that permitted origins can read the error, and before validation.
-    app.addHook('preValidation', async ({ raw }) => assertText(raw.url ?? ''));
+    app.addHook('preValidation', ({ raw }, _reply, done) => {
+      assertText(raw.url ?? '');
+      done();
+    });
   },
   { name: 'queries', dependencies: ['errors'] },
 );

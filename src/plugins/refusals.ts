@@ -15,11 +15,12 @@ export default fp(
     const refusals = new Refusals(app.db, app.log);
     app.decorateRequest('isCharged', false);
 
-    app.addHook('onError', async (request, _reply, thrown) => {
+    app.addHook('onError', (request, _reply, thrown, done) => {
       const { code, statusCode: status } = toApiError(thrown);
       const caller = request.caller as Caller | undefined;
-      if (caller === undefined || request.isCharged || !isCountedStatus(status)) return;
-      refusals.count({ ...caller, code, status });
+      if (caller !== undefined && !request.isCharged && isCountedStatus(status))
+        refusals.count({ ...caller, code, status });
+      done();
     });
 
     app.addHook('onReady', async () => refusals.start());

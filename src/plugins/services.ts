@@ -36,9 +36,9 @@ export default fp<Resources & Services>(
     app.decorate('keyLookup', keyLookup);
     app.decorate('ledger', ledger);
     app.decorate('sessionSecrets', sessionSecrets);
-    app.addHook('onRequest', async (request, reply) => {
-      // Cacheable pages and assets override this.
-      reply.headers({ 'x-request-id': request.id, 'cache-control': 'no-store' });
+    app.addHook('onRequest', (request, reply, done) => {
+      reply.header('x-request-id', request.id);
+      done();
     });
   },
   { name: 'services' },

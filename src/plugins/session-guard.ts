@@ -29,8 +29,9 @@ export default fp(
     });
 
     // Changes made with a session take effect here at once. The other replicas are notified.
-    app.addHook('onSend', async ({ caller, method }) => {
+    app.addHook('onSend', ({ caller, method }, _reply, _payload, done) => {
       if (method !== 'GET' && caller !== undefined) app.keyLookup.forget(caller.accountId);
+      done();
     });
   },
   { name: 'session-guard', dependencies: ['services', 'sessions', 'rate-limit'] },

@@ -130,15 +130,18 @@ export default fp(
     });
     app.decorateRequest('deviceCookie', null);
     // After the session cookie: some clients take the first cookie for the only one.
-    app.addHook('onSend', async ({ deviceCookie }, reply) => {
-      if (deviceCookie === null) return;
-      const attributes = { ...cookieAttributes(config), maxAge: DEVICE_DAYS * 86_400 };
-      reply.setCookie(deviceCookieName(config), deviceCookie, attributes);
+    app.addHook('onSend', ({ deviceCookie }, reply, _payload, done) => {
+      if (deviceCookie !== null) {
+        const attributes = { ...cookieAttributes(config), maxAge: DEVICE_DAYS * 86_400 };
+        reply.setCookie(deviceCookieName(config), deviceCookie, attributes);
+      }
+      done();
     });
     // The plugin clears the cookie of an ended session, which could delete the new cookie of a sign-in in another tab.
     // Forget the cookie so that only `signOut` clears it.
-    app.addHook('onRequest', async (request) => {
+    app.addHook('onRequest', (request, _reply, done) => {
       delete request.cookies[cookieName];
+      done();
     });
   },
   { name: 'sessions', dependencies: ['services'] },

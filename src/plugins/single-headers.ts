@@ -20,12 +20,13 @@ function repeatedHeader(rawHeaders: readonly string[]): string | undefined {
 
 export default fp(
   async (app) => {
-    app.addHook('onRequest', async ({ headers, raw }) => {
+    app.addHook('onRequest', ({ headers, raw }, _reply, done) => {
       const repeated = repeatedHeader(raw.rawHeaders);
       if (repeated !== undefined)
         throw new ApiError('invalidRequest', { message: `Send one \`${repeated}\` header, not several.` });
       if (headers.host === undefined && raw.httpVersion !== '1.0')
         throw new ApiError('invalidRequest', { message: 'Send a `Host` header.' });
+      done();
     });
   },
   { name: 'single-headers', dependencies: ['errors'] },

@@ -6,7 +6,8 @@ export default fp(
   async (app) => {
     if (app.config.trustProxyIsSet) return;
     let isSaid = false;
-    app.addHook('onRequest', async ({ headers, socket }) => {
+    app.addHook('onRequest', ({ headers, socket }, _reply, done) => {
+      done();
       if (isSaid || (headers['x-forwarded-for'] ?? headers.forwarded) === undefined) return;
       // From any other address, anyone can send these headers.
       if (!isLoopback(socket.remoteAddress ?? '')) return;

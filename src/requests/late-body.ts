@@ -11,10 +11,12 @@ export function judgeLateBodies(
   app: FastifyInstance,
   judge: (request: FastifyRequest, reply: FastifyReply) => Promise<void>,
 ): void {
-  app.addHook('onRequest', async (request) => {
+  app.addHook('onRequest', (request, _reply, done) => {
     begun.set(request, performance.now());
+    done();
   });
-  app.addHook('preHandler', async (request, reply) => {
-    if (performance.now() - (begun.get(request) ?? 0) > AT_ONCE_MS) await judge(request, reply);
+  app.addHook('preHandler', (request, reply, done) => {
+    if (performance.now() - (begun.get(request) ?? 0) <= AT_ONCE_MS) done();
+    else judge(request, reply).then(() => done(), done);
   });
 }

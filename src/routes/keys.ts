@@ -1,7 +1,6 @@
 /** API keys, managed by the signed-in owner. Contract sections 1 to 3. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { FastifyRequest } from 'fastify';
-import { v7 as uuidv7 } from 'uuid';
 import { NoContent, ref } from '../../schemas/common.ts';
 import { MAX_ACTIVE_KEYS } from '../../schemas/key-limits.ts';
 import {
@@ -14,6 +13,7 @@ import {
   UpdateApiKey,
 } from '../../schemas/keys.ts';
 import { generateApiKey, keyPrefix } from '../domain/api-key.ts';
+import { newId } from '../domain/ids.ts';
 import { normaliseOrigins, OriginError } from '../domain/origins.ts';
 import { ApiError } from '../errors.ts';
 import { sourceOf } from '../limits/address.ts';
@@ -108,7 +108,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       const { digest, publicId, rawKey } = generateApiKey();
       const key = {
         accountId: request.caller.accountId,
-        id: uuidv7(),
+        id: newId(),
         name,
         scopes,
         allowedOrigins: originsFrom(origins),

@@ -1,9 +1,9 @@
 /** Changes that need the password check the proven hash again, in case it changed meanwhile. Contract section 9. */
 import { and, eq, isNull, type SQL, sql } from 'drizzle-orm';
-import { v7 as uuidv7 } from 'uuid';
 import type { BillingPeriod } from '../../schemas/plans.ts';
 import { type Db, sqlState } from '../database/client.ts';
 import { accounts, apiKeys, sessions } from '../database/tables.ts';
+import { newId } from '../domain/ids.ts';
 import { ApiError } from '../errors.ts';
 import { emailDigests, enterKeptUsage, keepFinalUsage, keepUsage } from './carried-usage.ts';
 import { type EventSource, recordEvent } from './events.ts';
@@ -46,7 +46,7 @@ export async function createAccount(
         .insert(accounts)
         .values({
           ...account,
-          id: uuidv7(),
+          id: newId(),
           emailKey,
           billingPeriod: 'monthly',
           planChangedAt: sql`now()`,

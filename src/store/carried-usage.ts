@@ -4,12 +4,12 @@
  */
 import { createHmac, randomBytes } from 'node:crypto';
 import { sql } from 'drizzle-orm';
-import { v7 as uuidv7 } from 'uuid';
 import { meters } from '../../schemas/plans.ts';
 import { CARRIED_OVER } from '../../schemas/request-log.ts';
 import { deleteAll } from '../database/batches.ts';
 import { type Db, rowsOf } from '../database/client.ts';
 import { carriedUsage } from '../database/tables.ts';
+import { newId } from '../domain/ids.ts';
 import { settingOnce } from './settings.ts';
 
 type Holder = { accountId: string; emailDigest: Uint8Array };
@@ -58,7 +58,7 @@ export async function keepFinalUsage(tx: Db, holder: Holder): Promise<void> {
 
 /** Charges the kept usage of an email address to a new account: a final charge per meter, and the counters. */
 export async function enterKeptUsage(tx: Db, { accountId, emailDigest }: Holder): Promise<void> {
-  const ids = meters.map((meter) => sql`(${meter}::text, ${uuidv7()}::uuid)`);
+  const ids = meters.map((meter) => sql`(${meter}::text, ${newId()}::uuid)`);
   await tx.execute(sql`
     with clock as materialized (
       select now_at, ledger_day(now_at) as today from ledger_now() as now_at

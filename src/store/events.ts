@@ -1,10 +1,10 @@
 /** The account's audit trail. Contract section 1. */
 import { and, desc, eq, gt, type SQL, sql } from 'drizzle-orm';
-import { v7 as uuidv7 } from 'uuid';
 import type { AccountEventType } from '../../schemas/events.ts';
 import { deleteUpTo } from '../database/batches.ts';
 import type { Db } from '../database/client.ts';
 import { accountEvents } from '../database/tables.ts';
+import { newId } from '../domain/ids.ts';
 
 export const EVENT_DAYS = 365;
 
@@ -29,7 +29,7 @@ export async function recordEvent(
 ): Promise<void> {
   await db.execute(sql`
     insert into account_events (account_id, id, at, type, address, user_agent, key_id, detail)
-    select id, ${uuidv7()}::uuid, now(), ${type}::text, ${from?.address ?? null}::text, ${from?.userAgent ?? null}::text,
+    select id, ${newId()}::uuid, now(), ${type}::text, ${from?.address ?? null}::text, ${from?.userAgent ?? null}::text,
            ${keyId ?? null}::uuid, ${detail ?? null}::text
     from accounts where id = ${accountId}::uuid and deleted_at is null`);
 }

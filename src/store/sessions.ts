@@ -1,10 +1,10 @@
 /** Sessions. Only this file judges their lifetimes, by the database's clock. Contract section 9. */
 import { createHash } from 'node:crypto';
 import { and, desc, eq, gt, inArray, isNull, lte, type SQL, sql } from 'drizzle-orm';
-import { v7 as uuidv7 } from 'uuid';
 import { deleteUpTo } from '../database/batches.ts';
 import { type Db, rowsOf } from '../database/client.ts';
 import { accounts, sessions } from '../database/tables.ts';
+import { newId } from '../domain/ids.ts';
 import type { ProvenAccount } from './accounts.ts';
 import { type EventSource, recordEvent } from './events.ts';
 
@@ -62,7 +62,7 @@ export async function createSession(
     const created = await rowsOf(
       tx,
       sql`insert into sessions (account_id, id, digest, created_at, last_seen_at, address, user_agent)
-          select id, ${uuidv7()}::uuid, ${digestOf(secretId)}::bytea, now(), now(), ${from.address}::text, ${from.userAgent}::text
+          select id, ${newId()}::uuid, ${digestOf(secretId)}::bytea, now(), now(), ${from.address}::text, ${from.userAgent}::text
           from accounts
           where id = ${account.id}::uuid and deleted_at is null and password_hash = ${account.passwordHash}::text
           for share

@@ -137,3 +137,29 @@ t.test('a path without a key is logged as it is', async (t) => {
   t.equal(loggedPath('/api/v1/models/a%2Fb?x=1'), '/api/v1/models/a%2Fb');
   t.equal(loggedPath(undefined), '');
 });
+
+t.test('a request has one line, with all that an operator looks for', async (t) => {
+  const database = await freshDatabase('postgres');
+  const service = await startProcess(t, { ...database.env, LOG_LEVEL: 'info' });
+  const response = await fetch(`${service.origin}/api/v1/plans`);
+  const id = response.headers.get('x-request-id');
+  await response.text();
+  await service.end();
+  const lines = service
+    .output()
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line));
+  const own = lines.filter(({ reqId }) => reqId === id);
+  t.match(own, [
+    {
+      level: 30,
+      msg: 'request completed',
+      req: { method: 'GET', path: '/api/v1/plans', address: '127.0.0.1' },
+      res: { statusCode: 200 },
+      responseTime: Number,
+    },
+  ]);
+  t.equal(own.length, 1);
+  await database.drop();
+});

@@ -1,7 +1,8 @@
 /** The built-in chat engine: answers from Parley's guides, offline and deterministically. Contract sections 7 and 8. */
-import { v7 as uuidv7 } from 'uuid';
+
 import { type Documentation, isSection } from '../../docs/documentation.ts';
 import { guides, guidesDigest } from '../../docs/guides.ts';
+import { newId } from '../../domain/ids.ts';
 import type { ChatEngine, CompletionChunk, CompletionInput, CompletionResult, Model } from '../types.ts';
 import { replyTo, SECTIONS_WANTED } from './replies.ts';
 
@@ -74,7 +75,7 @@ export function builtinChat(documentation: Documentation, publicUrl: string): Ch
     // Changes exactly when answers may change.
     fingerprint ??= `fp_${guidesDigest(guides()).slice(0, 10)}`;
     return {
-      id: `chatcmpl-${uuidv7().replaceAll('-', '')}`,
+      id: `chatcmpl-${newId().replaceAll('-', '')}`,
       created: Math.floor(Date.now() / 1000),
       model: input.model,
       system_fingerprint: fingerprint,

@@ -1,5 +1,5 @@
 /** Normalizes an upstream's completions to what OpenAI's clients expect. Contract sections 7 and 8. */
-import { v7 as uuidv7 } from 'uuid';
+import { newId } from '../../domain/ids.ts';
 import type { CompletionInput, CompletionResult } from '../types.ts';
 import { isObject, type JsonObject, plainText, textWithin, wholeNumber } from './json.ts';
 import { TooFew } from './known-limits.ts';
@@ -11,7 +11,7 @@ const MAX_FINISH_LENGTH = 60;
 
 /** Identifies an answer if the upstream does not. */
 export const newHead = () => ({
-  id: `chatcmpl-${uuidv7().replaceAll('-', '')}`,
+  id: `chatcmpl-${newId().replaceAll('-', '')}`,
   created: Math.floor(Date.now() / 1000),
 });
 export type AnswerHead = ReturnType<typeof newHead>;
