@@ -11,14 +11,20 @@ import * as tables from './tables.ts';
 
 export type Db = PgDatabase<PgQueryResultHKT, typeof tables>;
 
+export type Listener = {
+  onPayload(payload: string): void;
+  /** Notifications may have been lost. Those from now on will arrive. */
+  onGap(): void;
+};
+
 export type Database = {
   db: Db;
   kind: 'postgres' | 'embedded';
   /** The ledger's own connections. After `DatabaseUnavailable`, the statement may still take effect. */
   run<Row>(text: string, parameters: unknown[]): Promise<Row[]>;
   prepared<Row>(text: string, parameters: unknown[]): Promise<Row[]>;
-  /** Embedded database only: Postgres may drop notifications, which `store/key-changes.ts` handles. */
-  listen?(channel: string, onPayload: (payload: string) => void): Promise<unknown>;
+  /** Embedded database only: Postgres may drop notifications, which `store/key-changes.ts` handles. Call it once. */
+  listen?(channel: string, listener: Listener): Promise<unknown>;
   /** Server version, e.g. `15.18`. */
   version(): Promise<string>;
   close(): Promise<void>;
@@ -160,22 +166,25 @@ export function openSession(url: string): { db: Db; close(): Promise<void>; lose
 
 /** One session for everything, as PGlite has no other. Statements have no timeout: it cannot interrupt one. */
 async function openEmbedded(dataDir: string): Promise<Database> {
-  const postgres = await startEmbeddedPostgres(dataDir);
+  let listener: Listener | undefined;
+  const postgres = await startEmbeddedPostgres(dataDir, () => listener?.onGap());
   const types = newTypes();
-  const listeners = new Map<string, (payload: string) => void>();
-  const pool = new Pool(1, {
+  const options: ConnectionOptions = {
     connect: postgres.connect,
     types,
-    onNotification: (channel, payload) => listeners.get(channel)?.(payload),
-  });
+    onNotification: (_channel, payload) => listener?.onPayload(payload),
+  };
+  const pool = new Pool(1, options);
   const database = openPools({ statements: pool, transactions: pool, ledger: pool }, types, true);
   return {
     ...database,
     kind: 'embedded',
     queues: 1,
-    listen: async (channel, onPayload) => {
-      listeners.set(channel, onPayload);
-      await database.run(`listen ${channel}`, []);
+    listen: async (channel, onNews) => {
+      listener = onNews;
+      // For connections after a crash, and for this one.
+      options.setUp = `listen ${channel}`;
+      await database.run(options.setUp, []);
     },
     close: async () => {
       await database.close();

@@ -12,6 +12,8 @@ import postgres, { type Sql } from 'postgres';
 
 /** Below the statement timeout, so that a statement that was never sent is recognized as such. */
 const CONNECT_SECONDS = 4;
+/** After a crash of the embedded database, connecting includes its recovery. */
+const EMBEDDED_SECONDS = 60;
 const END_SECONDS = 5;
 
 /** `code` is one of the driver's. */
@@ -86,7 +88,7 @@ export class Connection {
     const driverOptions = {
       max: 1,
       onnotice: () => {},
-      connect_timeout: CONNECT_SECONDS,
+      connect_timeout: options.connect === undefined ? CONNECT_SECONDS : EMBEDDED_SECONDS,
       max_lifetime: null,
       connection: { application_name: 'parley', ...(!timeouts?.isPooled && parameters) },
       // The driver would do this on every new connection, with an unhandled rejection if that is lost.

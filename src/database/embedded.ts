@@ -16,7 +16,8 @@ export type EmbeddedPostgres = {
 };
 
 /** Each write becomes one message, so it must hold whole messages of the wire protocol. */
-function streamOver(port: MessagePort): Duplex {
+function streamOver(port: MessagePort, thread: Worker): Duplex {
+  const cut = () => stream.destroy();
   const stream = new Duplex({
     read() {},
     write(chunk: Buffer, _encoding, done) {
@@ -29,12 +30,14 @@ function streamOver(port: MessagePort): Duplex {
       done();
     },
     destroy(error, done) {
+      thread.off('exit', cut);
       port.close();
       done(error);
     },
   });
   port.on('message', (answer: Uint8Array<ArrayBuffer>) => stream.push(Buffer.from(answer.buffer)));
-  port.on('close', () => stream.destroy());
+  // The port closes earlier, when the thread is not yet known to have ended.
+  thread.once('exit', cut);
   // The driver closes only sockets that say that they are open.
   return Object.assign(stream, { readyState: 'open' });
 }
@@ -42,14 +45,10 @@ function streamOver(port: MessagePort): Duplex {
 /** The `threadId` of a thread that has ended. */
 const ENDED = -1;
 
-function launch(dataDir: string): Worker {
-  const thread = new Worker(new URL(`./embedded-thread${extname(import.meta.url)}`, import.meta.url), {
+const launch = (dataDir: string) =>
+  new Worker(new URL(`./embedded-thread${extname(import.meta.url)}`, import.meta.url), {
     workerData: { dataDir },
   });
-  // Its connections end with it: statements under way fail.
-  thread.on('error', (error) => process.emitWarning(`The embedded database crashed: ${error.message}`));
-  return thread;
-}
 
 async function end(thread: Worker): Promise<void> {
   if (thread.threadId === ENDED) return;
@@ -58,8 +57,12 @@ async function end(thread: Worker): Promise<void> {
   await ended;
 }
 
-/** Opens the database in a directory that this process has locked, or creates it. Throws what PGlite throws. */
-export async function startEmbeddedPostgres(dataDir: string): Promise<EmbeddedPostgres> {
+/**
+ * Opens the database in a directory that this process has locked, or creates it. Throws what PGlite throws.
+ *
+ * @param onCrash - called when the thread has ended by itself, and its connections with it
+ */
+export async function startEmbeddedPostgres(dataDir: string, onCrash: () => void): Promise<EmbeddedPostgres> {
   const isNew = !existsSync(join(dataDir, 'PG_VERSION'));
   let thread = launch(dataDir);
   await once(thread, 'message');
@@ -71,14 +74,26 @@ export async function startEmbeddedPostgres(dataDir: string): Promise<EmbeddedPo
   }
   // PGlite unpacks its files readable and writable by everyone, whatever the umask.
   await closeContents(dataDir);
+  let isClosing = false;
+  const watch = () => {
+    thread.on('error', (error) => process.emitWarning(`The embedded database crashed: ${error.message}`));
+    thread.once('exit', () => isClosing || onCrash());
+  };
+  watch();
   return {
     connect: () => {
-      // After a crash, the next thread recovers from the log.
-      if (thread.threadId === ENDED) thread = launch(dataDir);
+      if (thread.threadId === ENDED) {
+        // It recovers from its log.
+        thread = launch(dataDir);
+        watch();
+      }
       const { port1, port2 } = new MessageChannel();
       thread.postMessage(port2, [port2]);
-      return streamOver(port1);
+      return streamOver(port1, thread);
     },
-    close: () => end(thread),
+    close: () => {
+      isClosing = true;
+      return end(thread);
+    },
   };
 }

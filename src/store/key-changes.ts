@@ -79,7 +79,10 @@ export class KeyChanges {
     const { listen } = this.#database;
     if (listen !== undefined) {
       // In process: a change is heard with the answer to its COMMIT.
-      await listen(CHANNEL, (accountId) => listener.onChange(accountId));
+      await listen(CHANNEL, {
+        onPayload: (accountId) => listener.onChange(accountId),
+        onGap: () => listener.onGap(),
+      });
       this.#isEmbeddedHeard = true;
       return;
     }

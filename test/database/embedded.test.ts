@@ -72,7 +72,14 @@ t.test('sessions share no transaction: a failed one is rolled back', async (t) =
 
 t.test('notifications arrive before the answer to the statement that sent them', async (t) => {
   const heard: string[] = [];
-  await database.listen?.('news', (payload) => heard.push(payload));
+  await database.listen?.('news', {
+    onPayload: (payload) => heard.push(payload),
+    onGap: () => heard.push('gap'),
+  });
   await database.run("select pg_notify('news', 'first')", []);
   t.same(heard, ['first']);
+  await crash();
+  await database.run('select 1', []).catch(() => {});
+  await database.run("select pg_notify('news', 'second')", []);
+  t.same(heard, ['first', 'gap', 'second'], 'also after a crash, which may have swallowed some');
 });
