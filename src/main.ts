@@ -57,6 +57,8 @@ try {
   endInOrder(service, config);
   // For people; the log goes to standard output.
   process.stderr.write(`${await banner(service, config)}\n`);
+  // Building the index takes a few tenths of a second, which the first search would make every request wait for.
+  setImmediate(() => service.app.documentation());
 } catch (error) {
   process.stderr.write(`${explain(error, config)}\n`);
   process.exit(1);

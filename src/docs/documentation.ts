@@ -9,7 +9,7 @@ export const isSection = (entry: Entry | SectionEntry): entry is SectionEntry =>
 export const isEntry = (_entry: Entry | SectionEntry): _entry is Entry => true;
 
 /**
- * Builds the index at the first search, which takes about as long as reading the guides.
+ * Builds the index when it is first asked for, which takes about as long as reading the guides.
  *
  * @param document - returns the OpenAPI document, which is complete once all routes are registered
  */
