@@ -1,4 +1,4 @@
-/** One write at a time; items that arrive meanwhile share the next one. A single item waits for nobody. */
+/** One write, or read, at a time; items that arrive meanwhile share the next one. A single item waits for nobody. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ApiError } from '../errors.ts';
 

@@ -14,6 +14,8 @@ import {
   type SettlementRow,
   type TurnRow,
 } from '../store/ledger.ts';
+import { readUsage, type UsageReading } from '../store/usage.ts';
+import { GroupCommit } from './group-commit.ts';
 import {
   idempotencyInProgress,
   idempotencyMismatch,
@@ -69,6 +71,9 @@ export type Outcome = {
 const MOST_TOKENS = 1_000_000_000;
 const tokens = (count: number | undefined) => (count === undefined ? null : Math.min(count, MOST_TOKENS));
 
+const READ_AT_ONCE = 200;
+const WAITING_READERS = 10_000;
+
 const latencyMs = (admission: Admission) => Math.round(performance.now() - admission.startedAt);
 
 /** Models can produce text that Postgres cannot store. */
@@ -118,9 +123,17 @@ const perhapsCharged = (cause: unknown) =>
 export class Ledger {
   readonly #writer: LedgerWriter;
   readonly #db: Db;
+  readonly #readings: GroupCommit<string, UsageReading | undefined>;
 
   constructor(database: Database, plans: PlanCatalogue, log: OutageLog) {
     this.#db = database.db;
+    this.#readings = new GroupCommit({
+      ...{ batchSize: READ_AT_ONCE, queueSize: WAITING_READERS },
+      write: async (accountIds) => {
+        const found = await readUsage(database, accountIds);
+        return accountIds.map((id) => found.get(id));
+      },
+    });
     this.#writer = new LedgerWriter(database, plans, log);
   }
 
@@ -131,6 +144,9 @@ export class Ledger {
   start = (): Promise<void> => this.#writer.start();
 
   stop = (): Promise<void> => this.#writer.stop();
+
+  /** Today's usage by the database's clock; undefined if the account is gone. Readers that come together share a query. */
+  usage = (accountId: string): Promise<UsageReading | undefined> => this.#readings.submit(accountId);
 
   /**
    * Charges a request before any work is done. A retry is answered before the quota is checked.

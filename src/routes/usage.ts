@@ -4,7 +4,6 @@ import { ref } from '../../schemas/common.ts';
 import { Usage } from '../../schemas/usage.ts';
 import { nextReset } from '../domain/quota.ts';
 import { accountGone } from '../domain/verify-key.ts';
-import { readUsage } from '../store/usage.ts';
 
 const routes: FastifyPluginAsyncTypebox = async (app) => {
   const { plans } = app.config;
@@ -23,7 +22,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       config: { scope: 'usage' },
     },
     async (request) => {
-      const reading = await readUsage(app.db, request.caller.accountId);
+      const reading = await app.ledger.usage(request.caller.accountId);
       if (reading === undefined) throw accountGone(request.caller.keyId);
       const plan = plans.of(reading);
       return {

@@ -2,7 +2,7 @@
 import { is, type SQL, sql } from 'drizzle-orm';
 import { getTableConfig, PgTable } from 'drizzle-orm/pg-core';
 import { deleteAll } from '../database/batches.ts';
-import { type Db, rowsOf } from '../database/client.ts';
+import { type Db, isUnavailable, rowsOf } from '../database/client.ts';
 import * as tables from '../database/tables.ts';
 
 /** By then, requests that were being verified during the deletion have ended or been refused. */
@@ -38,17 +38,30 @@ async function removeAccount(db: Db, id: string): Promise<void> {
   );
 }
 
-/** Safe to run in several processes at once. */
+async function purge(db: Db, id: string, signal: AbortSignal | undefined): Promise<void> {
+  // Charges first: settling a deleted charge writes nothing, so nothing can reappear afterward.
+  await deleteCharges(db, id, signal);
+  for (const table of accountTables) await deleteAll(db, table, ofAccount(id), signal);
+  if (!signal?.aborted) await removeAccount(db, id);
+}
+
+/**
+ * Safe to run in several processes at once. An account that fails does not keep the others from being purged.
+ *
+ * @throws the first failure, after the others are done; at once if the database is unavailable
+ */
 export async function purgeDeletedAccounts(db: Db, signal?: AbortSignal): Promise<void> {
   const deleted = await rowsOf<{ id: string }>(
     db,
     sql`select id from accounts where deleted_at <= now() - ${BEGINS_AFTER} order by deleted_at limit ${ACCOUNTS_AT_MOST}::int`,
   );
+  let failure: { error: unknown } | undefined;
   for (const { id } of deleted) {
-    // Charges first: settling a deleted charge writes nothing, so nothing can reappear afterward.
-    await deleteCharges(db, id, signal);
-    for (const table of accountTables) await deleteAll(db, table, ofAccount(id), signal);
-    if (signal?.aborted) return;
-    await removeAccount(db, id);
+    if (signal?.aborted) break;
+    await purge(db, id, signal).catch((error) => {
+      if (isUnavailable(error)) throw error;
+      failure ??= { error };
+    });
   }
+  if (failure !== undefined) throw failure.error;
 }

@@ -1,6 +1,5 @@
 /** Today's usage, by the database's clock. Contract section 2. */
-import { sql } from 'drizzle-orm';
-import { type Db, rowsOf } from '../database/client.ts';
+import type { Database } from '../database/client.ts';
 
 export type UsageReading = {
   plan: string;
@@ -8,23 +7,31 @@ export type UsageReading = {
   readAt: Date;
 };
 
-/** Undefined if the account is gone. */
-export async function readUsage(db: Db, accountId: string): Promise<UsageReading | undefined> {
-  type Row = { plan: string; read_at: string; used: Partial<UsageReading['used']> };
-  const [row] = await rowsOf<Row>(
-    db,
-    sql`
-      with clock as materialized (select ledger_now() as read_at)
-      select a.plan, clock.read_at,
-             (select coalesce(jsonb_object_agg(u.meter, u.used), '{}') from usage_counters u
-              where u.account_id = a.id and u.day = ledger_day(clock.read_at)) as used
-      from accounts a, clock
-      where a.id = ${accountId} and a.deleted_at is null`,
+/** The array as text: the driver would have to be told its type. */
+const READ_USAGE = `
+  with clock as materialized (select ledger_now() as read_at)
+  select a.id, a.plan, extract(epoch from clock.read_at)::float8 * 1000 as read_at, counted.used
+  from clock
+  cross join unnest($1::text::uuid[]) as asked (id)
+  join accounts a on a.id = asked.id
+  cross join lateral (
+    select coalesce(jsonb_object_agg(u.meter, u.used), '{}') as used
+    from usage_counters u
+    where u.account_id = a.id and u.day = ledger_day(clock.read_at)
+  ) counted
+  where a.deleted_at is null`;
+
+/** Reads several accounts in one statement. Accounts that are gone are missing. */
+export async function readUsage(
+  database: Pick<Database, 'prepared'>,
+  accountIds: readonly string[],
+): Promise<Map<string, UsageReading>> {
+  type Row = { id: string; plan: string; read_at: number; used: Partial<UsageReading['used']> };
+  const rows = await database.prepared<Row>(READ_USAGE, [`{${[...new Set(accountIds)].join(',')}}`]);
+  return new Map(
+    rows.map(({ id, plan, read_at: readAt, used }) => [
+      id,
+      { plan, readAt: new Date(readAt), used: { chat: 0, images: 0, search: 0, tokens: 0, ...used } },
+    ]),
   );
-  if (row === undefined) return undefined;
-  return {
-    plan: row.plan,
-    readAt: new Date(row.read_at),
-    used: { chat: 0, images: 0, search: 0, tokens: 0, ...row.used },
-  };
 }

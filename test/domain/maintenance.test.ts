@@ -404,6 +404,24 @@ t.test('postgres: a process that died while it dropped a day leaves nothing that
   t.same(await days(db), range(-4, 7));
 });
 
+t.test('postgres: an account that cannot be purged does not keep the others', async (t) => {
+  const { db, maintainer } = await open(t, 'postgres');
+  const [broken, other] = [await newAccount(db), await newAccount(db)];
+  for (const id of [broken, other]) await fill(db, 'events', id, 3);
+  await deleted(db, broken, '1 day');
+  await deleted(db, other, '1 hour');
+  await db.execute(sql`
+    create function refuse() returns trigger language plpgsql as $$
+    begin raise exception 'This row stays.'; end $$`);
+  await db.execute(
+    sql.raw(`create trigger refuse before delete on events for each row
+             when (old.account_id = '${broken}') execute function refuse()`),
+  );
+  await t.rejects(maintainer().purge(), 'and says so');
+  t.equal(await count(db, sql`accounts where id = ${other}`), 0);
+  t.equal(await count(db, sql`accounts where id = ${broken}`), 1);
+});
+
 t.test('postgres: the purge waits for nobody, and comes back for what it left', async (t) => {
   const { db, maintainer } = await open(t, 'postgres');
   const account = await newAccount(db);

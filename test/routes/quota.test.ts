@@ -43,6 +43,22 @@ for (const kind of databaseKinds) {
       t.equal(headers.get('x-should-retry'), 'false');
     });
 
+    await t.test('readers of different accounts that come together each get their own usage', async (t) => {
+      const strangers = await Promise.all(
+        Array.from({ length: 5 }, (_, n) => client.signUp(`reader-${n}@example.com`)),
+      );
+      for (const [n, { cookie }] of strangers.entries())
+        for (let call = 0; call < n; call += 1)
+          await client.post('/chat', { message: 'Hello', store: false }, { cookie });
+      const readings = await Promise.all(
+        [...strangers, ...strangers].map(({ cookie }) => client.get('/usage', { cookie })),
+      );
+      t.same(
+        readings.map(({ body }) => body.used.chat),
+        [0, 1, 2, 3, 4, 0, 1, 2, 3, 4],
+      );
+    });
+
     await t.test('meters are separate: search goes on when chat is spent', async (t) => {
       t.equal((await client.post('/search', { query: 'create a key' }, { key: one.key })).status, 200);
     });
