@@ -7,7 +7,15 @@ import { parseImageHosts } from './domain/named-urls.ts';
 import { defaultPlans, loadPlans, type PlanCatalogue } from './domain/plans.ts';
 import { contactUri } from './domain/security-contact.ts';
 import { type AnswerLimits, answerLimits } from './engines/answer-limits.ts';
-import { type ModelMap, parseModelMap } from './engines/upstream/model-map.ts';
+import { ConfigError, type Env, integer, oneOf, parsed, text } from './environment.ts';
+import {
+  type ChatUpstream,
+  chatUpstream,
+  type ImagesUpstream,
+  imagesUpstream,
+  type SearchUpstream,
+  searchUpstream,
+} from './upstream-settings.ts';
 
 export type Config = Readonly<{
   port: number;
@@ -23,12 +31,12 @@ export type Config = Readonly<{
   /** The first signs, all verify. Undefined if the database stores the secret. */
   sessionSecrets: readonly [string, ...string[]] | undefined;
   /** Undefined: the built-in engine. */
-  chat: Readonly<{ url: string; apiKey: string | undefined; models: ModelMap }> | undefined;
+  chat: ChatUpstream | undefined;
   /** Chat completion fields that reach the engine besides those that Parley knows. */
   chatFields: readonly string[];
   imageHosts: ReadonlySet<string>;
-  images: Readonly<{ url: string; apiKey: string | undefined; model: string | undefined }> | undefined;
-  search: Readonly<{ url: string }> | undefined;
+  images: ImagesUpstream | undefined;
+  search: SearchUpstream | undefined;
   /** Per upstream. */
   upstreamLimits: Readonly<{ firstByteTimeoutMs: number; idleTimeoutMs: number; connections: number }>;
   answerLimits: AnswerLimits;
@@ -60,43 +68,6 @@ export type Config = Readonly<{
 
 /** Fixed by contract section 7, like `answerLimits`: no variable changes it, and only tests lower it. */
 const UNREAD_MS = 60_000;
-
-/** An invalid variable. The message is the one line that the operator sees. */
-export class ConfigError extends Error {
-  constructor(variable: string, takes: string) {
-    super(`${variable} ${takes}`);
-    this.name = 'ConfigError';
-  }
-}
-
-type Env = Readonly<Record<string, string | undefined>>;
-
-const text = (env: Env, name: string): string | undefined => {
-  const value = env[name]?.trim();
-  return value === '' ? undefined : value;
-};
-
-function integer(env: Env, name: string, fallback: number, minimum: number, maximum: number): number {
-  const value = text(env, name);
-  if (value === undefined) return fallback;
-  const number = Number(value);
-  if (!/^\d+$/.test(value) || number < minimum || number > maximum) {
-    throw new ConfigError(name, `must be a whole number from ${minimum} to ${maximum}, not "${value}".`);
-  }
-  return number;
-}
-
-function oneOf<const T extends readonly string[]>(
-  env: Env,
-  name: string,
-  values: T,
-  fallback: T[number],
-): T[number] {
-  const value = text(env, name);
-  if (value === undefined) return fallback;
-  if (!values.includes(value)) throw new ConfigError(name, `must be ${values.join(' or ')}, not "${value}".`);
-  return value;
-}
 
 /** Hosts as URLs spell them: lowercase, IPv6 in brackets and compressed. Other names may resolve anywhere. */
 const loopbackNames =
@@ -209,63 +180,6 @@ function plans(env: Env): PlanCatalogue {
       `must be a JSON file with the format of GET /api/v1/plans: ${(error as Error).message}`,
     );
   }
-}
-
-/** Never quotes the value: its query string may contain a key. */
-function upstreamUrl(env: Env, name: string, example: string, endpoint?: string): string | undefined {
-  const value = text(env, name);
-  if (value === undefined) return undefined;
-  const url = URL.canParse(value) ? new URL(value) : undefined;
-  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.hash)
-    throw new ConfigError(
-      name,
-      `must be an http or https URL such as ${example}, without credentials or a fragment.`,
-    );
-  if (endpoint !== undefined && url.pathname.replace(/\/+$/, '').endsWith(endpoint))
-    throw new ConfigError(name, `must be the base URL, such as ${example}, without ${endpoint}.`);
-  return value;
-}
-
-/** Accepts only what a header can hold. Never quotes the value. */
-function upstreamKey(env: Env, name: string): string | undefined {
-  const value = text(env, name);
-  if (value !== undefined && !/^[\x21-\x7e]+$/.test(value))
-    throw new ConfigError(name, 'must contain only visible ASCII characters, without spaces.');
-  return value;
-}
-
-/** A key or model without a URL is a mistake: the built-in engine would silently answer instead. */
-function refuseWithoutUrl(env: Env, service: 'CHAT' | 'IMAGES'): undefined {
-  const given = [`${service}_API_KEY`, `${service}_MODEL`].find((name) => text(env, name) !== undefined);
-  if (given !== undefined) throw new ConfigError(given, `requires ${service}_URL. Set both or neither.`);
-}
-
-function chatUpstream(env: Env): Config['chat'] {
-  const url = upstreamUrl(env, 'CHAT_URL', 'http://localhost:11434/v1', '/chat/completions');
-  if (url === undefined) return refuseWithoutUrl(env, 'CHAT');
-  return { url, apiKey: upstreamKey(env, 'CHAT_API_KEY'), models: parsed(env, 'CHAT_MODEL', parseModelMap) };
-}
-
-function parsed<T>(env: Env, name: string, parse: (value: string | undefined) => T): T {
-  try {
-    return parse(text(env, name));
-  } catch (error) {
-    throw new ConfigError(name, (error as Error).message);
-  }
-}
-
-function imagesUpstream(env: Env): Config['images'] {
-  const url = upstreamUrl(env, 'IMAGES_URL', 'https://api.openai.com/v1', '/images/generations');
-  if (url === undefined) return refuseWithoutUrl(env, 'IMAGES');
-  const model = text(env, 'IMAGES_MODEL');
-  if (model !== undefined && model.length > 200)
-    throw new ConfigError('IMAGES_MODEL', 'must be at most 200 characters.');
-  return { url, apiKey: upstreamKey(env, 'IMAGES_API_KEY'), model };
-}
-
-function searchUpstream(env: Env): Config['search'] {
-  const url = upstreamUrl(env, 'SEARCH_URL', 'http://localhost:8888/search');
-  return url === undefined ? undefined : { url };
 }
 
 /** Reads the configuration. Empty variables count as unset. Throws ConfigError for the first invalid one. */

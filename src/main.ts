@@ -1,8 +1,9 @@
 /** The process: configuration, startup and graceful shutdown. Contract sections 11 and 13. */
-import { type Config, ConfigError, loadConfig } from './config.ts';
+import { type Config, loadConfig } from './config.ts';
 import { isUnavailable, NO_CONNECTION_LEFT, noConnectionLeft, sqlState } from './database/client.ts';
 import { DataDirError } from './database/data-dir-lock.ts';
 import { endInOrder } from './ending.ts';
+import { ConfigError } from './environment.ts';
 import { type Service, startService } from './service.ts';
 
 function explain(error: unknown, config: Config | undefined): string {

@@ -23,6 +23,9 @@ export const PARSED_IN_PLACE_BYTES = MIB;
 /** So are bodies with more structural characters and commas, which take longer to parse than their size suggests. */
 export const PARSED_IN_PLACE_MARKS = 5000;
 
+/** Bodies up to this size are read at full speed. */
+export const UNPACED_BYTES = MIB;
+
 /** Time before a body's speed counts. */
 export const UNMEASURED_MS = 10_000;
 /** Number of chunks before their size counts. */

@@ -2,7 +2,14 @@
 import type { IncomingMessage } from 'node:http';
 import { Blocks } from './blocks.ts';
 import type { BodyBudget } from './budget.ts';
-import { MIN_BYTES_PER_SECOND, MIN_CHUNK_BYTES, UNMEASURED_CHUNKS, UNMEASURED_MS } from './limits.ts';
+import {
+  MIN_BYTES_PER_SECOND,
+  MIN_CHUNK_BYTES,
+  UNMEASURED_CHUNKS,
+  UNMEASURED_MS,
+  UNPACED_BYTES,
+} from './limits.ts';
+import { Pace } from './pace.ts';
 
 export type Refusal = 'tooLarge' | 'noMemory' | 'tooSlow' | 'tinyChunks' | 'brokenOff' | 'wrongLength';
 
@@ -36,6 +43,7 @@ type Measured = { startedAt: number; received: number; isLate: boolean; giveUp()
 
 export class BodyReader {
   readonly #budget: BodyBudget;
+  readonly #pace = new Pace();
   readonly #open = new Set<Measured>();
   #timer: NodeJS.Timeout | undefined;
 
@@ -60,6 +68,7 @@ export class BodyReader {
       };
       const stop = () => {
         this.#open.delete(measured);
+        this.#pace.forget(stream);
         stream.off('data', onData).off('end', onEnd).off('error', onBroken).off('close', onBroken);
       };
       const refuse = (refusal: Refusal) => {
@@ -75,7 +84,10 @@ export class BodyReader {
         else if (!share.take(piece.length)) refuse('noMemory');
         else if (++chunks > UNMEASURED_CHUNKS && measured.received < chunks * MIN_CHUNK_BYTES)
           refuse('tinyChunks');
-        else blocks.add(piece);
+        else {
+          blocks.add(piece);
+          if (measured.received > UNPACED_BYTES) this.#pace.count(stream, piece.length);
+        }
       };
       const onEnd = () => {
         if (announced !== undefined && announced !== measured.received) return refuse('wrongLength');

@@ -1,0 +1,48 @@
+/** Reads single environment variables. Each reader throws ConfigError, with one line for the operator. */
+
+/** An invalid variable. The message is the one line that the operator sees. */
+export class ConfigError extends Error {
+  constructor(variable: string, takes: string) {
+    super(`${variable} ${takes}`);
+    this.name = 'ConfigError';
+  }
+}
+
+export type Env = Readonly<Record<string, string | undefined>>;
+
+/** Undefined if unset or empty. */
+export const text = (env: Env, name: string): string | undefined => {
+  const value = env[name]?.trim();
+  return value === '' ? undefined : value;
+};
+
+export function integer(env: Env, name: string, fallback: number, minimum: number, maximum: number): number {
+  const value = text(env, name);
+  if (value === undefined) return fallback;
+  const number = Number(value);
+  if (!/^\d+$/.test(value) || number < minimum || number > maximum) {
+    throw new ConfigError(name, `must be a whole number from ${minimum} to ${maximum}, not "${value}".`);
+  }
+  return number;
+}
+
+export function oneOf<const T extends readonly string[]>(
+  env: Env,
+  name: string,
+  values: T,
+  fallback: T[number],
+): T[number] {
+  const value = text(env, name);
+  if (value === undefined) return fallback;
+  if (!values.includes(value)) throw new ConfigError(name, `must be ${values.join(' or ')}, not "${value}".`);
+  return value;
+}
+
+/** For values with a syntax of their own. The parser's error completes the line after the variable's name. */
+export function parsed<T>(env: Env, name: string, parse: (value: string | undefined) => T): T {
+  try {
+    return parse(text(env, name));
+  } catch (error) {
+    throw new ConfigError(name, (error as Error).message);
+  }
+}
