@@ -4,6 +4,7 @@ import { documentation } from './docs/documentation.ts';
 import { KeyLookup } from './domain/key-lookup.ts';
 import { Ledger } from './domain/ledger.ts';
 import { createEngines } from './engines/index.ts';
+import abortedRequests from './plugins/aborted-requests.ts';
 import bodies from './plugins/bodies.ts';
 import callerGuard from './plugins/caller-guard.ts';
 import calls from './plugins/calls.ts';
@@ -124,6 +125,7 @@ export async function buildApp(resources: Resources): Promise<FastifyInstance> {
   app.register(pipelining);
   app.register(services, { ...resources, documentation: search, engines, keyLookup, ledger });
 
+  app.register(abortedRequests);
   app.register(securityHeaders);
   app.register(errors);
   app.register(deprecation);

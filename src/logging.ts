@@ -38,7 +38,7 @@ export function serialiseError(error: unknown): LoggedError {
   };
 }
 
-/** One line per request, when it has ended. At level `debug`, also one when it begins. */
+/** One line per request, when it has ended (`plugins/aborted-requests` logs the others). At level `debug`, also one when it begins. */
 export class OneLinePerRequest extends LogController {
   override incomingRequest(request: FastifyRequest): void {
     request.log.debug({ req: request }, 'incoming request');

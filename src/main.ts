@@ -58,7 +58,7 @@ try {
   endInOrder(service, config);
   // For people; the log goes to standard output.
   process.stderr.write(`${await banner(service, config)}\n`);
-  // Building the index takes a few tenths of a second, which the first search would make every request wait for.
+  // Now, because requests that come during the first search would wait for it.
   setImmediate(() => service.app.documentation());
 } catch (error) {
   process.stderr.write(`${explain(error, config)}\n`);

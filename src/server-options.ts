@@ -65,6 +65,8 @@ export function serverOptions(config: Config): FastifyHttpOptions<Server> {
         cause: error,
       });
       const envelope: unknown = errorEnvelope(problem, request.id, config.publicUrl);
+      // Nothing else logs it: Fastify has not begun the request.
+      request.log.info({ req: request, res: { statusCode: 400 } }, 'request completed');
       (reply as FastifyReply)
         .code(400)
         .headers({ 'x-request-id': request.id, ...securityHeaders })

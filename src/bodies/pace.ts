@@ -1,6 +1,6 @@
-/** Spreads the reading of large bodies over time: at full speed it would take the event loop's whole time. */
+/** Spreads the reading of large bodies over time, so that a flood of them leaves time for other requests. */
 
-/** Large bodies together. Faster than a network of 1 Gbit/s delivers. */
+/** For all large bodies together: 200 MiB/s, more than a network of 1 Gbit/s delivers. */
 const SLICE_BYTES = 2 * 1024 * 1024;
 const SLICE_MS = 10;
 

@@ -86,7 +86,8 @@ export class BodyReader {
           refuse('tinyChunks');
         else {
           blocks.add(piece);
-          if (measured.received > UNPACED_BYTES) this.#pace.count(stream, piece.length);
+          const isLarge = measured.received > UNPACED_BYTES;
+          if (isLarge && measured.received !== announced) this.#pace.count(stream, piece.length);
         }
       };
       const onEnd = () => {

@@ -13,8 +13,8 @@ export type Db = PgDatabase<PgQueryResultHKT, typeof tables>;
 
 export type Listener = {
   onPayload(payload: string): void;
-  /** Notifications may have been lost. Those from now on will arrive. */
-  onGap(): void;
+  /** Notifications may have been lost. Those from now on will arrive. `error`: the database crashed. */
+  onGap(error?: unknown): void;
 };
 
 export type Database = {
@@ -167,10 +167,14 @@ export function openSession(url: string): { db: Db; close(): Promise<void>; lose
 /** One session for everything, as PGlite has no other. Statements have no timeout: it cannot interrupt one. */
 async function openEmbedded(dataDir: string): Promise<Database> {
   let listener: Listener | undefined;
-  const postgres = await startEmbeddedPostgres(dataDir, () => listener?.onGap());
+  const postgres = await startEmbeddedPostgres(dataDir, (error) => listener?.onGap(error));
   const types = newTypes();
   const options: ConnectionOptions = {
-    connect: postgres.connect,
+    connect: () => {
+      // A no-op but for a connection after the first.
+      listener?.onGap();
+      return postgres.connect();
+    },
     types,
     onNotification: (_channel, payload) => listener?.onPayload(payload),
   };

@@ -173,8 +173,13 @@ export class Connection {
     const { connect: open } = this.#options;
     if (open !== undefined) {
       this.#calls = host.length;
-      this.#socket = open();
-      return this.#socket;
+      try {
+        this.#socket = open();
+        return this.#socket;
+      } catch (error) {
+        this.lose(error);
+        throw error;
+      }
     }
     const index = ((this.#options.firstHost ?? 0) + this.#calls++) % host.length;
     const where = { host: host[index] ?? 'localhost', port: port[index] ?? 5432 };

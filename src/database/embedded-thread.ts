@@ -17,13 +17,18 @@ const database = await PGlite.create({
 });
 
 async function greet(): Promise<Uint8Array> {
-  // There is one session: what a lost connection began must not become part of the next one's work.
+  // There is one session: nothing of an earlier connection may reach the next one.
   if (database.isInTransaction()) await database.exec('rollback');
+  await database.exec('discard all');
   return new Uint8Array(GREETING);
 }
 
+let current: MessagePort | undefined;
+
 /** Messages arrive whole, one or several at a time, and are answered in order. */
 function serve(port: MessagePort): void {
+  current?.close();
+  current = port;
   port.on('message', async (message: Uint8Array) => {
     const answer = isStartup(message) ? await greet() : database.execProtocolRawSync(message);
     if (answer.length > 0) port.postMessage(answer, [answer.buffer as ArrayBuffer]);

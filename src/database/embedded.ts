@@ -7,10 +7,15 @@ import { existsSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { Duplex } from 'node:stream';
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
+import { DatabaseUnavailable } from './connection.ts';
 import { closeContents } from './private-folder.ts';
 
 export type EmbeddedPostgres = {
-  /** A stream of the wire protocol, for one client at a time: all of them share one session. It ends with the thread. */
+  /**
+   * A stream of the wire protocol, which ends with the thread. There is one session: the next client takes it over.
+   *
+   * @throws DatabaseUnavailable for a while after the thread crashed and could not be restarted
+   */
   connect(): Duplex;
   close(): Promise<void>;
 };
@@ -44,15 +49,21 @@ function streamOver(port: MessagePort, thread: Worker): Duplex {
 
 /** The `threadId` of a thread that has ended. */
 const ENDED = -1;
+/** Pause after a thread that ended before it served: the reason may stay, such as a full disk. */
+const RELAUNCH_MS = 5000;
 
-const launch = (dataDir: string) =>
-  new Worker(new URL(`./embedded-thread${extname(import.meta.url)}`, import.meta.url), {
-    workerData: { dataDir },
+/** Resolves once the thread serves; rejects with its error, or if it ends. */
+async function ready(thread: Worker): Promise<void> {
+  const ended = once(thread, 'exit').then(() => {
+    throw new Error('The embedded database ended while it was starting.');
   });
+  ended.catch(() => {});
+  await Promise.race([once(thread, 'message'), ended]);
+}
 
 async function end(thread: Worker): Promise<void> {
   if (thread.threadId === ENDED) return;
-  const ended = once(thread, 'exit');
+  const ended = new Promise((resolve) => thread.once('exit', resolve));
   thread.postMessage('close');
   await ended;
 }
@@ -62,37 +73,62 @@ async function end(thread: Worker): Promise<void> {
  *
  * @param onCrash - called when the thread has ended by itself, and its connections with it
  */
-export async function startEmbeddedPostgres(dataDir: string, onCrash: () => void): Promise<EmbeddedPostgres> {
-  const isNew = !existsSync(join(dataDir, 'PG_VERSION'));
-  let thread = launch(dataDir);
-  await once(thread, 'message');
-  if (isNew) {
-    // Creating a database takes 500 MB, which only the end of the thread gives back.
-    await end(thread);
-    thread = launch(dataDir);
-    await once(thread, 'message');
-  }
-  // PGlite unpacks its files readable and writable by everyone, whatever the umask.
-  await closeContents(dataDir);
-  let isClosing = false;
-  const watch = () => {
-    thread.on('error', (error) => process.emitWarning(`The embedded database crashed: ${error.message}`));
-    thread.once('exit', () => isClosing || onCrash());
+export async function startEmbeddedPostgres(
+  dataDir: string,
+  onCrash: (error: unknown) => void,
+): Promise<EmbeddedPostgres> {
+  let isServing = false;
+  let failedAt = Number.NEGATIVE_INFINITY;
+  const launch = () => {
+    const thread = new Worker(new URL(`./embedded-thread${extname(import.meta.url)}`, import.meta.url), {
+      workerData: { dataDir },
+    });
+    let cause: unknown = new Error('The thread of the embedded database ended.');
+    thread.on('error', (error) => {
+      cause = error;
+    });
+    let isReady = false;
+    thread.once('message', () => {
+      isReady = true;
+    });
+    thread.once('exit', () => {
+      if (!isReady) failedAt = performance.now();
+      if (isServing) onCrash(cause);
+    });
+    return thread;
   };
-  watch();
+
+  const isNew = !existsSync(join(dataDir, 'PG_VERSION'));
+  let thread = launch();
+  await ready(thread);
+  if (isNew) {
+    // Creating a database takes several hundred MB (820 instead of 315 in all), which only the thread's end gives back.
+    await end(thread);
+    thread = launch();
+    await ready(thread);
+  }
+  try {
+    // PGlite unpacks its files readable and writable by everyone, whatever the umask.
+    await closeContents(dataDir);
+  } catch (error) {
+    await end(thread);
+    throw error;
+  }
+  isServing = true;
   return {
     connect: () => {
       if (thread.threadId === ENDED) {
+        if (performance.now() - failedAt < RELAUNCH_MS)
+          throw new DatabaseUnavailable('ECONNREFUSED', 'The embedded database could not be restarted.');
         // It recovers from its log.
-        thread = launch(dataDir);
-        watch();
+        thread = launch();
       }
       const { port1, port2 } = new MessageChannel();
       thread.postMessage(port2, [port2]);
       return streamOver(port1, thread);
     },
     close: () => {
-      isClosing = true;
+      isServing = false;
       return end(thread);
     },
   };

@@ -5,7 +5,7 @@ import { v7 as uuidv7 } from 'uuid';
 const BYTES_PER_ID = 16;
 const MAX_SEQUENCE = 0x7fffffff;
 
-/** Fetched from the system for 256 IDs at once: each fetch is a system call. */
+/** Random bytes for 256 IDs: fetching them is a system call. */
 const pool = Buffer.alloc(256 * BYTES_PER_ID);
 let used = pool.length;
 let msecs = 0;

@@ -2,7 +2,6 @@
  * Requests are charged on admission. Answers leave once the charge is final. Contract section 5, argued in
  * docs/decisions/0010-the-ledgers-protocol.md.
  */
-
 import type { Meter } from '../../schemas/plans.ts';
 import type { Database, Db } from '../database/client.ts';
 import { ApiError } from '../errors.ts';

@@ -8,13 +8,14 @@ export default fp(
   async (app) => {
     const waiting = new WeakMap<Socket, number>();
     app.addHook('onRequest', ({ raw: { socket } }, { raw: response }, done) => {
-      if (response.socket !== null) return done();
+      // Not within the parser's callback, where even a request without a body has not ended yet.
+      if (response.socket !== null) return queueMicrotask(done);
       const count = (waiting.get(socket) ?? 0) + 1;
       waiting.set(socket, count);
       if (count > MAX_WAITING) socket.destroy();
       response.once('socket', () => {
         waiting.set(socket, (waiting.get(socket) ?? 0) - 1);
-        done();
+        queueMicrotask(done);
       });
     });
   },

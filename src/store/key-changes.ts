@@ -81,7 +81,14 @@ export class KeyChanges {
       // In process: a change is heard with the answer to its COMMIT.
       await listen(CHANNEL, {
         onPayload: (accountId) => listener.onChange(accountId),
-        onGap: () => listener.onGap(),
+        onGap: (error) => {
+          listener.onGap();
+          if (error !== undefined)
+            this.#log.warn(
+              { err: error },
+              'The embedded database crashed. It restarts with the next statement.',
+            );
+        },
       });
       this.#isEmbeddedHeard = true;
       return;

@@ -2,7 +2,7 @@
 import { is, type SQL, sql } from 'drizzle-orm';
 import { getTableConfig, PgTable } from 'drizzle-orm/pg-core';
 import { deleteAll } from '../database/batches.ts';
-import { type Db, isUnavailable, rowsOf } from '../database/client.ts';
+import { type Db, mayHaveTakenEffect, rowsOf, wasNotSent } from '../database/client.ts';
 import * as tables from '../database/tables.ts';
 
 /** By then, requests that were being verified during the deletion have ended or been refused. */
@@ -48,7 +48,7 @@ async function purge(db: Db, id: string, signal: AbortSignal | undefined): Promi
 /**
  * Safe to run in several processes at once. An account that fails does not keep the others from being purged.
  *
- * @throws the first failure, after the others are done; at once if the database is unavailable
+ * @throws the first failure, after the others are done; at once if the database cannot be reached
  */
 export async function purgeDeletedAccounts(db: Db, signal?: AbortSignal): Promise<void> {
   const deleted = await rowsOf<{ id: string }>(
@@ -59,7 +59,7 @@ export async function purgeDeletedAccounts(db: Db, signal?: AbortSignal): Promis
   for (const { id } of deleted) {
     if (signal?.aborted) break;
     await purge(db, id, signal).catch((error) => {
-      if (isUnavailable(error)) throw error;
+      if (wasNotSent(error) || mayHaveTakenEffect(error)) throw error;
       failure ??= { error };
     });
   }

