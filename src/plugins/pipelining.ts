@@ -8,7 +8,7 @@ export default fp(
   async (app) => {
     const waiting = new WeakMap<Socket, number>();
     app.addHook('onRequest', ({ raw: { socket } }, { raw: response }, done) => {
-      // Not within the parser's callback, where even a request without a body has not ended yet.
+      // Not within the parser's callback: by then even a request without a body has not ended.
       if (response.socket !== null) return queueMicrotask(done);
       const count = (waiting.get(socket) ?? 0) + 1;
       waiting.set(socket, count);

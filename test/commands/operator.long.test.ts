@@ -102,7 +102,7 @@ t.test('what is refused is refused with a CommandError, and nothing changes', as
 });
 
 t.test('a database that fails is told without a statement or a value', async (t) => {
-  const empty = await openDatabase({ dataDir: 'memory://' });
+  const empty = await openDatabase({ dataDir: t.testdir() });
   t.teardown(() => empty.close());
   await t.rejects(runOperatorCommand({ ...context, db: empty.db }, 'reset-password', ['ada@example.com']), {
     name: 'CommandError',

@@ -407,7 +407,7 @@ t.test('postgres: a process that died while it dropped a day leaves nothing that
 t.test('postgres: an account that cannot be purged does not keep the others', async (t) => {
   const { db, maintainer } = await open(t, 'postgres');
   const [broken, other] = [await newAccount(db), await newAccount(db)];
-  for (const id of [broken, other]) await fill(db, 'events', id, 3);
+  for (const id of [broken, other]) await fill(db, 'account_events', id, 3);
   await deleted(db, broken, '1 day');
   await deleted(db, other, '1 hour');
   // As a statement does that takes too long.
@@ -415,7 +415,7 @@ t.test('postgres: an account that cannot be purged does not keep the others', as
     create function refuse() returns trigger language plpgsql as $$
     begin raise exception 'This row stays.' using errcode = '57014'; end $$`);
   await db.execute(
-    sql.raw(`create trigger refuse before delete on events for each row
+    sql.raw(`create trigger refuse before delete on account_events for each row
              when (old.account_id = '${broken}') execute function refuse()`),
   );
   await t.rejects(maintainer().purge(), 'and says so');

@@ -58,17 +58,6 @@ t.test('what is not refused shows that the rest of these requests is right', asy
   t.match(await send('GET /api/v1/plans HTTP/1.0\r\n\r\n'), /^HTTP\/1\.[01] 200 /, 'HTTP/1.0 has no Host');
 });
 
-t.test(
-  'a request that has arrived whole and is refused leaves its connection open for the next',
-  async (t) => {
-    const repeated = 'Authorization: Bearer a\r\nAuthorization: Bearer b';
-    const answers = await send(
-      login(`Transfer-Encoding: chunked\r\n${repeated}`, chunked) + plans('Host: x\r\nConnection: close'),
-    );
-    t.match(answers, /^HTTP\/1\.1 400 [\s\S]*HTTP\/1\.1 200 /);
-  },
-);
-
 // Each takes until the service closes the connection.
 for (const [title, answered] of Object.entries(refused).map(
   ([title, text]) => [title, send(text)] as const,
