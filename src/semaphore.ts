@@ -13,11 +13,19 @@ export class Semaphore {
     return this.#free === 0 && this.#waiting.size >= this.#waitingAtMost;
   }
 
-  /** Waits for a slot until `signal` aborts. Returns a function that releases it; call that once. */
+  /** Takes a free slot. Returns a function that releases it, to call once, or undefined if none is free. */
+  tryTake(): (() => void) | undefined {
+    if (this.#free === 0) return undefined;
+    this.#free -= 1;
+    return () => this.#release();
+  }
+
+  /** As `tryTake`, but waits for a slot until `signal` aborts. */
   async take(signal?: AbortSignal): Promise<() => void> {
     signal?.throwIfAborted();
-    if (this.#free > 0) this.#free -= 1;
-    else await this.#turn(signal);
+    const release = this.tryTake();
+    if (release !== undefined) return release;
+    await this.#turn(signal);
     return () => this.#release();
   }
 

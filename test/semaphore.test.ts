@@ -45,3 +45,13 @@ t.test('a slot is free after a task that failed, and an aborted signal takes non
   );
   t.same(order, [1, -1, 2, -2, 3, -3], 'one at a time');
 });
+
+t.test('a free slot can be taken at once, and a full semaphore gives none', async (t) => {
+  const slots = new Semaphore(1);
+  const release = slots.tryTake();
+  t.equal(slots.tryTake(), undefined);
+  const next = slots.take();
+  release?.();
+  (await next)();
+  t.type(slots.tryTake(), 'function');
+});

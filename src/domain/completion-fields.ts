@@ -57,20 +57,22 @@ export function parseChatFields(value: string | undefined): readonly string[] {
 }
 
 export class CompletionFields {
+  readonly #names: ReadonlySet<string>;
+  /** By folded name. */
   readonly #listed: ReadonlyMap<string, string>;
 
   /** @param added - `CHAT_FIELDS` */
   constructor(added: readonly string[]) {
-    this.#listed = new Map([...own, ...openai, ...vllm, ...added].map((name) => [folded(name), name]));
+    this.#names = new Set([...own, ...openai, ...vllm, ...added]);
+    this.#listed = new Map([...this.#names].map((name) => [folded(name), name]));
   }
-
-  #isListed = (name: string) => this.#listed.get(folded(name)) === name;
 
   /** @throws ApiError `invalidRequest` if a field differs from a listed one only by case */
   check(body: object): void {
     for (const name of Object.keys(body)) {
+      if (this.#names.has(name)) continue;
       const listed = this.#listed.get(folded(name));
-      if (listed === undefined || listed === name) continue;
+      if (listed === undefined) continue;
       throw new ApiError('invalidRequest', {
         message: `A field in the body differs from \`${listed}\` only in case. Use \`${listed}\`.`,
         param: listed,
@@ -80,14 +82,14 @@ export class CompletionFields {
   }
 
   passed<Body extends object>(body: Body): Body {
-    return Object.fromEntries(Object.entries(body).filter(([name]) => this.#isListed(name))) as Body;
+    return Object.fromEntries(Object.entries(body).filter(([name]) => this.#names.has(name))) as Body;
   }
 
   /** `X-Parley-Ignored-Fields`: the other fields, as many as fit into a header. */
   ignored(body: object): string {
     let value = '';
     for (const name of Object.keys(body)) {
-      if (this.#isListed(name) || !NAME.test(name)) continue;
+      if (this.#names.has(name) || !NAME.test(name)) continue;
       const longer = value === '' ? name : `${value}, ${name}`;
       if (longer.length > HEADER_LENGTH) break;
       value = longer;

@@ -21,6 +21,8 @@ export class Connections {
   /** Takes a connection and returns its release, to call once. Throws ApiError `overloaded`, or the signal's reason. */
   async take(signal: AbortSignal, patienceMs: number): Promise<() => void> {
     signal.throwIfAborted();
+    const release = this.#slots.tryTake();
+    if (release !== undefined) return release;
     if (this.#slots.isFull)
       throw busy(`${this.#most} requests are in flight to the upstream, and as many are queued.`);
     const ms = Math.min(patienceMs, PATIENCE_MS);
