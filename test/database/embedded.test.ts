@@ -87,3 +87,8 @@ t.test('notifications arrive before the answer to the statement that sent them',
     'also after a crash, which may have swallowed some',
   );
 });
+
+t.test('a database that cannot be created says where, and why', async (t) => {
+  const failed = openDatabase({ dataDir: '/proc/parley' });
+  await t.rejects(failed, { message: /could not be created in \/proc\/parley/, cause: { stderr: /ENOENT/ } });
+});
