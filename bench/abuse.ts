@@ -2,8 +2,9 @@
  * `make abuse`: attacks a service and checks how it holds up. `ABUSE_SECONDS` (8) sets the duration of each attack, and
  * `ABUSE_ONLY=name,…` selects attacks. Every attack is a file in `abuse/attacks`.
  *
- * Starts the service on loopback, on each database, with a heap of 1 GiB and its default limits. Attackers, the honest client,
- * and the upstream are separate processes. The attackers run at the lowest priority: on few processors they would slow the
+ * Starts the service on loopback, on each database, with a heap of 1 GiB and its default limits, and restarts it before each
+ * attack: the limits that one attack has used up would refuse most of the next. Attackers, the honest client, and the upstream
+ * are separate processes. The attackers run at the lowest priority: on few processors they would slow the
  * service down just by running.
  * Exits with 1 if `/healthz` took 100 ms or more at p99, an honest chat failed, memory reached 700 MB, or the ledger does
  * not add up.
@@ -89,29 +90,23 @@ async function runAttack(name: string, pid: number, target: Target, honest: Targ
   };
 }
 
-/** Uses the largest plan, so small limits stop neither the attackers nor the honest client. */
-async function makeTarget(origin: string): Promise<{ target: Target; honest: Target }> {
-  const keys = await makeKeys(origin, ATTACKERS + 1, 'pro');
-  const port = Number(new URL(origin).port);
-  const [honest, ...others] = keys;
-  return {
-    target: { origin, port, keys: others },
-    honest: { origin, port, keys: honest === undefined ? [] : [honest] },
-  };
-}
-
 async function attackOn(kind: 'embedded' | 'postgres', upstreamUrl: string): Promise<string[]> {
   const postgres = kind === 'postgres' ? await startPostgres({ durable: true }) : undefined;
   const folder = fs.mkdtempSync(path.join(root, '.prepare/abuse-'));
   const database = { DATA_DIR: folder, ...(postgres && { DATABASE_URL: postgres.url() }) };
-  const service = await startServiceProcess({ ...database, CHAT_URL: upstreamUrl }, [
-    '--max-old-space-size=1024',
-  ]);
-  const { honest, target } = await makeTarget(service.origin);
+  const start = () =>
+    startServiceProcess({ ...database, CHAT_URL: upstreamUrl }, ['--max-old-space-size=1024']);
+  const first = await start();
+  // The largest plan, so that small limits stop neither the attackers nor the honest client.
+  const [honestKey = '', ...keys] = await makeKeys(first.origin, ATTACKERS + 1, 'pro');
+  await first.stop();
   const rows: Row[] = [];
   for (const name of attacks) {
     process.stderr.write(`${kind}: ${path.parse(name).name} …\n`);
-    rows.push(await runAttack(name, service.pid, target, honest));
+    const service = await start();
+    const at = { origin: service.origin, port: Number(new URL(service.origin).port) };
+    rows.push(await runAttack(name, service.pid, { ...at, keys }, { ...at, keys: [honestKey] }));
+    await service.stop();
   }
   const problems = rows.flatMap((row) => row.problems.map((problem) => `${kind}: ${problem}`));
   let audit = 'clean';
@@ -133,7 +128,6 @@ async function attackOn(kind: 'embedded' | 'postgres', upstreamUrl: string): Pro
       rows.map(({ cells }) => cells),
     )}\n\nAudit: ${audit}.`,
   );
-  await service.stop();
   await postgres?.drop();
   fs.rmSync(folder, { recursive: true, force: true });
   return problems;

@@ -1,42 +1,64 @@
-/** Smaller pieces are copied together: each separate piece costs hundreds of bytes of memory. */
-const SMALL_BYTES = 4096;
-const BLOCK_BYTES = 64 * 1024;
+const FIRST_BLOCK_BYTES = 64 * 1024;
+const LARGEST_BLOCK_BYTES = 8 * 1024 * 1024;
 
+/**
+ * Collects the pieces of a body in a few blocks of memory: a piece of a few bytes costs hundreds. A body that arrives in
+ * one piece is not copied.
+ */
 export class Blocks {
+  readonly #expected: number;
   readonly #full: Buffer[] = [];
   #block = Buffer.alloc(0);
   #used = 0;
   /** In bytes. */
   length = 0;
 
+  /** @param expected - how many bytes will come, if that is known */
+  constructor(expected = Number.POSITIVE_INFINITY) {
+    this.#expected = expected;
+  }
+
   /** Takes ownership of a piece, which must not change afterward. */
   add(piece: Buffer): void {
-    this.length += piece.length;
-    if (piece.length >= SMALL_BYTES) {
-      this.#close();
+    if (this.length === 0 && piece.length === this.#expected) {
+      this.length = piece.length;
       this.#full.push(piece);
       return;
     }
-    if (this.#used + piece.length > this.#block.length) {
-      this.#close();
-      this.#block = Buffer.allocUnsafeSlow(BLOCK_BYTES);
+    for (let at = 0; at < piece.length; ) {
+      if (this.#used === this.#block.length) this.#open();
+      const copied = piece.copy(this.#block, this.#used, at);
+      this.#used += copied;
+      this.length += copied;
+      at += copied;
     }
-    this.#used += piece.copy(this.#block, this.#used);
   }
 
-  /** Returns all bytes in one allocation that can be transferred to a worker. Nothing can be added afterward. */
+  /** Returns all bytes, in memory that others may hold. Nothing can be added afterward. */
   toBuffer(): Buffer {
+    const [first = Buffer.alloc(0), ...others] = this.toBuffers();
+    return others.length === 0 ? first : Buffer.concat([first, ...others], this.length);
+  }
+
+  /** Returns all bytes in order. Nothing can be added afterward. */
+  toBuffers(): Buffer[] {
     this.#close();
-    const bytes = Buffer.allocUnsafeSlow(this.length);
-    let at = 0;
-    for (const block of this.#full.splice(0)) at += block.copy(bytes, at);
-    return bytes;
+    return this.#full;
+  }
+
+  #open(): void {
+    this.#close();
+    // As large as all blocks before it.
+    const room = Math.min(Math.max(FIRST_BLOCK_BYTES, this.length), LARGEST_BLOCK_BYTES);
+    // A body may be longer than announced, until that is noticed.
+    const expected = Math.max(this.#expected - this.length, 1);
+    this.#block = Buffer.allocUnsafeSlow(Math.min(room, expected));
+    this.#used = 0;
   }
 
   #close(): void {
-    if (this.#used === 0) return;
-    this.#full.push(this.#block.subarray(0, this.#used));
-    this.#block = this.#block.subarray(this.#used);
+    if (this.#used > 0) this.#full.push(this.#block.subarray(0, this.#used));
+    this.#block = Buffer.alloc(0);
     this.#used = 0;
   }
 }

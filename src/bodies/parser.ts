@@ -3,6 +3,7 @@ import { isUtf8 } from 'node:buffer';
 import { extname } from 'node:path';
 import { setImmediate as otherRequests } from 'node:timers/promises';
 import { Piscina } from 'piscina';
+import type { Blocks } from './blocks.ts';
 import { rememberDigest } from './digest.ts';
 import { putAt } from './lighten.ts';
 import { PARSED_IN_PLACE_BYTES, PARSED_IN_PLACE_MARKS } from './limits.ts';
@@ -31,18 +32,22 @@ export class BodyParser {
   #isClosed = false;
 
   /**
-   * Parses a body, whose bytes must not be used afterward.
+   * Parses a body, which must not be used afterward.
    *
    * @throws BodyError if the body is refused; BusyError if too many are waiting
    */
-  async parse(body: Buffer, isPassedOn: boolean, isCompared: boolean): Promise<unknown> {
+  async parse(body: Blocks, isPassedOn: boolean, isCompared: boolean): Promise<unknown> {
+    let pieces: Uint8Array[];
     if (body.length <= PARSED_IN_PLACE_BYTES) {
-      if (!isUtf8(body)) throw new BodyError('The request body is not valid UTF-8.');
-      const { marks, refusal } = scanJson(body);
+      const bytes = body.toBuffer();
+      if (!isUtf8(bytes)) throw new BodyError('The request body is not valid UTF-8.');
+      const { marks, refusal } = scanJson(bytes);
       if (refusal !== undefined) throw new BodyError(refusal);
-      if (marks <= PARSED_IN_PLACE_MARKS) return parseScanned(body);
-    }
-    const result = await this.#run({ bytes: body, isPassedOn, isCompared });
+      if (marks <= PARSED_IN_PLACE_MARKS) return parseScanned(bytes);
+      // A copy, because the memory of a short body may be its connection's.
+      pieces = [new Uint8Array(bytes)];
+    } else pieces = body.toBuffers();
+    const result = await this.#run({ pieces, length: body.length, isPassedOn, isCompared });
     // Node builds the worker's result in this turn of the event loop. Process it in another.
     await otherRequests();
     if ('refusal' in result) throw new BodyError(result.refusal);
@@ -56,7 +61,7 @@ export class BodyParser {
 
   async #run(task: Task): Promise<Result> {
     try {
-      return await this.#turns.run(task.bytes.length, () => this.#runNow(task));
+      return await this.#turns.run(task.length, () => this.#runNow(task));
     } catch (error) {
       throw new BusyError(error);
     }
@@ -73,7 +78,7 @@ export class BodyParser {
       atomics: 'disabled',
       resourceLimits: { maxOldGenerationSizeMb: WORKER_HEAP_MB },
     });
-    return this.#pool.run(task, { transferList: [task.bytes.buffer as ArrayBuffer] });
+    return this.#pool.run(task, { transferList: task.pieces.map(({ buffer }) => buffer as ArrayBuffer) });
   }
 }
 

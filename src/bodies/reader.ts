@@ -9,7 +9,7 @@ import {
   UNMEASURED_MS,
   UNPACED_BYTES,
 } from './limits.ts';
-import { Pace } from './pace.ts';
+import { Pace, READ_PER_SLICE } from './pace.ts';
 
 export type Refusal = 'tooLarge' | 'noMemory' | 'tooSlow' | 'tinyChunks' | 'brokenOff' | 'wrongLength';
 
@@ -24,7 +24,7 @@ export class ReadError extends Error {
 }
 
 /** A received body. It counts against the budget until released. */
-export type Received = { bytes: Buffer; release(): void };
+export type Received = { body: Blocks; release(): void };
 
 export type Reading = {
   /** In bytes. */
@@ -43,7 +43,7 @@ type Measured = { startedAt: number; received: number; isLate: boolean; giveUp()
 
 export class BodyReader {
   readonly #budget: BodyBudget;
-  readonly #pace = new Pace();
+  readonly #pace = new Pace(READ_PER_SLICE);
   readonly #open = new Set<Measured>();
   #timer: NodeJS.Timeout | undefined;
 
@@ -58,7 +58,7 @@ export class BodyReader {
     const share = this.#budget.share(sender);
     if (announced !== undefined && !share.fits(announced)) return Promise.reject(new ReadError('noMemory'));
     return new Promise((resolve, reject) => {
-      const blocks = new Blocks();
+      const body = new Blocks(announced);
       let chunks = 0;
       const measured: Measured = {
         startedAt: performance.now(),
@@ -85,7 +85,7 @@ export class BodyReader {
         else if (++chunks > UNMEASURED_CHUNKS && measured.received < chunks * MIN_CHUNK_BYTES)
           refuse('tinyChunks');
         else {
-          blocks.add(piece);
+          body.add(piece);
           const isLarge = measured.received > UNPACED_BYTES;
           if (isLarge && measured.received !== announced) this.#pace.count(stream, piece.length);
         }
@@ -93,7 +93,7 @@ export class BodyReader {
       const onEnd = () => {
         if (announced !== undefined && announced !== measured.received) return refuse('wrongLength');
         stop();
-        resolve({ bytes: blocks.toBuffer(), release: share.release });
+        resolve({ body, release: share.release });
       };
       stream.on('data', onData).on('end', onEnd).on('error', onBroken).on('close', onBroken);
       this.#open.add(measured);

@@ -7,7 +7,10 @@ import { BodyError, parseScanned } from './parse.ts';
 import { scanJson } from './scan.ts';
 
 export type Task = {
-  bytes: Uint8Array;
+  /** The body. */
+  pieces: Uint8Array[];
+  /** In bytes. */
+  length: number;
   /** Whether an upstream gets the body. If so, the worker writes its larger members as JSON. */
   isPassedOn: boolean;
   /** Whether it came with an `Idempotency-Key`. */
@@ -31,8 +34,9 @@ const LONG_STRING = 64 * 1024;
 const encoder = new TextEncoder();
 const jsonOf = (value: unknown) => encoder.encode(JSON.stringify(value));
 
-function work({ bytes, isCompared, isPassedOn }: Task): Result {
-  const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+function work(task: Task): Result {
+  const { isCompared, isPassedOn, length } = task;
+  const body = Buffer.concat(task.pieces.splice(0), length);
   if (!isUtf8(body)) return { refusal: 'The request body is not valid UTF-8.' };
   const { refusal } = scanJson(body);
   if (refusal !== undefined) return { refusal };

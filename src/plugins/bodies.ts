@@ -99,13 +99,13 @@ export default fp(
         });
       try {
         if ((announcedLength(request.raw) ?? 0) <= bodyLimit) askForBody(request.raw);
-        const { bytes, release } = await reader.read(request.raw, {
+        const { body, release } = await reader.read(request.raw, {
           limit: bodyLimit,
           sender: senderOf(request),
         });
         try {
-          if (bytes.length > 0)
-            return await parser.parse(bytes, config.passesBodyOn === true, isCompared(request));
+          if (body.length > 0)
+            return await parser.parse(body, config.passesBodyOn === true, isCompared(request));
         } finally {
           release();
         }

@@ -3,14 +3,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import fp from 'fastify-plugin';
 import { announcedLength } from '../bodies/reader.ts';
+import { UnreadBodies } from '../bodies/unread.ts';
 import { newId } from '../domain/ids.ts';
 import { ApiError, errorEnvelope } from '../errors.ts';
 import { securityHeaders } from './security-headers.ts';
 
 /** How long a connection stays open so that the client can read the error. */
 const LAST_WORDS_MS = 1000;
-/** The same while the client is still sending. We drain its data, or its system would discard the response. */
-const DROPPING_MS = 5000;
 /** After an early response, a connection is kept only if the body is at most this long. */
 const SHORT_BODY_BYTES = 64 * 1024;
 
@@ -54,16 +53,6 @@ function isFarFromWhole(raw: IncomingMessage): boolean {
   return length === undefined ? raw.headers['transfer-encoding'] !== undefined : length > SHORT_BODY_BYTES;
 }
 
-/** Keeps the connection open until the client can read the response. Node would close it while the client sends. */
-function closeAfterAnswer(raw: IncomingMessage): void {
-  const { socket } = raw;
-  socket.destroySoon = () => {
-    socket.end();
-    raw.resume();
-    setTimeout(() => socket.destroy(), DROPPING_MS).unref();
-  };
-}
-
 const expecting = new WeakMap<IncomingMessage, ServerResponse>();
 
 /** Sends `100 Continue` if the client waits for it. */
@@ -74,6 +63,7 @@ export function askForBody(raw: IncomingMessage): void {
 
 export default fp(
   async (app) => {
+    const unread = new UnreadBodies();
     app.server.on('checkContinue', (request, response) => {
       expecting.set(request, response);
       app.server.emit('request', request, response);
@@ -83,14 +73,14 @@ export default fp(
     app.addHook('onSend', ({ raw }, reply, _payload, done) => {
       if (!raw.complete) {
         if (isFarFromWhole(raw)) reply.header('connection', 'close');
-        closeAfterAnswer(raw);
+        unread.drop(raw);
       }
       done();
     });
     app.addHook('onResponse', ({ raw }, _reply, done) => {
       if (!raw.complete) {
         answered.add(raw.socket);
-        setTimeout(() => raw.complete || raw.socket.destroy(), DROPPING_MS).unref();
+        unread.endSoon(raw);
       }
       done();
     });

@@ -1,5 +1,6 @@
 // Which of the waiting bodies is parsed next: the smallest, and none waits forever. Contract section 6.
 import t from 'tap';
+import { Blocks } from '../../src/bodies/blocks.ts';
 import { BodyParser, BusyError } from '../../src/bodies/parser.ts';
 import { TurnError, Turns } from '../../src/bodies/turns.ts';
 
@@ -64,12 +65,18 @@ t.test('too many that wait are refused; a failure ends only its turn', async (t)
   t.equal(await turns.run(1, async () => 'goes on'), 'goes on');
 });
 
+function bodyOf(length: number): Blocks {
+  const body = new Blocks();
+  body.add(Buffer.from(`{"x":"${'x'.repeat(length)}"}`));
+  return body;
+}
+
 t.test('a small body does not wait for the large ones of somebody else', async (t) => {
   const parser = new BodyParser();
   t.teardown(() => parser.close());
   const order: number[] = [];
   const parse = async (mebibytes: number) => {
-    await parser.parse(Buffer.from(`{"x":"${'x'.repeat(mebibytes * 2 ** 20)}"}`), false, false);
+    await parser.parse(bodyOf(mebibytes * 2 ** 20), false, false);
     order.push(mebibytes);
   };
   await Promise.all([...Array.from({ length: 4 }, () => parse(10)), parse(2)]);
@@ -78,9 +85,7 @@ t.test('a small body does not wait for the large ones of somebody else', async (
 
 t.test('what waits when the parser closes is refused', async (t) => {
   const parser = new BodyParser();
-  const bodies = [1, 2, 3].map((n) =>
-    parser.parse(Buffer.from(`{"x":"${'x'.repeat(n * 5e6)}"}`), false, false),
-  );
+  const bodies = [1, 2, 3].map((n) => parser.parse(bodyOf(n * 5e6), false, false));
   const refused = Promise.all(bodies.map((body) => t.rejects(body, BusyError)));
   await parser.close();
   await refused;

@@ -1,0 +1,55 @@
+/** The rest of bodies that were answered before they arrived. Contract section 6. */
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import { DROPPED_PER_SLICE, Pace } from './pace.ts';
+
+/** How long a client may take to send the rest. */
+const DROPPING_MS = 5000;
+/** Beyond this many connections, the oldest is closed: each holds data in memory. */
+const MOST_DROPPING = 100;
+
+/** A timer that stayed would keep the connection, or the request, in memory. */
+function destroyUnlessClosed(socket: Socket, request?: IncomingMessage): void {
+  const timer = setTimeout(() => socket.destroy(), DROPPING_MS).unref();
+  const forget = () => {
+    clearTimeout(timer);
+    socket.off('close', forget);
+    request?.off('close', forget);
+  };
+  socket.once('close', forget);
+  request?.once('close', forget);
+}
+
+/**
+ * Drops the rest of bodies, and keeps their connections open until the clients can read the response: if data is not
+ * read, a client's system discards the response. Node would drop it as fast as it arrives, and close the connection while
+ * the client sends.
+ */
+export class UnreadBodies {
+  readonly #pace = new Pace(DROPPED_PER_SLICE);
+  readonly #connections = new Set<Socket>();
+
+  /** Call it before the response is sent. */
+  drop(request: IncomingMessage): void {
+    const { socket } = request;
+    // Node itself drops what nobody has begun to read.
+    request.read();
+    request.on('data', (piece: Buffer) => this.#pace.count(request, piece.length));
+    request.once('close', () => this.#pace.forget(request));
+    request.resume();
+    this.#pace.count(request, 0);
+    socket.destroySoon = () => {
+      socket.end();
+      this.#connections.add(socket);
+      socket.once('close', () => this.#connections.delete(socket));
+      destroyUnlessClosed(socket);
+      const [oldest] = this.#connections;
+      if (this.#connections.size > MOST_DROPPING) oldest?.destroy();
+    };
+  }
+
+  /** Call it after the response. */
+  endSoon(request: IncomingMessage): void {
+    destroyUnlessClosed(request.socket, request);
+  }
+}
