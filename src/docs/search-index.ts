@@ -38,7 +38,7 @@ const SYNONYM = 0.8;
 const SECOND = 0.2;
 const GUESSED = 0.5;
 const WEAK = 0.3;
-/** Words that nothing knows make a query foreign, but a talkative one must not drown in them. */
+/** Unknown words lower the score of a query, but a long question must still find something. */
 const MOST_UNKNOWN = 3;
 const COVERAGE = 0.5;
 /** Shares of the score that only a title can earn: by the share of its terms asked for, and by neighboring words. */

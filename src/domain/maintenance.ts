@@ -37,8 +37,7 @@ const jobs: Readonly<Record<string, Job>> = {
   'delete old refusals': (db, { daysKept, signal }) => deleteOldRefusals(db, daysKept, signal),
   'delete old idempotency keys': (db, { signal }) => deleteOldIdempotencyKeys(db, signal),
   'delete ended sessions': (db, { signal }) => deleteEndedSessions(db, signal),
-  'delete the usage kept for email addresses of earlier days': (db, { signal }) =>
-    deleteKeptUsage(db, signal),
+  'delete carried-over usage of earlier days': (db, { signal }) => deleteKeptUsage(db, signal),
   'delete old events': (db, { signal }) => deleteOldEvents(db, signal),
   'delete keys that ended long ago': (db, { signal }) => deleteEndedKeys(db, signal),
 };

@@ -21,14 +21,11 @@ export class InFlightRequests {
    * With `outlivesClient`, the work continues because a retry will ask for its result.
    */
   begin(reply: FastifyReply, outlivesClient = false): Work {
-    const { log } = reply.request;
     const { raw } = reply;
     const controller = new AbortController();
     const onClose = () => {
       if (raw.writableFinished) return;
       work.isClientGone = true;
-      // Fastify logs only completed responses.
-      log.info({ res: reply, responseTime: reply.elapsedTime }, 'client left');
       if (outlivesClient) return;
       work.isAbandoned = true;
       controller.abort(new Error('The client disconnected.'));

@@ -4,6 +4,8 @@ import type { Worker } from 'node:worker_threads';
 import { sql } from 'drizzle-orm';
 import t from 'tap';
 import { isUnavailable, openDatabase, rowsOf } from '../../src/database/client.ts';
+import { Connection } from '../../src/database/connection.ts';
+import { startEmbeddedPostgres } from '../../src/database/embedded.ts';
 import { freshDatabase } from '../support/service.ts';
 
 let thread: Worker | undefined;
@@ -54,7 +56,10 @@ t.test('a statement that the crash interrupts is known as one that may have take
   await database.run('select 1', []);
   const underWay = database.run('select count(*) from generate_series(1, 100000000)', []);
   underWay.catch(() => {});
-  await nextTurn();
+  // The thread is in the middle of it.
+  const busyMs = () => thread?.performance.eventLoopUtilization().active ?? 0;
+  const before = busyMs();
+  while (busyMs() < before + 100) await nextTurn();
   await crash();
   await t.rejects(underWay, { code: 'CONNECTION_CLOSED' });
   t.ok(isUnavailable(await underWay.catch((error: unknown) => error)));
@@ -68,6 +73,28 @@ t.test('sessions share no transaction: a failed one is rolled back', async (t) =
     }),
   );
   t.same(await rowsOf(db, sql`select a from t`), []);
+});
+
+t.test('a new connection finds nothing of the one before it', async (t) => {
+  const { drop, env } = await freshDatabase('embedded');
+  const server = await startEmbeddedPostgres(String(env.DATA_DIR), () => {});
+  t.teardown(async () => {
+    await server.close();
+    await drop();
+  });
+  const first = new Connection({ connect: server.connect });
+  await first.run('create temporary table before (a int)');
+  await first.run("set timezone = 'Asia/Tokyo'");
+  await first.begin();
+  await first.run('create table uncommitted (a int)');
+  first.lose();
+  const second = new Connection({ connect: server.connect });
+  const [seen] = await second.run(
+    "select to_regclass('before') as temporary, to_regclass('uncommitted') as uncommitted, current_setting('timezone') as zone",
+  );
+  t.match(seen, { temporary: null, uncommitted: null });
+  t.not((seen as { zone: string }).zone, 'Asia/Tokyo');
+  await second.end();
 });
 
 t.test('notifications arrive before the answer to the statement that sent them', async (t) => {

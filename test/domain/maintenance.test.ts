@@ -184,7 +184,7 @@ for (const kind of databaseKinds) {
       t.match(await rowsByTable(db, account), { account_events: 100 });
     });
 
-    await t.test('several processes keep house at once, and none fails', async (t) => {
+    await t.test('several processes run the maintenance at once, and none fails', async (t) => {
       await pastDays(db, await newAccount(db), 10);
       const done = await Promise.all(Array.from({ length: 4 }, () => maintainer(4).run()));
       t.ok(done.includes(true));
@@ -302,7 +302,7 @@ async function openTransaction(db: Db, statement: ReturnType<typeof sql>): Promi
   };
 }
 
-t.test('postgres: a job that fails is named in the log, and the others are done all the same', async (t) => {
+t.test('postgres: a job that fails is named in the log, and the others still run', async (t) => {
   const { database, db, url } = await open(t, 'postgres');
   const said: string[] = [];
   const warn = ({ err }: { err?: Error }, message: string) => said.push(`${message} ${err?.message}`);

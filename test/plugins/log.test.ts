@@ -165,7 +165,7 @@ t.test('a request has one line, with all that an operator looks for', async (t) 
   await database.drop();
 });
 
-t.test('a request has a line, too, if its client leaves or its path is no text', async (t) => {
+t.test('a request whose client leaves, or whose path is not text, has a line too', async (t) => {
   const database = await freshDatabase('postgres');
   const upstream = await startUpstream();
   const service = await startProcess(t, { ...database.env, LOG_LEVEL: 'info', CHAT_URL: upstream.url });

@@ -26,7 +26,7 @@ onEachDatabase(t, {}, async (t, { client, port }) => {
     }
   });
 
-  await t.test('61 what no text can be is refused with the name of where it stands', async (t) => {
+  await t.test('61 invalid encodings are refused, and the error names the parameter', async (t) => {
     const cases: [path: string, param: string | null, message: RegExp][] = [
       ['/api/v1/requests?endpoint=%00', 'endpoint', /NUL/],
       ['/api/v1/requests?endpoint=%c0%80', 'endpoint', /UTF-8/],

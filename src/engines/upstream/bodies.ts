@@ -15,9 +15,13 @@ export class Bodies {
     this.#most = most;
   }
 
-  /** Returns undefined for a body over `bytes`. Throws ApiError `overloaded` if all answers together are too large. */
-  async textWithin(exchange: Exchange, bytes: number): Promise<string | undefined> {
-    const blocks = new Blocks();
+  /**
+   * Returns undefined for a body over `bytes`. Throws ApiError `overloaded` if all answers together are too large.
+   *
+   * @param announced - `Content-Length`, if it is known
+   */
+  async textWithin(exchange: Exchange, bytes: number, announced?: string): Promise<string | undefined> {
+    const blocks = new Blocks(Number(announced) || undefined);
     let held = 0;
     try {
       for (let pieces = await exchange.read(); pieces !== null; pieces = await exchange.read()) {

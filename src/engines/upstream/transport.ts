@@ -73,9 +73,11 @@ const codeOf = (error: unknown): unknown => (error as { code?: unknown } | null)
 const isType = ({ headers }: AnswerHead, type: RegExp): boolean => type.test(headers['content-type'] ?? '');
 
 /** Reads an error body. If it is too large, too slow, or cut off, only the status counts. */
-async function refusalText(exchange: Exchange, bodies: Bodies): Promise<string> {
+async function refusalText({ headers }: AnswerHead, exchange: Exchange, bodies: Bodies): Promise<string> {
   const timer = setTimeout(() => exchange.abort(new Error('The error response is too slow.')), REFUSAL_MS);
-  const text = await bodies.textWithin(exchange, REFUSAL_BYTES).catch(() => undefined);
+  const text = await bodies
+    .textWithin(exchange, REFUSAL_BYTES, headers['content-length'])
+    .catch(() => undefined);
   clearTimeout(timer);
   return text ?? '';
 }
@@ -159,7 +161,7 @@ export function createTransport(options: UpstreamOptions): Transport {
     const [head, exchange] = await dispatch(request, accept);
     const { headers, status } = head;
     if (status >= 200 && status < 300) return [head, exchange];
-    const text = await refusalText(exchange, bodies);
+    const text = await refusalText(head, exchange, bodies);
     request.signal.throwIfAborted();
     const { body = {}, path } = request;
     const asked = textOf([...new URLSearchParams(path.split('?')[1]).values(), body]);
@@ -183,7 +185,7 @@ export function createTransport(options: UpstreamOptions): Transport {
       if (!isType(head, /^application\/([\w.-]+\+)?json\b/i)) refuseType(head, exchange, 'JSON');
       const most = maxAnswerBytes ?? request.maxBytes ?? ANSWER_BYTES;
       const text = await bodies
-        .textWithin(exchange, most)
+        .textWithin(exchange, most, head.headers['content-length'])
         .catch((error) => Promise.reject(failure(error, request.signal)));
       if (text === undefined)
         throw brokenAnswer(`The upstream's response is larger than ${most} bytes.`, undefined, true);
