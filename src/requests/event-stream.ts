@@ -4,7 +4,6 @@
  */
 import type { FastifyReply } from 'fastify';
 import type { Work } from './in-flight.ts';
-import { LoopShare } from './loop-share.ts';
 
 /** Silence after which a stream gets a comment, which keeps proxies from closing the connection. */
 const KEEP_ALIVE_MS = 15_000;
@@ -17,7 +16,6 @@ export class EventStreams {
   readonly #mostBeats: number;
   readonly #beatMs: number;
   readonly #open = new Set<EventStream>();
-  readonly #share = new LoopShare();
   #timer: NodeJS.Timeout | undefined;
 
   /** @param mostMs - the longest a stream may last, however slowly its client reads */
@@ -29,7 +27,7 @@ export class EventStreams {
 
   /** Begins the response, with all headers that hooks have set. They are sent with the first event. */
   open(reply: FastifyReply, work: Work): EventStream {
-    const stream = new EventStream(reply, work, this.#share);
+    const stream = new EventStream(reply, work);
     this.#open.add(stream);
     reply.raw.once('close', () => this.#open.delete(stream));
     this.#timer ??= setInterval(() => this.#beat(), this.#beatMs).unref();
@@ -47,13 +45,11 @@ export class EventStreams {
 export class EventStream {
   readonly #raw: FastifyReply['raw'];
   readonly #signal: AbortSignal;
-  readonly #share: LoopShare;
   #silentBeats = 0;
   #beats = 0;
 
-  constructor(reply: FastifyReply, { signal }: Work, share: LoopShare) {
+  constructor(reply: FastifyReply, { signal }: Work) {
     this.#raw = reply.raw;
-    this.#share = share;
     this.#signal = signal;
     reply.headers({
       'content-type': 'text/event-stream; charset=utf-8',
@@ -66,10 +62,10 @@ export class EventStream {
     this.#raw.writeHead(200, reply.getHeaders() as Record<string, string>);
   }
 
-  /** If the client lags behind, or other requests have to get their turn, returns a promise to await before the next write. */
+  /** If the client lags behind, returns a promise to await before the next write. */
   write(text: string): Promise<void> | undefined {
     this.#silentBeats = 0;
-    if (this.#raw.destroyed || this.#raw.write(text)) return this.#share.take();
+    if (this.#raw.destroyed || this.#raw.write(text)) return undefined;
     return this.#caughtUp();
   }
 
