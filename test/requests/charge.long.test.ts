@@ -76,7 +76,7 @@ t.test('a client that leaves before the engine is asked is not charged', async (
     ['/chat/completions', { messages, stream: true }],
   ] as const) {
     let isInTime = false;
-    while (!isInTime) {
+    for (let attempt = 1; !isInTime; attempt += 1) {
       const caller = await client.signUp();
       const { key } = await client.createKey(caller);
       // So that the connections are there and the statements prepared: each of their answers would be delayed, too.
@@ -113,6 +113,14 @@ t.test('a client that leaves before the engine is asked is not charged', async (
       isInTime = performance.now() - notYetAt < DELAY_MS / 2;
       const outcome = await name;
       proxy.delayAnswers(0);
+      if (!isInTime) continue;
+      await eventually(
+        'it is settled',
+        async () => (await lastCharge(service, caller.accountId)).state !== 'admitted',
+        10_000,
+      );
+      // A busy machine may show the service too late that the client has left: a few more times.
+      isInTime = attempt >= 5 || (await upstream.calls()).chat === calls;
       if (!isInTime) continue;
       t.equal(outcome, 'AbortError');
       await lastChargeBecomes(service, caller.accountId, { state: 'refunded', status: 499 }, 10_000);
