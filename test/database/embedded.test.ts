@@ -75,28 +75,6 @@ t.test('sessions share no transaction: a failed one is rolled back', async (t) =
   t.same(await rowsOf(db, sql`select a from t`), []);
 });
 
-t.test('a new connection finds nothing of the one before it', async (t) => {
-  const { drop, env } = await freshDatabase('embedded');
-  const server = await startEmbeddedPostgres(String(env.DATA_DIR), () => {});
-  t.teardown(async () => {
-    await server.close();
-    await drop();
-  });
-  const first = new Connection({ connect: server.connect });
-  await first.run('create temporary table before (a int)');
-  await first.run("set timezone = 'Asia/Tokyo'");
-  await first.begin();
-  await first.run('create table uncommitted (a int)');
-  first.lose();
-  const second = new Connection({ connect: server.connect });
-  const [seen] = await second.run(
-    "select to_regclass('before') as temporary, to_regclass('uncommitted') as uncommitted, current_setting('timezone') as zone",
-  );
-  t.match(seen, { temporary: null, uncommitted: null });
-  t.not((seen as { zone: string }).zone, 'Asia/Tokyo');
-  await second.end();
-});
-
 t.test('notifications arrive before the answer to the statement that sent them', async (t) => {
   const heard: string[] = [];
   await database.listen?.('news', {
@@ -118,4 +96,26 @@ t.test('notifications arrive before the answer to the statement that sent them',
 t.test('a database that cannot be created says where, and why', async (t) => {
   const failed = openDatabase({ dataDir: '/proc/parley' });
   await t.rejects(failed, { message: /could not be created in \/proc\/parley/, cause: { stderr: /ENOENT/ } });
+});
+
+t.test('a new connection finds nothing of the one before it', async (t) => {
+  const { drop, env } = await freshDatabase('embedded');
+  const server = await startEmbeddedPostgres(String(env.DATA_DIR), () => {});
+  t.teardown(async () => {
+    await server.close();
+    await drop();
+  });
+  const first = new Connection({ connect: server.connect });
+  await first.run('create temporary table before (a int)');
+  await first.run("set timezone = 'Asia/Tokyo'");
+  await first.begin();
+  await first.run('create table uncommitted (a int)');
+  first.lose();
+  const second = new Connection({ connect: server.connect });
+  const [seen] = await second.run(
+    "select to_regclass('before') as temporary, to_regclass('uncommitted') as uncommitted, current_setting('timezone') as zone",
+  );
+  t.match(seen, { temporary: null, uncommitted: null });
+  t.not((seen as { zone: string }).zone, 'Asia/Tokyo');
+  await second.end();
 });
