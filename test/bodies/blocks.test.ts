@@ -40,7 +40,8 @@ t.test(
     const blocks = new Blocks(60_000);
     const before = process.memoryUsage().arrayBuffers;
     for (const piece of pieces) blocks.add(piece);
-    t.equal(process.memoryUsage().arrayBuffers - before, 60_000);
+    const grown = process.memoryUsage().arrayBuffers - before;
+    t.ok(grown <= 60_000, `${grown} bytes`);
     blocks.add(Buffer.from('more'));
     t.equal(blocks.toBuffer().toString('latin1', 60_000), 'more');
   },
