@@ -59,7 +59,7 @@ try {
   // For people; the log goes to standard output.
   process.stderr.write(`${await banner(service, config)}\n`);
   // Now, because requests that come during the first search would wait for it.
-  setImmediate(() => service.app.documentation());
+  setImmediate(() => void service.app.documentation());
 } catch (error) {
   process.stderr.write(`${explain(error, config)}\n`);
   process.exit(1);

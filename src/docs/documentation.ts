@@ -3,7 +3,7 @@ import { guides } from './guides.ts';
 import { type Entry, pageEntries, type SectionEntry, sectionEntries } from './search-entries.ts';
 import { SearchIndex } from './search-index.ts';
 
-export type Documentation = () => SearchIndex<Entry | SectionEntry>;
+export type Documentation = () => Promise<SearchIndex<Entry | SectionEntry>>;
 
 export const isSection = (entry: Entry | SectionEntry): entry is SectionEntry => 'section' in entry;
 export const isEntry = (_entry: Entry | SectionEntry): _entry is Entry => true;
@@ -14,9 +14,9 @@ export const isEntry = (_entry: Entry | SectionEntry): _entry is Entry => true;
  * @param document - returns the OpenAPI document, which is complete once all routes are registered
  */
 export function documentation(document: () => object): Documentation {
-  let index: SearchIndex<Entry | SectionEntry> | undefined;
+  let index: ReturnType<Documentation> | undefined;
   return () => {
-    index ??= new SearchIndex([...sectionEntries(guides()), ...pageEntries(guides(), document())]);
+    index ??= SearchIndex.of([...sectionEntries(guides()), ...pageEntries(guides(), document())]);
     return index;
   };
 }

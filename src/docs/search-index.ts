@@ -29,6 +29,8 @@ const SHORTEST_BEGINNING = 3;
 const SHORTEST_MISSPELLED = 6;
 const MOST_SLIPS = 2;
 const KEPT_MEANINGS = 2000;
+/** Indexing them takes a few milliseconds. */
+const ENTRIES_PER_STEP = 10;
 
 const BOOSTS = { title: 8, words: 6, part: 1.5, text: 1 };
 /** The relevance at which an entry is half about a term. One in a title reaches about three times that. */
@@ -71,7 +73,7 @@ export class SearchIndex<E extends Entry> {
   readonly #known = new Set<string>();
   readonly #meanings = new LRUCache<string, Meaning>({ max: KEPT_MEANINGS });
 
-  constructor(entries: readonly E[]) {
+  private constructor(entries: readonly E[]) {
     const terms = new Map<string, string[]>();
     const processTerm = (word: string): string[] => {
       const known = terms.get(word) ?? termsOfWord(word);
@@ -95,7 +97,14 @@ export class SearchIndex<E extends Entry> {
         processTerm: (term) => term,
       },
     });
-    this.#index.addAll(entries.map((entry, id) => ({ ...entry, id })));
+  }
+
+  /** Builds the index of all entries in short steps, so that other requests need not wait for all of it. */
+  static async of<E extends Entry>(entries: readonly E[]): Promise<SearchIndex<E>> {
+    const index = new SearchIndex(entries);
+    const documents = entries.map((entry, id) => ({ ...entry, id }));
+    await index.#index.addAllAsync(documents, { chunkSize: ENTRIES_PER_STEP });
+    return index;
   }
 
   /**

@@ -1,6 +1,7 @@
 /** Guides, error pages, documentation search, and `openapi.json`. Contract section 1. */
 import { type FastifyPluginAsyncTypebox, Type } from '@fastify/type-provider-typebox';
 import { html } from 'ghtml';
+import { LRUCache } from 'lru-cache';
 import { MAX_QUERY_LENGTH, searchForm, searchPage } from '../docs/docs-search.ts';
 import { errorIndex, errorPages } from '../docs/error-pages.ts';
 import { type Guide, guides, guideUrl, withOwnOrigin } from '../docs/guides.ts';
@@ -11,6 +12,8 @@ import { referenceFiles } from '../docs/reference.ts';
 import { ApiError } from '../errors.ts';
 
 const YEAR_SECONDS = 31_536_000;
+/** A page of results has up to 10 KB. */
+const KEPT_SEARCHES = 500;
 
 const GuideParams = Type.Object({ slug: Type.String({ maxLength: 100 }) });
 const SearchQuery = Type.Object({ q: Type.String({ maxLength: MAX_QUERY_LENGTH, default: '' }) });
@@ -91,9 +94,13 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     return sendPage(reply, page);
   });
 
-  app.get('/docs/search', { schema: { hide: true, querystring: SearchQuery } }, async (request, reply) =>
-    sendPage(reply, searchPage(request.query.q.trim(), app.documentation)),
-  );
+  const searches = new LRUCache<string, Page>({ max: KEPT_SEARCHES });
+  app.get('/docs/search', { schema: { hide: true, querystring: SearchQuery } }, async (request, reply) => {
+    const query = request.query.q.trim();
+    const page = searches.get(query) ?? (await searchPage(query, app.documentation));
+    searches.set(query, page);
+    return sendPage(reply, page);
+  });
 
   for (const { content, path, type } of [...pageFiles, ...referenceFiles]) {
     app.get(path, { schema: { hide: true }, config: { isAsset: true } }, async (_request, reply) =>

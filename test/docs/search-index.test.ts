@@ -38,7 +38,7 @@ const guides = [
   },
 ];
 
-const index = new SearchIndex(sectionEntries(guides));
+const index = await SearchIndex.of(sectionEntries(guides));
 const isSection = (entry: SectionEntry): entry is SectionEntry => entry.section !== undefined;
 const search = (query: string, limit = 10) =>
   index.search(query, { limit, accepts: isSection }).hits.map(({ entry, found, score }) => ({

@@ -51,11 +51,11 @@ function wordsWithin(text: string, tokens: number): Pick<Answer, 'words' | 'fini
 export function builtinChat(documentation: Documentation, publicUrl: string): ChatEngine {
   let fingerprint: string | undefined;
 
-  function answer(input: CompletionInput, signal: AbortSignal): Answer {
+  async function answer(input: CompletionInput, signal: AbortSignal): Promise<Answer> {
     signal.throwIfAborted();
     const question = questionOf(input).trim();
     const asked = searched(question);
-    const { hits } = documentation().search(asked, { limit: SECTIONS_WANTED, accepts: isSection });
+    const { hits } = (await documentation()).search(asked, { limit: SECTIONS_WANTED, accepts: isSection });
     const text = replyTo(asked, hits, publicUrl);
     const { words, finishReason } = wordsWithin(
       text,
@@ -84,7 +84,7 @@ export function builtinChat(documentation: Documentation, publicUrl: string): Ch
   const choices = (input: CompletionInput) => Array.from({ length: input.n ?? 1 }, (_, index) => index);
 
   async function* stream(input: CompletionInput, signal: AbortSignal): AsyncGenerator<CompletionChunk> {
-    const { words, finishReason, usage } = answer(input, signal);
+    const { words, finishReason, usage } = await answer(input, signal);
     const common = { ...head(input), object: 'chat.completion.chunk' as const };
     const chunk = (
       index: number,
@@ -110,7 +110,7 @@ export function builtinChat(documentation: Documentation, publicUrl: string): Ch
     models: async () => [builtinModel],
     stream,
     async complete(input, signal) {
-      const { words, finishReason, usage } = answer(input, signal);
+      const { words, finishReason, usage } = await answer(input, signal);
       const content = words.join('');
       return {
         ...head(input),

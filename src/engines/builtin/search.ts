@@ -11,7 +11,7 @@ export function builtinSearch(documentation: Documentation, publicUrl: string): 
     kind: 'builtin',
     async search(query, limit, signal) {
       signal.throwIfAborted();
-      const { hits } = documentation().search(query, { limit, accepts: isSection });
+      const { hits } = (await documentation()).search(query, { limit, accepts: isSection });
       return hits.map(({ entry, found, score }) => ({
         title: titleOf(entry),
         url: publicUrl + entry.href,

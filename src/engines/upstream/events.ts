@@ -1,10 +1,15 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
+import { loopShare } from '../../loop-share.ts';
 import type { Exchange } from './exchange.ts';
 
 /** Longest event, in characters: room for a whole image or a long tool call. */
 const MAX_EVENT_LENGTH = 8 * 1024 * 1024;
 /** Longest part of a stream without an event, in characters. Keep-alive comments need far less. */
 const MAX_SILENT_LENGTH = 4 * 1024 * 1024;
+
+/** What parsing an event and passing it on costs: by event, and by length. */
+const EVENT_MICROSECONDS = 25;
+const CHARACTERS_PER_MICROSECOND = 100;
 
 /** Normalizes line ends: on a stream of lone CRs, the parser takes quadratic time. */
 class LineEnds {
@@ -48,6 +53,8 @@ export async function* readEvents(exchange: Exchange): AsyncGenerator<EventSourc
       if (fault !== undefined) throw fault;
     }
     if (events.length > 0) {
+      const turn = loopShare.take(events.length * EVENT_MICROSECONDS + silent / CHARACTERS_PER_MICROSECOND);
+      if (turn !== undefined) await turn;
       silent = 0;
       yield take();
     } else if (silent > MAX_SILENT_LENGTH) {
