@@ -7,6 +7,7 @@ import type { Blocks } from './blocks.ts';
 import { rememberDigest } from './digest.ts';
 import { putAt } from './lighten.ts';
 import { PARSED_IN_PLACE_BYTES, PARSED_IN_PLACE_MARKS } from './limits.ts';
+import { putLongStringsBack } from './long-strings.ts';
 import { BodyError, parseScanned } from './parse.ts';
 import { scanJson } from './scan.ts';
 import { rememberJson, SealedJson } from './sealed.ts';
@@ -82,7 +83,8 @@ export class BodyParser {
   }
 }
 
-function unpack({ digest, members, pieces, value }: Exclude<Result, { refusal: string }>): unknown {
+function unpack({ digest, members, pieces, strings, value }: Exclude<Result, { refusal: string }>): unknown {
+  putLongStringsBack(value, strings);
   for (const { path, text } of pieces) {
     const sealed = new SealedJson();
     if (text !== undefined) rememberJson(sealed, text);

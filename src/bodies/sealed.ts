@@ -21,15 +21,15 @@ export function rememberJson(value: object, text: Uint8Array): void {
 const knownText = (value: unknown): Uint8Array | undefined =>
   typeof value === 'object' && value !== null ? texts.get(value) : undefined;
 
-/** Writes an object like `JSON.stringify`, but copies known texts and then returns UTF-8 bytes. */
-export function writeJson(body: Readonly<Record<string, unknown>>): string | Uint8Array {
+/** Writes an object like `JSON.stringify`, or in pieces of UTF-8 if texts are known: joining them would copy them. */
+export function writeJson(body: Readonly<Record<string, unknown>>): string | Uint8Array[] {
   const members = Object.entries(body).filter(([, value]) => value !== undefined);
   if (!members.some(([, value]) => knownText(value) !== undefined)) return JSON.stringify(body);
   const pieces = members.flatMap(([name, value], index) => [
     Buffer.from(`${index === 0 ? '{' : ','}${JSON.stringify(name)}:`),
     knownText(value) ?? Buffer.from(JSON.stringify(value)),
   ]);
-  return Buffer.concat([...pieces, Buffer.from('}')]);
+  return [...pieces, Buffer.from('}')];
 }
 
 /** The length of a value as JSON: in bytes if its text is known, otherwise in characters. */

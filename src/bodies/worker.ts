@@ -1,8 +1,12 @@
 /** The worker thread of `parser.ts`: scans and parses large bodies. */
 import { isUtf8 } from 'node:buffer';
+import { setPriority } from 'node:os';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { move, transferableSymbol, valueSymbol } from 'piscina';
 import { canonicalDigest } from './digest.ts';
 import { lighten, type Path } from './lighten.ts';
+import { type LongString, takeLongStrings } from './long-strings.ts';
 import { BodyError, parseScanned } from './parse.ts';
 import { scanJson } from './scan.ts';
 
@@ -24,11 +28,20 @@ export type Result =
       /** The values taken out. `text` is undefined if nobody needs it. */
       pieces: { path: Path; text: Uint8Array | undefined }[];
       members: { name: string; text: Uint8Array }[];
+      strings: LongString[];
       digest: string | undefined;
     };
 
 /** Longer top-level strings are passed on as they are: no field that the service reads is that long. */
 const LONG_STRING = 64 * 1024;
+
+/** Each step leaves as much garbage as the body is long. With less than this, V8 collects it soon enough by itself. */
+const MUCH_GARBAGE_BYTES = 4 * 1024 * 1024;
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
+// On Linux, the priority of this thread alone: on a busy machine, the event loop goes first.
+setPriority(10);
 
 // Unlike Buffer.from, it allocates separate memory each time, which can be transferred.
 const encoder = new TextEncoder();
@@ -36,11 +49,17 @@ const jsonOf = (value: unknown) => encoder.encode(JSON.stringify(value));
 
 function work(task: Task): Result {
   const { isCompared, isPassedOn, length } = task;
+  const endStep = () => {
+    if (length >= MUCH_GARBAGE_BYTES) collectGarbage();
+  };
+  endStep();
   const body = Buffer.concat(task.pieces.splice(0), length);
   if (!isUtf8(body)) return { refusal: 'The request body is not valid UTF-8.' };
   const { refusal } = scanJson(body);
   if (refusal !== undefined) return { refusal };
+  endStep();
   const parsed = parseScanned(body);
+  endStep();
   const digest = isCompared ? canonicalDigest(parsed) : undefined;
 
   const members: { name: string; text: Uint8Array }[] = [];
@@ -52,6 +71,7 @@ function work(task: Task): Result {
       else if (typeof member === 'string' && member.length > LONG_STRING) longStrings.push(name);
     }
   }
+  endStep();
   const lightened = lighten(parsed);
   if (lightened === undefined)
     return {
@@ -63,6 +83,7 @@ function work(task: Task): Result {
     pieces.push({ path: [name], value: object[name] });
     object[name] = null;
   }
+  const strings = takeLongStrings(value);
   return {
     value,
     pieces: pieces.map((piece) => ({
@@ -70,6 +91,7 @@ function work(task: Task): Result {
       text: isPassedOn ? jsonOf(piece.value) : undefined,
     })),
     members,
+    strings,
     digest,
   };
 }
@@ -83,10 +105,16 @@ export default function parseBody(task: Task): unknown {
     if (!(error instanceof BodyError)) throw error;
     result = { refusal: error.message };
   }
-  const texts =
-    'refusal' in result ? [] : [...result.members, ...result.pieces].flatMap(({ text }) => text ?? []);
+  const moved =
+    'refusal' in result
+      ? []
+      : [
+          ...result.members.map(({ text }) => text),
+          ...result.pieces.flatMap(({ text }) => text ?? []),
+          ...result.strings.map(({ bytes }) => bytes),
+        ];
   return move({
-    [transferableSymbol]: texts.map(({ buffer }) => buffer as ArrayBuffer),
+    [transferableSymbol]: moved.map(({ buffer }) => buffer as ArrayBuffer),
     [valueSymbol]: result,
   });
 }

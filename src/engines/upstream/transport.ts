@@ -69,6 +69,7 @@ const connectionLosses: ReadonlySet<unknown> = new Set([
   'UND_ERR_SOCKET',
 ]);
 
+const totalLength = (pieces: readonly Uint8Array[]) => pieces.reduce((sum, { length }) => sum + length, 0);
 const codeOf = (error: unknown): unknown => (error as { code?: unknown } | null)?.code;
 const isType = ({ headers }: AnswerHead, type: RegExp): boolean => type.test(headers['content-type'] ?? '');
 
@@ -138,9 +139,11 @@ export function createTransport(options: UpstreamOptions): Transport {
             accept,
             'user-agent': 'parley',
             ...(payload !== undefined && { 'content-type': 'application/json' }),
+            ...(Array.isArray(payload) && { 'content-length': String(totalLength(payload)) }),
             ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
           },
-          ...(payload !== undefined && { body: payload }),
+          // undici takes any iterable, but its types do not say so.
+          ...(payload !== undefined && { body: payload as string }),
         },
         exchange,
       );
