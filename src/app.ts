@@ -63,6 +63,7 @@ const pages: FastifyPluginAsync = async (scope) => {
   scope.register(dashboard);
   scope.register(docs);
   scope.register(reference);
+  scope.register(securityContact);
 };
 
 const publicRoutes: FastifyPluginAsync = async (scope) => {
@@ -149,7 +150,6 @@ export async function buildApp(resources: Resources): Promise<FastifyInstance> {
 
   app.register(pages);
   app.register(health);
-  app.register(securityContact);
   app.register(api, { prefix: '/api/v1' });
 
   app.register(methodFallbacks);

@@ -38,9 +38,10 @@ export class BodyBudget {
     let isOpen = true;
     const fits = (bytes: number) => {
       const senders = this.#taken.get(sender) ?? 0;
+      // Not counted against its sender: a slow large body must not lock an account out of everything else.
+      if (own + bytes <= BEGINNING_BYTES) return this.#used + bytes <= this.#bytes;
+      if (this.#used + bytes > this.#bytes - this.#bytes / RESERVED_PART) return false;
       const isOnlyBody = senders === own;
-      const room = own + bytes > BEGINNING_BYTES ? this.#bytes - this.#bytes / RESERVED_PART : this.#bytes;
-      if (this.#used + bytes > room) return false;
       return isOnlyBody || senders + bytes <= this.#bytes / SENDERS_PART;
     };
     return {

@@ -21,9 +21,8 @@ function holdsForbiddenText(value: unknown): boolean {
   return Object.entries(value).some(([name, member]) => isForbidden(name) || holdsForbiddenText(member));
 }
 
-/** Parses a scanned body of valid UTF-8. Throws BodyError if it is not JSON, or cannot be stored. */
-export function parseScanned(bytes: Buffer): unknown {
-  const text = bytes.toString('utf8');
+/** Parses the text of a scanned body. Throws BodyError if it is not JSON, or cannot be stored. */
+export function parseScanned(text: string): unknown {
   let value: unknown;
   try {
     // 'error' refuses a body with `__proto__` or `constructor.prototype` instead of cleaning it.

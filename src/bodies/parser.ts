@@ -44,7 +44,7 @@ export class BodyParser {
       if (!isUtf8(bytes)) throw new BodyError('The request body is not valid UTF-8.');
       const { marks, refusal } = scanJson(bytes);
       if (refusal !== undefined) throw new BodyError(refusal);
-      if (marks <= PARSED_IN_PLACE_MARKS) return parseScanned(bytes);
+      if (marks <= PARSED_IN_PLACE_MARKS) return parseScanned(bytes.toString('utf8'));
       // A copy, because the memory of a short body may be its connection's.
       pieces = [new Uint8Array(bytes)];
     } else pieces = body.toBuffers();

@@ -47,18 +47,27 @@ setPriority(10);
 const encoder = new TextEncoder();
 const jsonOf = (value: unknown) => encoder.encode(JSON.stringify(value));
 
+function textOf({ length, pieces }: Task): string {
+  const body = Buffer.concat(pieces.splice(0), length);
+  if (!isUtf8(body)) throw new BodyError('The request body is not valid UTF-8.');
+  const { refusal } = scanJson(body);
+  if (refusal !== undefined) throw new BodyError(refusal);
+  return body.toString('utf8');
+}
+
+function parsedBody(task: Task, endStep: () => void): unknown {
+  const text = textOf(task);
+  endStep();
+  return parseScanned(text);
+}
+
 function work(task: Task): Result {
   const { isCompared, isPassedOn, length } = task;
   const endStep = () => {
     if (length >= MUCH_GARBAGE_BYTES) collectGarbage();
   };
   endStep();
-  const body = Buffer.concat(task.pieces.splice(0), length);
-  if (!isUtf8(body)) return { refusal: 'The request body is not valid UTF-8.' };
-  const { refusal } = scanJson(body);
-  if (refusal !== undefined) return { refusal };
-  endStep();
-  const parsed = parseScanned(body);
+  const parsed = parsedBody(task, endStep);
   endStep();
   const digest = isCompared ? canonicalDigest(parsed) : undefined;
 

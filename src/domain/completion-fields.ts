@@ -26,7 +26,10 @@ const never = [
   ...['api_base', 'api_key', 'base_url'],
 ];
 
+const LONGEST_NAME = 64;
 const NAME = /^[A-Za-z0-9_.-]{1,64}$/;
+/** Of a body: each is folded. */
+const MOST_FIELDS = 1000;
 const MOST_ADDED = 100;
 const HEADER_LENGTH = 500;
 
@@ -69,8 +72,14 @@ export class CompletionFields {
 
   /** @throws ApiError `invalidRequest` if a field differs from a listed one only by case */
   check(body: object): void {
-    for (const name of Object.keys(body)) {
-      if (this.#names.has(name)) continue;
+    const names = Object.keys(body);
+    if (names.length > MOST_FIELDS)
+      throw new ApiError('invalidRequest', {
+        message: `The body has more than ${MOST_FIELDS.toLocaleString('en')} fields. Send only those that the model needs.`,
+      });
+    for (const name of names) {
+      // Folding never makes a name shorter, and can make it 18 times as long.
+      if (name.length > LONGEST_NAME || this.#names.has(name)) continue;
       const listed = this.#listed.get(folded(name));
       if (listed === undefined) continue;
       throw new ApiError('invalidRequest', {

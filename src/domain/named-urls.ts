@@ -8,6 +8,7 @@ import { ApiError } from '../errors.ts';
 
 /** Members that hold a URL, in any case: `url`, `image_url`, `server_url`, `fileUri`. */
 const URL_MEMBER = /ur[li]s?$/i;
+const URL_ENDING = 4;
 /** Other strings that an upstream may fetch: a known scheme, or any scheme followed by a slash. */
 const LOOKS_LIKE_URL = /^[\s\p{Cc}]*((https?|ftp|file|wss?|gopher|s3|gs):|[a-z][a-z0-9+.-]*:[\\/])/iu;
 /** Parsers treat these characters differently, and may find another host. */
@@ -25,8 +26,14 @@ const texts = new Set([
   'tool_calls',
   'function_call',
 ]);
+const LONGEST_TEXT_MEMBER = 20;
 /** Tool definitions, in which URLs name schemas. */
 const definitions = new Set(['function', 'custom']);
+
+// Names of megabytes are not read as a whole.
+const isOneOf = (names: ReadonlySet<string>, name: string) =>
+  name.length <= LONGEST_TEXT_MEMBER && names.has(name.toLowerCase());
+const isUrlMember = (name: string) => URL_MEMBER.test(name.slice(-URL_ENDING));
 
 const MOST_QUOTED = 100;
 /** Longer URLs are rejected: parsing megabytes would block the event loop. */
@@ -98,8 +105,8 @@ function visit(value: unknown, at: Visit): void {
       param: path.slice(0, 5 * MOST_QUOTED),
     });
   for (const [name, member] of Object.entries(value)) {
-    if (!Array.isArray(value) && skipped.has(name.toLowerCase())) continue;
-    const isUrl = Array.isArray(value) ? isMember : URL_MEMBER.test(name);
+    if (!Array.isArray(value) && isOneOf(skipped, name)) continue;
+    const isUrl = Array.isArray(value) ? isMember : isUrlMember(name);
     visit(member, { ...at, path: `${path}.${name.slice(0, MOST_QUOTED)}`, isMember: isUrl });
   }
 }
@@ -110,10 +117,10 @@ type Body = { messages: readonly object[] } & Record<string, unknown>;
 export function checkNamedUrls(body: Body, allowed: ReadonlySet<string>): void {
   for (const [index, message] of body.messages.entries()) {
     for (const [name, value] of Object.entries(message)) {
-      if (typeof value === 'string' && !URL_MEMBER.test(name)) continue;
-      if (texts.has(name.toLowerCase())) continue;
+      if (typeof value === 'string' && !isUrlMember(name)) continue;
+      if (isOneOf(texts, name)) continue;
       const path = `messages.${index}.${name.slice(0, MOST_QUOTED)}`;
-      visit(value, { path, allowed, isMember: URL_MEMBER.test(name), skipped: texts });
+      visit(value, { path, allowed, isMember: isUrlMember(name), skipped: texts });
     }
   }
   const { content } = (body.prediction ?? {}) as { content?: unknown };

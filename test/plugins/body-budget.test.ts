@@ -77,11 +77,21 @@ t.test('58 an account has a quarter, or one larger body; the others have the res
   t.equal(codeOf(answer), 'overloaded');
   t.match(answer, /\r\nretry-after: 1\r\n/i);
   t.equal(await ask(other, 7), 200, 'another account');
-  t.equal(await ask(one, 0), 200, 'a small body of the same account still fits its quarter');
+  t.equal(await ask(one, 0), 200, 'a small body of the same account');
 
   first?.socket.destroy();
   await until(200, () => ask(one, 7));
   t.pass('room is free again once the client has left');
+});
+
+t.test('58 a large body that has not ended does not lock its account out', async (t) => {
+  const [one, other] = [await newKey(), await newKey()];
+  await hold(
+    () => [begin(one, 19)],
+    () => ask(other, 12),
+  );
+  t.equal(await ask(one, 2), 503, 'another large one');
+  t.equal(await ask(one, 0), 200, 'a small one');
 });
 
 t.test(

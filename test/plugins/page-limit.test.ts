@@ -34,6 +34,7 @@ t.test('300 public pages a minute for an address', async (t) => {
     '/openapi.json',
     '/api/v1/plans',
     '/api/v1/service',
+    '/.well-known/security.txt',
     '/nothing-here',
     '/api/v1/nothing-here',
   ];

@@ -2,7 +2,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import t, { type Test } from 'tap';
-import { typescriptLoader } from '../support/loader.ts';
 import { startProcess } from '../support/process.ts';
 import { freshDatabase, plansFile } from '../support/service.ts';
 import { tellsThreadCpu } from '../support/thread-cpu.ts';
@@ -30,15 +29,10 @@ async function post(
   return response;
 }
 
-async function startService(t: Test, env: Record<string, string>) {
+async function startService(t: Test, env: Record<string, string>, preloaded: readonly string[]) {
   const database = await freshDatabase('postgres');
-  const service = await startProcess(t, {
-    ...database.env,
-    ...plansFile(t),
-    LOG_LEVEL: 'warn',
-    AUTH_ATTEMPTS_PER_MINUTE: '1000000',
-    ...env,
-  });
+  const settings = { LOG_LEVEL: 'warn', AUTH_ATTEMPTS_PER_MINUTE: '1000000' };
+  const service = await startProcess(t, { ...database.env, ...plansFile(t), ...settings, ...env }, preloaded);
   t.teardown(async () => {
     await service.end();
     await database.drop();
@@ -50,7 +44,7 @@ async function startService(t: Test, env: Record<string, string>) {
   const made = await fetch(`${origin}/api/v1/keys`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', cookie },
-    body: JSON.stringify({ name: 'Large', scopes: ['chat'] }),
+    body: JSON.stringify({ name: 'Large', scopes: ['chat', 'images', 'search'] }),
   });
   const { key } = (await made.json()) as { key: string };
   return { ...service, headers: { authorization: `Bearer ${key}` } };
@@ -65,24 +59,25 @@ t.test(
     const upstream = await startUpstream();
     t.teardown(() => upstream.stop());
     const holds = path.join(t.testdir(), 'holds');
-    const { headers, origin } = await startService(t, {
-      CHAT_URL: upstream.url,
-      LOOP_HOLDS_FILE: holds,
-      NODE_OPTIONS: `${typescriptLoader} --import=${new URL('../support/loop-holds.ts', import.meta.url).href}`,
-    });
-    for (const [name, { make, status }] of Object.entries(worstBodies)) {
+    const { headers, origin } = await startService(t, { CHAT_URL: upstream.url, LOOP_HOLDS_FILE: holds }, [
+      new URL('../support/loop-holds.ts', import.meta.url).href,
+    ]);
+    const all: number[] = [];
+    for (const [name, { make, path: route = '/chat/completions', status }] of Object.entries(worstBodies)) {
       const body = Buffer.from(make());
       const longest: number[] = [];
       for (let round = 0; round < ROUNDS; round++) {
         fs.writeFileSync(holds, '');
         const retryable = { ...headers, 'idempotency-key': `${name.replaceAll(/[^!-~]/g, '-')}-${round}` };
-        const answer = await post(origin, '/chat/completions', body, retryable);
+        const answer = await post(origin, route, body, retryable);
         longest.push(Math.max(0, ...fs.readFileSync(holds, 'utf8').split('\n').map(Number)));
         t.equal(answer.status, status, name);
       }
       const least = Math.min(...longest);
+      all.push(least);
       t.comment(`${name}: ${longest.join(' ')} ms`);
       t.ok(least < MOST_HOLD_MS, `${name}: the event loop is held for ${least} ms`);
     }
+    t.ok(Math.max(...all) > 0, 'holds are measured');
   },
 );

@@ -7,6 +7,7 @@ import { listConversations, listMessages } from '../../src/store/conversations.t
 import { deleteEndedKeys } from '../../src/store/ended-keys.ts';
 import { deleteOldEvents, listEvents } from '../../src/store/events.ts';
 import { deleteOldIdempotencyKeys } from '../../src/store/ledger.ts';
+import { chargeDaysOf } from '../../src/store/purge.ts';
 import { deleteOldRefusals } from '../../src/store/refusals.ts';
 import { type LogFilter, type LogPosition, requestLogStatement } from '../../src/store/request-log.ts';
 import { deleteEndedSessions } from '../../src/store/sessions.ts';
@@ -165,6 +166,10 @@ function explaining(into: { buffers: number }[]): Db {
     },
   } as unknown as Db;
 }
+
+t.test("76 the days of a deleted account's charges read fewer than 1,000 buffers", async (t) => {
+  t.ok((await buffersOf(chargeDaysOf(hot))) < BUFFERS_AT_MOST);
+});
 
 t.test('76 clean-ups with nothing to do read fewer than 1,000 buffers', async (t) => {
   const cleanUps: [string, (db: Db) => Promise<unknown>][] = [

@@ -18,9 +18,10 @@ export type ServiceProcess = {
   end(signal?: NodeJS.Signals): Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
 };
 
-/** Starts a process from the sources; it is killed when the test ends. */
-function launch(t: Test, env: Record<string, string>) {
-  const child = spawn(...nodeWithoutTap(typescriptLoader, 'src/main.ts'), {
+/** Starts a process from the sources; it is killed when the test ends. `preloaded` are the URLs of modules. */
+function launch(t: Test, env: Record<string, string>, preloaded: readonly string[] = []) {
+  const imports = preloaded.map((url) => `--import=${url}`);
+  const child = spawn(...nodeWithoutTap(typescriptLoader, ...imports, 'src/main.ts'), {
     cwd: root,
     env: { PATH: process.env.PATH, HOME: process.env.HOME, PORT: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -47,8 +48,12 @@ export async function failToStart(
 }
 
 /** Starts a service and waits until it says where it serves. */
-export async function startProcess(t: Test, env: Record<string, string>): Promise<ServiceProcess> {
-  const { child, output } = launch(t, env);
+export async function startProcess(
+  t: Test,
+  env: Record<string, string>,
+  preloaded?: readonly string[],
+): Promise<ServiceProcess> {
+  const { child, output } = launch(t, env, preloaded);
   const port = await new Promise<number>((resolve, reject) => {
     const look = () => {
       const [, found] = /Parley is running at http:\/\/[^:\s]+:(\d+)/.exec(output()) ?? [];

@@ -1,4 +1,4 @@
-/** The largest and most awkward bodies that `/chat/completions` has to take or refuse, by name. */
+/** The largest and most awkward bodies that routes have to take or refuse, by name. */
 
 const MIB = 2 ** 20;
 /** What the test upstream reads in `user`: that it answers three words instead of all it was told. */
@@ -7,7 +7,11 @@ const MESSAGE = `${SHORT},"messages":[{"role":"user","content":"Hello"}]`;
 const list = (count: number, item: (index: number) => string) =>
   Array.from({ length: count }, (_, index) => item(index)).join(',');
 
-export type WorstBody = { make(): string; status: 200 | 400 };
+/** NFKC makes 18 characters of it. */
+const EXPANDING = '\ufdfa';
+
+/** `path` defaults to `/chat/completions`. */
+export type WorstBody = { path?: string; make(): string; status: 200 | 400 | 401 };
 
 export const worstBodies: Record<string, WorstBody> = {
   '20 MiB of empty objects': {
@@ -63,5 +67,62 @@ export const worstBodies: Record<string, WorstBody> = {
   'a field of 19 MiB that nobody knows': {
     status: 200,
     make: () => `{${MESSAGE},"x":"${'x'.repeat(19 * MIB)}"}`,
+  },
+  'a name of 19 MiB': {
+    status: 200,
+    make: () => `{${MESSAGE},"${EXPANDING.repeat((19 * MIB) / 3)}":1}`,
+  },
+  'a name of 19 MiB in a message': {
+    status: 200,
+    make: () =>
+      `{${SHORT},"messages":[{"role":"user","content":"Hello","${EXPANDING.repeat((19 * MIB) / 3)}":{"a":1}}]}`,
+  },
+  '24,000 names of 60 characters': {
+    status: 400,
+    make: () => `{${MESSAGE},${list(24_000, (n) => `"${EXPANDING.repeat(55)}${n}":1`)}}`,
+  },
+  '1,600 names of 60 characters, parsed in place': {
+    status: 400,
+    make: () => `{${MESSAGE},${list(1600, (n) => `"${EXPANDING.repeat(56)}${n}":1`)}}`,
+  },
+  'a URL of 19 MiB': {
+    status: 400,
+    make: () =>
+      `{${SHORT},"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://${'a.'.repeat((19 * MIB) / 2)}"}}]}]}`,
+  },
+  '/chat: one text of 19 MiB': {
+    path: '/chat',
+    status: 400,
+    make: () => `{"message":"${'€'.repeat((19 * MIB) / 3)}"}`,
+  },
+  '/chat: a name of 19 MiB': {
+    path: '/chat',
+    status: 400,
+    make: () => `{"message":"Hello","${EXPANDING.repeat((19 * MIB) / 3)}":1}`,
+  },
+  '/chat: 20,000 fields that nobody knows': {
+    path: '/chat',
+    status: 400,
+    make: () => `{"message":"Hello",${list(20_000, (n) => `"k${n}":1`)}}`,
+  },
+  '/images/generations: 1 MiB of a prompt': {
+    path: '/images/generations',
+    status: 400,
+    make: () => `{"prompt":"${'€'.repeat((MIB - 100) / 3)}"}`,
+  },
+  '/search: 2,400 fields that nobody knows, with long names': {
+    path: '/search',
+    status: 400,
+    make: () => `{"query":"Hello",${list(2400, (n) => `"${EXPANDING.repeat(130)}${n}":1`)}}`,
+  },
+  '/auth/login: 4 KiB of tiny values': {
+    path: '/auth/login',
+    status: 400,
+    make: () => `{"email":[${'{},'.repeat(1350)}1]}`,
+  },
+  '/keys/report-leak: 64 KiB of keys': {
+    path: '/keys/report-leak',
+    status: 400,
+    make: () => `{"keys":[${list(5000, (n) => `"sk_${n}"`)}]}`,
   },
 };

@@ -5,8 +5,8 @@ const text = 'x'.repeat(19 * 2 ** 20);
 const body = Buffer.from(`{"user":"chunks=3","messages":[{"role":"user","content":"${text}"}]}`);
 
 export default {
-  title: 'valid texts of 19 MiB to /chat/completions, 20 at once from 5 accounts',
-  run: repeat(20, (client, { keys }) => ({
+  title: 'valid texts of 19 MiB to /chat/completions, 50 clients of 5 accounts',
+  run: repeat(50, (client, { keys }) => ({
     path: '/api/v1/chat/completions',
     key: keys[client % keys.length],
     body,

@@ -5,8 +5,8 @@ const strings = Array.from({ length: 990_000 }, (_, index) => `"k${index.toStrin
 const body = Buffer.from(`{"user":"chunks=3","messages":[{"role":"user","content":"Hi","x":[${strings}]}]}`);
 
 export default {
-  title: 'a million strings within the limits to /chat/completions, 20 at once',
-  run: repeat(20, (client, { keys }) => ({
+  title: 'a million strings within the limits to /chat/completions, 50 clients of 5 accounts',
+  run: repeat(50, (client, { keys }) => ({
     path: '/api/v1/chat/completions',
     key: keys[client % keys.length],
     body,

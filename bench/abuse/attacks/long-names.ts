@@ -1,0 +1,15 @@
+import type { Attack } from '../attack.ts';
+import { repeat } from '../client.ts';
+
+/** Normalizing this character makes 18 of it. */
+const name = '\ufdfa'.repeat((19 * 2 ** 20) / 3);
+const body = Buffer.from(`{"user":"chunks=3","messages":[{"role":"user","content":"Hi"}],"${name}":1}`);
+
+export default {
+  title: 'names of 19 MiB to /chat/completions, 50 clients of 5 accounts',
+  run: repeat(50, (client, { keys }) => ({
+    path: '/api/v1/chat/completions',
+    key: keys[client % keys.length],
+    body,
+  })),
+} satisfies Attack;
