@@ -23,6 +23,12 @@ t.test('nothing is required: every default serves', async (t) => {
     readyDelaySeconds: 5,
     requestLogDays: 90,
     logLevel: 'info',
+    answerLimits: { characters: 2_000_000, milliseconds: 1_800_000 },
+    unreadMs: 60_000,
+    callsPerAccount: 100,
+    streamsPerAccount: 20,
+    chatHistoryCharacters: 48_000,
+    bodyMemoryBytes: 64 * 1024 * 1024,
   });
   t.equal(config.databaseUrl, undefined);
   t.equal(config.redisUrl, undefined);

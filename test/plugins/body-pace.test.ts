@@ -42,6 +42,21 @@ t.test('what was read beyond a slice counts against the next ones', async (t) =>
   t.ok(performance.now() - startedAt >= 35, 'four slices of 10 ms');
 });
 
+t.test('waiting bodies are resumed a few at a time, in order', async (t) => {
+  const pace = new Pace(MIB / 2);
+  const bodies = Array.from({ length: 40 }, () => new Body());
+  const resumed: Body[] = [];
+  for (const body of bodies) {
+    body.once('resumed', () => resumed.push(body));
+    pace.count(body, MIB / 16);
+  }
+  const waiting = bodies.filter(({ isPaused }) => isPaused);
+  await Promise.race(waiting.map((body) => once(body, 'resumed')));
+  t.ok(resumed.length <= 8, `${resumed.length} of ${waiting.length} at first`);
+  while (resumed.length < waiting.length) await Promise.race(waiting.map((body) => once(body, 'resumed')));
+  t.strictSame(resumed, waiting);
+});
+
 t.test('a body that is no longer read is not resumed', async (t) => {
   const pace = new Pace(2 * MIB);
   const [ended, other] = [new Body(), new Body()];
