@@ -7,7 +7,7 @@
  * are separate processes. The attackers run at the lowest priority: on few processors they would slow the
  * service down just by running.
  * Exits with 1 if `/healthz` took 100 ms or more at p99, an honest chat failed, memory reached 700 MB, or the ledger does
- * not add up.
+ * not add up. A row that fails while the host gives CPU time to other machines is shown and measured again.
  */
 import { type ChildProcess, execFileSync, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -53,11 +53,23 @@ async function told<T>(child: ChildProcess, order: object): Promise<T> {
   return answer as T;
 }
 
-type Row = { cells: string[]; problems: string[] };
+type Row = { cells: string[]; problems: string[]; stolen: number };
+
+/** Above this share of stolen CPU time, a failed row says little about the service, and is measured again. */
+const MOST_STOLEN = 0.02;
+const MOST_TRIES = 3;
+
+/** CPU time of all processors since boot, and the part that the host gave to other machines. In ticks. */
+function machineTime(): { all: number; stolen: number } {
+  const [line = ''] = fs.readFileSync('/proc/stat', 'utf8').split('\n');
+  const ticks = line.split(/\s+/).slice(1, 9).map(Number);
+  return { all: ticks.reduce((sum, one) => sum + one, 0), stolen: ticks[7] ?? 0 };
+}
 
 async function runAttack(name: string, pid: number, target: Target, honest: Target): Promise<Row> {
   const [attacker, client] = [await startHelper('attacker.ts'), await startHelper('honest.ts')];
   let peak = 0;
+  const before = machineTime();
   const watch = setInterval(() => {
     peak = Math.max(peak, memoryMegabytes(pid).now);
   }, 100);
@@ -68,6 +80,8 @@ async function runAttack(name: string, pid: number, target: Target, honest: Targ
   ]);
   clearInterval(watch);
   client.kill();
+  const after = machineTime();
+  const stolen = (after.stolen - before.stolen) / Math.max(after.all - before.all, 1);
   const ms = (value: number) => value.toFixed(0);
   const failures = Object.entries(failed).map(([why, times]) => `${times} × ${why}`);
   const requests = Object.values(outcomes).reduce((sum, times) => sum + times, 0);
@@ -81,7 +95,9 @@ async function runAttack(name: string, pid: number, target: Target, honest: Targ
       `${ms(health.p50)} / ${ms(health.p99)} / ${ms(health.max)}`,
       `${chats}${failures.length > 0 ? `, failed: ${failures.join(', ')}` : ''}`,
       ms(peak),
+      `${(100 * stolen).toFixed(1)} %`,
     ],
+    stolen,
     problems: [
       ...(health.p99 < MOST_HEALTH_MS ? [] : [`${title}: /healthz took ${ms(health.p99)} ms at p99.`]),
       ...(failures.length === 0 && chats > 0 ? [] : [`${title}: honest requests failed.`]),
@@ -103,10 +119,15 @@ async function attackOn(kind: 'embedded' | 'postgres', upstreamUrl: string): Pro
   const rows: Row[] = [];
   for (const name of attacks) {
     process.stderr.write(`${kind}: ${path.parse(name).name} …\n`);
-    const service = await start();
-    const at = { origin: service.origin, port: Number(new URL(service.origin).port) };
-    rows.push(await runAttack(name, service.pid, { ...at, keys }, { ...at, keys: [honestKey] }));
-    await service.stop();
+    for (let attempt = 1; ; attempt += 1) {
+      const service = await start();
+      const at = { origin: service.origin, port: Number(new URL(service.origin).port) };
+      const row = await runAttack(name, service.pid, { ...at, keys }, { ...at, keys: [honestKey] });
+      await service.stop();
+      rows.push(row);
+      if (row.problems.length === 0 || row.stolen < MOST_STOLEN || attempt === MOST_TRIES) break;
+      row.problems.length = 0;
+    }
   }
   const problems = rows.flatMap((row) => row.problems.map((problem) => `${kind}: ${problem}`));
   let audit = 'clean';
@@ -121,7 +142,15 @@ async function attackOn(kind: 'embedded' | 'postgres', upstreamUrl: string): Pro
     audit = `${stdout ?? ''}${stderr ?? error}`.trim();
     problems.push(`${kind}: the audit says: ${audit}`);
   }
-  const head = ['attack', 'requests', 'answers', '/healthz p50 / p99 / max, ms', 'honest chats', 'peak MB'];
+  const head = [
+    'attack',
+    'requests',
+    'answers',
+    '/healthz p50 / p99 / max, ms',
+    'honest chats',
+    'peak MB',
+    'stolen CPU',
+  ];
   say(
     `\n## ${kind}\n\n${table(
       head,
