@@ -15,7 +15,7 @@ export type AnswerHead = { status: number; headers: IncomingHttpHeaders };
  * Buffered for a slow reader. Beyond it, the socket is not read. Each pause makes undici copy what its socket has read,
  * up to 64 KiB.
  */
-const HIGH_WATER_BYTES = 32 * 1024;
+const HIGH_WATER_BYTES = 48 * 1024;
 /** How long an unread rest may take to end, so that its connection can be reused. */
 const RELEASE_MS = 1000;
 
