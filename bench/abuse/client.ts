@@ -63,3 +63,11 @@ export const repeat =
       const outcome = await send(target, request(client, target), signal);
       if (!signal.aborted) count(outcome);
     });
+
+/** 50 clients of all accounts that send the same body to `/chat/completions`. */
+export const completions = (body: Buffer) =>
+  repeat(50, (client, { keys }) => ({
+    path: '/api/v1/chat/completions',
+    key: keys[client % keys.length],
+    body,
+  }));

@@ -26,7 +26,8 @@ const never = [
   ...['api_base', 'api_key', 'base_url'],
 ];
 
-const LONGEST_NAME = 64;
+/** In UTF-16 units: twice the longest listed name, because variants of a letter can take two. */
+const LONGEST_VARIANT = 128;
 const NAME = /^[A-Za-z0-9_.-]{1,64}$/;
 /** Of a body: each is folded. */
 const MOST_FIELDS = 1000;
@@ -78,8 +79,8 @@ export class CompletionFields {
         message: `The body has more than ${MOST_FIELDS.toLocaleString('en')} fields. Send only those that the model needs.`,
       });
     for (const name of names) {
-      // Folding never makes a name shorter, and can make it 18 times as long.
-      if (name.length > LONGEST_NAME || this.#names.has(name)) continue;
+      // Folding can make a name 18 times as long.
+      if (name.length > LONGEST_VARIANT || this.#names.has(name)) continue;
       const listed = this.#listed.get(folded(name));
       if (listed === undefined) continue;
       throw new ApiError('invalidRequest', {

@@ -1,5 +1,7 @@
 // What of a chat completion reaches the engine: contract section 7, reliability test 63.
+
 import t from 'tap';
+import { CompletionFields } from '../../src/domain/completion-fields.ts';
 import { startTestService } from '../support/service.ts';
 import { startUpstream } from '../support/upstream/client.ts';
 
@@ -228,3 +230,16 @@ t.test('so are the other URLs that a client can name; texts and schemas are free
     t.equal((await complete(body)).status, 200, JSON.stringify(body));
   }
 });
+
+t.test(
+  '63: variants of the longest name that CHAT_FIELDS can list, two UTF-16 units a letter, are refused',
+  async (t) => {
+    const name = 'x'.repeat(64);
+    const fields = new CompletionFields([name]);
+    t.throws(() => fields.check({ ['𝐱'.repeat(64)]: 1 }), {
+      code: 'invalidRequest',
+      options: { param: name },
+    });
+    fields.check({ [name]: 1, ['𝐲'.repeat(64)]: 1 });
+  },
+);

@@ -11,7 +11,7 @@ const list = (count: number, item: (index: number) => string) =>
 const EXPANDING = '\ufdfa';
 
 /** `path` defaults to `/chat/completions`. */
-export type WorstBody = { path?: string; make(): string; status: 200 | 400 | 401 };
+export type WorstBody = { path?: string; make(): string; status: 200 | 400 };
 
 export const worstBodies: Record<string, WorstBody> = {
   '20 MiB of empty objects': {
@@ -84,6 +84,10 @@ export const worstBodies: Record<string, WorstBody> = {
   '1,600 names of 60 characters, parsed in place': {
     status: 400,
     make: () => `{${MESSAGE},${list(1600, (n) => `"${EXPANDING.repeat(56)}${n}":1`)}}`,
+  },
+  '990 names of 128 characters': {
+    status: 200,
+    make: () => `{${MESSAGE},${list(990, (n) => `"${EXPANDING.repeat(124)}${n}":1`)}}`,
   },
   'a URL of 19 MiB': {
     status: 400,

@@ -1,5 +1,5 @@
 import type { Attack } from '../attack.ts';
-import { repeat } from '../client.ts';
+import { completions } from '../client.ts';
 
 /** Normalizing this character makes 18 of it. */
 const name = '\ufdfa'.repeat((19 * 2 ** 20) / 3);
@@ -7,9 +7,5 @@ const body = Buffer.from(`{"user":"chunks=3","messages":[{"role":"user","content
 
 export default {
   title: 'names of 19 MiB to /chat/completions, 50 clients of 5 accounts',
-  run: repeat(50, (client, { keys }) => ({
-    path: '/api/v1/chat/completions',
-    key: keys[client % keys.length],
-    body,
-  })),
+  run: completions(body),
 } satisfies Attack;
