@@ -107,7 +107,7 @@ t.test('22, in a browser', { skip: noBrowser }, async (t) => {
     );
     await upstream.configure({ chunks: 10 });
     t.match(text, /^event: start\n.*\nevent: delta\n/s);
-    t.notMatch(text, 'event: done', 'the engine says no more');
+    t.notMatch(text, /event: (done|error)/, 'read before the end');
   });
 
   await t.test('OpenAI’s client in an allowed page chats and streams, and reads the headers', async (t) => {
