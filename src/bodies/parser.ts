@@ -10,7 +10,7 @@ import { PARSED_IN_PLACE_BYTES, PARSED_IN_PLACE_MARKS } from './limits.ts';
 import { putLongStringsBack } from './long-strings.ts';
 import { BodyError, parseScanned } from './parse.ts';
 import { scanJson } from './scan.ts';
-import { rememberJson, SealedJson } from './sealed.ts';
+import { markIncomplete, rememberJson, SealedJson } from './sealed.ts';
 import { Turns } from './turns.ts';
 import type { Result, Task } from './worker.ts';
 
@@ -91,6 +91,7 @@ function unpack({ digest, members, pieces, strings, value }: Exclude<Result, { r
     putAt(value, path, sealed);
   }
   const fields = value as Record<string, unknown>;
+  if (pieces.some(({ text }) => text === undefined)) markIncomplete(fields);
   for (const { name, text } of members) {
     const member = fields[name];
     if (typeof member === 'object' && member !== null) rememberJson(member, text);

@@ -5,6 +5,8 @@
 /** JSON text written by a worker, by value. The values never change. */
 const texts = new WeakMap<object, Uint8Array>();
 
+const incomplete = new WeakSet<object>();
+
 /** Replaces a value that was too large to transfer. Its members cannot be read. */
 export class SealedJson {
   /** For code that does not use `writeJson`: correct, but as slow as what sealing avoids. */
@@ -17,6 +19,13 @@ export class SealedJson {
 export function rememberJson(value: object, text: Uint8Array): void {
   texts.set(value, text);
 }
+
+/** Notes that parts of a body cannot be read, not even as text. */
+export function markIncomplete(body: object): void {
+  incomplete.add(body);
+}
+
+export const isIncomplete = (body: object): boolean => incomplete.has(body);
 
 const knownText = (value: unknown): Uint8Array | undefined =>
   typeof value === 'object' && value !== null ? texts.get(value) : undefined;

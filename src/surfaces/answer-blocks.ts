@@ -1,0 +1,174 @@
+/** Reads an engine's answer as blocks, of which one is open at a time. Contract section 14. */
+import { newId } from '../domain/ids.ts';
+import type { CompletionChunk, CompletionResult } from '../engines/types.ts';
+import { isObject } from '../engines/upstream/json.ts';
+
+export type AnswerBlock = {
+  kind: 'text' | 'refusal' | 'reasoning' | 'tool';
+  /** Its place in the answer, from 0. */
+  index: number;
+  /** The text so far; of a tool call, its arguments as JSON. */
+  text: string;
+  /** Of a tool call; otherwise empty. */
+  callId: string;
+  name: string;
+};
+
+/** What a surface sends for each step of a block. In `open`, nothing of the block's text has been sent. */
+export type BlockWriter = {
+  open(block: AnswerBlock): string;
+  delta(block: AnswerBlock, text: string): string;
+  close(block: AnswerBlock): string;
+};
+
+type TextKind = Exclude<AnswerBlock['kind'], 'tool'>;
+type Delta = Readonly<Record<string, unknown>>;
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+/** In the order in which they are read from a delta. Servers name reasoning in one of two ways. */
+const textFields: readonly (readonly [string, TextKind])[] = [
+  ['reasoning_content', 'reasoning'],
+  ['reasoning', 'reasoning'],
+  ['content', 'text'],
+  ['refusal', 'refusal'],
+];
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export class AnswerBlocks {
+  /** In the order of the answer. Their texts are complete even if not all was sent yet. */
+  readonly all: AnswerBlock[] = [];
+  finishReason: string | null = null;
+  /** The stop sequence that ended the answer, if the engine names it. */
+  stopSequence: string | null = null;
+  readonly #writer: BlockWriter;
+  readonly #calls = new Map<unknown, AnswerBlock>();
+  /** The position of the open block; -1 before the first. */
+  #open = -1;
+  /** Set if another block began before the open tool call was complete: the others wait for the end of the answer. */
+  #isBlocked = false;
+
+  constructor(writer: BlockWriter) {
+    this.#writer = writer;
+  }
+
+  /** Returns what to send for a chunk. Only the first choice counts. */
+  add({ choices }: CompletionChunk): string {
+    const [choice] = choices;
+    if (choice === undefined) return '';
+    const { delta, finish_reason: finishReason, ...rest } = choice;
+    const told = this.#read(delta as Delta);
+    if (finishReason !== null) this.#finish(finishReason, rest);
+    return told;
+  }
+
+  /** Closes all blocks. Call it after the last chunk. */
+  end(): string {
+    let told = this.#open < 0 ? '' : this.#close();
+    while (this.#open + 1 < this.all.length) {
+      told += this.#openNext() + this.#close();
+    }
+    return told;
+  }
+
+  /** Sends the blocks so far as a whole, to another writer. */
+  replayTo(writer: BlockWriter): string {
+    return this.all
+      .map((block) => writer.open(block) + deltaOf(writer, block) + writer.close(block))
+      .join('');
+  }
+
+  #finish(finishReason: string, { stop_reason: stopSequence }: Delta): void {
+    this.finishReason = finishReason;
+    // vLLM's name for it.
+    if (typeof stopSequence === 'string') this.stopSequence = stopSequence;
+  }
+
+  #read(delta: Delta): string {
+    let told = '';
+    let hasReasoning = false;
+    for (const [field, kind] of textFields) {
+      const text = textOf(delta[field]);
+      // Some servers send the same reasoning under both names.
+      if (text === '' || (kind === 'reasoning' && hasReasoning)) continue;
+      hasReasoning ||= kind === 'reasoning';
+      told += this.#append(this.#textBlock(kind), text);
+    }
+    if (Array.isArray(delta.tool_calls))
+      for (const call of delta.tool_calls as unknown[]) if (isObject(call)) told += this.#call(call);
+    return told;
+  }
+
+  #call(call: Delta): string {
+    const { arguments: text, name } = isObject(call.function) ? call.function : {};
+    const key = call.index ?? this.#calls.size;
+    let block = this.#calls.get(key);
+    if (block === undefined) {
+      block = this.#add('tool', textOf(call.id) || `call_${newId().replaceAll('-', '')}`, textOf(name));
+      this.#calls.set(key, block);
+    }
+    return this.#append(block, textOf(text));
+  }
+
+  #textBlock(kind: TextKind): AnswerBlock {
+    const last = this.all.at(-1);
+    return last?.kind === kind ? last : this.#add(kind);
+  }
+
+  #add(kind: AnswerBlock['kind'], callId = '', name = ''): AnswerBlock {
+    const block: AnswerBlock = { kind, index: this.all.length, text: '', callId, name };
+    this.all.push(block);
+    return block;
+  }
+
+  #append(block: AnswerBlock, text: string): string {
+    // Its arguments were complete, so this can only be white space.
+    if (block.index < this.#open) return '';
+    block.text += text;
+    if (block.index === this.#open) return text === '' ? '' : this.#writer.delta(block, text);
+    let told = '';
+    while (this.#open < block.index && this.#canClose()) {
+      if (this.#open >= 0) told += this.#close();
+      told += this.#openNext();
+    }
+    return told;
+  }
+
+  #canClose(): boolean {
+    if (this.#isBlocked) return false;
+    const open = this.all[this.#open];
+    if (open?.kind === 'tool' && !isJson(open.text)) this.#isBlocked = true;
+    return !this.#isBlocked;
+  }
+
+  #close(): string {
+    return this.#writer.close(this.all[this.#open] as AnswerBlock);
+  }
+
+  #openNext(): string {
+    this.#open += 1;
+    const block = this.all[this.#open] as AnswerBlock;
+    return this.#writer.open(block) + deltaOf(this.#writer, block);
+  }
+}
+
+const deltaOf = (writer: BlockWriter, block: AnswerBlock): string =>
+  block.text === '' ? '' : writer.delta(block, block.text);
+
+/** The blocks of a whole answer, and how it ended. */
+export function blocksOf({ choices }: CompletionResult): AnswerBlocks {
+  const blocks = new AnswerBlocks({ open: () => '', delta: () => '', close: () => '' });
+  const [choice] = choices;
+  if (choice === undefined) return blocks;
+  const { message, ...rest } = choice;
+  blocks.add({ choices: [{ ...rest, delta: message }] } as unknown as CompletionChunk);
+  return blocks;
+}

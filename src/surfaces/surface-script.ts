@@ -1,0 +1,55 @@
+/** Streams an engine's answer in the language of a surface. Contract section 14. */
+import type { Outcome } from '../domain/ledger.ts';
+import { type Script, Tally } from '../domain/stream-script.ts';
+import type { ChatEngine, CompletionInput } from '../engines/types.ts';
+import type { Envelope } from '../errors.ts';
+import { AnswerBlocks, type BlockWriter } from './answer-blocks.ts';
+
+export type AnswerTokens = { inputTokens: number; outputTokens: number };
+
+/** Writes the events of a surface. Each stream and each replay has its own. */
+export type SurfaceWriter = BlockWriter & {
+  /** The events before the first block. */
+  start(): string;
+  /** The events after the last block. */
+  end(blocks: AnswerBlocks, tokens: AnswerTokens): string;
+  /** The surface's own error event, which ends an incomplete answer. */
+  error(envelope: Envelope): string;
+};
+
+export type Surface = {
+  writer(): SurfaceWriter;
+  /** What to store with the charge once the answer is complete. */
+  stored?(blocks: AnswerBlocks, tokens: AnswerTokens): Partial<Outcome>;
+};
+
+export function surfaceScript(engine: ChatEngine, input: CompletionInput, surface: Surface): Script {
+  const tally = new Tally(input);
+  const writer = surface.writer();
+  const blocks = new AnswerBlocks(writer);
+  let hasStarted = false;
+  const start = () => {
+    if (hasStarted) return '';
+    hasStarted = true;
+    return writer.start();
+  };
+  return {
+    chunks: (signal) => engine.stream(input, signal),
+    tell(chunk) {
+      tally.add(chunk);
+      return start() + blocks.add(chunk);
+    },
+    outcome: (isKept) => ({
+      model: input.model,
+      ...tally.tokens(),
+      ...(isKept && blocks.finishReason !== null && surface.stored?.(blocks, tally.tokens())),
+    }),
+    end: () => start() + blocks.end() + writer.end(blocks, tally.tokens()),
+    error: (envelope) => start() + writer.error(envelope),
+    replay(envelope) {
+      const again = surface.writer();
+      const end = envelope === undefined ? again.end(blocks, tally.tokens()) : again.error(envelope);
+      return again.start() + blocks.replayTo(again) + end;
+    },
+  };
+}
