@@ -14,6 +14,9 @@ import * as keys from './keys.ts';
 import * as models from './models.ts';
 import * as plans from './plans.ts';
 import * as requestLog from './request-log.ts';
+import * as responseEvents from './response-events.ts';
+import * as responseRequests from './response-requests.ts';
+import * as responses from './responses.ts';
 import * as search from './search.ts';
 import * as service from './service.ts';
 import * as sessions from './sessions.ts';
@@ -33,6 +36,9 @@ const resources = [
   models,
   plans,
   requestLog,
+  responseEvents,
+  responseRequests,
+  responses,
   search,
   service,
   sessions,

@@ -49,6 +49,7 @@ import models from './routes/models.ts';
 import plans from './routes/plans.ts';
 import reference from './routes/reference.ts';
 import requestLog from './routes/request-log.ts';
+import responses from './routes/responses.ts';
 import search from './routes/search.ts';
 import securityContact from './routes/security-contact.ts';
 import service from './routes/service.ts';
@@ -100,6 +101,7 @@ const callerRoutes: FastifyPluginAsync = async (scope) => {
     guarded.register(idempotency);
     guarded.register(chat);
     guarded.register(completions);
+    guarded.register(responses);
     guarded.register(conversations);
     guarded.register(images);
     guarded.register(search);

@@ -1,4 +1,4 @@
--- Revision 6. Raise it with every change: a database keeps the highest (src/database/functions.ts).
+-- Revision 7. Raise it with every change: a database keeps the highest (src/database/functions.ts).
 --
 -- The ledger's batch protocol: admission, settlement and sweep. Contract sections 5 and 10, argued in
 -- docs/decisions/0010-the-ledgers-protocol.md.
@@ -194,12 +194,13 @@ END $$;
 --> statement-breakpoint
 -- Settles charges in one transaction.
 --
--- settlements: [{ kind, account_id, day, id, status, code, model, input_tokens, output_tokens, latency_ms, turn?, answer?, attempt? }]
+-- settlements: [{ kind, account_id, day, id, status, code, model, input_tokens, output_tokens, latency_ms, turn?, response?, answer?, attempt? }]
 --   kind 'final':    admitted → final; tokens are null if a 'complete' follows
 --   kind 'complete': adds what became known of a final charge after its first byte; once
 --   kind 'rerun':    as 'complete', for a final charge that was resumed; once per `attempt`
 --   kind 'refund':   admitted → refunded; returns the units and frees the idempotency key
 --   turn:            { conversation_id, key_id, is_new, title, question_id, question, answer_id, answer, model }
+--   response:        { key_id, previous_id, input, body }, stored under the charge's id
 --   answer:          { status, body }, stored under the idempotency key, including permanent failures;
 --                    {} if our side failed: the next request with the key resumes the charge
 --
@@ -278,6 +279,8 @@ BEGIN
   ON CONFLICT (account_id, day, meter) DO UPDATE SET used = usage_counters.used + excluded.used;
 
   IF settlements @? '$[*].turn' THEN PERFORM ledger_store_turns(settlements, moved, now_at); END IF;
+
+  IF settlements @? '$[*].response' THEN PERFORM ledger_store_responses(settlements, moved, now_at); END IF;
 
   IF settlements @? '$[*] ? (exists(@.answer) || @.kind == "refund")' THEN PERFORM ledger_settle_keys(settlements, moved); END IF;
 
@@ -377,6 +380,18 @@ BEGIN
     VALUES (t.question_id, 1, 'user', t.question, NULL), (t.answer_id, 0, 'assistant', t.answer, t.model)
   ) AS m (id, from_end, role, content, model);
 END $$;
+--> statement-breakpoint
+-- Stores the responses of settlements that moved. A charge that was resumed may have stored one before.
+CREATE OR REPLACE FUNCTION ledger_store_responses(settlements jsonb, moved uuid[], now_at timestamptz) RETURNS void LANGUAGE sql AS $$
+  INSERT INTO stored_responses (account_id, id, key_id, previous_id, input, body, created_at)
+  SELECT s.account_id, s.id, r.key_id, r.previous_id, r.input, r.body, now_at
+  FROM jsonb_to_recordset(settlements) AS s (account_id uuid, id uuid, response jsonb)
+  JOIN accounts a ON a.id = s.account_id AND a.deleted_at IS NULL
+  CROSS JOIN LATERAL jsonb_to_record(s.response) AS r (key_id uuid, previous_id uuid, input text, body text)
+  WHERE s.response IS NOT NULL AND s.id = ANY (moved)
+  ORDER BY s.account_id, s.id
+  ON CONFLICT (account_id, id) DO UPDATE SET body = excluded.body
+$$;
 --> statement-breakpoint
 -- Renews a process's lease, or creates one.
 CREATE OR REPLACE FUNCTION ledger_renew_lease(holder uuid, seconds int) RETURNS void LANGUAGE sql AS $$

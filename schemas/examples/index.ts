@@ -2,6 +2,7 @@ import { accountExamples } from './account.ts';
 import { chatExamples } from './chat.ts';
 import type { OperationExamples } from './example.ts';
 import { keyExamples } from './keys.ts';
+import { responseExamples } from './responses.ts';
 import { toolExamples } from './tools.ts';
 import { usageExamples } from './usage.ts';
 
@@ -9,6 +10,7 @@ export const operationExamples: Record<string, OperationExamples> = {
   ...accountExamples,
   ...chatExamples,
   ...keyExamples,
+  ...responseExamples,
   ...toolExamples,
   ...usageExamples,
 };

@@ -319,6 +319,27 @@ export const messages = pgTable(
   ],
 );
 
+/** Responses of the Responses API, kept for 30 days. */
+export const storedResponses = pgTable(
+  'stored_responses',
+  {
+    accountId: accountId(),
+    /** The request's. */
+    id: uuid('id').notNull(),
+    keyId: uuid('key_id'),
+    previousId: uuid('previous_id'),
+    /** JSON: the items of this request alone. */
+    input: text('input').notNull(),
+    /** JSON: the response. */
+    body: text('body').notNull(),
+    createdAt: instant('created_at').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.accountId, table.id] }),
+    index('stored_responses_by_age').on(table.createdAt),
+  ],
+);
+
 export const settings = pgTable('settings', {
   name: text('name').primaryKey(),
   value: text('value').notNull(),

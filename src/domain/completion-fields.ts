@@ -95,15 +95,18 @@ export class CompletionFields {
     return Object.fromEntries(Object.entries(body).filter(([name]) => this.#names.has(name))) as Body;
   }
 
-  /** `X-Parley-Ignored-Fields`: the other fields, as many as fit into a header. */
-  ignored(body: object): string {
-    let value = '';
-    for (const name of Object.keys(body)) {
-      if (this.#names.has(name) || !NAME.test(name)) continue;
-      const longer = value === '' ? name : `${value}, ${name}`;
-      if (longer.length > HEADER_LENGTH) break;
-      value = longer;
-    }
-    return value;
+  /** `X-Parley-Ignored-Fields`: the other fields. */
+  ignored = (body: object): string => ignoredFields(body, this.#names);
+}
+
+/** The fields of a body that are not `known`, as many as fit into a header. */
+export function ignoredFields(body: object, known: ReadonlySet<string>): string {
+  let value = '';
+  for (const name of Object.keys(body)) {
+    if (known.has(name) || !NAME.test(name)) continue;
+    const longer = value === '' ? name : `${value}, ${name}`;
+    if (longer.length > HEADER_LENGTH) break;
+    value = longer;
   }
+  return value;
 }

@@ -64,7 +64,10 @@ export class LedgerWriter {
     this.#settlements = new AccountQueues(
       (rows, lockTimeoutMs) => this.#settleBatch(rows, lockTimeoutMs),
       database.queues,
-      ({ answer, turn }) => (answer?.body?.length ?? 0) + (turn?.answer.length ?? 0),
+      ({ answer, response, turn }) =>
+        (answer?.body?.length ?? 0) +
+        (turn?.answer.length ?? 0) +
+        (response === undefined ? 0 : response.input.length + response.body.length),
     );
   }
 

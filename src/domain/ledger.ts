@@ -10,9 +10,11 @@ import {
   type ChargeRow,
   type Decision,
   findIdempotentRequest,
+  type ResponseRow,
   type SettlementRow,
   type TurnRow,
 } from '../store/ledger.ts';
+import type { StoredResponse } from '../store/responses.ts';
 import { readUsage, type UsageReading } from '../store/usage.ts';
 import { GroupCommit } from './group-commit.ts';
 import {
@@ -60,6 +62,7 @@ export type Outcome = {
   inputTokens: number;
   outputTokens: number;
   turn?: Turn;
+  response?: StoredResponse;
   /** Stored in the same transaction. Omitted if our side failed, so that a retry resumes the charge. */
   answer?: StoredAnswer;
   /** Set if charged work failed, or its client disconnected. */
@@ -90,8 +93,16 @@ const turnRow = ({ answer, conversationId, isNew, keyId, question, title }: Turn
   model: answer.model,
 });
 
+/** JSON escapes what Postgres cannot store. */
+const responseRow = ({ body, input, keyId, previousId }: StoredResponse): ResponseRow => ({
+  key_id: keyId,
+  previous_id: previousId,
+  input: JSON.stringify(input),
+  body: JSON.stringify(body),
+});
+
 function settlement(kind: SettlementRow['kind'], admission: Admission, outcome?: Outcome): SettlementRow {
-  const { answer, failure, inputTokens, model, outputTokens, turn } = outcome ?? {};
+  const { answer, failure, inputTokens, model, outputTokens, response, turn } = outcome ?? {};
   const { attempt, retry } = admission;
   const isOver = kind !== 'refund' && outcome !== undefined;
   return {
@@ -106,6 +117,7 @@ function settlement(kind: SettlementRow['kind'], admission: Admission, outcome?:
     output_tokens: tokens(outputTokens),
     latency_ms: latencyMs(admission),
     ...(turn && { turn: turnRow(turn) }),
+    ...(response && { response: responseRow(response) }),
     ...(retry && isOver && { answer: answer ?? {} }),
     ...(attempt !== undefined && { attempt }),
   };

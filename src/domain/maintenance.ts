@@ -10,6 +10,7 @@ import { deleteOldEvents } from '../store/events.ts';
 import { deleteOldIdempotencyKeys } from '../store/ledger.ts';
 import { purgeDeletedAccounts } from '../store/purge.ts';
 import { deleteOldRefusals } from '../store/refusals.ts';
+import { deleteOldResponses } from '../store/responses.ts';
 import { deleteEndedSessions } from '../store/sessions.ts';
 
 const MINUTE_MS = 60_000;
@@ -39,6 +40,7 @@ const jobs: Readonly<Record<string, Job>> = {
   'delete ended sessions': (db, { signal }) => deleteEndedSessions(db, signal),
   'delete carried-over usage of earlier days': (db, { signal }) => deleteKeptUsage(db, signal),
   'delete old events': (db, { signal }) => deleteOldEvents(db, signal),
+  'delete stored responses': (db, { signal }) => deleteOldResponses(db, signal),
   'delete keys that ended long ago': (db, { signal }) => deleteEndedKeys(db, signal),
 };
 

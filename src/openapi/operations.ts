@@ -27,6 +27,7 @@ const singular: Record<string, string> = {
   conversations: 'Conversation',
   keys: 'Key',
   models: 'Model',
+  responses: 'Response',
   sessions: 'Session',
 };
 

@@ -8,14 +8,17 @@ export const operations = {
   createChatCompletion: { method: 'POST', path: '/api/v1/chat/completions', hasBody: true, isIdempotent: true },
   createImage: { method: 'POST', path: '/api/v1/images/generations', hasBody: true, isIdempotent: true },
   createKey: { method: 'POST', path: '/api/v1/keys', hasBody: true, isIdempotent: false },
+  createResponse: { method: 'POST', path: '/api/v1/responses', hasBody: true, isIdempotent: true },
   deleteAccount: { method: 'DELETE', path: '/api/v1/account', hasBody: true, isIdempotent: false },
   deleteConversation: { method: 'DELETE', path: '/api/v1/conversations/{id}', hasBody: false, isIdempotent: false },
+  deleteResponse: { method: 'DELETE', path: '/api/v1/responses/{id}', hasBody: false, isIdempotent: false },
   endSession: { method: 'DELETE', path: '/api/v1/sessions/{id}', hasBody: false, isIdempotent: false },
   getAccount: { method: 'GET', path: '/api/v1/account', hasBody: false, isIdempotent: false },
   getConversation: { method: 'GET', path: '/api/v1/conversations/{id}', hasBody: false, isIdempotent: false },
   getHealth: { method: 'GET', path: '/healthz', hasBody: false, isIdempotent: false },
   getModel: { method: 'GET', path: '/api/v1/models/{id}', hasBody: false, isIdempotent: false },
   getReadiness: { method: 'GET', path: '/readyz', hasBody: false, isIdempotent: false },
+  getResponse: { method: 'GET', path: '/api/v1/responses/{id}', hasBody: false, isIdempotent: false },
   getService: { method: 'GET', path: '/api/v1/service', hasBody: false, isIdempotent: false },
   getSubscription: { method: 'GET', path: '/api/v1/subscription', hasBody: false, isIdempotent: false },
   getUsage: { method: 'GET', path: '/api/v1/usage', hasBody: false, isIdempotent: false },
@@ -26,6 +29,7 @@ export const operations = {
   listModels: { method: 'GET', path: '/api/v1/models', hasBody: false, isIdempotent: false },
   listPlans: { method: 'GET', path: '/api/v1/plans', hasBody: false, isIdempotent: false },
   listRequests: { method: 'GET', path: '/api/v1/requests', hasBody: false, isIdempotent: false },
+  listResponseInput: { method: 'GET', path: '/api/v1/responses/{id}/input_items', hasBody: false, isIdempotent: false },
   listSessions: { method: 'GET', path: '/api/v1/sessions', hasBody: false, isIdempotent: false },
   logIn: { method: 'POST', path: '/api/v1/auth/login', hasBody: true, isIdempotent: false },
   logOut: { method: 'POST', path: '/api/v1/auth/logout', hasBody: false, isIdempotent: false },
@@ -84,6 +88,16 @@ export interface Operations {
   createKey: Method<'createKey'>;
 
   /**
+   * Create a response (OpenAI's Responses API).
+   * Works with OpenAI's clients and with Codex: set their base URL to this service's `/api/v1`. One request is one unit of chat. Unless `store` is false, the response is kept for 30 days and can be continued with `previous_response_id`.
+   *
+   * Requires the `chat` scope when called with a key.
+   *
+   * Counts toward the daily `chat` quota.
+   */
+  createResponse: Method<'createResponse'>;
+
+  /**
    * Delete the account.
    * Immediately ends every session and key and frees the email address. The account's data is removed soon after. This cannot be undone. Requires the current password.
    */
@@ -96,6 +110,14 @@ export interface Operations {
    * Requires the `chat` scope when called with a key.
    */
   deleteConversation: Method<'deleteConversation'>;
+
+  /**
+   * Delete a response.
+   * Permanently deletes a stored response and its input. It can no longer be continued.
+   *
+   * Requires the `chat` scope when called with a key.
+   */
+  deleteResponse: Method<'deleteResponse'>;
 
   /**
    * End a session.
@@ -136,6 +158,14 @@ export interface Operations {
    * Returns 200 while the database responds and the process is not shutting down. Send traffic only then.
    */
   getReadiness: Method<'getReadiness'>;
+
+  /**
+   * Retrieve a response.
+   * Returns a stored response. A key sees the responses that it created.
+   *
+   * Requires the `chat` scope when called with a key.
+   */
+  getResponse: Method<'getResponse'>;
 
   /**
    * Retrieve service information.
@@ -202,6 +232,14 @@ export interface Operations {
    * Lists the account's metered requests and its refused requests (403, 429, 5xx), newest first. Charges are exact. Refused requests have one row per minute, key, and code, with a count; these rows appear within a second or two and are best-effort. If few rows match the filters, a page can have fewer rows than `limit`, or none. The last page is the one whose `next_cursor` is null.
    */
   listRequests: Method<'listRequests'>;
+
+  /**
+   * List the input of a response.
+   * Lists the input items of a stored response, without those of the responses that it continues. Newest first, unless `order` is `asc`.
+   *
+   * Requires the `chat` scope when called with a key.
+   */
+  listResponseInput: Method<'listResponseInput'>;
 
   /**
    * List sessions.

@@ -426,6 +426,80 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/responses": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create a response (OpenAI's Responses API)
+         * @description Works with OpenAI's clients and with Codex: set their base URL to this service's `/api/v1`. One request is one unit of chat. Unless `store` is false, the response is kept for 30 days and can be continued with `previous_response_id`.
+         *
+         *     Requires the `chat` scope when called with a key.
+         *
+         *     Counts toward the daily `chat` quota.
+         */
+        post: operations["createResponse"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/responses/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Retrieve a response
+         * @description Returns a stored response. A key sees the responses that it created.
+         *
+         *     Requires the `chat` scope when called with a key.
+         */
+        get: operations["getResponse"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a response
+         * @description Permanently deletes a stored response and its input. It can no longer be continued.
+         *
+         *     Requires the `chat` scope when called with a key.
+         */
+        delete: operations["deleteResponse"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/responses/{id}/input_items": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the input of a response
+         * @description Lists the input items of a stored response, without those of the responses that it continues. Newest first, unless `order` is `asc`.
+         *
+         *     Requires the `chat` scope when called with a key.
+         */
+        get: operations["listResponseInput"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/search": {
         parameters: {
             query?: never;
@@ -1455,6 +1529,25 @@ export interface components {
              */
             current_password: string;
         };
+        /** @description A deleted response. */
+        DeletedResponse: {
+            /**
+             * @description The response's ID.
+             * @example resp_01932f624e207d90a1b27e8f90a1b2c3
+             */
+            id: string;
+            /**
+             * @description Always `response`.
+             * @example response
+             * @constant
+             */
+            object: "response";
+            /**
+             * @description Always true.
+             * @example true
+             */
+            deleted: boolean;
+        };
         /** @description Status 409: `emailTaken`. */
         EmailConflictError: {
             /** @description The error. */
@@ -1959,6 +2052,102 @@ export interface components {
             /** @description The models, default first. */
             data: components["schemas"]["Model"][];
         };
+        /** @description OpenAI's response. */
+        ModelResponse: {
+            /**
+             * @description The response's ID.
+             * @example resp_01932f624e207d90a1b27e8f90a1b2c3
+             */
+            id: string;
+            /**
+             * @description Always `response`.
+             * @example response
+             * @constant
+             */
+            object: "response";
+            /**
+             * Format: int64
+             * @description Unix time in seconds.
+             * @example 1763596800
+             */
+            created_at: number;
+            /**
+             * @description The state of the response.
+             * @example completed
+             * @enum {string}
+             */
+            status: "completed" | "incomplete" | "failed" | "in_progress";
+            /**
+             * @description Always false: a response is answered in its request.
+             * @example false
+             */
+            background: boolean;
+            /** @description The reason that the response failed, if it did. */
+            error: components["schemas"]["ResponseFailure"] | null;
+            /** @description The reason that the response is incomplete, if it is. */
+            incomplete_details: components["schemas"]["ResponseIncompleteDetails"] | null;
+            /**
+             * @description The instructions.
+             * @example null
+             */
+            instructions: string | null;
+            /**
+             * Format: int32
+             * @description The limit of the answer, if any.
+             * @example null
+             */
+            max_output_tokens: number | null;
+            metadata: components["schemas"]["ResponseMetadata"];
+            /**
+             * @description The model that answered.
+             * @example parley-builtin
+             */
+            model: string;
+            /** @description The answer. */
+            output: components["schemas"]["ResponseItem"][];
+            /**
+             * @description Whether the model may call several tools at once.
+             * @example true
+             */
+            parallel_tool_calls: boolean;
+            /**
+             * @description The response that this one continues.
+             * @example resp_01932f624e207d90a1b27e8f90a1b2c3
+             */
+            previous_response_id: string | null;
+            reasoning: components["schemas"]["ResponseReasoning"];
+            /**
+             * @description Whether the response is kept.
+             * @example true
+             */
+            store: boolean;
+            /**
+             * @description As in the request.
+             * @example 0.7
+             */
+            temperature: number | null;
+            text: components["schemas"]["ResponseTextOptions"];
+            /**
+             * @description As in the request.
+             * @example auto
+             */
+            tool_choice: string | components["schemas"]["ResponseToolChoice"];
+            /** @description The tools offered to the model. */
+            tools: components["schemas"]["ResponseTool"][];
+            /**
+             * @description As in the request.
+             * @example null
+             */
+            top_p: number | null;
+            /**
+             * @description Always `disabled`.
+             * @example disabled
+             * @constant
+             */
+            truncation: "disabled";
+            /** @description Token usage; null until the response ends. */
+            usage: components["schemas"]["ResponseUsage"] | null;
+        };
         /** @description Status 404: `notFound`. */
         NotFoundError: {
             /** @description The error. */
@@ -2094,6 +2283,399 @@ export interface components {
          * @enum {string}
          */
         RequestState: "admitted" | "final" | "refunded" | "refused";
+        /** @description An annotation. Parley makes none. */
+        ResponseAnnotation: {
+            [key: string]: unknown;
+        };
+        /** @description The data of an event. Which members it has depends on `type`. The last event is `response.completed` or `response.incomplete`; of an interrupted response, `error`. */
+        ResponseEvent: {
+            type: components["schemas"]["ResponseEventType"];
+            /**
+             * Format: int64
+             * @description The place of the event in the stream, from 0.
+             * @example 4
+             */
+            sequence_number: number;
+            response?: components["schemas"]["ModelResponse"];
+            /**
+             * Format: int64
+             * @description The place of the item in the output.
+             * @example 0
+             */
+            output_index?: number;
+            item?: components["schemas"]["ResponseItem"];
+            /**
+             * @description The ID of the item.
+             * @example msg_01932f624e207d90a1b27e8f90a1b2c3_0
+             */
+            item_id?: string;
+            /**
+             * Format: int64
+             * @description The place of the part in the item.
+             * @example 0
+             */
+            content_index?: number;
+            /**
+             * Format: int64
+             * @description The place of the part in the summary.
+             * @example 0
+             */
+            summary_index?: number;
+            part?: components["schemas"]["ResponsePart"];
+            /**
+             * @description The text to append.
+             * @example Open
+             */
+            delta?: string;
+            /**
+             * @description The whole text of a part.
+             * @example Open
+             */
+            text?: string;
+            /**
+             * @description The whole reason for a refusal.
+             * @example Open
+             */
+            refusal?: string;
+            /**
+             * @description The name of the called tool.
+             * @example Open
+             */
+            name?: string;
+            /**
+             * @description The whole arguments of a function call, as JSON.
+             * @example Open
+             */
+            arguments?: string;
+            /**
+             * @description The whole input of a custom tool call.
+             * @example Open
+             */
+            input?: string;
+            /** @description Always empty. */
+            logprobs?: components["schemas"]["ResponseAnnotation"][];
+            /**
+             * @description The code of an error.
+             * @example upstreamError
+             */
+            code?: string | null;
+            /**
+             * @description The message of an error.
+             * @example Open
+             */
+            message?: string;
+            /**
+             * @description The parameter that caused an error.
+             * @example null
+             */
+            param?: string | null;
+            error?: components["schemas"]["ErrorBody"];
+        };
+        /**
+         * @description The kind of event.
+         * @example response.created
+         * @enum {string}
+         */
+        ResponseEventType: "response.created" | "response.in_progress" | "response.output_item.added" | "response.content_part.added" | "response.output_text.delta" | "response.output_text.done" | "response.refusal.delta" | "response.refusal.done" | "response.content_part.done" | "response.reasoning_text.delta" | "response.reasoning_text.done" | "response.reasoning_summary_part.added" | "response.reasoning_summary_text.delta" | "response.reasoning_summary_text.done" | "response.reasoning_summary_part.done" | "response.function_call_arguments.delta" | "response.function_call_arguments.done" | "response.custom_tool_call_input.delta" | "response.custom_tool_call_input.done" | "response.output_item.done" | "response.completed" | "response.incomplete" | "response.failed" | "error";
+        /** @description The reason that a response failed. */
+        ResponseFailure: {
+            /**
+             * @description An error code.
+             * @example upstreamError
+             */
+            code: string;
+            /**
+             * @description What happened.
+             * @example The model behind this service ended the response early.
+             */
+            message: string;
+        };
+        /** @description The reason that a response is incomplete. */
+        ResponseIncompleteDetails: {
+            /**
+             * @description The reason.
+             * @example max_output_tokens
+             * @enum {string}
+             */
+            reason: "max_output_tokens" | "content_filter";
+        };
+        /** @description An item of the input. Items of an earlier `output` can be sent back as they are. */
+        ResponseInputItem: {
+            /**
+             * @description The kind of item: `message` (the default), `function_call`, `function_call_output`, `reasoning`, `item_reference`, … Kinds that no model here understands are left out.
+             * @example message
+             */
+            type?: string;
+            /**
+             * @description The author of a message: `user`, `assistant`, `system`, or `developer`.
+             * @example user
+             */
+            role?: string;
+            /**
+             * @description The content of a message: text, or a list of parts such as `input_text` and `input_image`.
+             * @example How do I create a key?
+             */
+            content?: unknown;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description A page of the input of a response. */
+        ResponseInputList: {
+            /**
+             * @description Always `list`.
+             * @example list
+             * @constant
+             */
+            object: "list";
+            /** @description The items of the input. */
+            data: components["schemas"]["ResponseInputItem"][];
+            /**
+             * @description The ID of the first item.
+             * @example msg_01932f624e207d90a1b27e8f90a1b2c3_0
+             */
+            first_id: string | null;
+            /**
+             * @description The ID of the last item. Pass it as `after` for the next page.
+             * @example msg_01932f624e207d90a1b27e8f90a1b2c3_0
+             */
+            last_id: string | null;
+            /**
+             * @description Whether more items follow.
+             * @example false
+             */
+            has_more: boolean;
+        };
+        /** @description Parts of the input tokens. */
+        ResponseInputTokenDetails: {
+            /**
+             * Format: int64
+             * @description Tokens read from a cache.
+             * @example 0
+             */
+            cached_tokens: number;
+        };
+        /** @description An item of the output: a message, a tool call, or reasoning. */
+        ResponseItem: {
+            /**
+             * @description The item's ID.
+             * @example msg_01932f624e207d90a1b27e8f90a1b2c3_0
+             */
+            id: string;
+            /**
+             * @description The kind of item.
+             * @example message
+             * @enum {string}
+             */
+            type: "message" | "function_call" | "custom_tool_call" | "reasoning";
+            /**
+             * @description The state of the item.
+             * @example in_progress
+             * @enum {string}
+             */
+            status?: "in_progress" | "completed" | "incomplete";
+            /**
+             * @description The author of a message.
+             * @example assistant
+             * @constant
+             */
+            role?: "assistant";
+            /** @description The parts of a message or of reasoning. */
+            content?: components["schemas"]["ResponsePart"][];
+            /** @description The summary of reasoning. */
+            summary?: components["schemas"]["ResponsePart"][];
+            /**
+             * @description Identifies a tool call. Send its result with the same ID.
+             * @example call_1
+             */
+            call_id?: string;
+            /**
+             * @description The name of the called tool.
+             * @example get_weather
+             */
+            name?: string;
+            /**
+             * @description The namespace of the called tool.
+             * @example weather
+             */
+            namespace?: string;
+            /**
+             * @description The arguments of a function call, as JSON.
+             * @example {"city":"Paris"}
+             */
+            arguments?: string;
+            /**
+             * @description The input of a custom tool call.
+             * @example ls -l
+             */
+            input?: string;
+        };
+        /** @description Up to 16 pairs that the response returns unchanged. */
+        ResponseMetadata: {
+            [key: string]: string;
+        };
+        /** @description Parts of the output tokens. */
+        ResponseOutputTokenDetails: {
+            /**
+             * Format: int64
+             * @description Tokens of reasoning.
+             * @example 0
+             */
+            reasoning_tokens: number;
+        };
+        /** @description A part of a message or of reasoning. */
+        ResponsePart: {
+            /**
+             * @description The kind of part.
+             * @example output_text
+             * @enum {string}
+             */
+            type: "output_text" | "refusal" | "reasoning_text" | "summary_text";
+            /**
+             * @description The text of the part.
+             * @example Open "Your API" and press Create key.
+             */
+            text?: string;
+            /**
+             * @description The reason for a refusal.
+             * @example I cannot help with that.
+             */
+            refusal?: string;
+            /** @description Always empty. */
+            annotations?: components["schemas"]["ResponseAnnotation"][];
+            /** @description Always empty. */
+            logprobs?: components["schemas"]["ResponseAnnotation"][];
+        };
+        /** @description Options for reasoning. */
+        ResponseReasoning: {
+            /**
+             * @description How much the model reasons, if it can.
+             * @example low
+             */
+            effort?: string | null;
+            /**
+             * @description If set, the reasoning is returned as a summary; otherwise as the content of its item.
+             * @example auto
+             */
+            summary?: string | null;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description OpenAI's request for a response. `tool_choice`, `parallel_tool_calls`, `user`, `safety_identifier`, and `prompt_cache_key` are passed to the model too. Other fields are ignored and listed in `X-Parley-Ignored-Fields`. */
+        ResponseRequest: {
+            /**
+             * @description A model from `GET /models`. Defaults to the default model.
+             * @example parley-builtin
+             */
+            model?: string;
+            /**
+             * @description The input: text, or a list of items.
+             * @example How do I create a key?
+             */
+            input: string | components["schemas"]["ResponseInputItem"][];
+            /**
+             * @description Instructions to the model. They do not carry over to the next response.
+             * @example Answer in one sentence.
+             */
+            instructions?: string | null;
+            /**
+             * @description Continues a stored response: its input and output precede this input.
+             * @example resp_01932f624e207d90a1b27e8f90a1b2c3
+             */
+            previous_response_id?: string | null;
+            /**
+             * @description Whether to keep the response for 30 days. Defaults to true.
+             * @example true
+             */
+            store?: boolean | null;
+            /**
+             * @description Whether to stream the response as server-sent events.
+             * @example false
+             */
+            stream?: boolean | null;
+            /**
+             * @description The randomness of the answer.
+             * @example 0.7
+             */
+            temperature?: number | null;
+            /**
+             * @description The share of likely tokens to choose from.
+             * @example 1
+             */
+            top_p?: number | null;
+            /**
+             * Format: int32
+             * @description The maximum number of tokens in the answer.
+             * @example 500
+             */
+            max_output_tokens?: number | null;
+            /** @description The tools that the model may call. */
+            tools?: components["schemas"]["ResponseTool"][] | null;
+            /** @description Options for reasoning. */
+            reasoning?: components["schemas"]["ResponseReasoning"] | null;
+            /** @description Options for text. */
+            text?: components["schemas"]["ResponseTextOptions"] | null;
+            /** @description Pairs that the response returns unchanged. */
+            metadata?: components["schemas"]["ResponseMetadata"] | null;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description An event of a streamed response. `event` repeats the type. Lines that begin with a colon are comments. */
+        ResponseStreamEvent: {
+            event: components["schemas"]["ResponseEventType"];
+            data: components["schemas"]["ResponseEvent"];
+        };
+        /** @description Options for text: `format` (`text`, `json_object`, or `json_schema`) and `verbosity`. */
+        ResponseTextOptions: {
+            [key: string]: unknown;
+        };
+        /** @description A tool that the model may call. */
+        ResponseTool: {
+            /**
+             * @description `function`, `custom`, or `namespace`. Tools that the service would have to run, such as `web_search`, are left out.
+             * @example function
+             */
+            type: string;
+            /**
+             * @description The name of the tool.
+             * @example get_weather
+             */
+            name?: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description The tool that the model must call. */
+        ResponseToolChoice: {
+            /**
+             * @description `function`, `custom`, or `allowed_tools`.
+             * @example function
+             */
+            type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description Token usage. */
+        ResponseUsage: {
+            /**
+             * Format: int64
+             * @description Input tokens.
+             * @example 42
+             */
+            input_tokens: number;
+            input_tokens_details: components["schemas"]["ResponseInputTokenDetails"];
+            /**
+             * Format: int64
+             * @description Output tokens.
+             * @example 128
+             */
+            output_tokens: number;
+            output_tokens_details: components["schemas"]["ResponseOutputTokenDetails"];
+            /**
+             * Format: int64
+             * @description Total tokens.
+             * @example 170
+             */
+            total_tokens: number;
+        };
         /** @description Status 409: `idempotencyInProgress`. */
         RetryConflictError: {
             /** @description The error. */
@@ -3466,6 +4048,11 @@ export interface components {
          */
         ModelId: string;
         /**
+         * @description The response's ID.
+         * @example resp_01932f624e207d90a1b27e8f90a1b2c3
+         */
+        ResponseId: string;
+        /**
          * @description The session's ID.
          * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
          */
@@ -4594,6 +5181,211 @@ export interface operations {
             429: components["responses"]["SessionRateLimit"];
             500: components["responses"]["SessionInternal"];
             503: components["responses"]["SessionUnavailable"];
+        };
+    };
+    createResponse: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes retries safe: for 24 hours, the same key and body return the first response and are charged once. 1 to 255 visible ASCII characters. Use a random UUID for each new request.
+                 * @example 5e3f3a52-7c0b-4b1c-9a55-0d6a1f8c7f11
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description OpenAI's request for a response. `tool_choice`, `parallel_tool_calls`, `user`, `safety_identifier`, and `prompt_cache_key` are passed to the model too. Other fields are ignored and listed in `X-Parley-Ignored-Fields`. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ResponseRequest"];
+            };
+        };
+        responses: {
+            /** @description The response. With `stream`, its events; the `text/event-stream` schema describes one event. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    Vary: components["headers"]["Vary"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    "X-Parley-Ignored-Fields": components["headers"]["X-Parley-Ignored-Fields"];
+                    "X-Accel-Buffering": components["headers"]["X-Accel-Buffering"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelResponse"];
+                    "text/event-stream": components["schemas"]["ResponseStreamEvent"];
+                };
+            };
+            400: components["responses"]["CallerBadRequest"];
+            401: components["responses"]["CallerUnauthorized"];
+            403: components["responses"]["CallerWriteForbiddenForChat"];
+            404: components["responses"]["CallerNotFound"];
+            409: components["responses"]["CallerRetryConflict"];
+            413: components["responses"]["CallerPayloadTooLarge"];
+            415: components["responses"]["CallerUnsupportedMediaType"];
+            422: components["responses"]["CallerRetryMismatch"];
+            429: components["responses"]["CallerStreamQuotaForChat"];
+            500: components["responses"]["CallerInternal"];
+            502: components["responses"]["CallerUpstream"];
+            503: components["responses"]["CallerBusy"];
+            504: components["responses"]["CallerUpstreamTimeout"];
+        };
+    };
+    getResponse: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The response's ID.
+                 * @example resp_01932f624e207d90a1b27e8f90a1b2c3
+                 */
+                id: components["parameters"]["ResponseId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OpenAI's response. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    Vary: components["headers"]["Vary"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelResponse"];
+                };
+            };
+            400: components["responses"]["CallerBadRequest"];
+            401: components["responses"]["CallerUnauthorized"];
+            403: components["responses"]["CallerForbiddenForChat"];
+            404: components["responses"]["CallerNotFound"];
+            429: components["responses"]["CallerRateLimit"];
+            500: components["responses"]["CallerInternal"];
+            503: components["responses"]["CallerUnavailable"];
+        };
+    };
+    deleteResponse: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The response's ID.
+                 * @example resp_01932f624e207d90a1b27e8f90a1b2c3
+                 */
+                id: components["parameters"]["ResponseId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A deleted response. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    Vary: components["headers"]["Vary"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeletedResponse"];
+                };
+            };
+            400: components["responses"]["CallerBadRequest"];
+            401: components["responses"]["CallerUnauthorized"];
+            403: components["responses"]["CallerWriteForbiddenForChat"];
+            404: components["responses"]["CallerNotFound"];
+            413: components["responses"]["CallerPayloadTooLarge"];
+            415: components["responses"]["CallerUnsupportedMediaType"];
+            429: components["responses"]["CallerRateLimit"];
+            500: components["responses"]["CallerInternal"];
+            503: components["responses"]["CallerBusy"];
+        };
+    };
+    listResponseInput: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The maximum number of items.
+                 * @example 20
+                 */
+                limit?: components["parameters"]["LimitTo100"];
+                /**
+                 * @description Newest or oldest first.
+                 * @example desc
+                 */
+                order?: "desc" | "asc";
+                /**
+                 * @description The `last_id` of the previous page.
+                 * @example msg_01932f624e207d90a1b27e8f90a1b2c3_0
+                 */
+                after?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The response's ID.
+                 * @example resp_01932f624e207d90a1b27e8f90a1b2c3
+                 */
+                id: components["parameters"]["ResponseId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of the input of a response. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    Vary: components["headers"]["Vary"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ResponseInputList"];
+                };
+            };
+            400: components["responses"]["CallerBadRequest"];
+            401: components["responses"]["CallerUnauthorized"];
+            403: components["responses"]["CallerForbiddenForChat"];
+            404: components["responses"]["CallerNotFound"];
+            429: components["responses"]["CallerRateLimit"];
+            500: components["responses"]["CallerInternal"];
+            503: components["responses"]["CallerUnavailable"];
         };
     };
     search: {

@@ -45,6 +45,8 @@ export type TurnRow = {
   model: string;
 };
 
+export type ResponseRow = { key_id: string | null; previous_id: string | null; input: string; body: string };
+
 /** A step of a charge, from and to the states of its `kind`. */
 export type SettlementRow = ChargeKey & {
   kind: 'final' | 'complete' | 'rerun' | 'refund';
@@ -55,6 +57,7 @@ export type SettlementRow = ChargeKey & {
   output_tokens: number | null;
   latency_ms: number;
   turn?: TurnRow;
+  response?: ResponseRow;
   /** Empty if our side failed: the next request with the key resumes the charge. */
   answer?: { status: number; body: string } | Record<string, never>;
   attempt?: string;

@@ -1,7 +1,7 @@
 /** Reads an engine's answer as blocks, of which one is open at a time. Contract section 14. */
 import { newId } from '../domain/ids.ts';
 import type { CompletionChunk, CompletionResult } from '../engines/types.ts';
-import { isObject } from '../engines/upstream/json.ts';
+import { isObject, wholeNumber } from '../engines/upstream/json.ts';
 
 export type AnswerBlock = {
   kind: 'text' | 'refusal' | 'reasoning' | 'tool';
@@ -49,6 +49,9 @@ export class AnswerBlocks {
   finishReason: string | null = null;
   /** The stop sequence that ended the answer, if the engine names it. */
   stopSequence: string | null = null;
+  /** Parts of the token counts, 0 if the engine does not count them. */
+  cachedTokens = 0;
+  reasoningTokens = 0;
   readonly #writer: BlockWriter;
   readonly #calls = new Map<unknown, AnswerBlock>();
   /** The position of the open block; -1 before the first. */
@@ -61,8 +64,9 @@ export class AnswerBlocks {
   }
 
   /** Returns what to send for a chunk. Only the first choice counts. */
-  add({ choices }: CompletionChunk): string {
+  add({ choices, usage }: CompletionChunk): string {
     const [choice] = choices;
+    if (usage) this.#count(usage as Delta);
     if (choice === undefined) return '';
     const { delta, finish_reason: finishReason, ...rest } = choice;
     const told = this.#read(delta as Delta);
@@ -90,6 +94,11 @@ export class AnswerBlocks {
     this.finishReason = finishReason;
     // vLLM's name for it.
     if (typeof stopSequence === 'string') this.stopSequence = stopSequence;
+  }
+
+  #count({ completion_tokens_details: output, prompt_tokens_details: input }: Delta): void {
+    if (isObject(input)) this.cachedTokens = wholeNumber(input.cached_tokens) ?? 0;
+    if (isObject(output)) this.reasoningTokens = wholeNumber(output.reasoning_tokens) ?? 0;
   }
 
   #read(delta: Delta): string {
@@ -164,11 +173,11 @@ const deltaOf = (writer: BlockWriter, block: AnswerBlock): string =>
   block.text === '' ? '' : writer.delta(block, block.text);
 
 /** The blocks of a whole answer, and how it ended. */
-export function blocksOf({ choices }: CompletionResult): AnswerBlocks {
+export function blocksOf({ choices, usage }: CompletionResult): AnswerBlocks {
   const blocks = new AnswerBlocks({ open: () => '', delta: () => '', close: () => '' });
   const [choice] = choices;
   if (choice === undefined) return blocks;
   const { message, ...rest } = choice;
-  blocks.add({ choices: [{ ...rest, delta: message }] } as unknown as CompletionChunk);
+  blocks.add({ choices: [{ ...rest, delta: message }], usage } as unknown as CompletionChunk);
   return blocks;
 }

@@ -77,6 +77,7 @@ t.test('the plain pages', async (t) => {
       '/docs#tag/chat/chat',
       '/docs#tag/chat/createChatCompletion',
       '/docs#tag/images/createImage',
+      '/docs#tag/chat/createResponse',
       '/docs#tag/search/search',
     ]);
   });

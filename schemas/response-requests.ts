@@ -1,0 +1,195 @@
+/** Requests of OpenAI's Responses API: contract section 14. */
+import { Type } from '@sinclair/typebox';
+import { nullable, ref } from './common.ts';
+
+/** The body size limit: no string can be longer, so validation never has to count characters. */
+export const MAX_ASKED = 20 * 1024 * 1024;
+const MAX_PAIRS = 16;
+
+export const ResponseMetadata = Type.Record(
+  Type.String({ maxLength: 64 }),
+  Type.String({ maxLength: 512, description: 'A value.', examples: ['keys'] }),
+  {
+    $id: 'ResponseMetadata',
+    maxProperties: MAX_PAIRS,
+    description: `Up to ${MAX_PAIRS} pairs that the response returns unchanged.`,
+  },
+);
+
+export const ResponseInputItem = Type.Object(
+  {
+    type: Type.Optional(
+      Type.String({
+        maxLength: 60,
+        description:
+          'The kind of item: `message` (the default), `function_call`, `function_call_output`, `reasoning`, `item_reference`, … Kinds that no model here understands are left out.',
+        examples: ['message'],
+      }),
+    ),
+    role: Type.Optional(
+      Type.String({
+        maxLength: 60,
+        description: 'The author of a message: `user`, `assistant`, `system`, or `developer`.',
+        examples: ['user'],
+      }),
+    ),
+    content: Type.Optional(
+      Type.Unknown({
+        description:
+          'The content of a message: text, or a list of parts such as `input_text` and `input_image`.',
+        examples: ['How do I create a key?'],
+      }),
+    ),
+  },
+  {
+    $id: 'ResponseInputItem',
+    additionalProperties: true,
+    description: 'An item of the input. Items of an earlier `output` can be sent back as they are.',
+  },
+);
+
+export const ResponseTool = Type.Object(
+  {
+    type: Type.String({
+      maxLength: 60,
+      description:
+        '`function`, `custom`, or `namespace`. Tools that the service would have to run, such as `web_search`, are left out.',
+      examples: ['function'],
+    }),
+    name: Type.Optional(
+      Type.String({ maxLength: 200, description: 'The name of the tool.', examples: ['get_weather'] }),
+    ),
+  },
+  { $id: 'ResponseTool', additionalProperties: true, description: 'A tool that the model may call.' },
+);
+
+export const ResponseToolChoice = Type.Object(
+  {
+    type: Type.String({
+      maxLength: 60,
+      description: '`function`, `custom`, or `allowed_tools`.',
+      examples: ['function'],
+    }),
+  },
+  {
+    $id: 'ResponseToolChoice',
+    additionalProperties: true,
+    description: 'The tool that the model must call.',
+  },
+);
+
+export const ResponseReasoning = Type.Object(
+  {
+    effort: Type.Optional(
+      nullable(Type.String({ maxLength: 20 }), {
+        description: 'How much the model reasons, if it can.',
+        examples: ['low'],
+      }),
+    ),
+    summary: Type.Optional(
+      nullable(Type.String({ maxLength: 20 }), {
+        description: 'If set, the reasoning is returned as a summary; otherwise as the content of its item.',
+        examples: ['auto'],
+      }),
+    ),
+  },
+  { $id: 'ResponseReasoning', additionalProperties: true, description: 'Options for reasoning.' },
+);
+
+export const ResponseTextOptions = Type.Object(
+  {},
+  {
+    $id: 'ResponseTextOptions',
+    additionalProperties: true,
+    description: 'Options for text: `format` (`text`, `json_object`, or `json_schema`) and `verbosity`.',
+  },
+);
+
+export const responseId = Type.String({
+  maxLength: 200,
+  description: "The response's ID.",
+  examples: ['resp_01932f624e207d90a1b27e8f90a1b2c3'],
+});
+
+export const temperature = (description: string) => ({ description, examples: [0.7] });
+
+export const ResponseRequest = Type.Object(
+  {
+    model: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 200,
+        description: 'A model from `GET /models`. Defaults to the default model.',
+        examples: ['parley-builtin'],
+      }),
+    ),
+    input: Type.Unsafe<string | Record<string, unknown>[]>({
+      anyOf: [
+        { type: 'string', maxLength: MAX_ASKED, description: 'A message of the user.' },
+        {
+          type: 'array',
+          items: { $ref: 'ResponseInputItem#' },
+          minItems: 1,
+          maxItems: 10_000,
+          description: 'A list of items.',
+        },
+      ],
+      description: 'The input: text, or a list of items.',
+      examples: ['How do I create a key?'],
+    }),
+    instructions: Type.Optional(
+      nullable(Type.String({ maxLength: MAX_ASKED }), {
+        description: 'Instructions to the model. They do not carry over to the next response.',
+        examples: ['Answer in one sentence.'],
+      }),
+    ),
+    previous_response_id: Type.Optional(
+      nullable(responseId, {
+        description: 'Continues a stored response: its input and output precede this input.',
+      }),
+    ),
+    store: Type.Optional(
+      nullable(Type.Boolean(), {
+        description: 'Whether to keep the response for 30 days. Defaults to true.',
+        examples: [true],
+      }),
+    ),
+    stream: Type.Optional(
+      nullable(Type.Boolean(), {
+        description: 'Whether to stream the response as server-sent events.',
+        examples: [false],
+      }),
+    ),
+    temperature: Type.Optional(
+      nullable(Type.Number({ minimum: 0, maximum: 2 }), temperature('The randomness of the answer.')),
+    ),
+    top_p: Type.Optional(
+      nullable(Type.Number({ minimum: 0, maximum: 1 }), {
+        description: 'The share of likely tokens to choose from.',
+        examples: [1],
+      }),
+    ),
+    max_output_tokens: Type.Optional(
+      nullable(Type.Integer({ minimum: 1, maximum: 1_000_000, format: 'int32' }), {
+        description: 'The maximum number of tokens in the answer.',
+        examples: [500],
+      }),
+    ),
+    tools: Type.Optional(
+      nullable(Type.Array(ref(ResponseTool), { maxItems: 1000 }), {
+        description: 'The tools that the model may call.',
+      }),
+    ),
+    reasoning: Type.Optional(nullable(ref(ResponseReasoning), { description: 'Options for reasoning.' })),
+    text: Type.Optional(nullable(ref(ResponseTextOptions), { description: 'Options for text.' })),
+    metadata: Type.Optional(
+      nullable(ref(ResponseMetadata), { description: 'Pairs that the response returns unchanged.' }),
+    ),
+  },
+  {
+    $id: 'ResponseRequest',
+    additionalProperties: true,
+    description:
+      "OpenAI's request for a response. `tool_choice`, `parallel_tool_calls`, `user`, `safety_identifier`, and `prompt_cache_key` are passed to the model too. Other fields are ignored and listed in `X-Parley-Ignored-Fields`.",
+  },
+);

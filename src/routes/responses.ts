@@ -1,0 +1,187 @@
+/** OpenAI's Responses API. Contract section 14. */
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import type { Static } from '@sinclair/typebox';
+import { ref } from '../../schemas/common.ts';
+import { ResponseStreamEvent } from '../../schemas/response-events.ts';
+import { ResponseRequest } from '../../schemas/response-requests.ts';
+import {
+  DeletedResponse,
+  ModelResponse,
+  ResponseInputList,
+  ResponseInputQuery,
+  ResponseParams,
+} from '../../schemas/responses.ts';
+import { bodyLimits } from '../bodies/limits.ts';
+import { ignoredFields } from '../domain/completion-fields.ts';
+import type { Outcome } from '../domain/ledger.ts';
+import { resolveModel } from '../domain/models.ts';
+import { checkNamedUrls } from '../domain/named-urls.ts';
+import { ApiError } from '../errors.ts';
+import { answerJson } from '../requests/json-answer.ts';
+import { answerStream } from '../requests/stream-answer.ts';
+import type { Owner } from '../store/conversations.ts';
+import { deleteResponse, findResponse } from '../store/responses.ts';
+import { type AnswerBlocks, blocksOf } from '../surfaces/answer-blocks.ts';
+import { assertReadable } from '../surfaces/readable-body.ts';
+import { endedResponse, type ResponseContext, requestIdOf, responseId } from '../surfaces/response-answer.ts';
+import { responseWriter } from '../surfaces/response-events.ts';
+import {
+  completionInput,
+  type ResponseBody,
+  refuseUnsupported,
+  responseFields,
+} from '../surfaces/response-request.ts';
+import { ResponseTools } from '../surfaces/response-tools.ts';
+import { conversationOf, listedInput, noSuchResponse } from '../surfaces/stored-responses.ts';
+import { type AnswerTokens, surfaceScript } from '../surfaces/surface-script.ts';
+
+const routes: FastifyPluginAsyncTypebox = async (app) => {
+  const stored = async (owner: Owner, id: string) => {
+    const requestId = requestIdOf(id);
+    const row = requestId === undefined ? undefined : await findResponse(app.db, owner, requestId);
+    if (row === undefined) throw noSuchResponse();
+    return row;
+  };
+
+  app.post(
+    '/responses',
+    {
+      bodyLimit: bodyLimits.chat,
+      schema: {
+        operationId: 'createResponse',
+        summary: "Create a response (OpenAI's Responses API)",
+        description:
+          "Works with OpenAI's clients and with Codex: set their base URL to this service's `/api/v1`. One request is one unit of chat. Unless `store` is false, the response is kept for 30 days and can be continued with `previous_response_id`.",
+        tags: ['Chat'],
+        body: ref(ResponseRequest),
+        response: {
+          200: {
+            description:
+              'The response. With `stream`, its events; the `text/event-stream` schema describes one event.',
+            content: {
+              'application/json': { schema: ref(ModelResponse) },
+              'text/event-stream': { schema: ref(ResponseStreamEvent) },
+            },
+          },
+        },
+      },
+      config: { scope: 'chat', meter: 'chat', errors: ['notFound', 'tooManyStreams'], ignoresFields: true },
+      // Also before a replayed response.
+      preValidation: async ({ body }, reply) => {
+        if (typeof body !== 'object' || body === null) return;
+        const ignored = ignoredFields(body, responseFields);
+        if (ignored !== '') reply.header('x-parley-ignored-fields', ignored);
+      },
+    },
+    async (request, reply) => {
+      const { chat } = app.engines;
+      const body = request.body as ResponseBody;
+      const { accountId, keyId } = request.caller;
+      assertReadable(body);
+      refuseUnsupported(body);
+      const { input, items } = await conversationOf(app.db, { accountId, keyId }, body);
+      const tools = new ResponseTools(body.tools ?? []);
+      const { id: model } = await resolveModel(chat, body.model);
+      const asked = completionInput(body, model, items, tools);
+      checkNamedUrls(asked, app.config.imageHosts);
+      chat.check?.(asked);
+
+      const contextOf = (id: string): ResponseContext => ({
+        ...{ id, model, body, tools },
+        createdAt: Math.floor(Date.now() / 1000),
+      });
+      const previousId = (body.previous_response_id && requestIdOf(body.previous_response_id)) || null;
+      const keep = (response: Static<typeof ModelResponse>): Partial<Outcome> =>
+        body.store === false ? {} : { response: { keyId, previousId, input, body: response } };
+
+      if (body.stream)
+        return answerStream(request, reply, 1, ({ id }) => {
+          const context = contextOf(id);
+          return surfaceScript(chat, asked, {
+            writer: () => responseWriter(context),
+            stored: (blocks: AnswerBlocks, tokens: AnswerTokens) =>
+              keep(endedResponse(context, blocks, tokens)),
+          });
+        });
+
+      return answerJson(request, reply, 1, async ({ id }, signal) => {
+        const completion = await chat.complete(asked, signal);
+        const { completion_tokens: outputTokens, prompt_tokens: inputTokens } = completion.usage;
+        const tokens = { inputTokens, outputTokens };
+        const value = endedResponse(contextOf(id), blocksOf(completion), tokens);
+        return { value, outcome: { model, ...tokens, ...keep(value) } };
+      });
+    },
+  );
+
+  app.get(
+    '/responses/:id',
+    {
+      schema: {
+        operationId: 'getResponse',
+        summary: 'Retrieve a response',
+        description: 'Returns a stored response. A key sees the responses that it created.',
+        tags: ['Chat'],
+        params: ResponseParams,
+        response: { 200: ref(ModelResponse) },
+      },
+      config: { scope: 'chat', errors: ['notFound'] },
+    },
+    async (request) => JSON.parse((await stored(request.caller, request.params.id)).body),
+  );
+
+  app.delete(
+    '/responses/:id',
+    {
+      schema: {
+        operationId: 'deleteResponse',
+        summary: 'Delete a response',
+        description: 'Permanently deletes a stored response and its input. It can no longer be continued.',
+        tags: ['Chat'],
+        params: ResponseParams,
+        response: { 200: ref(DeletedResponse) },
+      },
+      config: { scope: 'chat', errors: ['notFound'] },
+    },
+    async (request) => {
+      const id = requestIdOf(request.params.id);
+      if (id === undefined || !(await deleteResponse(app.db, request.caller, id))) throw noSuchResponse();
+      return { id: responseId(id), object: 'response' as const, deleted: true };
+    },
+  );
+
+  app.get(
+    '/responses/:id/input_items',
+    {
+      schema: {
+        operationId: 'listResponseInput',
+        summary: 'List the input of a response',
+        description:
+          'Lists the input items of a stored response, without those of the responses that it continues. Newest first, unless `order` is `asc`.',
+        tags: ['Chat'],
+        params: ResponseParams,
+        querystring: ResponseInputQuery,
+        response: { 200: ref(ResponseInputList) },
+      },
+      config: { scope: 'chat', errors: ['notFound'] },
+    },
+    async (request) => {
+      const { after, limit = 20, order = 'desc' } = request.query;
+      const items = listedInput(await stored(request.caller, request.params.id));
+      if (order === 'desc') items.reverse();
+      const start = after === undefined ? 0 : items.findIndex(({ id }) => id === after) + 1;
+      if (after !== undefined && start === 0)
+        throw new ApiError('notFound', { message: 'The input has no item with this ID.', param: 'after' });
+      const data = items.slice(start, start + limit);
+      return {
+        object: 'list' as const,
+        data,
+        first_id: (data[0]?.id as string) ?? null,
+        last_id: (data.at(-1)?.id as string) ?? null,
+        has_more: start + data.length < items.length,
+      };
+    },
+  );
+};
+
+export default routes;

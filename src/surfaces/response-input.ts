@@ -1,0 +1,172 @@
+/** Translates the input items of the Responses API to messages. Contract section 14. */
+import { isObject, type JsonObject } from '../engines/upstream/json.ts';
+import { ApiError } from '../errors.ts';
+import { flatName } from './response-tools.ts';
+
+export type Message = { role: 'system' | 'user' | 'assistant' | 'tool' } & JsonObject;
+type Part = JsonObject & { type: string };
+
+const roles: Readonly<Record<string, Message['role']>> = {
+  user: 'user',
+  assistant: 'assistant',
+  system: 'system',
+  // Few servers know OpenAI's newer name.
+  developer: 'system',
+};
+
+function refused(path: string, problem: string): ApiError {
+  return new ApiError('invalidRequest', { message: `In the body, \`${path}\` ${problem}`, param: path });
+}
+
+const textIn = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+function imagePart({ detail, image_url: url }: JsonObject, path: string): Part {
+  if (typeof url !== 'string')
+    throw refused(path, 'must have an `image_url`: this service stores no files. Send an https or data URL.');
+  const known = detail === 'original' ? 'high' : detail;
+  return { type: 'image_url', image_url: { url, ...(typeof known === 'string' && { detail: known }) } };
+}
+
+function filePart({ file_data: data, filename }: JsonObject, path: string): Part {
+  if (typeof data !== 'string')
+    throw refused(path, 'must have `file_data`: this service neither stores nor fetches files.');
+  return { type: 'file', file: { file_data: data, ...(typeof filename === 'string' && { filename }) } };
+}
+
+/** A part of a message or of a tool's output. Undefined if its kind is unknown. */
+function partOf(part: unknown, path: string): Part | undefined {
+  if (typeof part === 'string') return { type: 'text', text: part };
+  if (!isObject(part)) throw refused(path, 'must be an object.');
+  const { type } = part;
+  if (type === 'input_text' || type === 'output_text' || type === 'text')
+    return { type: 'text', text: textIn(part.text) };
+  if (type === 'refusal') return { type: 'text', text: textIn(part.refusal) };
+  if (type === 'input_image') return imagePart(part, path);
+  if (type === 'input_file') return filePart(part, path);
+  if (type === 'input_audio') return { type, input_audio: part.input_audio };
+  return undefined;
+}
+
+function partsOf(content: unknown, path: string): Part[] {
+  if (typeof content === 'string') return [{ type: 'text', text: content }];
+  if (content === undefined || content === null) return [];
+  if (!Array.isArray(content)) throw refused(path, 'must be a string or a list of parts.');
+  return content.flatMap((part, index) => partOf(part, `${path}.${index}`) ?? []);
+}
+
+/** A string if all parts are text, which every server accepts. */
+const contentOf = (parts: readonly Part[]): string | Part[] =>
+  parts.every(({ type }) => type === 'text') ? parts.map(({ text }) => text).join('') : [...parts];
+
+/** The text of a reasoning item: its content, or else its summary. */
+function reasoningOf({ content, summary }: JsonObject): string {
+  const texts = (list: unknown) =>
+    Array.isArray(list) ? list.flatMap((part) => (isObject(part) ? textIn(part.text) : [])) : [];
+  const own = texts(content);
+  return (own.length > 0 ? own : texts(summary)).join('\n\n');
+}
+
+class Conversation {
+  readonly messages: Message[] = [];
+  /** What tool messages cannot hold follows them in a message of the user. */
+  #leftOver: Part[] = [];
+  #reasoning = '';
+
+  add(item: JsonObject, path: string): void {
+    const { type = 'message' } = item;
+    if (type === 'message') this.#message(item, path);
+    else if (type === 'function_call' || type === 'custom_tool_call') this.#call(item, path);
+    else if (type === 'function_call_output' || type === 'custom_tool_call_output') this.#result(item, path);
+    else if (type === 'reasoning') this.#reasoning = reasoningOf(item);
+  }
+
+  end(): Message[] {
+    this.#flush();
+    return this.messages;
+  }
+
+  #flush(): void {
+    if (this.#leftOver.length === 0) return;
+    this.messages.push({ role: 'user', content: this.#leftOver });
+    this.#leftOver = [];
+  }
+
+  #message({ content, role }: JsonObject, path: string): void {
+    const known = typeof role === 'string' && Object.hasOwn(roles, role) ? roles[role] : undefined;
+    if (known === undefined) throw refused(`${path}.role`, 'must be user, assistant, system, or developer.');
+    const translated = contentOf(partsOf(content, `${path}.content`));
+    this.#flush();
+    if (known === 'assistant') Object.assign(this.#assistant(true), { content: translated });
+    else {
+      this.#reasoning = '';
+      const [first] = this.messages;
+      // Many models take one system message only, at the beginning.
+      if (
+        known === 'system' &&
+        this.messages.length === 1 &&
+        first?.role === 'system' &&
+        typeof translated === 'string'
+      )
+        first.content = `${first.content}\n\n${translated}`;
+      else this.messages.push({ role: known, content: translated });
+    }
+  }
+
+  /** The last message if it is the assistant's and still open, or a new one. */
+  #assistant(isText: boolean): Message {
+    const last = this.messages.at(-1);
+    if (last?.role === 'assistant' && !(isText && (last.content !== null || last.tool_calls !== undefined)))
+      return last;
+    const reasoning = this.#reasoning;
+    this.#reasoning = '';
+    const message: Message = {
+      role: 'assistant',
+      content: null,
+      ...(reasoning !== '' && { reasoning_content: reasoning }),
+    };
+    this.messages.push(message);
+    return message;
+  }
+
+  #call({ arguments: given, call_id: id, input, name, namespace, type }: JsonObject, path: string): void {
+    if (typeof id !== 'string' || typeof name !== 'string')
+      throw refused(path, 'must have a `call_id` and a `name`.');
+    this.#flush();
+    const message = this.#assistant(false);
+    message.tool_calls ??= [];
+    const text = type === 'custom_tool_call' ? JSON.stringify({ input: textIn(input) }) : textIn(given);
+    (message.tool_calls as JsonObject[]).push({
+      id,
+      type: 'function',
+      function: {
+        name: flatName(name, typeof namespace === 'string' ? namespace : undefined),
+        arguments: text,
+      },
+    });
+  }
+
+  #result({ call_id: id, output }: JsonObject, path: string): void {
+    if (typeof id !== 'string') throw refused(path, 'must have a `call_id`.');
+    const parts = partsOf(output, `${path}.output`);
+    const texts = parts.filter(({ type }) => type === 'text');
+    this.messages.push({ role: 'tool', tool_call_id: id, content: contentOf(texts) });
+    this.#leftOver.push(...parts.filter(({ type }) => type !== 'text'));
+  }
+}
+
+/**
+ * @param items - input items, and items of earlier outputs
+ * @param instructions - precede them
+ * @throws ApiError `invalidRequest` that names the item
+ */
+export function messagesOf(items: readonly unknown[], instructions: string | null | undefined): Message[] {
+  const conversation = new Conversation();
+  if (instructions) conversation.add({ role: 'system', content: instructions }, 'instructions');
+  for (const [index, item] of items.entries()) {
+    if (!isObject(item)) throw refused(`input.${index}`, 'must be an object.');
+    conversation.add(item, `input.${index}`);
+  }
+  const messages = conversation.end();
+  if (messages.every(({ role }) => role === 'system')) throw refused('input', 'has no message of the user.');
+  return messages;
+}

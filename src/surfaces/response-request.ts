@@ -1,0 +1,81 @@
+/** Translates requests of the Responses API to chat completions. Contract section 14. */
+import type { Static } from '@sinclair/typebox';
+import type { ResponseRequest } from '../../schemas/response-requests.ts';
+import type { CompletionInput } from '../engines/types.ts';
+import { isObject, type JsonObject } from '../engines/upstream/json.ts';
+import { ApiError } from '../errors.ts';
+import { messagesOf } from './response-input.ts';
+import type { ResponseTools } from './response-tools.ts';
+
+export type ResponseBody = Static<typeof ResponseRequest> & JsonObject;
+
+/** The fields that have a meaning here. */
+export const responseFields: ReadonlySet<string> = new Set([
+  ...['model', 'input', 'instructions', 'previous_response_id', 'store', 'stream', 'stream_options'],
+  ...['temperature', 'top_p', 'max_output_tokens', 'tools', 'tool_choice', 'parallel_tool_calls'],
+  ...['reasoning', 'text', 'metadata', 'user', 'safety_identifier', 'prompt_cache_key'],
+  // Clients that cannot do without what these ask for get it without asking.
+  ...['include', 'truncation', 'background', 'client_metadata'],
+]);
+
+/** Passed to the model under the same names. */
+const passed = ['temperature', 'top_p', 'user', 'safety_identifier', 'prompt_cache_key'] as const;
+
+/** Ignoring them would answer another question than the one that was asked. */
+const unsupported: Readonly<Record<string, string>> = {
+  conversation: 'Conversations of the Responses API are not available here. Use `previous_response_id`.',
+  prompt: 'Stored prompts are not available here. Send `instructions` and `input`.',
+};
+
+export function refuseUnsupported(body: JsonObject): void {
+  for (const [param, message] of Object.entries(unsupported))
+    if (body[param] !== undefined && body[param] !== null)
+      throw new ApiError('invalidRequest', { message, param });
+}
+
+function formatOf(text: unknown): JsonObject | undefined {
+  if (!isObject(text) || !isObject(text.format)) return undefined;
+  const { type, ...schema } = text.format;
+  if (type === 'json_schema') return { type, json_schema: schema };
+  return type === 'json_object' ? { type } : undefined;
+}
+
+function present(fields: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(fields).filter(([, value]) => value !== undefined && value !== null),
+  );
+}
+
+/** The input as items: a string is a message of the user. */
+export const inputItems = ({ input }: Pick<ResponseBody, 'input'>): readonly unknown[] =>
+  typeof input === 'string' ? [{ type: 'message', role: 'user', content: input }] : input;
+
+/**
+ * @param model - the resolved one
+ * @param items - the whole conversation, including stored responses that precede the input
+ * @throws ApiError `invalidRequest`
+ */
+export function completionInput(
+  body: ResponseBody,
+  model: string,
+  items: readonly unknown[],
+  tools: ResponseTools,
+): CompletionInput {
+  const { max_output_tokens: most, reasoning, text } = body;
+  const hasTools = tools.functions.length > 0;
+  return {
+    model,
+    messages: messagesOf(items, body.instructions) as CompletionInput['messages'],
+    ...present({
+      ...Object.fromEntries(passed.map((name) => [name, body[name]])),
+      max_completion_tokens: most,
+      tools: hasTools ? tools.functions : undefined,
+      tool_choice: tools.choice(body.tool_choice),
+      parallel_tool_calls: hasTools ? body.parallel_tool_calls : undefined,
+      reasoning_effort: reasoning?.effort,
+      response_format: formatOf(text),
+      verbosity: isObject(text) ? text.verbosity : undefined,
+      stream: body.stream,
+    }),
+  };
+}

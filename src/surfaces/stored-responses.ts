@@ -1,0 +1,100 @@
+/** Conversations that go on from stored responses. Contract section 14. */
+import { bodyLimits } from '../bodies/limits.ts';
+import type { Db } from '../database/client.ts';
+import { isObject, type JsonObject } from '../engines/upstream/json.ts';
+import { ApiError } from '../errors.ts';
+import type { Owner } from '../store/conversations.ts';
+import { findResponse, type ResponseRow, readChain } from '../store/responses.ts';
+import { itemPlaceOf, requestIdOf } from './response-answer.ts';
+import { inputItems, type ResponseBody } from './response-request.ts';
+
+const MOST_RESPONSES = 1000;
+/** Of responses that one request refers to by the IDs of their items. */
+const MOST_REFERENCES = 100;
+
+const outputOf = ({ body }: ResponseRow): unknown[] => (JSON.parse(body) as { output: unknown[] }).output;
+const itemsOf = (row: ResponseRow): unknown[] => [...(JSON.parse(row.input) as unknown[]), ...outputOf(row)];
+
+export const noSuchResponse = (param?: string): ApiError =>
+  new ApiError('notFound', {
+    message:
+      'There is no stored response with this ID. Responses are kept for 30 days, unless `store` is false or they are deleted.',
+    ...(param !== undefined && { param }),
+  });
+
+async function earlierItems(db: Db, owner: Owner, previous: string): Promise<unknown[]> {
+  const param = 'previous_response_id';
+  const id = requestIdOf(previous);
+  if (id === undefined) throw noSuchResponse(param);
+  const { isWhole, rows } = await readChain(db, owner, id, MOST_RESPONSES, bodyLimits.chat);
+  if (rows.length === 0) throw noSuchResponse(param);
+  if (!isWhole)
+    throw new ApiError('invalidRequest', {
+      message:
+        'The conversation before this response is too long, or a part of it was deleted or has expired. Send the items of the conversation as `input` instead.',
+      param,
+    });
+  return rows.flatMap(itemsOf);
+}
+
+const referenceOf = (item: unknown): string | undefined =>
+  isObject(item) && item.type === 'item_reference' && typeof item.id === 'string' ? item.id : undefined;
+
+/** Replaces references to items of stored responses with the items. */
+async function resolvedItems(db: Db, owner: Owner, items: readonly unknown[]): Promise<readonly unknown[]> {
+  if (!items.some((item) => referenceOf(item) !== undefined)) return items;
+  const outputs = new Map<string, unknown[]>();
+  const resolved: unknown[] = [];
+  for (const [index, item] of items.entries()) {
+    const reference = referenceOf(item);
+    if (reference === undefined) {
+      resolved.push(item);
+      continue;
+    }
+    const place = itemPlaceOf(reference);
+    if (place === undefined || outputs.size >= MOST_REFERENCES) throw noSuchItem(index);
+    let output = outputs.get(place.requestId);
+    if (output === undefined) {
+      const row = await findResponse(db, owner, place.requestId);
+      output = row === undefined ? [] : outputOf(row);
+      outputs.set(place.requestId, output);
+    }
+    const found = output.find((one) => isObject(one) && one.id === reference);
+    if (found === undefined) throw noSuchItem(index);
+    resolved.push(found);
+  }
+  return resolved;
+}
+
+const noSuchItem = (index: number): ApiError =>
+  new ApiError('notFound', {
+    message:
+      'There is no stored item with this ID. Responses are kept for 30 days, unless `store` is false or they are deleted. Send the item itself.',
+    param: `input.${index}.id`,
+  });
+
+/**
+ * The whole conversation of a request, oldest first.
+ *
+ * @returns `input` are the items of the request alone, which are stored with its response
+ * @throws ApiError `notFound` if a stored response is missing; `invalidRequest` if it cannot be continued
+ */
+export async function conversationOf(
+  db: Db,
+  owner: Owner,
+  body: ResponseBody,
+): Promise<{ items: readonly unknown[]; input: readonly unknown[] }> {
+  const previous = body.previous_response_id;
+  const [earlier, input] = await Promise.all([
+    previous ? earlierItems(db, owner, previous) : [],
+    resolvedItems(db, owner, inputItems(body)),
+  ]);
+  return { items: [...earlier, ...input], input };
+}
+
+/** The items of a stored response's input, each with an ID. */
+export const listedInput = ({ id, input }: ResponseRow): JsonObject[] =>
+  (JSON.parse(input) as JsonObject[]).map((item, index) => ({
+    ...item,
+    id: typeof item.id === 'string' ? item.id : `item_${id.replaceAll('-', '')}_${index}`,
+  }));
