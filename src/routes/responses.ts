@@ -12,6 +12,7 @@ import {
   ResponseParams,
 } from '../../schemas/responses.ts';
 import { bodyLimits } from '../bodies/limits.ts';
+import { writeInTurns } from '../bodies/write-in-turns.ts';
 import { ignoredFields } from '../domain/completion-fields.ts';
 import type { Outcome } from '../domain/ledger.ts';
 import { resolveModel } from '../domain/models.ts';
@@ -32,7 +33,7 @@ import {
   responseFields,
 } from '../surfaces/response-request.ts';
 import { ResponseTools } from '../surfaces/response-tools.ts';
-import { conversationOf, listedInput, noSuchResponse } from '../surfaces/stored-responses.ts';
+import { assertStorable, conversationOf, listedInput, noSuchResponse } from '../surfaces/stored-responses.ts';
 import { type AnswerTokens, surfaceScript } from '../surfaces/surface-script.ts';
 
 const routes: FastifyPluginAsyncTypebox = async (app) => {
@@ -80,11 +81,14 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       assertReadable(body);
       refuseUnsupported(body);
       const { input, items } = await conversationOf(app.db, { accountId, keyId }, body);
+      const isKept = body.store !== false;
+      if (isKept) assertStorable(input);
       const tools = new ResponseTools(body.tools ?? []);
       const { id: model } = await resolveModel(chat, body.model);
       const asked = completionInput(body, model, items, tools);
       checkNamedUrls(asked, app.config.imageHosts);
       chat.check?.(asked);
+      await writeInTurns(asked.messages);
 
       const contextOf = (id: string): ResponseContext => ({
         ...{ id, model, body, tools },
@@ -92,7 +96,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       });
       const previousId = (body.previous_response_id && requestIdOf(body.previous_response_id)) || null;
       const keep = (response: Static<typeof ModelResponse>): Partial<Outcome> =>
-        body.store === false ? {} : { response: { keyId, previousId, input, body: response } };
+        isKept ? { response: { keyId, previousId, input, body: response } } : {};
 
       if (body.stream)
         return answerStream(request, reply, 1, ({ id }) => {

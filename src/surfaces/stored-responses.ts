@@ -1,5 +1,5 @@
 /** Conversations that go on from stored responses. Contract section 14. */
-import { bodyLimits } from '../bodies/limits.ts';
+import { lengthOf } from '../bodies/write-in-turns.ts';
 import type { Db } from '../database/client.ts';
 import { isObject, type JsonObject } from '../engines/upstream/json.ts';
 import { ApiError } from '../errors.ts';
@@ -9,6 +9,10 @@ import { itemPlaceOf, requestIdOf } from './response-answer.ts';
 import { inputItems, type ResponseBody } from './response-request.ts';
 
 const MOST_RESPONSES = 1000;
+/** Writing more at once would block the event loop. */
+const MOST_STORED = 4 * 1024 * 1024;
+/** Of the JSON of all responses that one request continues. */
+const MOST_EARLIER = 2 * MOST_STORED;
 /** Of responses that one request refers to by the IDs of their items. */
 const MOST_REFERENCES = 100;
 
@@ -26,7 +30,7 @@ async function earlierItems(db: Db, owner: Owner, previous: string): Promise<unk
   const param = 'previous_response_id';
   const id = requestIdOf(previous);
   if (id === undefined) throw noSuchResponse(param);
-  const { isWhole, rows } = await readChain(db, owner, id, MOST_RESPONSES, bodyLimits.chat);
+  const { isWhole, rows } = await readChain(db, owner, id, MOST_RESPONSES, MOST_EARLIER);
   if (rows.length === 0) throw noSuchResponse(param);
   if (!isWhole)
     throw new ApiError('invalidRequest', {
@@ -72,6 +76,15 @@ const noSuchItem = (index: number): ApiError =>
       'There is no stored item with this ID. Responses are kept for 30 days, unless `store` is false or they are deleted. Send the item itself.',
     param: `input.${index}.id`,
   });
+
+/** Throws ApiError `invalidRequest` for an input that is too large to keep. */
+export function assertStorable(input: readonly unknown[]): void {
+  if (lengthOf(input) <= MOST_STORED) return;
+  throw new ApiError('invalidRequest', {
+    message: 'The input is too large to be kept: the limit is 4 MiB. Send `"store": false`, or less.',
+    param: 'store',
+  });
+}
 
 /**
  * The whole conversation of a request, oldest first.

@@ -94,6 +94,42 @@ export const worstBodies: Record<string, WorstBody> = {
     make: () =>
       `{${SHORT},"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://${'a.'.repeat((19 * MIB) / 2)}"}}]}]}`,
   },
+  '/responses: one text of 19 MiB': {
+    path: '/responses',
+    status: 200,
+    make: () => `{${SHORT},"store":false,"input":"${'x'.repeat(19 * MIB)}"}`,
+  },
+  '/responses: one text of 19 MiB beyond Latin-1': {
+    path: '/responses',
+    status: 200,
+    make: () => `{${SHORT},"store":false,"input":"${'€'.repeat((19 * MIB) / 3)}"}`,
+  },
+  '/responses: a text of 19 MiB of escapes': {
+    path: '/responses',
+    status: 200,
+    make: () => `{${SHORT},"store":false,"input":"${'\\u20ac'.repeat((19 * MIB) / 6)}"}`,
+  },
+  '/responses: a stored picture of 3.9 MiB': {
+    path: '/responses',
+    status: 200,
+    make: () =>
+      `{${SHORT},"input":[{"role":"user","content":[{"type":"input_image","image_url":"data:image/png;base64,${'A'.repeat(3.9 * MIB)}"}]}]}`,
+  },
+  '/responses: 19 MiB to be stored': {
+    path: '/responses',
+    status: 400,
+    make: () => `{${SHORT},"input":"${'€'.repeat((19 * MIB) / 3)}"}`,
+  },
+  '/responses: 9,000 items': {
+    path: '/responses',
+    status: 200,
+    make: () => `{${SHORT},"input":[${list(9000, () => '{"role":"user","content":"hi"}')}]}`,
+  },
+  '/responses: 30,000 objects with names of their own': {
+    path: '/responses',
+    status: 400,
+    make: () => `{${SHORT},"store":false,"input":"Hello","tools":[${list(30_000, (n) => `{"k${n}":1}`)}]}`,
+  },
   '/chat: one text of 19 MiB': {
     path: '/chat',
     status: 400,
