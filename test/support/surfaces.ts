@@ -1,0 +1,52 @@
+/** The surfaces of the chat, in one table: tests of what all of them promise run over it. */
+import type { ServerEvent } from './event-reader.ts';
+import type { Body } from './http.ts';
+
+export type Surface = {
+  path: string;
+  /** A request that asks `text`. `user` is read by the test upstream. */
+  body(text: string, fields?: { stream?: boolean; user?: string }): Record<string, unknown>;
+  /** The text of a whole answer. */
+  textOf(answer: Body): string;
+  /** The text of a stream's events so far. */
+  streamedText(events: readonly ServerEvent[]): string;
+  /** Whether an event is the last one of a complete answer. */
+  isEnd(event: ServerEvent): boolean;
+  /** The code in an event that ends an incomplete answer; undefined for other events. */
+  errorCodeOf(event: ServerEvent): string | undefined;
+};
+
+const joined = (events: readonly ServerEvent[], piece: (data: Body) => string | null | undefined) =>
+  events.map(({ data }) => piece(data) ?? '').join('');
+
+export const surfaces: readonly Surface[] = [
+  {
+    path: '/chat/completions',
+    body: (text, fields) => ({ messages: [{ role: 'user', content: text }], ...fields }),
+    textOf: (answer) => answer.choices[0].message.content,
+    streamedText: (events) => joined(events, ({ choices }) => choices?.[0]?.delta?.content),
+    isEnd: ({ data }) => data === '[DONE]',
+    errorCodeOf: ({ data }) => data.error?.code,
+  },
+  {
+    path: '/responses',
+    body: (text, fields) => ({ input: text, ...fields }),
+    textOf: (answer) => answer.output[0].content[0].text,
+    streamedText: (events) => joined(events, ({ delta }) => delta),
+    isEnd: ({ event }) => event === 'response.completed',
+    errorCodeOf: ({ data, event }) => (event === 'error' ? data.error.code : undefined),
+  },
+  {
+    path: '/messages',
+    body: (text, { user, ...fields } = {}) => ({
+      max_tokens: 1000,
+      messages: [{ role: 'user', content: text }],
+      ...(user !== undefined && { metadata: { user_id: user } }),
+      ...fields,
+    }),
+    textOf: (answer) => answer.content[0].text,
+    streamedText: (events) => joined(events, ({ delta }) => delta?.text),
+    isEnd: ({ event }) => event === 'message_stop',
+    errorCodeOf: ({ data, event }) => (event === 'error' ? data.error.code : undefined),
+  },
+];
