@@ -26,7 +26,11 @@ const modes = {
     dashboardStep({ root }),
     referenceStep({ root }),
   ],
-  'test-long': () => [...modes.test(), installStep({ root, folder: 'test/generators', scope: 'everything' })],
+  'test-long': () => [
+    ...modes.test(),
+    installStep({ root, folder: 'test/generators', scope: 'everything' }),
+    installStep({ root, folder: 'test/agents', scope: 'everything' }),
+  ],
   bench: () => [...modes.test(), installStep({ root, folder: 'bench/peers', scope: 'serve' })],
   sdk: () => [
     installStep({ root, folder: '.', scope: 'serve' }),

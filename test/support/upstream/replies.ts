@@ -43,14 +43,25 @@ function argumentsFor(parameters: Json | undefined): Json {
   return Object.fromEntries(required.map((name) => [name, values[String(properties[name]?.type)] ?? null]));
 }
 
-function callTool(tool: Json): Json {
-  const { name, parameters } = tool.function as { name: string; parameters?: Json };
-  return {
-    id: 'call_1',
-    type: 'function',
-    function: { name, arguments: JSON.stringify(argumentsFor(parameters)) },
-  };
+type Called = { name: string; arguments: Json };
+
+/** The call of this turn, if there is one. */
+function calledTool(body: ChatBody, { calls }: Settings): Called | undefined {
+  const offered = (body.tools ?? []).map((tool) => tool.function as { name: string; parameters?: Json });
+  const messages = body.messages ?? [];
+  if (calls !== null) {
+    const call = calls[messages.filter(({ role }) => role === 'tool').length];
+    return call && offered.some(({ name }) => name === call.name) ? call : undefined;
+  }
+  const [first] = messages.at(-1)?.role === 'user' ? offered : [];
+  return first && { name: first.name, arguments: argumentsFor(first.parameters) };
 }
+
+const callOf = ({ arguments: given, name }: Called, turn: number): Json => ({
+  id: `call_${turn}`,
+  type: 'function',
+  function: { name, arguments: JSON.stringify(given) },
+});
 
 function honestText(body: ChatBody): string {
   const last = body.messages?.at(-1);
@@ -67,8 +78,8 @@ function* filler(count: number, size: number): Generator<string> {
 }
 
 export function replyTo(body: ChatBody, settings: Settings): Reply {
-  const last = body.messages?.at(-1);
-  const tool = last?.role === 'user' ? body.tools?.[0] : undefined;
+  const tool = calledTool(body, settings);
+  const turn = (body.messages ?? []).filter(({ role }) => role === 'tool').length + 1;
   const limit = Number(body.max_completion_tokens ?? body.max_tokens ?? Number.POSITIVE_INFINITY);
   const words = honestText(body).match(/\s*\S+/g) ?? [];
   const wanted = tool ? 0 : settings.chunks || words.length;
@@ -83,7 +94,7 @@ export function replyTo(body: ChatBody, settings: Settings): Reply {
   const [promptTokens = 0, completionTokens = 0] = counted;
   return {
     pieces: settings.chunks > 0 ? filler(count, settings.chunkSize) : words.slice(0, count),
-    toolCalls: tool && [callTool(tool)],
+    toolCalls: tool && [callOf(tool, turn)],
     finishReason: tool ? 'tool_calls' : count < wanted ? 'length' : 'stop',
     usage: {
       prompt_tokens: promptTokens,

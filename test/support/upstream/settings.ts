@@ -87,6 +87,11 @@ export type Settings = {
   usage: 'asked' | 'never' | 'zero' | 'with-finish';
   /** Leaves out what a server can leave out: fingerprint, logprobs, refusal, role, id, created. */
   bare: boolean;
+  /**
+   * The tool calls that it makes, one a turn, where the client offers a tool of that name; then it answers with text. Null
+   * for the first tool with arguments that fit.
+   */
+  calls: readonly { name: string; arguments: Record<string, unknown> }[] | null;
   /** Chunks bear the time at which they were sent, as `sent_at`, in milliseconds since 1970 and their fractions. */
   stamp: boolean;
 };
@@ -110,6 +115,7 @@ export const standard: Readonly<Settings> = Object.freeze({
   retryAfter: '',
   usage: 'asked',
   bare: false,
+  calls: null,
   stamp: false,
 });
 

@@ -1,0 +1,142 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import t, { type Test } from 'tap';
+import { plansFile, startTestService } from '../support/service.ts';
+import { MODEL, startUpstream } from '../support/upstream/client.ts';
+import { eventually } from '../support/upstream/engine.ts';
+import { type Agent, agents, runAgent } from './agents.ts';
+
+t.setTimeout(600_000);
+
+const upstream = await startUpstream();
+t.teardown(() => upstream.stop());
+const { client } = await startTestService(t, 'postgres', {
+  CHAT_URL: upstream.url,
+  ...plansFile(t, { chat: 1 }),
+});
+const results = new Map<string, Record<string, string>>(
+  agents.map(({ name, version }) => [`${name} ${version}`, {}]),
+);
+
+/** Long enough for a busy machine; an agent takes seconds to start. */
+const PATIENCE_MS = 60_000;
+
+async function newAccount(plan = 'large') {
+  const owner = await client.signUp();
+  await client.put('/subscription', { plan, billing_period: 'monthly' }, { cookie: owner.cookie });
+  const { key } = await client.createKey(owner, { scopes: ['chat', 'models'] });
+  const { cookie } = owner;
+  return {
+    settings: { origin: client.origin, key, model: MODEL },
+    used: async (): Promise<number> => (await client.get('/usage', { cookie })).body.used.chat,
+    refusals: async (): Promise<number> => {
+      // A session may ask five times a second.
+      await sleep(250);
+      const { body } = await client.get('/requests', { cookie });
+      const rows: { kind: string; code: string; count: number }[] = body.data;
+      return rows
+        .filter(({ code, kind }) => kind === 'refusals' && code === 'quotaExceeded')
+        .reduce((sum, { count }) => sum + count, 0);
+    },
+  };
+}
+
+type Chat = { messages: { role: string; content: unknown }[]; stream?: boolean };
+
+const chats = async () =>
+  (await upstream.calls()).last.filter(({ path }) => path.endsWith('/chat/completions'));
+const bodies = async () => (await chats()).map(({ body }) => body as Chat);
+
+function testAgent(t: Test, agent: Agent) {
+  const note = (what: string, result: string) => {
+    const row = results.get(`${agent.name} ${agent.version}`);
+    if (row !== undefined) row[what] = result;
+  };
+
+  t.test('says hello, in a stream', async (t) => {
+    await upstream.reset();
+    await upstream.configure({ calls: [] });
+    const { settings, used } = await newAccount();
+    const run = runAgent(t, agent, settings, 'Say hello to Parley.');
+    t.equal(await run.ended, 0, run.output());
+    t.match(run.output(), /You said: .*Say hello to Parley\./s);
+    t.ok(
+      (await bodies()).every(({ stream }) => stream === true),
+      'every answer is streamed',
+    );
+    t.equal(await used(), agent.requests);
+    note('hello', `${agent.requests} ${agent.requests === 1 ? 'unit' : 'units'}`);
+    note('stream', 'yes');
+  });
+
+  t.test('edits a file with tools', async (t) => {
+    await upstream.reset();
+    const { settings, used } = await newAccount();
+    const calls = agent.edit('notes.txt');
+    const run = runAgent(t, agent, settings, 'Change the notes.');
+    await upstream.configure({
+      calls: agent.edit(join(run.folder, 'notes.txt')),
+    });
+    t.equal(await run.ended, 0, run.output());
+    t.equal(readFileSync(join(run.folder, 'notes.txt'), 'utf8'), 'after\n', run.output());
+    t.equal(await used(), agent.requests + calls.length);
+    const [last] = (await bodies()).slice(-1);
+    t.equal(last?.messages.filter(({ role }) => role === 'tool').length, calls.length);
+    note('tool', 'yes');
+  });
+
+  t.test('is stopped: the upstream sees it within a second, and nothing more is charged', async (t) => {
+    await upstream.reset();
+    await upstream.configure({ calls: [], chunks: 100_000, chunkIntervalMs: 20 });
+    const { settings, used } = await newAccount();
+    const run = runAgent(t, agent, settings, 'Count to a million.');
+    const areUnderWay = async () => {
+      const open = await chats();
+      return open.length === agent.requests && open.every(({ chunks }) => chunks > 5);
+    };
+    await eventually('Its answers are under way', areUnderWay, PATIENCE_MS);
+    const stoppedAt = Date.now();
+    run.kill('SIGTERM');
+    await eventually('All are aborted', async () =>
+      (await chats()).every(({ abortedAt }) => abortedAt !== null),
+    );
+    const ms = Math.max(...(await chats()).map(({ abortedAt }) => abortedAt ?? 0)) - stoppedAt;
+    t.ok(ms < 1000, `after ${ms} ms`);
+    await run.ended;
+    t.equal(await used(), agent.requests);
+    note('abort', `${ms} ms`);
+  });
+
+  t.test('meets a spent quota: nothing is charged, and it does not hammer', async (t) => {
+    await upstream.reset();
+    const { refusals, settings, used } = await newAccount('small');
+    await client.post('/chat', { message: 'The only one today.' }, { key: settings.key });
+    const run = runAgent(t, agent, settings, 'Say hello.');
+    if (agent.endsWithoutQuota) {
+      t.not(await run.ended, 0);
+      t.match(run.output(), /quota/i, 'it says why');
+    }
+    await eventually('It was refused', async () => (await refusals()) >= 1, PATIENCE_MS);
+    if (!agent.endsWithoutQuota) {
+      await eventually('Each of its requests was refused', async () => (await refusals()) >= agent.requests);
+      t.equal(run.child.exitCode, null, 'it waits for the time in Retry-After');
+    }
+    const count = await refusals();
+    t.ok(count <= agent.refusals, `${count} refused`);
+    t.equal(await used(), 1);
+    note('spent quota', `${count} refused${agent.endsWithoutQuota ? '' : ', then it waits'}`);
+  });
+}
+
+for (const agent of agents) t.test(agent.name, async (t) => testAgent(t, agent));
+
+t.test('the table has no gap', async (t) => {
+  const columns = ['hello', 'stream', 'tool', 'abort', 'spent quota'];
+  const lines = [
+    ['agent', ...columns],
+    ...[...results].map(([name, row]) => [name, ...columns.map((column) => row[column] ?? '–')]),
+  ];
+  for (const line of lines) process.stderr.write(`${line.join(' | ')}\n`);
+  t.notOk(lines.flat().includes('–'));
+});

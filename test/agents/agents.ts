@@ -1,0 +1,150 @@
+/** How coding agents are started: as the guide says, in a clean home, without a network but loopback. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Test } from 'tap';
+
+const folder = fileURLToPath(new URL('.', import.meta.url));
+const guide = readFileSync(new URL('../../docs/guides/coding-agents.md', import.meta.url), 'utf8');
+const { dependencies } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+
+export type Settings = { origin: string; key: string; model: string };
+
+type Call = { name: string; arguments: Record<string, unknown> };
+
+export type Agent = {
+  name: string;
+  version: string;
+  /** Requests for a prompt that needs no tool. */
+  requests: number;
+  /** What the model has to call so that the agent replaces `before` by `after` in a file. */
+  edit(file: string): Call[];
+  /** At most so many requests when the quota is spent. */
+  refusals: number;
+  /** Whether it ends when the quota is spent; otherwise it waits for `Retry-After`. */
+  endsWithoutQuota: boolean;
+  /** Writes its configuration below `home`; returns its environment. */
+  configure(home: string, settings: Settings): Record<string, string>;
+  command(prompt: string): [string, string[]];
+};
+
+/** The guide's example in a language, with this service, key, and model in place of the guide's. */
+function example(language: string, { key, model, origin }: Settings): string {
+  const [, code] = new RegExp(`\`\`\`${language}\n(.*?)\`\`\``, 's').exec(guide) ?? [];
+  if (code === undefined) throw new Error(`The guide has no example in ${language}.`);
+  return code
+    .replaceAll('http://localhost:3000', origin)
+    .replaceAll('my-model', model)
+    .replaceAll('$PARLEY_KEY', key);
+}
+
+function write(home: string, name: string, content: string): void {
+  mkdirSync(join(home, name, '..'), { recursive: true });
+  writeFileSync(join(home, name), content);
+}
+
+const bin = (name: string) => join(folder, 'node_modules/.bin', name);
+
+export const agents: readonly Agent[] = [
+  {
+    name: 'Codex',
+    version: dependencies['@openai/codex'],
+    requests: 1,
+    edit: (file) => [{ name: 'exec_command', arguments: { cmd: `sed -i s/before/after/ ${file}` } }],
+    refusals: 1,
+    endsWithoutQuota: true,
+    configure(home, settings) {
+      write(home, '.codex/config.toml', example('toml', settings));
+      return { PARLEY_KEY: settings.key };
+    },
+    command: (prompt) => [
+      bin('codex'),
+      ['exec', '--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox', prompt],
+    ],
+  },
+  {
+    name: 'Claude Code',
+    version: dependencies['@anthropic-ai/claude-code'],
+    requests: 1,
+    edit: (file) => [
+      { name: 'Read', arguments: { file_path: file } },
+      { name: 'Edit', arguments: { file_path: file, old_string: 'before', new_string: 'after' } },
+    ],
+    refusals: 1,
+    endsWithoutQuota: true,
+    configure(_home, settings) {
+      const lines = example('shell', settings).matchAll(/^export (\w+)=(.*)$/gm);
+      // As root, it edits files without asking only in a sandbox.
+      return { IS_SANDBOX: '1', ...Object.fromEntries([...lines].map(([, name, value]) => [name, value])) };
+    },
+    command: (prompt) => [bin('claude'), ['-p', '--dangerously-skip-permissions', prompt]],
+  },
+  {
+    name: 'opencode',
+    version: dependencies['opencode-ai'],
+    // One is for the title.
+    requests: 2,
+    edit: (file) => [
+      { name: 'read', arguments: { filePath: file } },
+      { name: 'edit', arguments: { filePath: file, oldString: 'before', newString: 'after' } },
+    ],
+    // Three for the title, which its library tries again.
+    refusals: 4,
+    endsWithoutQuota: false,
+    configure(home, settings) {
+      write(home, '.config/opencode/opencode.json', example('json', settings));
+      return {
+        PARLEY_KEY: settings.key,
+        OPENCODE_DISABLE_AUTOUPDATE: '1',
+        OPENCODE_DISABLE_MODELS_FETCH: '1',
+      };
+    },
+    command: (prompt) => [bin('opencode'), ['run', prompt]],
+  },
+];
+
+export type Run = {
+  child: ChildProcess;
+  /** The folder that it works in. */
+  folder: string;
+  output(): string;
+  /** Resolves with the exit code; null if a signal ended it. */
+  ended: Promise<number | null>;
+  /** Signals the agent and all that it started. */
+  kill(signal: NodeJS.Signals): void;
+};
+
+/** Nobody listens here. */
+const NOWHERE = 'http://127.0.0.1:9';
+const proxies = { HTTP_PROXY: NOWHERE, HTTPS_PROXY: NOWHERE, NO_PROXY: '127.0.0.1,localhost' };
+
+/** Starts an agent with a prompt, in a folder with the file `notes.txt`, which says `before`. */
+export function runAgent(t: Test, agent: Agent, settings: Settings, prompt: string): Run {
+  const home = t.testdir({ work: { 'notes.txt': 'before\n' } });
+  const work = join(home, 'work');
+  const env = agent.configure(home, settings);
+  const [command, parameters] = agent.command(prompt);
+  const child = spawn(command, parameters, {
+    cwd: work,
+    // A group of its own: agents are programs that start others.
+    detached: true,
+    env: { PATH: process.env.PATH, HOME: home, TERM: 'dumb', ...proxies, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (data) => {
+      output += data;
+    });
+  const kill = (signal: NodeJS.Signals) => {
+    try {
+      process.kill(-(child.pid as number), signal);
+    } catch {
+      // It has ended.
+    }
+  };
+  t.teardown(() => kill('SIGKILL'));
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+  return { child, folder: work, output: () => output, ended, kill };
+}
