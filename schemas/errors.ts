@@ -24,6 +24,8 @@ export type HeaderFacts = {
   allowedMethods?: readonly string[];
   /** False to keep OpenAI's clients from retrying a status that they normally retry. */
   shouldRetry?: false;
+  /** Whether waiting does not lift the refusal. */
+  isLasting?: true;
 };
 
 type ErrorHeader = string | ((facts: HeaderFacts) => string | undefined);
@@ -167,7 +169,11 @@ export const errorTable = {
     type: 'insufficient_quota',
     message: "Today's quota is used up. It resets at 00:00 UTC.",
     // Otherwise OpenAI's clients sleep until midnight.
-    headers: { ...retryAfter, 'x-should-retry': 'false' },
+    headers: {
+      'retry-after': ({ isLasting, retryAfterSeconds = 1 }) =>
+        isLasting ? undefined : String(retryAfterSeconds),
+      'x-should-retry': 'false',
+    },
   },
   tooManyStreams: {
     status: 429,

@@ -6,6 +6,7 @@ import * as chatEvents from './chat-events.ts';
 import * as completionChunks from './completion-chunks.ts';
 import * as completions from './completions.ts';
 import * as conversations from './conversations.ts';
+import * as embeddings from './embeddings.ts';
 import { errorSetSchemas } from './error-sets.ts';
 import * as errors from './errors.ts';
 import * as events from './events.ts';
@@ -29,6 +30,7 @@ const resources = [
   completionChunks,
   completions,
   conversations,
+  embeddings,
   errors,
   events,
   images,

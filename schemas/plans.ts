@@ -2,7 +2,7 @@
 import { Type } from '@sinclair/typebox';
 import { Count, extensible, nullable, ref, stringEnum, Timestamp } from './common.ts';
 
-export const meters = ['chat', 'images', 'search'] as const;
+export const meters = ['chat', 'images', 'search', 'embeddings'] as const;
 export type Meter = (typeof meters)[number];
 export const Meter = stringEnum(meters, {
   $id: 'Meter',
@@ -29,7 +29,19 @@ const ceiling = (what: string, example: number) =>
   nullable(Count(''), { description: `${what} per UTC day; null if unlimited.`, examples: [example] });
 
 export const Limits = Type.Object(
-  { chat: ceiling('Chat replies', 1000), images: ceiling('Images', 50), search: ceiling('Searches', 500) },
+  {
+    chat: ceiling('Chat replies', 1000),
+    images: ceiling('Images', 50),
+    search: ceiling('Searches', 500),
+    // Meters added after the first release are optional: plans that do not name them do not include them.
+    embeddings: Type.Optional(
+      nullable(Count(''), {
+        description:
+          'Embedded inputs per UTC day; null if unlimited. Omitted if the plan does not include embeddings.',
+        examples: [50_000],
+      }),
+    ),
+  },
   { $id: 'Limits', additionalProperties: false, description: 'The daily limit of each meter.' },
 );
 

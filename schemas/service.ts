@@ -12,6 +12,7 @@ export const EngineInfo = Type.Object(
     chat: ref(EngineKind, { description: 'The engine for chat.' }),
     images: ref(EngineKind, { description: 'The engine for images.' }),
     search: ref(EngineKind, { description: 'The engine for search.' }),
+    embeddings: ref(EngineKind, { description: 'The engine for embeddings.' }),
     default_model: nullable(Type.String({ maxLength: 200 }), {
       description: 'The default model.',
       examples: ['parley-builtin'],

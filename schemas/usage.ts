@@ -8,6 +8,9 @@ export const UsedCounters = Type.Object(
     chat: Count('Chat replies charged today.', [1]),
     images: Count('Images charged today.', [0]),
     search: Count('Searches charged today.', [0]),
+    embeddings: Type.Optional(
+      Count('Embedded inputs charged today. Omitted if the plan does not include embeddings.', [0]),
+    ),
     tokens: Count('Model tokens (input and output) used today. Not limited.', [311]),
   },
   {
@@ -88,7 +91,8 @@ export const UsageHistory = Type.Object(
   {
     data: Type.Array(ref(DayUsage), {
       maxItems: MAX_DAYS * usageMeters.length,
-      description: 'One row per day and meter, even without usage, from the oldest day to today.',
+      description:
+        'One row per day and meter, even without usage, from the oldest day to today. A meter that the plan does not include has rows only if it was used in the period.',
       ...extensible,
     }),
     keys: Type.Array(ref(KeyLabel), {

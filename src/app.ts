@@ -40,6 +40,7 @@ import completions from './routes/completions.ts';
 import conversations from './routes/conversations.ts';
 import dashboard from './routes/dashboard.ts';
 import docs from './routes/docs.ts';
+import embeddings from './routes/embeddings.ts';
 import events from './routes/events.ts';
 import health from './routes/health.ts';
 import images from './routes/images.ts';
@@ -105,6 +106,7 @@ const callerRoutes: FastifyPluginAsync = async (scope) => {
     guarded.register(conversations);
     guarded.register(images);
     guarded.register(search);
+    guarded.register(embeddings);
     guarded.register(models);
     guarded.register(usage);
   });

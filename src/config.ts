@@ -11,6 +11,8 @@ import { ConfigError, type Env, integer, oneOf, parsed, text } from './environme
 import {
   type ChatUpstream,
   chatUpstream,
+  type EmbeddingsUpstream,
+  embeddingsUpstream,
   type ImagesUpstream,
   imagesUpstream,
   type SearchUpstream,
@@ -36,6 +38,7 @@ export type Config = Readonly<{
   chatFields: readonly string[];
   imageHosts: ReadonlySet<string>;
   images: ImagesUpstream | undefined;
+  embeddings: EmbeddingsUpstream | undefined;
   search: SearchUpstream | undefined;
   /** Per upstream. */
   upstreamLimits: Readonly<{ firstByteTimeoutMs: number; idleTimeoutMs: number; connections: number }>;
@@ -203,6 +206,7 @@ export function loadConfig(env: Env = process.env): Config {
     chatFields: parsed(env, 'CHAT_FIELDS', parseChatFields),
     imageHosts: parsed(env, 'IMAGE_HOSTS', parseImageHosts),
     images: imagesUpstream(env),
+    embeddings: embeddingsUpstream(env),
     search: searchUpstream(env),
     upstreamLimits: {
       firstByteTimeoutMs: integer(env, 'UPSTREAM_FIRST_BYTE_SECONDS', 120, 1, 3600) * 1000,

@@ -1,9 +1,15 @@
 /** The settings of the upstreams: their URLs, keys, and models. Contract section 13. */
-import { type ModelMap, parseModelMap } from './engines/upstream/model-map.ts';
+import { type ModelMap, type NamedModel, parseModelMap } from './engines/upstream/model-map.ts';
 import { ConfigError, type Env, parsed, text } from './environment.ts';
 
 export type ChatUpstream = Readonly<{ url: string; apiKey: string | undefined; models: ModelMap }>;
 export type ImagesUpstream = Readonly<{ url: string; apiKey: string | undefined; model: string | undefined }>;
+export type EmbeddingsUpstream = Readonly<{
+  url: string;
+  apiKey: string | undefined;
+  /** The only models, default first. Empty: any model that the upstream knows. */
+  models: readonly NamedModel[];
+}>;
 export type SearchUpstream = Readonly<{ url: string }>;
 
 /** Never quotes the value: its query string may contain a key. */
@@ -30,7 +36,7 @@ function upstreamKey(env: Env, name: string): string | undefined {
 }
 
 /** A key or model without a URL is a mistake: the built-in engine would silently answer instead. */
-function refuseWithoutUrl(env: Env, service: 'CHAT' | 'IMAGES'): undefined {
+function refuseWithoutUrl(env: Env, service: 'CHAT' | 'IMAGES' | 'EMBEDDINGS'): undefined {
   const given = [`${service}_API_KEY`, `${service}_MODEL`].find((name) => text(env, name) !== undefined);
   if (given !== undefined) throw new ConfigError(given, `requires ${service}_URL. Set both or neither.`);
 }
@@ -48,6 +54,19 @@ export function imagesUpstream(env: Env): ImagesUpstream | undefined {
   if (model !== undefined && model.length > 200)
     throw new ConfigError('IMAGES_MODEL', 'must be at most 200 characters.');
   return { url, apiKey: upstreamKey(env, 'IMAGES_API_KEY'), model };
+}
+
+export function embeddingsUpstream(env: Env): EmbeddingsUpstream | undefined {
+  const url = upstreamUrl(env, 'EMBEDDINGS_URL', 'http://localhost:11434/v1', '/embeddings');
+  if (url === undefined) return refuseWithoutUrl(env, 'EMBEDDINGS');
+  const map = parsed(env, 'EMBEDDINGS_MODEL', parseModelMap);
+  return { url, apiKey: upstreamKey(env, 'EMBEDDINGS_API_KEY'), models: modelsOf(map) };
+}
+
+/** Vectors of different models do not compare, so a single name means that model and no other. */
+function modelsOf(map: ModelMap): readonly NamedModel[] {
+  if (map.kind === 'preferred') return [{ id: map.name, upstream: map.name }];
+  return map.kind === 'exact' ? map.models : [];
 }
 
 export function searchUpstream(env: Env): SearchUpstream | undefined {

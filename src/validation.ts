@@ -92,22 +92,48 @@ export function checkerOf(schema: object): (data: unknown) => string | null {
   };
 }
 
+/** The positions in lists along a path, such as [3, 0] for `/input/3/0`. */
+const positionsIn = (path: string): number[] =>
+  path.split('/').filter(Boolean).map(Number).filter(Number.isInteger);
+
+const byPosition = (one: string, other: string): number => {
+  const [these, those] = [positionsIn(one), positionsIn(other)];
+  const at = these.findIndex((position, index) => position !== those[index]);
+  return at < 0 ? those.length - these.length : (those[at] ?? -1) - (these[at] ?? -1);
+};
+
+/**
+ * Of several alternatives, the client most likely meant the one whose types fit, or fit furthest into a list. Its error
+ * comes first.
+ */
+function likeliestFirst(
+  errors: readonly FastifySchemaValidationError[],
+): readonly FastifySchemaValidationError[] {
+  if (!errors.some(({ keyword }) => keyword === 'anyOf')) return errors;
+  const rank = ({ keyword }: FastifySchemaValidationError) => ['type', 'anyOf'].indexOf(keyword);
+  return errors.toSorted(
+    (one, other) => rank(one) - rank(other) || byPosition(one.instancePath, other.instancePath),
+  );
+}
+
 export function validationDetails(
   errors: readonly FastifySchemaValidationError[],
 ): Static<typeof ErrorDetail>[] {
-  return errors.slice(0, 100).map(({ instancePath, keyword, message, params }) => {
-    const member = params.additionalProperty ?? params.missingProperty;
-    const path =
-      member === undefined ? instancePath || '/' : `${instancePath}/${String(member).slice(0, 100)}`;
-    if (keyword === 'additionalProperties') return { path, message: 'is not a known field' };
-    if (keyword === 'required') return { path, message: 'is required' };
-    if (keyword === 'enum')
-      return {
-        path,
-        message: `must be one of ${(params.allowedValues as unknown[]).map(String).join(', ')}`,
-      };
-    if (keyword === 'uniqueItems') return { path, message: 'must not have duplicate entries' };
-    if (isSizeKeyword(keyword)) return { path, message: sizeMessages[keyword](Number(params.limit)) };
-    return { path, message: message ?? 'is not valid' };
-  });
+  return likeliestFirst(errors)
+    .slice(0, 100)
+    .map(({ instancePath, keyword, message, params }) => {
+      const member = params.additionalProperty ?? params.missingProperty;
+      const path =
+        member === undefined ? instancePath || '/' : `${instancePath}/${String(member).slice(0, 100)}`;
+      if (keyword === 'additionalProperties') return { path, message: 'is not a known field' };
+      if (keyword === 'required') return { path, message: 'is required' };
+      if (keyword === 'enum')
+        return {
+          path,
+          message: `must be one of ${(params.allowedValues as unknown[]).map(String).join(', ')}`,
+        };
+      if (keyword === 'uniqueItems') return { path, message: 'must not have duplicate entries' };
+      if (isSizeKeyword(keyword)) return { path, message: sizeMessages[keyword](Number(params.limit)) };
+      return { path, message: message ?? 'is not valid' };
+    });
 }

@@ -110,6 +110,9 @@ t.test(
       IMAGES_URL: 'ftp://images.example.com',
       IMAGES_API_KEY: 'sk-1',
       IMAGES_MODEL: 'painter',
+      EMBEDDINGS_URL: 'embeddings.example.com',
+      EMBEDDINGS_API_KEY: 'sk-1',
+      EMBEDDINGS_MODEL: 'embedder',
       SEARCH_URL: 'http://me:secret@search.example.com',
       CHAT_HISTORY_CHARACTERS: '-1',
       STREAMS_PER_ACCOUNT: '0',
@@ -143,8 +146,22 @@ t.test(
   },
 );
 
-t.test('each of chat, images and search has an upstream or none', async (t) => {
-  t.match(loadConfig({}), { chat: undefined, images: undefined, search: undefined });
+t.test('each of chat, images, search and embeddings has an upstream or none', async (t) => {
+  t.match(loadConfig({}), {
+    chat: undefined,
+    images: undefined,
+    search: undefined,
+    embeddings: undefined,
+  });
+  const EMBEDDINGS_URL = 'http://localhost:11434/v1';
+  const embeddings = (EMBEDDINGS_MODEL: string) =>
+    loadConfig({ EMBEDDINGS_URL, EMBEDDINGS_MODEL, EMBEDDINGS_API_KEY: 'sk-1' }).embeddings;
+  t.same(embeddings(''), { url: EMBEDDINGS_URL, apiKey: 'sk-1', models: [] });
+  t.same(embeddings('bge-m3')?.models, [{ id: 'bge-m3', upstream: 'bge-m3' }]);
+  t.same(embeddings('text-embedding-3-small=bge-m3, nomic')?.models, [
+    { id: 'text-embedding-3-small', upstream: 'bge-m3' },
+    { id: 'nomic', upstream: 'nomic' },
+  ]);
   t.match(loadConfig({}), { callsPerAccount: 100, streamsPerAccount: 20 });
   t.same(loadConfig({}).upstreamLimits, {
     firstByteTimeoutMs: 120_000,
@@ -186,6 +203,12 @@ t.test('mistakes in the configuration of an upstream are named, its key is not r
     [{ CHAT_URL, CHAT_API_KEY: 'sk-secret with spaces' }, /^CHAT_API_KEY must(?!.*secret)/],
     [{ CHAT_URL, CHAT_MODEL: 'a=b=c' }, /^CHAT_MODEL must list names/],
     [{ CHAT_URL, CHAT_MODEL: 'a,,b' }, /^CHAT_MODEL has an empty entry/],
+    [
+      { EMBEDDINGS_URL: `${CHAT_URL}/embeddings/` },
+      /^EMBEDDINGS_URL must be the base URL.+without \/embeddings/,
+    ],
+    [{ EMBEDDINGS_URL: CHAT_URL, EMBEDDINGS_MODEL: 'a=b=c' }, /^EMBEDDINGS_MODEL must list names/],
+    [{ EMBEDDINGS_API_KEY: 'sk-secret' }, /^EMBEDDINGS_API_KEY requires EMBEDDINGS_URL(?!.*secret)/],
     [{ IMAGES_API_KEY: 'sk-secret' }, /^IMAGES_API_KEY requires IMAGES_URL(?!.*secret)/],
   ];
   for (const [env, message] of wrong) t.throws(() => loadConfig(env), { name: 'ConfigError', message });
@@ -264,6 +287,9 @@ t.test('PLANS_FILE replaces the plans; what departs from the shape is refused', 
     yearly_price_cents: 9950,
     limits: { images: null },
   });
+  t.notOk('embeddings' in load({ data: [plan] }).standard.limits, 'later meters are optional');
+  const embedding = { ...plan, limits: { ...plan.limits, embeddings: null } };
+  t.equal(load({ data: [embedding] }).standard.limits.embeddings, null);
   t.throws(() => load({ data: [] }), { message: /^PLANS_FILE must/ });
   t.throws(() => load({ data: [plan, plan] }), { message: /same ID/ });
   t.throws(() => load({ data: [{ ...plan, yearly_price_cents: 1 }] }), { message: /must be 9950/ });

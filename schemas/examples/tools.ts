@@ -1,3 +1,4 @@
+import { EmbeddingList, EmbeddingRequest } from '../embeddings.ts';
 import { ImageList, ImageRequest } from '../images.ts';
 import { Model, ModelList } from '../models.ts';
 import { SearchRequest, SearchResponse } from '../search.ts';
@@ -44,6 +45,26 @@ export const toolExamples: Record<string, OperationExamples> = {
             score: 0.87,
           },
         ],
+      }),
+    },
+  },
+  createEmbeddings: {
+    requests: {
+      texts: example(EmbeddingRequest, 'Two texts', {
+        input: ['How do I create a key?', 'Where are my invoices?'],
+      }),
+      short: example(EmbeddingRequest, 'One short vector, in Base64', {
+        input: 'How do I create a key?',
+        dimensions: 64,
+        encoding_format: 'base64',
+      }),
+    },
+    responses: {
+      vectors: example(EmbeddingList, 'One vector (truncated)', {
+        object: 'list',
+        data: [{ object: 'embedding', index: 0, embedding: [0.2425356, 0, -0.1212678, 0.3638034] }],
+        model: 'parley-builtin-embeddings',
+        usage: { prompt_tokens: 6, total_tokens: 6 },
       }),
     },
   },

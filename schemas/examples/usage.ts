@@ -1,7 +1,7 @@
 import { PlanList, Subscription, UpdateSubscription } from '../plans.ts';
 import { RequestLog } from '../request-log.ts';
 import { Health, Service } from '../service.ts';
-import { Usage, UsageHistory } from '../usage.ts';
+import { Usage, UsageHistory, type UsageMeter } from '../usage.ts';
 import { at, day, example, ids, type OperationExamples, tomorrow } from './example.ts';
 
 const plans = [
@@ -11,7 +11,7 @@ const plans = [
     currency: 'USD',
     monthly_price_cents: 0,
     yearly_price_cents: 0,
-    limits: { chat: 50, images: 5, search: 50 },
+    limits: { chat: 50, images: 5, search: 50, embeddings: 1000 },
     requests_per_minute: 20,
   },
   {
@@ -20,7 +20,7 @@ const plans = [
     currency: 'USD',
     monthly_price_cents: 1000,
     yearly_price_cents: 9960,
-    limits: { chat: 1000, images: 50, search: 500 },
+    limits: { chat: 1000, images: 50, search: 500, embeddings: 50_000 },
     requests_per_minute: 60,
   },
 ];
@@ -30,7 +30,7 @@ const subscription = {
   billing_period: 'yearly',
   price_cents: 9960,
   currency: 'USD',
-  limits: { chat: 1000, images: 50, search: 500 },
+  limits: { chat: 1000, images: 50, search: 500, embeddings: 50_000 },
   requests_per_minute: 60,
   self_serve: true,
   changed_at: at('12:00:00.000'),
@@ -38,7 +38,7 @@ const subscription = {
 
 const ok = { responses: { ok: example(Health, 'Healthy', { status: 'ok' }) } };
 
-const usedBy = (meter: 'chat' | 'images' | 'search' | 'tokens', used: number) => ({
+const usedBy = (meter: UsageMeter, used: number) => ({
   day,
   meter,
   used,
@@ -50,8 +50,8 @@ export const usageExamples: Record<string, OperationExamples> = {
     responses: {
       today: example(Usage, 'One chat message so far', {
         plan: 'free',
-        used: { chat: 1, images: 0, search: 0, tokens: 17 },
-        limits: { chat: 50, images: 5, search: 50 },
+        used: { chat: 1, images: 0, search: 0, embeddings: 0, tokens: 17 },
+        limits: { chat: 50, images: 5, search: 50, embeddings: 1000 },
         resetsAt: tomorrow,
       }),
     },
@@ -59,7 +59,13 @@ export const usageExamples: Record<string, OperationExamples> = {
   getUsageHistory: {
     responses: {
       day: example(UsageHistory, 'One day', {
-        data: [usedBy('chat', 1), usedBy('images', 0), usedBy('search', 0), usedBy('tokens', 17)],
+        data: [
+          usedBy('chat', 1),
+          usedBy('images', 0),
+          usedBy('search', 0),
+          usedBy('embeddings', 0),
+          usedBy('tokens', 17),
+        ],
         keys: [{ id: ids.key, name: 'Website', key_prefix: 'parley_4Fq0ZkT9', active: true }],
       }),
     },
@@ -105,7 +111,13 @@ export const usageExamples: Record<string, OperationExamples> = {
         signups: 'open',
         billing: 'open',
         operator_contact: null,
-        engine: { chat: 'builtin', images: 'builtin', search: 'builtin', default_model: 'parley-builtin' },
+        engine: {
+          chat: 'builtin',
+          images: 'builtin',
+          search: 'builtin',
+          embeddings: 'builtin',
+          default_model: 'parley-builtin',
+        },
       }),
     },
   },

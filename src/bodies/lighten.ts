@@ -75,10 +75,14 @@ export function putAt(root: unknown, path: Path, value: unknown): void {
   holder[last] = value;
 }
 
-/** Lightens a body in place. Null replaces each piece. Returns undefined if the body itself has too many entries. */
-export function lighten(value: unknown): Lightened | undefined {
+/**
+ * Lightens a body in place. Null replaces each piece. Returns undefined if the body itself has too many entries.
+ *
+ * @param most - the cost that is handed over
+ */
+export function lighten(value: unknown, most = MAX_COST): Lightened | undefined {
   const costs = new Map<object, number>();
-  if (weigh(value, costs) <= MAX_COST || !isContainer(value)) return { value, pieces: [] };
+  if (weigh(value, costs) <= most || !isContainer(value)) return { value, pieces: [] };
   if (Array.isArray(value) || Object.keys(value).length > MAX_FIELDS) return undefined;
-  return { value, pieces: takeOut(value, 1, { cost: MAX_COST }, costs) };
+  return { value, pieces: takeOut(value, 1, { cost: most }, costs) };
 }

@@ -9,6 +9,7 @@ export const bodyLimits = {
   account: 16 * KIB,
   leakReports: 64 * KIB,
   chat: 20 * MIB,
+  embeddings: 8 * MIB,
   other: MIB,
 } as const;
 

@@ -37,7 +37,7 @@ export class BodyParser {
    *
    * @throws BodyError if the body is refused; BusyError if too many are waiting
    */
-  async parse(body: Blocks, isPassedOn: boolean, isCompared: boolean): Promise<unknown> {
+  async parse(body: Blocks, isPassedOn: boolean, isCompared: boolean, most?: number): Promise<unknown> {
     let pieces: Uint8Array[];
     if (body.length <= PARSED_IN_PLACE_BYTES) {
       const bytes = body.toBuffer();
@@ -48,7 +48,7 @@ export class BodyParser {
       // A copy, because the memory of a short body may be its connection's.
       pieces = [new Uint8Array(bytes)];
     } else pieces = body.toBuffers();
-    const result = await this.#run({ pieces, length: body.length, isPassedOn, isCompared });
+    const result = await this.#run({ pieces, length: body.length, isPassedOn, isCompared, most });
     // Node builds the worker's result in this turn of the event loop. Process it in another.
     await otherRequests();
     if ('refusal' in result) throw new BodyError(result.refusal);

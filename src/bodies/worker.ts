@@ -19,6 +19,8 @@ export type Task = {
   isPassedOn: boolean;
   /** Whether it came with an `Idempotency-Key`. */
   isCompared: boolean;
+  /** As for `lighten`. */
+  most: number | undefined;
 };
 
 export type Result =
@@ -62,7 +64,7 @@ function parsedBody(task: Task, endStep: () => void): unknown {
 }
 
 function work(task: Task): Result {
-  const { isCompared, isPassedOn, length } = task;
+  const { isCompared, isPassedOn, length, most } = task;
   const endStep = () => {
     if (length >= MUCH_GARBAGE_BYTES) collectGarbage();
   };
@@ -81,7 +83,7 @@ function work(task: Task): Result {
     }
   }
   endStep();
-  const lightened = lighten(parsed);
+  const lightened = lighten(parsed, most);
   if (lightened === undefined)
     return {
       refusal: 'The request body is a list or has too many fields. Send a JSON object with fewer fields.',

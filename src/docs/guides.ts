@@ -39,6 +39,7 @@ const readingOrder = [
   'sdks',
   'images',
   'search',
+  'embeddings',
   'models',
   'idempotent-retries',
   'quotas',

@@ -16,7 +16,7 @@ import {
 import { AccountQueues, isRefusal } from './account-queues.ts';
 import { newId } from './ids.ts';
 import { loggingOutages, type OutageLog } from './outage-log.ts';
-import type { PlanCatalogue } from './plans.ts';
+import { ceilingsOf, type PlanCatalogue } from './plans.ts';
 
 const LEASE_SECONDS = 20;
 const RENEW_MS = 4000;
@@ -53,7 +53,7 @@ export class LedgerWriter {
     this.#database = database;
     this.#log = log;
     this.#rules = {
-      ceilings: Object.fromEntries(plans.plans.map((plan) => [plan.id, plan.limits])),
+      ceilings: Object.fromEntries(plans.plans.map((plan) => [plan.id, ceilingsOf(plan)])),
       standard: plans.standard.id,
       holder: this.process,
     };

@@ -1,6 +1,12 @@
 import { readFileSync } from 'node:fs';
 import type { Static } from '@sinclair/typebox';
-import { type BillingPeriod, type Plan as PlanSchema, PlansFile } from '../../schemas/plans.ts';
+import {
+  type BillingPeriod,
+  type Meter,
+  meters,
+  type Plan as PlanSchema,
+  PlansFile,
+} from '../../schemas/plans.ts';
 import { checkerOf } from '../validation.ts';
 
 export type Plan = Static<typeof PlanSchema>;
@@ -17,6 +23,15 @@ export type PlanCatalogue = Readonly<{
 /** Price of a year in cents: 17 % less than twelve months, rounded. */
 export const yearlyPriceCents = (monthlyPriceCents: number): number =>
   Math.round((12 * monthlyPriceCents * 83) / 100);
+
+/** Whether accounts on the plan can use a meter at all. A plan can leave out meters. */
+export const includes = (plan: Plan, meter: Meter): boolean => plan.limits[meter] !== undefined;
+
+/** The ceiling of every meter: null if unlimited, 0 if the plan does not include the meter. */
+export const ceilingsOf = (plan: Plan): Record<Meter, number | null> =>
+  Object.fromEntries(
+    meters.map((meter) => [meter, includes(plan, meter) ? (plan.limits[meter] ?? null) : 0]),
+  ) as Record<Meter, number | null>;
 
 export const priceCents = (plan: Plan, period: BillingPeriod): number =>
   period === 'yearly' ? plan.yearly_price_cents : plan.monthly_price_cents;
@@ -41,6 +56,7 @@ const builtIn = (
   chat: number,
   images: number,
   search: number,
+  embeddings: number,
   perMinute: number,
 ): Plan => ({
   id,
@@ -48,14 +64,14 @@ const builtIn = (
   currency: 'USD',
   monthly_price_cents: monthly,
   yearly_price_cents: yearlyPriceCents(monthly),
-  limits: { chat, images, search },
+  limits: { chat, images, search, embeddings },
   requests_per_minute: perMinute,
 });
 
 export const defaultPlans: PlanCatalogue = catalogue([
-  builtIn('free', 'Free', 0, 50, 5, 50, 20),
-  builtIn('plus', 'Plus', 1000, 1000, 50, 500, 60),
-  builtIn('pro', 'Pro', 3000, 10_000, 500, 5000, 300),
+  builtIn('free', 'Free', 0, 50, 5, 50, 1000, 20),
+  builtIn('plus', 'Plus', 1000, 1000, 50, 500, 50_000, 60),
+  builtIn('pro', 'Pro', 3000, 10_000, 500, 5000, 500_000, 300),
 ]);
 
 /** Loads a file in the shape of `GET /plans`; a yearly price is optional. Throws an Error that says what is wrong. */

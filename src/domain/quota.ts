@@ -28,8 +28,17 @@ export const quotaLimit = ({
   resetSeconds: secondsToReset(readAt),
 });
 
+/** For a meter that the plan does not include. Waiting does not help, so there is no `Retry-After`. */
+const notIncluded = ({ meter, readAt }: QuotaReading): ApiError =>
+  new ApiError('quotaExceeded', {
+    message: `The account's plan does not include ${meter}. Change to a plan that does; \`GET /api/v1/plans\` lists the plans.`,
+    limit: { name: meter, ceiling: 0, resetsAt: nextReset(readAt).toISOString() },
+    isLasting: true,
+  });
+
 export function quotaExceeded(reading: QuotaReading & { ceiling: number }): ApiError {
   const { meter, ceiling, readAt } = reading;
+  if (ceiling === 0) return notIncluded(reading);
   const resetsAt = nextReset(readAt).toISOString();
   const limit = quotaLimit(reading);
   const left = limit.remaining;

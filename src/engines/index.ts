@@ -3,10 +3,12 @@ import type { EngineInfo } from '../../schemas/service.ts';
 import type { Documentation } from '../docs/documentation.ts';
 import { type AnswerLimits, answerLimits, limitedChat } from './answer-limits.ts';
 import { builtinChat } from './builtin/chat.ts';
+import { builtinEmbeddings } from './builtin/embeddings.ts';
 import { builtinImages } from './builtin/images.ts';
 import { builtinSearch } from './builtin/search.ts';
 import type { Engines } from './types.ts';
 import { createUpstreamChat, type UpstreamChatOptions } from './upstream/chat.ts';
+import { createUpstreamEmbeddings, type UpstreamEmbeddingsOptions } from './upstream/embeddings.ts';
 import { createUpstreamImages, type UpstreamImagesOptions } from './upstream/images.ts';
 import { createUpstreamSearch, type UpstreamSearchOptions } from './upstream/search.ts';
 import type { UpstreamOptions } from './upstream/transport.ts';
@@ -17,6 +19,7 @@ export type EngineConfig = {
   chat?: UpstreamChatOptions | undefined;
   images?: UpstreamImagesOptions | undefined;
   search?: UpstreamSearchOptions | undefined;
+  embeddings?: UpstreamEmbeddingsOptions | undefined;
   /** For all upstreams. */
   upstreamLimits?: Omit<UpstreamOptions, 'url' | 'apiKey'>;
   answerLimits?: AnswerLimits;
@@ -24,12 +27,13 @@ export type EngineConfig = {
 
 /** Creates each engine: the configured upstream, which it does not contact, or the built-in one. Contract section 8. */
 export function createEngines(config: EngineConfig, documentation: Documentation): Engines {
-  const { chat, images, publicUrl, search, upstreamLimits: limits } = config;
+  const { chat, embeddings, images, publicUrl, search, upstreamLimits: limits } = config;
   const engine = chat ? createUpstreamChat({ ...chat, ...limits }) : builtinChat(documentation, publicUrl);
   return {
     chat: limitedChat(engine, config.answerLimits ?? answerLimits),
     images: images ? createUpstreamImages({ ...images, ...limits }) : builtinImages(),
     search: search ? createUpstreamSearch({ ...search, ...limits }) : builtinSearch(documentation, publicUrl),
+    embeddings: embeddings ? createUpstreamEmbeddings({ ...embeddings, ...limits }) : builtinEmbeddings(),
   };
 }
 
@@ -41,6 +45,7 @@ export async function engineInfo(engines: Engines): Promise<Static<typeof Engine
     chat: engines.chat.kind,
     images: engines.images.kind,
     search: engines.search.kind,
+    embeddings: engines.embeddings.kind,
     default_model: model?.id ?? null,
   };
 }

@@ -2,6 +2,7 @@
 import type { Static } from '@sinclair/typebox';
 import type { CompletionChunk as CompletionChunkSchema } from '../../schemas/completion-chunks.ts';
 import type { Completion, CompletionRequest } from '../../schemas/completions.ts';
+import type { EmbeddingRequest } from '../../schemas/embeddings.ts';
 import type { GeneratedImage as GeneratedImageSchema, ImageRequest } from '../../schemas/images.ts';
 import type { Model as ModelSchema } from '../../schemas/models.ts';
 import type { SearchResult as SearchResultSchema } from '../../schemas/search.ts';
@@ -14,6 +15,9 @@ export type SearchResult = Static<typeof SearchResultSchema>;
 export type GeneratedImage = Static<typeof GeneratedImageSchema>;
 export type ImageInput = {
   [Field in keyof Static<typeof ImageRequest>]: NonNullable<Static<typeof ImageRequest>[Field]>;
+};
+export type EmbeddingInput = {
+  [Field in keyof Static<typeof EmbeddingRequest>]: NonNullable<Static<typeof EmbeddingRequest>[Field]>;
 };
 export type CompletionResult = Static<typeof Completion>;
 export type CompletionChunk = Static<typeof CompletionChunkSchema>;
@@ -48,4 +52,24 @@ export type ImageEngine = {
   generate(input: ImageInput, signal: AbortSignal): Promise<GeneratedImage[]>;
 };
 
-export type Engines = { chat: ChatEngine; images: ImageEngine; search: SearchEngine };
+export type Embedded = {
+  /** A vector per input, in order, as JSON in the requested encoding: numbers, or a base64 string. */
+  vectors: string[];
+  model: string;
+  promptTokens: number;
+};
+
+export type EmbeddingEngine = {
+  kind: 'builtin' | 'upstream';
+  /** Call it before charging a request. Throws ApiError `notFound` for the model, or `invalidRequest`. */
+  check(input: Pick<EmbeddingInput, 'model' | 'dimensions'>): void;
+  /** Embeds all inputs, or fails. Throws as chat does, and `notFound` for the model. */
+  embed(input: EmbeddingInput, signal: AbortSignal): Promise<Embedded>;
+};
+
+export type Engines = {
+  chat: ChatEngine;
+  images: ImageEngine;
+  search: SearchEngine;
+  embeddings: EmbeddingEngine;
+};

@@ -9,7 +9,7 @@ const tag = (name: string, description: string, slug: string, title: string) => 
 export const info = {
   title: 'Parley API',
   version,
-  summary: 'Chat, images, and search with API keys, scopes, and an exact daily quota.',
+  summary: 'Chat, images, search, and embeddings with API keys, scopes, and an exact daily quota.',
   description: [
     'A chat API with keys, scopes, and one exact daily quota shared by the web and the API. Send your key as `Authorization: Bearer <API_KEY>`.',
     'Every error has the same envelope, and `error.code` identifies the error. Each operation lists its codes by status. New codes may be added. An unsupported method on a known path returns 405 `methodNotAllowed` with an `Allow` header.',
@@ -41,6 +41,12 @@ export const tags = [
     'How to generate images',
   ),
   tag('Search', 'Find pages for keywords or a question.', 'search', 'How to search'),
+  tag(
+    'Embeddings',
+    "Vectors of texts, in the format of OpenAI's embeddings.",
+    'embeddings',
+    'How to use embeddings',
+  ),
   tag('Models', 'The models available for chat.', 'models', 'Available models'),
   tag('Usage', 'Usage today, in recent days, and per request.', 'quotas', 'Quotas'),
   tag(

@@ -13,6 +13,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Whether an upstream gets the body as the client sent it. */
     passesBodyOn?: true;
+    /** What the event loop may be handed of a large body, where the default is too little: see `lighten`. */
+    bodyCost?: number;
     /** Derived from the body schema. */
     bodyIsOptional?: true;
   }
@@ -105,7 +107,12 @@ export default fp(
         });
         try {
           if (body.length > 0)
-            return await parser.parse(body, config.passesBodyOn === true, isCompared(request));
+            return await parser.parse(
+              body,
+              config.passesBodyOn === true,
+              isCompared(request),
+              config.bodyCost,
+            );
         } finally {
           release();
         }

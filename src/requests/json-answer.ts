@@ -3,6 +3,8 @@ import type { Admission, Outcome } from '../domain/ledger.ts';
 import { runUnderCharge } from './charge.ts';
 import { serialised } from './replay.ts';
 
+const JSON_TYPE = 'application/json; charset=utf-8';
+
 /**
  * Runs metered work and returns its JSON value, or the reply if it is done. Throws as `runUnderCharge`. Contract
  * section 5.
@@ -22,6 +24,25 @@ export function answerJson<T>(
       body = admission.retry && serialised(reply, value);
       return { ...done.outcome, ...(body !== undefined && { answer: { status: 200, body } }) };
     },
-    send: () => (body === undefined ? value : reply.type('application/json; charset=utf-8').send(body)),
+    send: () => (body === undefined ? value : reply.type(JSON_TYPE).send(body)),
+  });
+}
+
+/** The same for work that writes its JSON itself. */
+export function answerBytes(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  units: number,
+  work: (admission: Admission, signal: AbortSignal) => Promise<{ json: Buffer; outcome: Outcome }>,
+): Promise<FastifyReply> {
+  let json: Buffer;
+  return runUnderCharge(request, reply, units, {
+    async prepare(admission, signal) {
+      const done = await work(admission, signal);
+      json = done.json;
+      const answer = admission.retry && { status: 200, body: json.toString('utf8') };
+      return { ...done.outcome, ...(answer && { answer }) };
+    },
+    send: () => reply.type(JSON_TYPE).send(json),
   });
 }

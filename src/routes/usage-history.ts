@@ -1,8 +1,9 @@
 /** Daily usage of the account. Contract section 1. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { ref } from '../../schemas/common.ts';
-import { UsageHistory, UsageHistoryQuery, usageMeters } from '../../schemas/usage.ts';
+import { UsageHistory, UsageHistoryQuery, type UsageMeter, usageMeters } from '../../schemas/usage.ts';
 import { keyPrefix } from '../domain/api-key.ts';
+import { includes } from '../domain/plans.ts';
 import { listKeyLabels, readUsageHistory, type UsageRow } from '../store/usage-history.ts';
 
 const DAY_MS = 86_400_000;
@@ -16,6 +17,8 @@ const daysUpTo = (today: string, days: number): string[] =>
 const rowKey = ({ day, meter }: Pick<UsageRow, 'day' | 'meter'>) => `${day} ${meter}`;
 
 const routes: FastifyPluginAsyncTypebox = async (app) => {
+  const { plans } = app.config;
+
   app.get(
     '/usage/history',
     {
@@ -23,7 +26,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'getUsageHistory',
         summary: 'Read daily usage',
         description:
-          "Returns the account's usage for each recent UTC day, by meter and key. Every day and meter has a row, even without usage.",
+          "Returns the account's usage for each recent UTC day, by meter and key. Every day and meter of the plan has a row, even without usage.",
         tags: ['Usage'],
         querystring: UsageHistoryQuery,
         response: { 200: ref(UsageHistory) },
@@ -36,9 +39,15 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         readUsageHistory(app.db, accountId, days),
         listKeyLabels(app.db, accountId, days),
       ]);
+      const plan = plans.of(request.caller);
+      const isShown = (meter: UsageMeter) =>
+        meter === 'tokens' ||
+        includes(plan, meter) ||
+        rows.some((row) => row.meter === meter && row.used > 0);
+      const shown = usageMeters.filter(isShown);
       const found = new Map(rows.map((row) => [rowKey(row), row]));
       const data = daysUpTo(today, days).flatMap((day) =>
-        usageMeters.map((meter) => {
+        shown.map((meter) => {
           const { byKey = [], used = 0 } = found.get(rowKey({ day, meter })) ?? {};
           return {
             day,

@@ -2,6 +2,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { ref } from '../../schemas/common.ts';
 import { Usage } from '../../schemas/usage.ts';
+import { includes } from '../domain/plans.ts';
 import { nextReset } from '../domain/quota.ts';
 import { accountGone } from '../domain/verify-key.ts';
 
@@ -25,9 +26,10 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       const reading = await app.ledger.usage(request.caller.accountId);
       if (reading === undefined) throw accountGone(request.caller.keyId);
       const plan = plans.of(reading);
+      const { embeddings, ...used } = reading.used;
       return {
         plan: plan.id,
-        used: reading.used,
+        used: includes(plan, 'embeddings') ? { ...used, embeddings } : used,
         limits: plan.limits,
         resetsAt: nextReset(reading.readAt).toISOString(),
       };

@@ -6,6 +6,7 @@ export const operations = {
   changePassword: { method: 'POST', path: '/api/v1/account/password', hasBody: true, isIdempotent: false },
   chat: { method: 'POST', path: '/api/v1/chat', hasBody: true, isIdempotent: true },
   createChatCompletion: { method: 'POST', path: '/api/v1/chat/completions', hasBody: true, isIdempotent: true },
+  createEmbeddings: { method: 'POST', path: '/api/v1/embeddings', hasBody: true, isIdempotent: true },
   createImage: { method: 'POST', path: '/api/v1/images/generations', hasBody: true, isIdempotent: true },
   createKey: { method: 'POST', path: '/api/v1/keys', hasBody: true, isIdempotent: false },
   createResponse: { method: 'POST', path: '/api/v1/responses', hasBody: true, isIdempotent: true },
@@ -70,6 +71,16 @@ export interface Operations {
    * Counts toward the daily `chat` quota.
    */
   createChatCompletion: Method<'createChatCompletion'>;
+
+  /**
+   * Create embeddings (OpenAI-compatible).
+   * Returns a vector for each input: texts that are alike have vectors that are close. Each input is charged.
+   *
+   * Requires the `search` scope when called with a key.
+   *
+   * Counts toward the daily `embeddings` quota.
+   */
+  createEmbeddings: Method<'createEmbeddings'>;
 
   /**
    * Generate images (OpenAI-compatible).
@@ -189,7 +200,7 @@ export interface Operations {
 
   /**
    * Read daily usage.
-   * Returns the account's usage for each recent UTC day, by meter and key. Every day and meter has a row, even without usage.
+   * Returns the account's usage for each recent UTC day, by meter and key. Every day and meter of the plan has a row, even without usage.
    */
   getUsageHistory: Method<'getUsageHistory'>;
 

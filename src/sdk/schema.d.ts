@@ -210,6 +210,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/embeddings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create embeddings (OpenAI-compatible)
+         * @description Returns a vector for each input: texts that are alike have vectors that are close. Each input is charged.
+         *
+         *     Requires the `search` scope when called with a key.
+         *
+         *     Counts toward the daily `embeddings` quota.
+         */
+        post: operations["createEmbeddings"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/events": {
         parameters: {
             query?: never;
@@ -639,7 +663,7 @@ export interface paths {
         };
         /**
          * Read daily usage
-         * @description Returns the account's usage for each recent UTC day, by meter and key. Every day and meter has a row, even without usage.
+         * @description Returns the account's usage for each recent UTC day, by meter and key. Every day and meter of the plan has a row, even without usage.
          */
         get: operations["getUsageHistory"];
         put?: never;
@@ -1560,11 +1584,100 @@ export interface components {
                 code: "emailTaken";
             };
         };
+        /** @description The vector of one input. */
+        Embedding: {
+            /**
+             * @description Always `embedding`.
+             * @example embedding
+             * @constant
+             */
+            object: "embedding";
+            /**
+             * Format: int64
+             * @description The position of the input.
+             * @example 0
+             */
+            index: number;
+            /**
+             * @description The vector, as numbers or in Base64.
+             * @example [
+             *       0.6,
+             *       0.8
+             *     ]
+             */
+            embedding: number[] | string;
+        };
+        /** @description The vectors. */
+        EmbeddingList: {
+            /**
+             * @description Always `list`.
+             * @example list
+             * @constant
+             */
+            object: "list";
+            /** @description A vector per input, in the same order. */
+            data: components["schemas"]["Embedding"][];
+            /**
+             * @description The model. Only vectors of the same model can be compared.
+             * @example parley-builtin-embeddings
+             */
+            model: string;
+            usage: components["schemas"]["EmbeddingUsage"];
+        };
+        /** @description An OpenAI embeddings request. */
+        EmbeddingRequest: {
+            /**
+             * @description The text to embed, or up to 2048 texts. Each one is charged. A text can also be a list of tokens, 300,000 at most in a request.
+             * @example [
+             *       "How do I create a key?",
+             *       "Where are my invoices?"
+             *     ]
+             */
+            input: string | string[] | number[] | number[][];
+            /**
+             * @description The model. Default: the one that the operator has set.
+             * @example parley-builtin-embeddings
+             */
+            model?: string | null;
+            /**
+             * @description How a vector is returned: as numbers (`float`, the default), or as Base64 of little-endian 32-bit floats.
+             * @example float
+             * @enum {string|null}
+             */
+            encoding_format?: "float" | "base64" | null;
+            /**
+             * Format: int32
+             * @description The length of the vectors, if the model supports it. The built-in engine supports 1 to 256.
+             * @example 256
+             */
+            dimensions?: number | null;
+            /**
+             * @description Your identifier for the end user.
+             * @example user-1
+             */
+            user?: string | null;
+        };
+        /** @description The model tokens used. */
+        EmbeddingUsage: {
+            /**
+             * Format: int64
+             * @description Tokens of the inputs.
+             * @example 12
+             */
+            prompt_tokens: number;
+            /**
+             * Format: int64
+             * @description The same.
+             * @example 12
+             */
+            total_tokens: number;
+        };
         /** @description The engines in use. */
         EngineInfo: {
             chat: components["schemas"]["EngineKind"];
             images: components["schemas"]["EngineKind"];
             search: components["schemas"]["EngineKind"];
+            embeddings: components["schemas"]["EngineKind"];
             /**
              * @description The default model.
              * @example parley-builtin
@@ -1855,6 +1968,12 @@ export interface components {
              * @example 500
              */
             search: number | null;
+            /**
+             * Format: int64
+             * @description Embedded inputs per UTC day; null if unlimited. Omitted if the plan does not include embeddings.
+             * @example 50000
+             */
+            embeddings?: number | null;
         };
         /** @description The credentials to sign in with. */
         LogIn: {
@@ -2015,7 +2134,7 @@ export interface components {
          * @example chat
          * @enum {string}
          */
-        Meter: "chat" | "images" | "search";
+        Meter: "chat" | "images" | "search" | "embeddings";
         /** @description A chat model. */
         Model: {
             /**
@@ -3049,7 +3168,7 @@ export interface components {
         };
         /** @description The daily usage of an account. */
         UsageHistory: {
-            /** @description One row per day and meter, even without usage, from the oldest day to today. */
+            /** @description One row per day and meter, even without usage, from the oldest day to today. A meter that the plan does not include has rows only if it was used in the period. */
             data: components["schemas"]["DayUsage"][];
             /** @description The keys that were active at any time in the period, including revoked and expired keys. Active keys come first, then the newest. */
             keys: components["schemas"]["KeyLabel"][];
@@ -3059,7 +3178,7 @@ export interface components {
          * @example chat
          * @enum {string}
          */
-        UsageMeter: "chat" | "images" | "search" | "tokens";
+        UsageMeter: "chat" | "images" | "search" | "embeddings" | "tokens";
         /** @description The account's usage since 00:00 UTC, across all keys and the web. */
         UsedCounters: {
             /**
@@ -3080,6 +3199,12 @@ export interface components {
              * @example 0
              */
             search: number;
+            /**
+             * Format: int64
+             * @description Embedded inputs charged today. Omitted if the plan does not include embeddings.
+             * @example 0
+             */
+            embeddings?: number;
             /**
              * Format: int64
              * @description Model tokens (input and output) used today. Not limited.
@@ -3284,6 +3409,31 @@ export interface components {
             };
             content: {
                 "application/json": components["schemas"]["PayloadTooLargeError"];
+            };
+        };
+        /**
+         * @description - `quotaExceeded`: Today's quota is used up. It resets at 00:00 UTC.
+         *     - `rateLimitExceeded`: Too many requests. Nothing was charged. Wait for the time in `Retry-After`, then try again.
+         *     - `tooManyCalls`: This account has reached its limit of concurrent calls. Nothing was charged. Wait for a call to finish, then try again.
+         */
+        CallerQuotaForEmbeddings: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                Vary: components["headers"]["Vary"];
+                "Retry-After": components["headers"]["Retry-After"];
+                "X-Should-Retry": components["headers"]["X-Should-Retry"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["QuotaError"];
             };
         };
         /**
@@ -4665,6 +4815,61 @@ export interface operations {
             429: components["responses"]["CallerRateLimit"];
             500: components["responses"]["CallerInternal"];
             503: components["responses"]["CallerBusy"];
+        };
+    };
+    createEmbeddings: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes retries safe: for 24 hours, the same key and body return the first response and are charged once. 1 to 255 visible ASCII characters. Use a random UUID for each new request.
+                 * @example 5e3f3a52-7c0b-4b1c-9a55-0d6a1f8c7f11
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description An OpenAI embeddings request. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EmbeddingRequest"];
+            };
+        };
+        responses: {
+            /** @description The vectors. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    Vary: components["headers"]["Vary"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EmbeddingList"];
+                };
+            };
+            400: components["responses"]["CallerBadRequest"];
+            401: components["responses"]["CallerUnauthorized"];
+            403: components["responses"]["CallerWriteForbiddenForSearch"];
+            404: components["responses"]["CallerNotFound"];
+            409: components["responses"]["CallerRetryConflict"];
+            413: components["responses"]["CallerPayloadTooLarge"];
+            415: components["responses"]["CallerUnsupportedMediaType"];
+            422: components["responses"]["CallerRetryMismatch"];
+            429: components["responses"]["CallerQuotaForEmbeddings"];
+            500: components["responses"]["CallerInternal"];
+            502: components["responses"]["CallerUpstream"];
+            503: components["responses"]["CallerBusy"];
+            504: components["responses"]["CallerUpstreamTimeout"];
         };
     };
     listEvents: {

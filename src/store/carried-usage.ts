@@ -64,7 +64,7 @@ export async function enterKeptUsage(tx: Db, { accountId, emailDigest }: Holder)
       select now_at, ledger_day(now_at) as today from ledger_now() as now_at
     ), kept as (
       delete from carried_usage using clock
-      where email_digest = ${emailDigest}::bytea and day = clock.today
+      where email_digest = ${emailDigest}::bytea and day = clock.today and meter = any(${meterList})
       returning meter, used
     ), summed as (
       select meter, least(sum(used), 2147483647)::int as units from kept group by meter

@@ -4,6 +4,7 @@
  * requested, and says how far it looked.
  */
 import { type SQL, sql } from 'drizzle-orm';
+import type { Meter } from '../../schemas/plans.ts';
 import type { requestStates } from '../../schemas/request-log.ts';
 import { type Db, rowsOf } from '../database/client.ts';
 import { WEB_KEY } from './usage-history.ts';
@@ -29,7 +30,7 @@ export type LoggedRequestRow = LogPosition & {
   kind: 'request' | 'refusals';
   key_id: string | null;
   endpoint: string | null;
-  meter: 'chat' | 'images' | 'search' | null;
+  meter: Meter | null;
   units: number;
   state: (typeof requestStates)[number];
   status: number | null;

@@ -1,11 +1,14 @@
 /** Today's usage, by the database's clock. Contract section 2. */
+import type { Meter } from '../../schemas/plans.ts';
 import type { Database } from '../database/client.ts';
 
 export type UsageReading = {
   plan: string;
-  used: { chat: number; images: number; search: number; tokens: number };
+  used: Record<Meter | 'tokens', number>;
   readAt: Date;
 };
+
+const nothingUsed = { chat: 0, images: 0, search: 0, embeddings: 0, tokens: 0 };
 
 /** The array as text: the driver would have to be told its type. */
 const READ_USAGE = `
@@ -31,7 +34,7 @@ export async function readUsage(
   return new Map(
     rows.map(({ id, plan, read_at: readAt, used }) => [
       id,
-      { plan, readAt: new Date(readAt), used: { chat: 0, images: 0, search: 0, tokens: 0, ...used } },
+      { plan, readAt: new Date(readAt), used: { ...nothingUsed, ...used } },
     ]),
   );
 }

@@ -20,6 +20,7 @@ function commonTests(t: Test, OpenAI: Client, parley: Parley) {
   const { apiKey, baseURL, model } = parley;
   const openai = new OpenAI({ baseURL, apiKey });
   const messages = ask('How do I create a key?');
+  const embeddingModel = model === 'parley-builtin' ? 'parley-builtin-embeddings' : 'embedder';
 
   t.test('chat: a completion with its usage', async (t) => {
     const { choices, usage } = await openai.chat.completions.create({ model, messages });
@@ -64,6 +65,23 @@ function commonTests(t: Test, OpenAI: Client, parley: Parley) {
     for await (const { id } of openai.models.list()) ids.push(id);
     t.equal(ids[0], model);
     t.match(await openai.models.retrieve(model), { id: model, object: 'model' });
+  });
+
+  t.test('embeddings: one vector per input, decoded from the base64 that the client asks for', async (t) => {
+    const input = ['How do I create a key?', 'The quiet sea'];
+    const { data, usage } = await openai.embeddings.create({ model: embeddingModel, input });
+    const plain = await openai.embeddings.create({ model: embeddingModel, input, encoding_format: 'float' });
+    t.same(
+      data.map(({ index }) => index),
+      [0, 1],
+    );
+    t.ok(data.every(({ embedding }) => embedding.length > 1 && embedding.every(Number.isFinite)));
+    for (const [index, { embedding }] of plain.data.entries())
+      for (const [place, value] of embedding.entries())
+        if (Math.abs(value - (data[index]?.embedding[place] ?? Number.NaN)) > 1e-6)
+          t.fail(`${index} ${place}`);
+    t.notSame(data[0]?.embedding, data[1]?.embedding);
+    t.ok(usage.prompt_tokens > 0);
   });
 
   t.test('images: a PNG', async (t) => {

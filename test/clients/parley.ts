@@ -44,7 +44,11 @@ export async function withUpstream(
 ): Promise<{ parley: Parley; upstream: Upstream }> {
   const upstream = await startUpstream();
   t.teardown(() => upstream.stop());
-  const parley = await startParley(t, kind, { CHAT_URL: upstream.url, IMAGES_URL: upstream.url });
+  const parley = await startParley(t, kind, {
+    CHAT_URL: upstream.url,
+    IMAGES_URL: upstream.url,
+    EMBEDDINGS_URL: upstream.url,
+  });
   t.equal(parley.model, MODEL, 'the upstream answers');
   t.beforeEach(() => upstream.reset());
   return { parley, upstream };

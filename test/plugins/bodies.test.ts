@@ -27,6 +27,7 @@ function limitOf(path: string, isSession: boolean): number {
   if (route.startsWith('/auth/')) return 4 * KIB;
   if (route === '/keys/report-leak') return 64 * KIB;
   if (large.has(route)) return 20 * MIB;
+  if (route === '/embeddings') return 8 * MIB;
   return isSession ? 16 * KIB : MIB;
 }
 

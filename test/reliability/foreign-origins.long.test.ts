@@ -6,7 +6,12 @@ import { startUpstream } from '../support/upstream/client.ts';
 
 const upstream = await startUpstream();
 t.teardown(() => upstream.stop());
-const upstreams = { CHAT_URL: upstream.url, IMAGES_URL: upstream.url, SEARCH_URL: upstream.searchUrl };
+const upstreams = {
+  CHAT_URL: upstream.url,
+  IMAGES_URL: upstream.url,
+  EMBEDDINGS_URL: upstream.url,
+  SEARCH_URL: upstream.searchUrl,
+};
 
 onEachDatabase(t, { ...upstreams, ...plansFile(t) }, async (t, { client }) => {
   await t.test('21: a foreign origin is refused before scope, requests, quota and engine', async (t) => {

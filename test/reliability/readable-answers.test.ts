@@ -10,7 +10,12 @@ import { startUpstream } from '../support/upstream/client.ts';
 const messages = [{ role: 'user', content: 'Hi' }];
 const upstream = await startUpstream();
 t.teardown(() => upstream.stop());
-const upstreams = { CHAT_URL: upstream.url, IMAGES_URL: upstream.url, SEARCH_URL: upstream.searchUrl };
+const upstreams = {
+  CHAT_URL: upstream.url,
+  IMAGES_URL: upstream.url,
+  EMBEDDINGS_URL: upstream.url,
+  SEARCH_URL: upstream.searchUrl,
+};
 
 /** Answers that a page of `PAGE` gets with a key that lists it, by status and code. */
 async function answersOfEveryKind(t: Test) {

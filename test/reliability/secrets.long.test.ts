@@ -32,6 +32,7 @@ async function run(t: Test, kind: DatabaseKind): Promise<void> {
     ...plansFile(t, { search: 60 }),
     CHAT_URL: upstream.url,
     IMAGES_URL: upstream.url,
+    EMBEDDINGS_URL: upstream.url,
     SEARCH_URL: upstream.searchUrl,
     UPSTREAM_FIRST_BYTE_SECONDS: '1',
     UPSTREAM_IDLE_SECONDS: '1',

@@ -14,6 +14,7 @@ const env = {
   CHAT_URL: upstream.url,
   IMAGES_URL: upstream.url,
   SEARCH_URL: upstream.searchUrl,
+  EMBEDDINGS_URL: upstream.url,
   CALLS_PER_ACCOUNT: '2',
 };
 
@@ -46,6 +47,7 @@ onEachDatabase(t, env, async (t, service) => {
       ['/chat/completions', { messages, stream: true }],
       ['/images/generations', { prompt: 'A fox' }],
       ['/search', { query: 'fox' }],
+      ['/embeddings', { input: 'fox' }],
     ] as const) {
       for (const credentials of [{ key }, { key: second.key }, { cookie: owner.cookie }]) {
         const answer = await client.post(path, body, credentials);

@@ -76,6 +76,7 @@ t.test('the plain pages', async (t) => {
     t.same(quota, [
       '/docs#tag/chat/chat',
       '/docs#tag/chat/createChatCompletion',
+      '/docs#tag/embeddings/createEmbeddings',
       '/docs#tag/images/createImage',
       '/docs#tag/chat/createResponse',
       '/docs#tag/search/search',

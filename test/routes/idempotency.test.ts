@@ -24,7 +24,7 @@ for (const kind of databaseKinds) {
   t.test(kind, async (t) => {
     t.beforeEach(() => upstream.reset());
     const service = await startTestService(t, kind, {
-      ...plansFile(t, { chat: 1000, images: 10, search: 10 }),
+      ...plansFile(t, { chat: 1000, images: 10, search: 10, embeddings: 10 }),
       CHAT_URL: upstream.url,
     });
     const { client, database } = service;
@@ -50,6 +50,7 @@ for (const kind of databaseKinds) {
         ['/chat/completions', { messages, n: 2 }],
         ['/images/generations', { prompt: 'A fox' }],
         ['/search', { query: 'create a key' }],
+        ['/embeddings', { input: ['create a key', 'revoke a key'] }],
       ] as const) {
         const headers = retryKey();
         const first = await client.post(path, body, { key, headers });

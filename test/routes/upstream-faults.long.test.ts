@@ -15,6 +15,7 @@ const env = {
   CHAT_API_KEY: KEY,
   CHAT_MODEL: 'test-model',
   IMAGES_URL: upstream.url,
+  EMBEDDINGS_URL: upstream.url,
   IMAGES_API_KEY: KEY,
   SEARCH_URL: upstream.searchUrl,
   UPSTREAM_FIRST_BYTE_SECONDS: '1',
@@ -56,6 +57,7 @@ const calls = [
   { path: '/chat/completions', body: { messages, n: 3, stream: true }, meter: 'chat', units: 3 },
   { path: '/images/generations', body: { prompt: 'Hi', n: 2 }, meter: 'images', units: 2 },
   { path: '/search', body: { query: 'Hi' }, meter: 'search', units: 1 },
+  { path: '/embeddings', body: { input: ['Hi', 'Ho'] }, meter: 'embeddings', units: 2 },
 ];
 
 const tellsTooMuch = ({ headers, text }: Answer) => {

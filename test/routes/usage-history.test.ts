@@ -18,14 +18,14 @@ onEachDatabase(t, {}, async (t, { client, database }) => {
 
   await t.test('a row per day and meter, also without use, oldest first, 30 days by default', async (t) => {
     const { data, keys } = await history();
-    t.equal(data.length, 30 * 4);
+    t.equal(data.length, 30 * 5);
     t.same(
       [...new Set(data.map(({ day }: Body) => day))],
       Array.from({ length: 30 }, (_, n) => isoDay(n - 29)),
     );
     t.same(
-      data.slice(0, 4).map(({ meter }: Body) => meter),
-      ['chat', 'images', 'search', 'tokens'],
+      data.slice(0, 5).map(({ meter }: Body) => meter),
+      ['chat', 'images', 'search', 'embeddings', 'tokens'],
     );
     t.ok(data.every((row: Body) => row.used === 0 && row.by_key.length === 0));
     t.same(
@@ -70,7 +70,7 @@ onEachDatabase(t, {}, async (t, { client, database }) => {
       { id: other.id, active: true },
       { id: one.id, name: 'One', active: false },
     ]);
-    t.equal(data.length, 8);
+    t.equal(data.length, 10);
     t.equal(data.find(({ meter, used }: Body) => meter === 'chat' && used > 0).by_key[0].key_id, one.id);
   });
 
@@ -84,7 +84,7 @@ onEachDatabase(t, {}, async (t, { client, database }) => {
     await shiftClock(database.db, '1 day');
     t.equal((await chat({ cookie })).status, 200);
     const found = await history('?days=2');
-    t.equal(found.data.length, 8);
+    t.equal(found.data.length, 10);
     t.equal(rowOf(found, isoDay(0), 'chat').used, 6);
     t.same(rowOf(found, isoDay(1), 'chat'), {
       day: isoDay(1),
@@ -92,7 +92,7 @@ onEachDatabase(t, {}, async (t, { client, database }) => {
       used: 1,
       by_key: [{ key_id: null, used: 1 }],
     });
-    t.equal((await history('?days=1')).data.length, 4);
+    t.equal((await history('?days=1')).data.length, 5);
     await shiftClock(database.db, '0 day');
     t.equal(rowOf(await history('?days=90'), isoDay(1), 'chat'), undefined, 'nothing of a day to come');
   });

@@ -54,7 +54,9 @@ async function start(t: Test, code: string, upstream: Upstream): Promise<Started
   writeFileSync(join(folder, 'plans.json'), JSON.stringify({ data: defaultPlans.plans }));
 
   // What differs on this machine: where the databases and the upstreams are, and which port is free.
-  const origins = ['CHAT_URL', 'IMAGES_URL', 'SEARCH_URL'].flatMap((name) => given[name] ?? []);
+  const origins = ['CHAT_URL', 'IMAGES_URL', 'EMBEDDINGS_URL', 'SEARCH_URL'].flatMap(
+    (name) => given[name] ?? [],
+  );
   const swaps = [
     ...origins.map((url) => [new URL(url).origin, new URL(upstream.url).origin] as const),
     [given.DATABASE_URL, database.env.DATABASE_URL] as const,

@@ -14,6 +14,7 @@ export const pageCalls: [method: string, path: string, body?: unknown][] = [
   ['POST', '/chat/completions', { messages: [{ role: 'user', content: 'Hi' }], stream: true }],
   ['POST', '/images/generations', { prompt: 'Hi' }],
   ['POST', '/search', { query: 'Hi' }],
+  ['POST', '/embeddings', { input: ['Hi', 'Ho'] }],
   ['GET', '/models'],
   ['GET', '/usage'],
 ];

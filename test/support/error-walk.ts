@@ -69,6 +69,7 @@ export async function walk(
     ['/chat/completions', { messages, stream: true }],
     ['/images/generations', { prompt }],
     ['/search', { query: prompt }],
+    ['/embeddings', { input: [prompt, prompt] }],
   ];
   const post = (path: string, body: unknown, options: RequestOptions = {}) =>
     walker.ask('POST', path, { body, key, ...options });

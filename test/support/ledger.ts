@@ -11,7 +11,7 @@ import type { AdmissionRules, ChargeRow } from '../../src/store/ledger.ts';
 import { freshDatabase } from './service.ts';
 import { startTcpProxy } from './tcp-proxy.ts';
 
-const limits = { chat: 10, images: null, search: null };
+const limits = { chat: 10, images: null, search: null, embeddings: null };
 const plan = {
   id: 'small',
   name: 'Small',

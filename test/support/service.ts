@@ -93,7 +93,12 @@ export function onEachDatabase(
   }
 }
 
-export type Ceilings = { chat?: number | null; images?: number | null; search?: number | null };
+export type Ceilings = {
+  chat?: number | null;
+  images?: number | null;
+  search?: number | null;
+  embeddings?: number | null | undefined;
+};
 
 /** Environment for two plans: `small`, where accounts begin, with the given ceilings, and `large`, without any. */
 export function plansFile(t: Test, ceilings: Ceilings = {}, requestsPerMinute = MANY): Env {
@@ -102,7 +107,7 @@ export function plansFile(t: Test, ceilings: Ceilings = {}, requestsPerMinute = 
     name: id,
     currency: 'USD',
     monthly_price_cents: 100,
-    limits: { chat: null, images: null, search: null, ...limits },
+    limits: { chat: null, images: null, search: null, embeddings: null, ...limits },
     requests_per_minute: perMinute,
   });
   const file = join(t.testdir(), 'plans.json');

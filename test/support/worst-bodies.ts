@@ -155,6 +155,36 @@ export const worstBodies: Record<string, WorstBody> = {
     status: 400,
     make: () => `{"query":"Hello",${list(2400, (n) => `"${EXPANDING.repeat(130)}${n}":1`)}}`,
   },
+  '/embeddings: one text of 8 MiB': {
+    path: '/embeddings',
+    status: 200,
+    make: () => `{"input":"${'word '.repeat((8 * MIB - 100) / 5)}"}`,
+  },
+  '/embeddings: one text of 8 MiB that grows eighteenfold': {
+    path: '/embeddings',
+    status: 200,
+    make: () => `{"input":"${EXPANDING.repeat((8 * MIB - 100) / 3)}"}`,
+  },
+  '/embeddings: one text of 8 MiB of accents in the wrong order': {
+    path: '/embeddings',
+    status: 200,
+    make: () => `{"input":"${'\u0301\u0323'.repeat((8 * MIB - 100) / 4)}"}`,
+  },
+  '/embeddings: 300,000 tokens': {
+    path: '/embeddings',
+    status: 200,
+    make: () => `{"input":[${list(2000, (n) => `[${list(150, (m) => String(100_000 + n * m))}]`)}]}`,
+  },
+  '/embeddings: 300,000 short texts': {
+    path: '/embeddings',
+    status: 400,
+    make: () => `{"input":[${list(300_000, (n) => `"k${n.toString(36)}"`)}]}`,
+  },
+  '/embeddings: a million tokens': {
+    path: '/embeddings',
+    status: 400,
+    make: () => `{"input":[${'1,'.repeat(990_000)}1]}`,
+  },
   '/auth/login: 4 KiB of tiny values': {
     path: '/auth/login',
     status: 400,

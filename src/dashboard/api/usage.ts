@@ -9,9 +9,14 @@ export const meters = {
   chat: { label: 'Chat', one: 'reply', many: 'replies' },
   images: { label: 'Images', one: 'image', many: 'images' },
   search: { label: 'Search', one: 'search', many: 'searches' },
+  embeddings: { label: 'Embeddings', one: 'embedded input', many: 'embedded inputs' },
 } as const satisfies Record<Meter, { label: string; one: string; many: string }>;
 
 export const meterNames = Object.keys(meters) as Meter[];
+
+/** The meters that a plan includes. */
+export const metersOf = (limits: Usage['limits']): Meter[] =>
+  meterNames.filter((meter) => limits[meter] !== undefined);
 
 /** Prevents rapid refetching at the end of the day if the device's clock is wrong. */
 const SOONEST_MS = 15_000;

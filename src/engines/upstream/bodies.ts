@@ -1,4 +1,5 @@
 /** Reads whole answers within a limit per answer and one for all concurrent answers of an upstream. */
+import { setImmediate as otherRequests } from 'node:timers/promises';
 import { Blocks } from '../../bodies/blocks.ts';
 import { ApiError } from '../../errors.ts';
 import { UpstreamProblem } from './errors.ts';
@@ -7,6 +8,8 @@ import type { Exchange } from './exchange.ts';
 const MIB = 1024 * 1024;
 /** Total size of all whole answers being read from one upstream. */
 const MEMORY_BYTES = 256 * MIB;
+const LARGE_BYTES = 4 * MIB;
+
 export class Bodies {
   readonly #most: number;
   #held = 0;
@@ -34,7 +37,10 @@ export class Bodies {
         }
         if (this.#held > this.#most) throw this.#tooMuch(exchange);
       }
-      return blocks.toBuffer().toString('utf8');
+      const body = blocks.toBuffer();
+      // Joining tens of MiB and decoding them take a long turn of the event loop each.
+      if (held > LARGE_BYTES) await otherRequests();
+      return body.toString('utf8');
     } finally {
       this.#held -= held;
     }

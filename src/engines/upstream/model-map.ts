@@ -1,12 +1,15 @@
 /** `CHAT_MODEL`: the available models and their upstream names. Contract sections 8 and 13. */
 
+/** A model's public name, and its name at the upstream. */
+export type NamedModel = { id: string; upstream: string };
+
 export type ModelMap =
   /** All models that the upstream lists. */
   | { kind: 'listed' }
   /** The same, with this one first. */
   | { kind: 'preferred'; name: string }
   /** Only these, with the default first. */
-  | { kind: 'exact'; models: readonly { id: string; upstream: string }[] };
+  | { kind: 'exact'; models: readonly NamedModel[] };
 
 const MAX_NAME_LENGTH = 200;
 

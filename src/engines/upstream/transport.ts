@@ -33,6 +33,8 @@ export type Request = {
   body?: JsonObject;
   signal: AbortSignal;
   maxBytes?: number;
+  /** Reads the answer instead of `parseJson`, which holds the event loop for long answers. */
+  parse?(text: string): Promise<unknown>;
   /** Bypasses the connection limit, for requests that are never concurrent. */
   isUncounted?: boolean;
 };
@@ -192,7 +194,7 @@ export function createTransport(options: UpstreamOptions): Transport {
         .catch((error) => Promise.reject(failure(error, request.signal)));
       if (text === undefined)
         throw brokenAnswer(`The upstream's response is larger than ${most} bytes.`, undefined, true);
-      const answer = parseJson(text);
+      const answer = await (request.parse ?? parseJson)(text);
       if (answer === TOO_MANY_VALUES)
         throw brokenAnswer("The upstream's response has too many values to parse.", undefined, true);
       // Some servers send the list of models without an enclosing object.

@@ -7,6 +7,8 @@ export type Usage = CompletionResult['usage'];
 
 const CHARACTERS_PER_TOKEN = 4;
 
+export const estimatedTokens = (characters: number): number => Math.ceil(characters / CHARACTERS_PER_TOKEN);
+
 /** Text, refusal, and reasoning under either name. Tool calls are counted separately. */
 const writtenFields = ['content', 'refusal', 'reasoning_content', 'reasoning'] as const;
 
@@ -50,7 +52,7 @@ export function countedUsage(usage: unknown): Usage | undefined {
 
 /** Estimates one token per four characters written, rounded up, as language models do for English. */
 export function estimatedUsage(input: CompletionInput, characters: number): Usage {
-  const prompt = Math.ceil(charactersAsked(input) / CHARACTERS_PER_TOKEN);
-  const completion = Math.ceil(characters / CHARACTERS_PER_TOKEN);
+  const prompt = estimatedTokens(charactersAsked(input));
+  const completion = estimatedTokens(characters);
   return { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion };
 }

@@ -17,6 +17,7 @@ t.test('61 nesting in answers, chunks, lists, results and refusals of an upstrea
     CHAT_URL: upstream.url,
     IMAGES_URL: upstream.url,
     SEARCH_URL: upstream.searchUrl,
+    EMBEDDINGS_URL: upstream.url,
   });
   const { cookie } = await client.signUp();
   const messages = [{ role: 'user', content: 'Hello' }];
@@ -32,6 +33,7 @@ t.test('61 nesting in answers, chunks, lists, results and refusals of an upstrea
         completion: message(nested(depth)),
         images: { data: [{ b64_json: nested(depth) }] },
         search: { results: nested(depth) },
+        embeddings: { data: [{ embedding: nested(depth + 1) }] },
       });
       const retry = { 'idempotency-key': `deep-${depth}` };
       t.match(await client.post('/chat', { message: 'Hello' }, { cookie }), failed);
@@ -39,6 +41,7 @@ t.test('61 nesting in answers, chunks, lists, results and refusals of an upstrea
       t.match(await client.post('/chat/completions', { messages }, { cookie, headers: retry }), failed);
       t.match(await client.post('/images/generations', { prompt: 'x' }, { cookie }), failed);
       t.match(await client.post('/search', { query: 'x' }, { cookie }), failed);
+      t.match(await client.post('/embeddings', { input: 'x' }, { cookie }), failed);
     });
   }
 
@@ -90,6 +93,6 @@ t.test('61 nesting in answers, chunks, lists, results and refusals of an upstrea
 
   await t.test('nothing of what failed was charged', async (t) => {
     const { body } = await client.get('/usage', { cookie });
-    t.match(body.used, { chat: 2, images: 0, search: 0 });
+    t.match(body.used, { chat: 2, images: 0, search: 0, embeddings: 0 });
   });
 });

@@ -86,7 +86,7 @@ t.test('counts what it got and wrote, and keeps the last calls whole', async (t)
 });
 
 t.test('another path is 404', async (t) => {
-  t.equal((await fetch(`${upstream.url}/embeddings`, { method: 'POST', body: '{}' })).status, 404);
+  t.equal((await fetch(`${upstream.url}/audio`, { method: 'POST', body: '{}' })).status, 404);
   t.equal(
     (await fetch(`${upstream.searchUrl}?q=x`)).status,
     404,

@@ -10,7 +10,7 @@ export type { CallRecord, Calls } from './records.ts';
 export { CANARY, MODEL, type Settings } from './settings.ts';
 
 export type Upstream = {
-  /** What `CHAT_URL` and `IMAGES_URL` take. */
+  /** What `CHAT_URL`, `IMAGES_URL`, and `EMBEDDINGS_URL` take. */
   url: string;
   /** What `SEARCH_URL` takes. */
   searchUrl: string;

@@ -20,6 +20,7 @@ export type Counters = {
   calls: number;
   chat: number;
   images: number;
+  embeddings: number;
   search: number;
   models: number;
   other: number;
@@ -41,6 +42,7 @@ const zero = (): Counters => ({
   calls: 0,
   chat: 0,
   images: 0,
+  embeddings: 0,
   search: 0,
   models: 0,
   other: 0,
@@ -57,7 +59,7 @@ export class Records {
 
   /** Begins the record of a call, and follows its answer to the end. */
   begin(
-    kind: 'chat' | 'images' | 'search' | 'models' | 'other',
+    kind: 'chat' | 'images' | 'embeddings' | 'search' | 'models' | 'other',
     record: Pick<CallRecord, 'method' | 'path' | 'headers' | 'body'>,
     response: ServerResponse,
   ): CallRecord {

@@ -49,6 +49,35 @@ const imageList = (body: Json, settings: Settings) => ({
   })),
 });
 
+/** Components with all the digits of a float64, that depend on the input. */
+function vectorOf(input: unknown, dimensions: number): number[] {
+  const seed = [...JSON.stringify(input).slice(0, 1000)].reduce(
+    (sum, character) => sum + (character.codePointAt(0) ?? 0),
+    1,
+  );
+  return Array.from({ length: dimensions }, (_, index) => Math.fround(Math.sin(seed + index)));
+}
+
+/** Last input first: clients go by the index. */
+function embeddingList(body: Json, encoding: unknown) {
+  const { dimensions = 8, input } = body as { dimensions?: number; input: unknown };
+  const inputs = Array.isArray(input) && typeof input[0] !== 'number' ? (input as unknown[]) : [input];
+  const encoded = (vector: number[]) =>
+    encoding === 'base64' ? Buffer.from(Float32Array.from(vector).buffer).toString('base64') : vector;
+  return {
+    object: 'list',
+    model: body.model ?? MODEL,
+    data: inputs
+      .map((one, index) => ({
+        object: 'embedding',
+        embedding: encoded(vectorOf(one, dimensions)),
+        index,
+      }))
+      .reverse(),
+    usage: { prompt_tokens: 3 * inputs.length, total_tokens: 3 * inputs.length },
+  };
+}
+
 const searchPage = (query: string) => ({
   query,
   results: [1, 2, 3].map((place) => ({
@@ -66,11 +95,13 @@ const kindOf = (path: string) =>
     ? 'chat'
     : path.endsWith('/images/generations')
       ? 'images'
-      : path.endsWith('/models')
-        ? 'models'
-        : path.endsWith('/search')
-          ? 'search'
-          : 'other';
+      : path.endsWith('/embeddings')
+        ? 'embeddings'
+        : path.endsWith('/models')
+          ? 'models'
+          : path.endsWith('/search')
+            ? 'search'
+            : 'other';
 
 /** The server's own objections to a call: the key, a field that it does not take. */
 function objection(
@@ -111,6 +142,13 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   await rest(settings.firstChunkDelayMs);
   if (kind === 'chat') json(response, call, 200, server.completion ?? completionOf(body, settings));
   else if (kind === 'images') json(response, call, 200, server.images ?? imageList(body, settings));
+  else if (kind === 'embeddings')
+    json(
+      response,
+      call,
+      200,
+      server.embeddings ?? embeddingList(body, server.encoding ?? body.encoding_format),
+    );
   else if (kind === 'models') json(response, call, 200, server.models ?? modelList());
   else if (kind === 'search' && url.searchParams.get('format') === 'json')
     json(response, call, 200, server.search ?? searchPage(url.searchParams.get('q') ?? ''));

@@ -129,6 +129,9 @@ export type ServerSettings = Partial<Settings> & {
   /** Answers in place of the honest ones, as JSON. */
   completion?: unknown;
   images?: unknown;
+  embeddings?: unknown;
+  /** How vectors are encoded, whatever the call asks for. */
+  encoding?: 'float' | 'base64';
   search?: unknown;
   /** The data of a stream's events, in place of the honest ones. */
   events?: string[];

@@ -33,8 +33,9 @@ export function ChangePlan({ current, currentName, onClose, onDone, period, plan
     },
   });
   const over = meterNames.filter((meter) => {
-    const limit = plan.limits[meter];
-    return usage !== undefined && limit !== null && usage.used[meter] >= limit;
+    const { [meter]: limit = 0 } = plan.limits;
+    const used = usage?.used[meter];
+    return used !== undefined && limit !== null && used > 0 && used >= limit;
   });
   const isSamePlan = plan.id === current.plan;
   const before =
@@ -81,7 +82,7 @@ export function ChangePlan({ current, currentName, onClose, onDone, period, plan
             {over
               .map(
                 (meter) =>
-                  `You have already used ${countOf(usage.used[meter], meters[meter])} today, and this plan allows ${formatCount(plan.limits[meter] ?? 0)}.`,
+                  `You have already used ${countOf(usage.used[meter] ?? 0, meters[meter])} today, and this plan allows ${formatCount(plan.limits[meter] ?? 0)}.`,
               )
               .join(' ')}{' '}
             If you change now, you cannot use more until 00:00 UTC.

@@ -1,6 +1,6 @@
 import { Badge, Button, Group, Text, Title } from '@mantine/core';
 import type { Schemas } from '../../api/client.ts';
-import { meterNames, meters } from '../../api/usage.ts';
+import { meters, metersOf } from '../../api/usage.ts';
 import { CheckIcon } from '../../ui/icons.tsx';
 import { countOf, formatCount, formatMoney } from '../../ui/numbers.ts';
 import classes from './plan.module.css';
@@ -43,8 +43,8 @@ export function PlanCard({ current, isMain, onChange, period, plan }: Props) {
         </Text>
       </div>
       <ul className={classes.limits}>
-        {meterNames.map((meter) => {
-          const limit = plan.limits[meter];
+        {metersOf(plan.limits).map((meter) => {
+          const limit = plan.limits[meter] ?? null;
           return (
             <li key={meter}>
               <CheckIcon size={18} />

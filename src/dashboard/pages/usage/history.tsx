@@ -17,6 +17,7 @@ const choices = [
   { value: 'chat', label: 'Chat' },
   { value: 'images', label: 'Images' },
   { value: 'search', label: 'Search' },
+  { value: 'embeddings', label: 'Embeddings' },
   { value: 'tokens', label: 'Tokens' },
 ];
 
@@ -24,6 +25,7 @@ const units: Record<string, { one: string; many: string }> = {
   chat: { one: 'chat reply', many: 'chat replies' },
   images: { one: 'image', many: 'images' },
   search: { one: 'search', many: 'searches' },
+  embeddings: { one: 'embedded input', many: 'embedded inputs' },
   tokens: { one: 'token', many: 'tokens' },
 };
 const amount = (count: number, meter: string): string =>
@@ -45,7 +47,7 @@ export function History() {
           if (data.every(({ used }) => used === 0))
             return (
               <EmptyState title="No usage yet">
-                Daily replies, images, and searches will appear here, by key.
+                Daily replies, images, searches, and embedded inputs will appear here, by key.
               </EmptyState>
             );
           const rows = data.filter((row) => row.meter === meter);
@@ -54,7 +56,7 @@ export function History() {
             <Paper withBorder p="md" bg="var(--parley-panel)">
               <div className={classes.filters}>
                 <SegmentedControl
-                  data={choices}
+                  data={choices.filter(({ value }) => data.some((row) => row.meter === value))}
                   value={meter}
                   onChange={setMeter}
                   fullWidth

@@ -12,6 +12,7 @@ const endpoints = [
   'POST /api/v1/messages',
   'POST /api/v1/images/generations',
   'POST /api/v1/search',
+  'POST /api/v1/embeddings',
 ];
 
 /** The endpoint of charges by a deleted account with the same address on that day. */

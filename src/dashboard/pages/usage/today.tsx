@@ -1,11 +1,16 @@
 import { Box, Paper, Text, Title } from '@mantine/core';
-import { meterNames, type meters, type Usage, useUsage } from '../../api/usage.ts';
+import { type Meter, metersOf, type Usage, useUsage } from '../../api/usage.ts';
 import { Loaded } from '../../ui/loaded.tsx';
 import { formatCount } from '../../ui/numbers.ts';
 import { Reset } from '../../ui/reset.tsx';
 import classes from './usage.module.css';
 
-const what = { chat: 'Chat replies', images: 'Images', search: 'Searches' } as const;
+const what = {
+  chat: 'Chat replies',
+  images: 'Images',
+  search: 'Searches',
+  embeddings: 'Embedded inputs',
+} as const;
 
 export function Today() {
   const query = useUsage();
@@ -18,7 +23,7 @@ export function Today() {
         {(usage) => (
           <>
             <div className={classes.today}>
-              {meterNames.map((meter) => (
+              {metersOf(usage.limits).map((meter) => (
                 <Figure key={meter} meter={meter} usage={usage} />
               ))}
               <Paper withBorder p="md" bg="var(--parley-panel)">
@@ -41,9 +46,9 @@ export function Today() {
   );
 }
 
-function Figure({ meter, usage }: { meter: keyof typeof meters; usage: Usage }) {
-  const used = usage.used[meter];
-  const limit = usage.limits[meter];
+function Figure({ meter, usage }: { meter: Meter; usage: Usage }) {
+  const used = usage.used[meter] ?? 0;
+  const limit = usage.limits[meter] ?? null;
   const left = limit === null ? null : Math.max(0, limit - used);
   return (
     <Paper withBorder p="md" bg="var(--parley-panel)">

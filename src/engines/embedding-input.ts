@@ -1,0 +1,28 @@
+/** What both embedding engines do with a request. Contract section 14. */
+import { ApiError, type ErrorOptions } from '../errors.ts';
+import type { EmbeddingInput } from './types.ts';
+
+type Input = EmbeddingInput['input'];
+
+const isTokens = (input: Input): input is number[] => Array.isArray(input) && typeof input[0] === 'number';
+
+/** Returns each text, or its tokens. */
+export const inputsOf = (input: Input): readonly (string | readonly number[])[] =>
+  typeof input === 'string' || isTokens(input) ? [input] : input;
+
+/** In all inputs. Texts count nothing. */
+export const countTokens = (input: Input): number =>
+  inputsOf(input).reduce((sum, one) => sum + (typeof one === 'string' ? 0 : one.length), 0);
+
+/** @param known - the models that clients can name */
+export const unknownModel = (known: readonly string[]): ApiError =>
+  new ApiError('notFound', {
+    message: `This embedding model does not exist. Available: ${known.slice(0, 10).join(', ')}.`,
+    param: 'model',
+  });
+
+export const unsupportedDimensions = (
+  message: string,
+  options: Pick<ErrorOptions, 'cause' | 'isProvokable'> = {},
+): ApiError =>
+  new ApiError('invalidRequest', { message, param: 'dimensions', reason: 'unsupported_value', ...options });

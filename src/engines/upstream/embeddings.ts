@@ -1,0 +1,88 @@
+/** Embeddings from any server with OpenAI's `POST /embeddings`. Contract section 14. */
+import { countTokens, inputsOf, unknownModel, unsupportedDimensions } from '../embedding-input.ts';
+import type { EmbeddingEngine, EmbeddingInput } from '../types.ts';
+import { EmbeddingAnswer } from './embedding-answer.ts';
+import { refusesField } from './errors.ts';
+import { isObject, type JsonObject, textWithin, wholeNumber } from './json.ts';
+import type { NamedModel } from './model-map.ts';
+import { createTransport, MIB, type UpstreamOptions } from './transport.ts';
+import { estimatedTokens } from './usage.ts';
+
+export type UpstreamEmbeddingsOptions = UpstreamOptions & {
+  /** `EMBEDDINGS_MODEL`, default first. Empty: the client's model or the upstream's default. */
+  models?: readonly NamedModel[];
+};
+
+const PATH = '/embeddings';
+/** 2,048 vectors of 1,536 numbers with all their digits. */
+const ANSWER_BYTES = 64 * MIB;
+const MAX_MODEL_LENGTH = 200;
+const UNNAMED = 'default';
+
+/** Counts the prompt's tokens if the upstream does not. */
+function promptTokens(answer: JsonObject, input: EmbeddingInput['input']): number {
+  const { prompt_tokens: prompt, total_tokens: total } = isObject(answer.usage) ? answer.usage : {};
+  const counted = wholeNumber(prompt) || wholeNumber(total);
+  if (counted) return counted;
+  const texts = inputsOf(input).filter((one) => typeof one === 'string');
+  return countTokens(input) + texts.reduce((sum, text) => sum + estimatedTokens(text.length), 0);
+}
+
+/** Creates the engine without contacting the upstream. */
+export function createUpstreamEmbeddings(options: UpstreamEmbeddingsOptions): EmbeddingEngine {
+  const { models = [] } = options;
+  const transport = createTransport(options);
+  /** Models that rejected `encoding_format`. All vectors are converted anyway. */
+  const refusesFormat = new Set<string>();
+
+  /** Undefined if nobody names a model. */
+  function modelOf(named: string | undefined): NamedModel | undefined {
+    if (models.length === 0) return named === undefined ? undefined : { id: named, upstream: named };
+    const model = named === undefined ? models[0] : models.find(({ id }) => id === named);
+    if (model === undefined) throw unknownModel(models.map(({ id }) => id));
+    return model;
+  }
+
+  async function ask(body: JsonObject, signal: AbortSignal) {
+    const { encoding_format: format, ...plain } = body;
+    const model = String(body.model);
+    const send = async (sent: JsonObject) => {
+      const read = new EmbeddingAnswer(transport.broken);
+      const request = { method: 'POST', path: PATH, signal, maxBytes: ANSWER_BYTES } as const;
+      return { answer: await transport.json({ ...request, body: sent, parse: read.parse }), read };
+    };
+    if (format === undefined || refusesFormat.has(model)) return send(plain);
+    try {
+      return await send(body);
+    } catch (error) {
+      // The upstream only validated the body, so a second request does not repeat any work.
+      if (!refusesField(error, 'encoding_format')) throw error;
+      const answered = await send(plain);
+      refusesFormat.add(model);
+      return answered;
+    }
+  }
+
+  return {
+    kind: 'upstream',
+    check: ({ model }) => void modelOf(model),
+    async embed(input, signal) {
+      const { model: named, ...fields } = input;
+      const model = modelOf(named);
+      const body = { ...fields, ...(model && { model: model.upstream }) };
+      const { answer, read } = await ask(body, signal);
+      const format = input.encoding_format ?? 'float';
+      const { length, vectors } = await read.vectors(answer, inputsOf(input.input).length, format);
+      if (input.dimensions !== undefined && length !== input.dimensions)
+        throw unsupportedDimensions('The model does not support this number of `dimensions`.', {
+          isProvokable: true,
+          cause: new Error(`The upstream returned ${length} of ${input.dimensions} dimensions.`),
+        });
+      return {
+        vectors,
+        model: model?.id ?? textWithin(answer.model, MAX_MODEL_LENGTH) ?? UNNAMED,
+        promptTokens: promptTokens(answer, input.input),
+      };
+    },
+  };
+}

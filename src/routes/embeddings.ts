@@ -1,0 +1,62 @@
+/** OpenAI-compatible embeddings. Contract section 14. */
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import type { Static } from '@sinclair/typebox';
+import { ref } from '../../schemas/common.ts';
+import { EmbeddingList, EmbeddingRequest, MAX_INPUTS, MAX_TOKENS } from '../../schemas/embeddings.ts';
+import { bodyLimits } from '../bodies/limits.ts';
+import { SealedJson } from '../bodies/sealed.ts';
+import { countTokens, inputsOf } from '../engines/embedding-input.ts';
+import type { EmbeddingInput } from '../engines/types.ts';
+import { ApiError } from '../errors.ts';
+import { embeddingListJson } from '../requests/embedding-list.ts';
+import { answerBytes } from '../requests/json-answer.ts';
+
+/** OpenAI accepts null for most fields, but not every server does. */
+const withoutNulls = (body: Static<typeof EmbeddingRequest>) =>
+  Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null)) as EmbeddingInput;
+
+const tooManyTokens = () =>
+  new ApiError('invalidRequest', {
+    message: `A request can have at most ${MAX_INPUTS.toLocaleString('en')} inputs and ${MAX_TOKENS.toLocaleString('en')} tokens. Split it into several requests.`,
+    param: 'input',
+  });
+
+const routes: FastifyPluginAsyncTypebox = async (app) => {
+  app.post(
+    '/embeddings',
+    {
+      bodyLimit: bodyLimits.embeddings,
+      schema: {
+        operationId: 'createEmbeddings',
+        summary: 'Create embeddings (OpenAI-compatible)',
+        description:
+          'Returns a vector for each input: texts that are alike have vectors that are close. Each input is charged.',
+        tags: ['Embeddings'],
+        body: ref(EmbeddingRequest),
+        response: { 200: ref(EmbeddingList) },
+      },
+      preValidation: async ({ body }) => {
+        const { input } = (body ?? {}) as { input?: unknown };
+        // Validation would only say that it is none of the types.
+        if (input instanceof SealedJson) throw tooManyTokens();
+        if (Array.isArray(input) && typeof input[0] === 'number' && input.length > MAX_TOKENS)
+          throw tooManyTokens();
+      },
+      config: { scope: 'search', meter: 'embeddings', errors: ['notFound'], bodyCost: MAX_TOKENS + 10_000 },
+    },
+    async (request, reply) => {
+      const input = withoutNulls(request.body);
+      if (countTokens(input.input) > MAX_TOKENS) throw tooManyTokens();
+      app.engines.embeddings.check(input);
+      return answerBytes(request, reply, inputsOf(input.input).length, async (_admission, signal) => {
+        const embedded = await app.engines.embeddings.embed(input, signal);
+        return {
+          json: await embeddingListJson(embedded),
+          outcome: { model: embedded.model, inputTokens: embedded.promptTokens, outputTokens: 0 },
+        };
+      });
+    },
+  );
+};
+
+export default routes;

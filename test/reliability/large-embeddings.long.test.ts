@@ -1,0 +1,55 @@
+// Reliability test 58, for answers: millions of numbers from an upstream do not hold the event loop.
+import path from 'node:path';
+import t from 'tap';
+import { longestHold, post, startMeasured } from '../support/holds.ts';
+import { tellsThreadCpu } from '../support/thread-cpu.ts';
+import { startUpstream } from '../support/upstream/client.ts';
+
+/** The longest turn of the event loop. Contract section 6. */
+const MOST_HOLD_MS = 50;
+/** The least of so many counts: other work of the process, such as collecting garbage, is not the answer's. */
+const ROUNDS = 3;
+
+t.setTimeout(600_000);
+
+const input = Array.from({ length: 2048 }, (_, index) => `text ${index}`);
+type Case = { asked: 'float' | 'base64'; sent: 'float' | 'base64'; dimensions: number; isRetryable?: true };
+const cases: Case[] = [
+  { asked: 'float', sent: 'float', dimensions: 1536 },
+  { asked: 'base64', sent: 'float', dimensions: 1024 },
+  { asked: 'base64', sent: 'base64', dimensions: 3072 },
+  { asked: 'float', sent: 'base64', dimensions: 1024 },
+  { asked: 'base64', sent: 'base64', dimensions: 1024, isRetryable: true },
+];
+
+t.test(
+  'no answer with 2,048 vectors holds the event loop for 50 ms',
+  { skip: !tellsThreadCpu && 'The system does not tell the CPU of a thread.' },
+  async (t) => {
+    const upstream = await startUpstream();
+    t.teardown(() => upstream.stop());
+    const holds = path.join(t.testdir(), 'holds');
+    const { headers, origin } = await startMeasured(t, { EMBEDDINGS_URL: upstream.url }, holds);
+    for (const { asked, dimensions, isRetryable, sent } of cases) {
+      await upstream.configure({ encoding: sent });
+      const body = JSON.stringify({ input, dimensions, encoding_format: asked });
+      const longest: number[] = [];
+      for (let round = 0; round < ROUNDS; round += 1) {
+        const retry = isRetryable && { 'idempotency-key': `round-${round}` };
+        const [answer, hold] = await longestHold(holds, () =>
+          post(origin, '/embeddings', body, { ...headers, ...retry }),
+        );
+        t.equal(answer.status, 200);
+        t.ok(Number(answer.headers.get('content-length')) > input.length * dimensions, 'all vectors come');
+        longest.push(hold);
+      }
+      const what = `${sent} for ${asked}, ${dimensions} dimensions${isRetryable ? ', with a key' : ''}`;
+      t.comment(`${what}: ${longest.join(' ')} ms`);
+      t.ok(
+        Math.min(...longest) < MOST_HOLD_MS,
+        `${what}: the event loop is held for ${longest.join(', ')} ms`,
+      );
+      t.ok(Math.max(...longest) > 0, 'holds are measured');
+    }
+  },
+);
