@@ -96,13 +96,28 @@ export const ResponseReasoning = Type.Object(
   { $id: 'ResponseReasoning', additionalProperties: true, description: 'Options for reasoning.' },
 );
 
-export const ResponseTextOptions = Type.Object(
-  {},
+export const ResponseFormat = Type.Object(
   {
-    $id: 'ResponseTextOptions',
-    additionalProperties: true,
-    description: 'Options for text: `format` (`text`, `json_object`, or `json_schema`) and `verbosity`.',
+    type: Type.String({
+      maxLength: 60,
+      description: '`text`, `json_object`, or `json_schema`.',
+      examples: ['text'],
+    }),
   },
+  { $id: 'ResponseFormat', additionalProperties: true, description: 'The format of the answer.' },
+);
+
+export const ResponseTextOptions = Type.Object(
+  {
+    format: Type.Optional(nullable(ref(ResponseFormat), { description: 'The format of the answer.' })),
+    verbosity: Type.Optional(
+      nullable(Type.String({ maxLength: 20 }), {
+        description: 'How long the answer should be, if the model can tell.',
+        examples: ['low'],
+      }),
+    ),
+  },
+  { $id: 'ResponseTextOptions', additionalProperties: true, description: 'Options for text.' },
 );
 
 export const responseId = Type.String({

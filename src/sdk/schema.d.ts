@@ -2509,6 +2509,16 @@ export interface components {
              */
             message: string;
         };
+        /** @description The format of the answer. */
+        ResponseFormat: {
+            /**
+             * @description `text`, `json_object`, or `json_schema`.
+             * @example text
+             */
+            type: string;
+        } & {
+            [key: string]: unknown;
+        };
         /** @description The reason that a response is incomplete. */
         ResponseIncompleteDetails: {
             /**
@@ -2743,8 +2753,16 @@ export interface components {
             event: components["schemas"]["ResponseEventType"];
             data: components["schemas"]["ResponseEvent"];
         };
-        /** @description Options for text: `format` (`text`, `json_object`, or `json_schema`) and `verbosity`. */
+        /** @description Options for text. */
         ResponseTextOptions: {
+            /** @description The format of the answer. */
+            format?: components["schemas"]["ResponseFormat"] | null;
+            /**
+             * @description How long the answer should be, if the model can tell.
+             * @example low
+             */
+            verbosity?: string | null;
+        } & {
             [key: string]: unknown;
         };
         /** @description A tool that the model may call. */

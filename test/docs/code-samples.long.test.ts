@@ -31,11 +31,13 @@ async function furnish({ client }: TestService, owner: Owner): Promise<Record<st
   const scopes = ['chat', 'images', 'search', 'usage', 'models'];
   const { id: keyId, key } = await client.createKey({ cookie }, { scopes });
   const { body: reply } = await client.post('/chat', { message: 'What is a scope?' }, { key });
+  const { body: response } = await client.post('/responses', { input: 'What is a scope?' }, { key });
   const { body: sessions } = await client.get('/sessions', { cookie });
   const { body: models } = await client.get('/models', { key });
   return {
     key,
     keys: keyId,
+    responses: response.id,
     conversations: reply.conversation_id,
     sessions: sessions.data[0].id,
     models: models.data[0].id,
@@ -72,7 +74,7 @@ t.test('samples', { skip: !existsSync('/usr/bin/python3') && 'there is no python
         const isNewAddress = ['signUp', 'updateAccount'].includes(operationId);
         const here = source
           .replaceAll(origin, `http://localhost:${port}`)
-          .replace(new RegExp(`(/${noun}/)[\\w-]{36}`), `$1${ids[noun]}`)
+          .replace(new RegExp(`(/${noun}/)(?:[\\w-]{36}|resp_\\w{32})`), `$1${ids[noun]}`)
           .replace(/[\w.-]+@[\w.-]+/, isNewAddress ? `${operationId}-${language}@example.com` : owner.email)
           .replace('correct horse battery', owner.password);
         const status = await statusOf(t, language, here, owner, key);

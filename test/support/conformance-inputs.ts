@@ -43,11 +43,14 @@ export const own = {
   mutatedCursor: '<mutated cursor>',
   email: '<email>',
   key: '<key>',
+  response: '<response>',
+  responseItem: '<response item>',
   session: '<session>',
 };
 
 const some = <T>(...values: T[]): Arbitrary<unknown> => fc.constantFrom(...values);
 const hints: Hints = {
+  after: some(own.responseItem),
   conversation_id: some(own.conversation),
   current_password: some(password),
   email: fc.oneof(
@@ -56,6 +59,7 @@ const hints: Hints = {
   ),
   model: some('parley-builtin'),
   password: some(password),
+  previous_response_id: some(own.response, null),
   plan: some('small', 'large'),
   allowed_origins: some(
     [],
@@ -72,6 +76,7 @@ const idsOf: Record<string, string> = {
   conversations: own.conversation,
   keys: own.key,
   models: 'parley-builtin',
+  responses: own.response,
   sessions: own.session,
 };
 

@@ -138,10 +138,14 @@ class Worker {
     return this.#account;
   }
 
-  /** Has the account have a conversation. */
+  /** Has the account have a conversation and a stored response. */
   async #converse({ ids, key }: Account): Promise<void> {
     const chat = await this.#run.client.post('/chat', { message: 'How do I create a key?' }, { key });
     ids[own.conversation] = chat.body.conversation_id;
+    const { body } = await this.#run.client.post('/responses', { input: 'How do I create a key?' }, { key });
+    ids[own.response] = body.id;
+    const items = await this.#run.client.get(`/responses/${body.id}/input_items`, { key });
+    ids[own.responseItem] = items.body.first_id;
   }
 
   async check(input: Input): Promise<void> {
@@ -203,7 +207,8 @@ class Worker {
     if (endings.has(operationId)) this.#account = undefined;
     if (operationId === 'rotateKey' && body.id === account.ids[own.key]) account.key = body.key;
     if (operationId === 'updateAccount') account.ids[own.email] = body.email;
-    if (operationId === 'deleteConversation') await this.#converse(account);
+    if (operationId === 'deleteConversation' || operationId === 'deleteResponse')
+      await this.#converse(account);
     if (!body?.next_cursor) return;
     this.#cursors.set(operationId, body.next_cursor);
     this.#seen.unshift(body.next_cursor);
