@@ -846,15 +846,51 @@ export interface components {
         };
         /** @description Status 400: `invalidRequest`, `apiKeyInQuery`. */
         BadRequestError: {
-            /** @description The error. */
-            error: components["schemas"]["ErrorBody"] & {
-                /**
-                 * @description The error code.
-                 * @example invalidRequest
-                 * @enum {string}
-                 */
-                code: "invalidRequest" | "apiKeyInQuery";
-            };
+            error: components["schemas"]["BadRequestErrorBody"];
+        };
+        /** @description The error. Status 400: `invalidRequest`, `apiKeyInQuery`. */
+        BadRequestErrorBody: {
+            /**
+             * @description The error code.
+             * @example invalidRequest
+             * @enum {string}
+             */
+            code: "invalidRequest" | "apiKeyInQuery";
+            /**
+             * @description A readable explanation of the error and how to fix it.
+             * @example The request is not valid.
+             */
+            message: string;
+            type: components["schemas"]["ErrorType"];
+            /**
+             * @description The parameter that caused the error, if any.
+             * @example message
+             */
+            param: string | null;
+            /**
+             * @description The request ID, for support. Also in `X-Request-Id`.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            request_id: string;
+            /**
+             * Format: uri
+             * @description A page that explains this code and how to fix it.
+             * @example http://localhost:3000/docs/errors/invalidRequest
+             */
+            docs: string;
+            /** @description All validation errors. */
+            details?: components["schemas"]["ErrorDetail"][];
+            limit?: components["schemas"]["ExceededLimit"];
+            /**
+             * @description A more specific code if the model rejected the input.
+             * @example context_length_exceeded
+             */
+            reason?: string;
+            /**
+             * @description True if the failed request remains charged; omitted otherwise.
+             * @example true
+             */
+            charged?: boolean;
         };
         /**
          * @description Who can change plans: account owners (`open`) or only the operator (`managed`).
@@ -870,63 +906,243 @@ export interface components {
         BillingPeriod: "monthly" | "yearly";
         /** @description Status 503: `overloaded`, `serviceUnavailable`. */
         BusyError: {
-            /** @description The error. */
-            error: components["schemas"]["ErrorBody"] & {
-                /**
-                 * @description The error code.
-                 * @example overloaded
-                 * @enum {string}
-                 */
-                code: "overloaded" | "serviceUnavailable";
-            };
+            error: components["schemas"]["BusyErrorBody"];
+        };
+        /** @description The error. Status 503: `overloaded`, `serviceUnavailable`. */
+        BusyErrorBody: {
+            /**
+             * @description The error code.
+             * @example overloaded
+             * @enum {string}
+             */
+            code: "overloaded" | "serviceUnavailable";
+            /**
+             * @description A readable explanation of the error and how to fix it.
+             * @example The request is not valid.
+             */
+            message: string;
+            type: components["schemas"]["ErrorType"];
+            /**
+             * @description The parameter that caused the error, if any.
+             * @example message
+             */
+            param: string | null;
+            /**
+             * @description The request ID, for support. Also in `X-Request-Id`.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            request_id: string;
+            /**
+             * Format: uri
+             * @description A page that explains this code and how to fix it.
+             * @example http://localhost:3000/docs/errors/invalidRequest
+             */
+            docs: string;
+            /** @description All validation errors. */
+            details?: components["schemas"]["ErrorDetail"][];
+            limit?: components["schemas"]["ExceededLimit"];
+            /**
+             * @description A more specific code if the model rejected the input.
+             * @example context_length_exceeded
+             */
+            reason?: string;
+            /**
+             * @description True if the failed request remains charged; omitted otherwise.
+             * @example true
+             */
+            charged?: boolean;
         };
         /** @description Status 403: `insufficientScope`, `originNotAllowed`. */
         CallerForbiddenError: {
-            /** @description The error. */
-            error: components["schemas"]["ErrorBody"] & {
-                /**
-                 * @description The error code.
-                 * @example insufficientScope
-                 * @enum {string}
-                 */
-                code: "insufficientScope" | "originNotAllowed";
-            };
+            error: components["schemas"]["CallerForbiddenErrorBody"];
+        };
+        /** @description The error. Status 403: `insufficientScope`, `originNotAllowed`. */
+        CallerForbiddenErrorBody: {
+            /**
+             * @description The error code.
+             * @example insufficientScope
+             * @enum {string}
+             */
+            code: "insufficientScope" | "originNotAllowed";
+            /**
+             * @description A readable explanation of the error and how to fix it.
+             * @example The request is not valid.
+             */
+            message: string;
+            type: components["schemas"]["ErrorType"];
+            /**
+             * @description The parameter that caused the error, if any.
+             * @example message
+             */
+            param: string | null;
+            /**
+             * @description The request ID, for support. Also in `X-Request-Id`.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            request_id: string;
+            /**
+             * Format: uri
+             * @description A page that explains this code and how to fix it.
+             * @example http://localhost:3000/docs/errors/invalidRequest
+             */
+            docs: string;
+            /** @description All validation errors. */
+            details?: components["schemas"]["ErrorDetail"][];
+            limit?: components["schemas"]["ExceededLimit"];
+            /**
+             * @description A more specific code if the model rejected the input.
+             * @example context_length_exceeded
+             */
+            reason?: string;
+            /**
+             * @description True if the failed request remains charged; omitted otherwise.
+             * @example true
+             */
+            charged?: boolean;
         };
         /** @description Status 403: `insufficientScope`, `originNotAllowed`, `listingNotAllowed`. */
         CallerListForbiddenError: {
-            /** @description The error. */
-            error: components["schemas"]["ErrorBody"] & {
-                /**
-                 * @description The error code.
-                 * @example insufficientScope
-                 * @enum {string}
-                 */
-                code: "insufficientScope" | "originNotAllowed" | "listingNotAllowed";
-            };
+            error: components["schemas"]["CallerListForbiddenErrorBody"];
+        };
+        /** @description The error. Status 403: `insufficientScope`, `originNotAllowed`, `listingNotAllowed`. */
+        CallerListForbiddenErrorBody: {
+            /**
+             * @description The error code.
+             * @example insufficientScope
+             * @enum {string}
+             */
+            code: "insufficientScope" | "originNotAllowed" | "listingNotAllowed";
+            /**
+             * @description A readable explanation of the error and how to fix it.
+             * @example The request is not valid.
+             */
+            message: string;
+            type: components["schemas"]["ErrorType"];
+            /**
+             * @description The parameter that caused the error, if any.
+             * @example message
+             */
+            param: string | null;
+            /**
+             * @description The request ID, for support. Also in `X-Request-Id`.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            request_id: string;
+            /**
+             * Format: uri
+             * @description A page that explains this code and how to fix it.
+             * @example http://localhost:3000/docs/errors/invalidRequest
+             */
+            docs: string;
+            /** @description All validation errors. */
+            details?: components["schemas"]["ErrorDetail"][];
+            limit?: components["schemas"]["ExceededLimit"];
+            /**
+             * @description A more specific code if the model rejected the input.
+             * @example context_length_exceeded
+             */
+            reason?: string;
+            /**
+             * @description True if the failed request remains charged; omitted otherwise.
+             * @example true
+             */
+            charged?: boolean;
         };
         /** @description Status 401: `missingCredentials`, `invalidApiKey`, `apiKeyRevoked`, `apiKeyExpired`, `sessionRequired`. */
         CallerUnauthorizedError: {
-            /** @description The error. */
-            error: components["schemas"]["ErrorBody"] & {
-                /**
-                 * @description The error code.
-                 * @example missingCredentials
-                 * @enum {string}
-                 */
-                code: "missingCredentials" | "invalidApiKey" | "apiKeyRevoked" | "apiKeyExpired" | "sessionRequired";
-            };
+            error: components["schemas"]["CallerUnauthorizedErrorBody"];
+        };
+        /** @description The error. Status 401: `missingCredentials`, `invalidApiKey`, `apiKeyRevoked`, `apiKeyExpired`, `sessionRequired`. */
+        CallerUnauthorizedErrorBody: {
+            /**
+             * @description The error code.
+             * @example missingCredentials
+             * @enum {string}
+             */
+            code: "missingCredentials" | "invalidApiKey" | "apiKeyRevoked" | "apiKeyExpired" | "sessionRequired";
+            /**
+             * @description A readable explanation of the error and how to fix it.
+             * @example The request is not valid.
+             */
+            message: string;
+            type: components["schemas"]["ErrorType"];
+            /**
+             * @description The parameter that caused the error, if any.
+             * @example message
+             */
+            param: string | null;
+            /**
+             * @description The request ID, for support. Also in `X-Request-Id`.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            request_id: string;
+            /**
+             * Format: uri
+             * @description A page that explains this code and how to fix it.
+             * @example http://localhost:3000/docs/errors/invalidRequest
+             */
+            docs: string;
+            /** @description All validation errors. */
+            details?: components["schemas"]["ErrorDetail"][];
+            limit?: components["schemas"]["ExceededLimit"];
+            /**
+             * @description A more specific code if the model rejected the input.
+             * @example context_length_exceeded
+             */
+            reason?: string;
+            /**
+             * @description True if the failed request remains charged; omitted otherwise.
+             * @example true
+             */
+            charged?: boolean;
         };
         /** @description Status 403: `insufficientScope`, `originNotAllowed`, `crossSiteRequest`. */
         CallerWriteForbiddenError: {
-            /** @description The error. */
-            error: components["schemas"]["ErrorBody"] & {
-                /**
-                 * @description The error code.
-                 * @example insufficientScope
-                 * @enum {string}
-                 */
-                code: "insufficientScope" | "originNotAllowed" | "crossSiteRequest";
-            };
+            error: components["schemas"]["CallerWriteForbiddenErrorBody"];
+        };
+        /** @description The error. Status 403: `insufficientScope`, `originNotAllowed`, `crossSiteRequest`. */
+        CallerWriteForbiddenErrorBody: {
+            /**
+             * @description The error code.
+             * @example insufficientScope
+             * @enum {string}
+             */
+            code: "insufficientScope" | "originNotAllowed" | "crossSiteRequest";
+            /**
+             * @description A readable explanation of the error and how to fix it.
+             * @example The request is not valid.
+             */
+            message: string;
+            type: components["schemas"]["ErrorType"];
+            /**
+             * @description The parameter that caused the error, if any.
+             * @example message
+             */
+            param: string | null;
+            /**
+             * @description The request ID, for support. Also in `X-Request-Id`.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            request_id: string;
+            /**
+             * Format: uri
+             * @description A page that explains this code and how to fix it.
+             * @example http://localhost:3000/docs/errors/invalidRequest
+             */
+            docs: string;
+            /** @description All validation errors. */
+            details?: components["schemas"]["ErrorDetail"][];
+            limit?: components["schemas"]["ExceededLimit"];
+            /**
+             * @description A more specific code if the model rejected the input.
+             * @example context_length_exceeded
+             */
+            reason?: string;
+            /**
+             * @description True if the failed request remains charged; omitted otherwise.
+             * @example true
+             */
+            charged?: boolean;
         };
         /** @description The current and new passwords. */
         ChangePassword: {
@@ -1574,15 +1790,51 @@ export interface components {
         };
         /** @description Status 409: `emailTaken`. */
         EmailConflictError: {
-            /** @description The error. */
-            error: components["schemas"]["ErrorBody"] & {
-                /**
-                 * @description The error code.
-                 * @example emailTaken
-                 * @enum {string}
-                 */
-                code: "emailTaken";
-            };
+            error: components["schemas"]["EmailConflictErrorBody"];
+        };
+        /** @description The error. Status 409: `emailTaken`. */
+        EmailConflictErrorBody: {
+            /**
+             * @description The error code.
+             * @example emailTaken
+             * @enum {string}
+             */
+            code: "emailTaken";
+            /**
+             * @description A readable explanation of the error and how to fix it.
+             * @example The request is not valid.
+             */
+            message: string;
+            type: components["schemas"]["ErrorType"];
+            /**
+             * @description The parameter that caused the error, if any.
+             * @example message
+             */
+            param: string | null;
+            /**
+             * @description The request ID, for support. Also in `X-Request-Id`.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            request_id: string;
+            /**
+             * Format: uri
+             * @description A page that explains this code and how to fix it.
+             * @example http://localhost:3000/docs/errors/invalidRequest
+             */
+            docs: string;
+            /** @description All validation errors. */
+            details?: components["schemas"]["ErrorDetail"][];
+            limit?: components["schemas"]["ExceededLimit"];
+            /**
+             * @description A more specific code if the model rejected the input.
+             * @example context_length_exceeded
+             */
+            reason?: string;
+            /**
+             * @description True if the failed request remains charged; omitted otherwise.
+             * @example true
+             */
+            charged?: boolean;
         };
         /** @description The vector of one input. */
         Embedding: {
@@ -1887,15 +2139,51 @@ export interface components {
         };
         /** @description Status 500: `internalError`. */
         InternalError: {
-            /** @description The error. */
-            error: components["schemas"]["ErrorBody"] & {
-                /**
-                 * @description The error code.
-                 * @example internalError
-                 * @enum {string}
-                 */
-                code: "internalError";
-            };
+            error: components["schemas"]["InternalErrorBody"];
+        };
+        /** @description The error. Status 500: `internalError`. */
+        InternalErrorBody: {
+            /**
+             * @description The error code.
+             * @example internalError
+             * @enum {string}
+             */
+            code: "internalError";
+            /**
+             * @description A readable explanation of the error and how to fix it.
+             * @example The request is not valid.
+             */
+            message: string;
+            type: components["schemas"]["ErrorType"];
+            /**
+             * @description The parameter that caused the error, if any.
+             * @example message
+             */
+            param: string | null;
+            /**
+             * @description The request ID, for support. Also in `X-Request-Id`.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            request_id: string;
+            /**
+             * Format: uri
+             * @description A page that explains this code and how to fix it.
+             * @example http://localhost:3000/docs/errors/invalidRequest
+             */
+            docs: string;
+            /** @description All validation errors. */
+            details?: components["schemas"]["ErrorDetail"][];
+            limit?: components["schemas"]["ExceededLimit"];
+            /**
+             * @description A more specific code if the model rejected the input.
+             * @example context_length_exceeded
+             */
+            reason?: string;
+            /**
+             * @description True if the failed request remains charged; omitted otherwise.
+             * @example true
+             */
+            charged?: boolean;
         };
         /** @description The name of a key for display. */
         KeyLabel: {
@@ -1923,15 +2211,51 @@ export interface components {
         };
         /** @description Status 429: `apiKeyLimitReached`, `rateLimitExceeded`. */
         KeyLimitError: {
-            /** @description The error. */
-            error: components["schemas"]["ErrorBody"] & {
-                /**
-                 * @description The error code.
-                 * @example apiKeyLimitReached
-                 * @enum {string}
-                 */
-                code: "apiKeyLimitReached" | "rateLimitExceeded";
-            };
+            error: components["schemas"]["KeyLimitErrorBody"];
+        };
+        /** @description The error. Status 429: `apiKeyLimitReached`, `rateLimitExceeded`. */
+        KeyLimitErrorBody: {
+            /**
+             * @description The error code.
+             * @example apiKeyLimitReached
+             * @enum {string}
+             */
+            code: "apiKeyLimitReached" | "rateLimitExceeded";
+            /**
+             * @description A readable explanation of the error and how to fix it.
+             * @example The request is not valid.
+             */
+            message: string;
+            type: components["schemas"]["ErrorType"];
+            /**
+             * @description The parameter that caused the error, if any.
+             * @example message
+             */
+            param: string | null;
+            /**
+             * @description The request ID, for support. Also in `X-Request-Id`.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            request_id: string;
+            /**
+             * Format: uri
+             * @description A page that explains this code and how to fix it.
+             * @example http://localhost:3000/docs/errors/invalidRequest
+             */
+            docs: string;
+            /** @description All validation errors. */
+            details?: components["schemas"]["ErrorDetail"][];
+            limit?: components["schemas"]["ExceededLimit"];
+            /**
+             * @description A more specific code if the model rejected the input.
+             * @example context_length_exceeded
+             */
+            reason?: string;
+            /**
+             * @description True if the failed request remains charged; omitted otherwise.
+             * @example true
+             */
+            charged?: boolean;
         };
         /** @description The usage of one key, or of the web, on one day. */
         KeyShare: {
@@ -1990,27 +2314,99 @@ export interface components {
         };
         /** @description Status 403: `crossSiteRequest`. */
         LogInForbiddenError: {
-            /** @description The error. */
-            error: components["schemas"]["ErrorBody"] & {
-                /**
-                 * @description The error code.
-                 * @example crossSiteRequest
-                 * @enum {string}
-                 */
-                code: "crossSiteRequest";
-            };
+            error: components["schemas"]["LogInForbiddenErrorBody"];
+        };
+        /** @description The error. Status 403: `crossSiteRequest`. */
+        LogInForbiddenErrorBody: {
+            /**
+             * @description The error code.
+             * @example crossSiteRequest
+             * @enum {string}
+             */
+            code: "crossSiteRequest";
+            /**
+             * @description A readable explanation of the error and how to fix it.
+             * @example The request is not valid.
+             */
+            message: string;
+            type: components["schemas"]["ErrorType"];
+            /**
+             * @description The parameter that caused the error, if any.
+             * @example message
+             */
+            param: string | null;
+            /**
+             * @description The request ID, for support. Also in `X-Request-Id`.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            request_id: string;
+            /**
+             * Format: uri
+             * @description A page that explains this code and how to fix it.
+             * @example http://localhost:3000/docs/errors/invalidRequest
+             */
+            docs: string;
+            /** @description All validation errors. */
+            details?: components["schemas"]["ErrorDetail"][];
+            limit?: components["schemas"]["ExceededLimit"];
+            /**
+             * @description A more specific code if the model rejected the input.
+             * @example context_length_exceeded
+             */
+            reason?: string;
+            /**
+             * @description True if the failed request remains charged; omitted otherwise.
+             * @example true
+             */
+            charged?: boolean;
         };
         /** @description Status 401: `invalidLogin`. */
         LogInUnauthorizedError: {
-            /** @description The error. */
-            error: components["schemas"]["ErrorBody"] & {
-                /**
-                 * @description The error code.
-                 * @example invalidLogin
-                 * @enum {string}
-                 */
-                code: "invalidLogin";
-            };
+            error: components["schemas"]["LogInUnauthorizedErrorBody"];
+        };
+        /** @description The error. Status 401: `invalidLogin`. */
+        LogInUnauthorizedErrorBody: {
+            /**
+             * @description The error code.
+             * @example invalidLogin
+             * @enum {string}
+             */
+            code: "invalidLogin";
+            /**
+             * @description A readable explanation of the error and how to fix it.
+             * @example The request is not valid.
+             */
+            message: string;
+            type: components["schemas"]["ErrorType"];
+            /**
+             * @description The parameter that caused the error, if any.
+             * @example message
+             */
+            param: string | null;
+            /**
+             * @description The request ID, for support. Also in `X-Request-Id`.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            request_id: string;
+            /**
+             * Format: uri
+             * @description A page that explains this code and how to fix it.
+             * @example http://localhost:3000/docs/errors/invalidRequest
+             */
+            docs: string;
+            /** @description All validation errors. */
+            details?: components["schemas"]["ErrorDetail"][];
+            limit?: components["schemas"]["ExceededLimit"];
+            /**
+             * @description A more specific code if the model rejected the input.
+             * @example context_length_exceeded
+             */
+            reason?: string;
+            /**
+             * @description True if the failed request remains charged; omitted otherwise.
+             * @example true
+             */
+            charged?: boolean;
         };
         /** @description A row of the request log. */
         LoggedRequest: {
@@ -2269,39 +2665,147 @@ export interface components {
         };
         /** @description Status 404: `notFound`. */
         NotFoundError: {
-            /** @description The error. */
-            error: components["schemas"]["ErrorBody"] & {
-                /**
-                 * @description The error code.
-                 * @example notFound
-                 * @enum {string}
-                 */
-                code: "notFound";
-            };
+            error: components["schemas"]["NotFoundErrorBody"];
+        };
+        /** @description The error. Status 404: `notFound`. */
+        NotFoundErrorBody: {
+            /**
+             * @description The error code.
+             * @example notFound
+             * @enum {string}
+             */
+            code: "notFound";
+            /**
+             * @description A readable explanation of the error and how to fix it.
+             * @example The request is not valid.
+             */
+            message: string;
+            type: components["schemas"]["ErrorType"];
+            /**
+             * @description The parameter that caused the error, if any.
+             * @example message
+             */
+            param: string | null;
+            /**
+             * @description The request ID, for support. Also in `X-Request-Id`.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            request_id: string;
+            /**
+             * Format: uri
+             * @description A page that explains this code and how to fix it.
+             * @example http://localhost:3000/docs/errors/invalidRequest
+             */
+            docs: string;
+            /** @description All validation errors. */
+            details?: components["schemas"]["ErrorDetail"][];
+            limit?: components["schemas"]["ExceededLimit"];
+            /**
+             * @description A more specific code if the model rejected the input.
+             * @example context_length_exceeded
+             */
+            reason?: string;
+            /**
+             * @description True if the failed request remains charged; omitted otherwise.
+             * @example true
+             */
+            charged?: boolean;
         };
         /** @description Status 401: `sessionRequired`, `invalidLogin`. */
         PasswordUnauthorizedError: {
-            /** @description The error. */
-            error: components["schemas"]["ErrorBody"] & {
-                /**
-                 * @description The error code.
-                 * @example sessionRequired
-                 * @enum {string}
-                 */
-                code: "sessionRequired" | "invalidLogin";
-            };
+            error: components["schemas"]["PasswordUnauthorizedErrorBody"];
+        };
+        /** @description The error. Status 401: `sessionRequired`, `invalidLogin`. */
+        PasswordUnauthorizedErrorBody: {
+            /**
+             * @description The error code.
+             * @example sessionRequired
+             * @enum {string}
+             */
+            code: "sessionRequired" | "invalidLogin";
+            /**
+             * @description A readable explanation of the error and how to fix it.
+             * @example The request is not valid.
+             */
+            message: string;
+            type: components["schemas"]["ErrorType"];
+            /**
+             * @description The parameter that caused the error, if any.
+             * @example message
+             */
+            param: string | null;
+            /**
+             * @description The request ID, for support. Also in `X-Request-Id`.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            request_id: string;
+            /**
+             * Format: uri
+             * @description A page that explains this code and how to fix it.
+             * @example http://localhost:3000/docs/errors/invalidRequest
+             */
+            docs: string;
+            /** @description All validation errors. */
+            details?: components["schemas"]["ErrorDetail"][];
+            limit?: components["schemas"]["ExceededLimit"];
+            /**
+             * @description A more specific code if the model rejected the input.
+             * @example context_length_exceeded
+             */
+            reason?: string;
+            /**
+             * @description True if the failed request remains charged; omitted otherwise.
+             * @example true
+             */
+            charged?: boolean;
         };
         /** @description Status 413: `payloadTooLarge`. */
         PayloadTooLargeError: {
-            /** @description The error. */
-            error: components["schemas"]["ErrorBody"] & {
-                /**
-                 * @description The error code.
-                 * @example payloadTooLarge
-                 * @enum {string}
-                 */
-                code: "payloadTooLarge";
-            };
+            error: components["schemas"]["PayloadTooLargeErrorBody"];
+        };
+        /** @description The error. Status 413: `payloadTooLarge`. */
+        PayloadTooLargeErrorBody: {
+            /**
+             * @description The error code.
+             * @example payloadTooLarge
+             * @enum {string}
+             */
+            code: "payloadTooLarge";
+            /**
+             * @description A readable explanation of the error and how to fix it.
+             * @example The request is not valid.
+             */
+            message: string;
+            type: components["schemas"]["ErrorType"];
+            /**
+             * @description The parameter that caused the error, if any.
+             * @example message
+             */
+            param: string | null;
+            /**
+             * @description The request ID, for support. Also in `X-Request-Id`.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            request_id: string;
+            /**
+             * Format: uri
+             * @description A page that explains this code and how to fix it.
+             * @example http://localhost:3000/docs/errors/invalidRequest
+             */
+            docs: string;
+            /** @description All validation errors. */
+            details?: components["schemas"]["ErrorDetail"][];
+            limit?: components["schemas"]["ExceededLimit"];
+            /**
+             * @description A more specific code if the model rejected the input.
+             * @example context_length_exceeded
+             */
+            reason?: string;
+            /**
+             * @description True if the failed request remains charged; omitted otherwise.
+             * @example true
+             */
+            charged?: boolean;
         };
         /** @description A plan that an account can subscribe to. */
         Plan: {
@@ -2342,15 +2846,51 @@ export interface components {
         };
         /** @description Status 403: `bearerNotAccepted`, `crossSiteRequest`, `planNotSelfServe`. */
         PlanForbiddenError: {
-            /** @description The error. */
-            error: components["schemas"]["ErrorBody"] & {
-                /**
-                 * @description The error code.
-                 * @example bearerNotAccepted
-                 * @enum {string}
-                 */
-                code: "bearerNotAccepted" | "crossSiteRequest" | "planNotSelfServe";
-            };
+            error: components["schemas"]["PlanForbiddenErrorBody"];
+        };
+        /** @description The error. Status 403: `bearerNotAccepted`, `crossSiteRequest`, `planNotSelfServe`. */
+        PlanForbiddenErrorBody: {
+            /**
+             * @description The error code.
+             * @example bearerNotAccepted
+             * @enum {string}
+             */
+            code: "bearerNotAccepted" | "crossSiteRequest" | "planNotSelfServe";
+            /**
+             * @description A readable explanation of the error and how to fix it.
+             * @example The request is not valid.
+             */
+            message: string;
+            type: components["schemas"]["ErrorType"];
+            /**
+             * @description The parameter that caused the error, if any.
+             * @example message
+             */
+            param: string | null;
+            /**
+             * @description The request ID, for support. Also in `X-Request-Id`.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            request_id: string;
+            /**
+             * Format: uri
+             * @description A page that explains this code and how to fix it.
+             * @example http://localhost:3000/docs/errors/invalidRequest
+             */
+            docs: string;
+            /** @description All validation errors. */
+            details?: components["schemas"]["ErrorDetail"][];
+            limit?: components["schemas"]["ExceededLimit"];
+            /**
+             * @description A more specific code if the model rejected the input.
+             * @example context_length_exceeded
+             */
+            reason?: string;
+            /**
+             * @description True if the failed request remains charged; omitted otherwise.
+             * @example true
+             */
+            charged?: boolean;
         };
         /** @description The plans of this service. */
         PlanList: {
@@ -2359,27 +2899,99 @@ export interface components {
         };
         /** @description Status 429: `quotaExceeded`, `tooManyCalls`, `rateLimitExceeded`. */
         QuotaError: {
-            /** @description The error. */
-            error: components["schemas"]["ErrorBody"] & {
-                /**
-                 * @description The error code.
-                 * @example quotaExceeded
-                 * @enum {string}
-                 */
-                code: "quotaExceeded" | "tooManyCalls" | "rateLimitExceeded";
-            };
+            error: components["schemas"]["QuotaErrorBody"];
+        };
+        /** @description The error. Status 429: `quotaExceeded`, `tooManyCalls`, `rateLimitExceeded`. */
+        QuotaErrorBody: {
+            /**
+             * @description The error code.
+             * @example quotaExceeded
+             * @enum {string}
+             */
+            code: "quotaExceeded" | "tooManyCalls" | "rateLimitExceeded";
+            /**
+             * @description A readable explanation of the error and how to fix it.
+             * @example The request is not valid.
+             */
+            message: string;
+            type: components["schemas"]["ErrorType"];
+            /**
+             * @description The parameter that caused the error, if any.
+             * @example message
+             */
+            param: string | null;
+            /**
+             * @description The request ID, for support. Also in `X-Request-Id`.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            request_id: string;
+            /**
+             * Format: uri
+             * @description A page that explains this code and how to fix it.
+             * @example http://localhost:3000/docs/errors/invalidRequest
+             */
+            docs: string;
+            /** @description All validation errors. */
+            details?: components["schemas"]["ErrorDetail"][];
+            limit?: components["schemas"]["ExceededLimit"];
+            /**
+             * @description A more specific code if the model rejected the input.
+             * @example context_length_exceeded
+             */
+            reason?: string;
+            /**
+             * @description True if the failed request remains charged; omitted otherwise.
+             * @example true
+             */
+            charged?: boolean;
         };
         /** @description Status 429: `rateLimitExceeded`. */
         RateLimitError: {
-            /** @description The error. */
-            error: components["schemas"]["ErrorBody"] & {
-                /**
-                 * @description The error code.
-                 * @example rateLimitExceeded
-                 * @enum {string}
-                 */
-                code: "rateLimitExceeded";
-            };
+            error: components["schemas"]["RateLimitErrorBody"];
+        };
+        /** @description The error. Status 429: `rateLimitExceeded`. */
+        RateLimitErrorBody: {
+            /**
+             * @description The error code.
+             * @example rateLimitExceeded
+             * @enum {string}
+             */
+            code: "rateLimitExceeded";
+            /**
+             * @description A readable explanation of the error and how to fix it.
+             * @example The request is not valid.
+             */
+            message: string;
+            type: components["schemas"]["ErrorType"];
+            /**
+             * @description The parameter that caused the error, if any.
+             * @example message
+             */
+            param: string | null;
+            /**
+             * @description The request ID, for support. Also in `X-Request-Id`.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            request_id: string;
+            /**
+             * Format: uri
+             * @description A page that explains this code and how to fix it.
+             * @example http://localhost:3000/docs/errors/invalidRequest
+             */
+            docs: string;
+            /** @description All validation errors. */
+            details?: components["schemas"]["ErrorDetail"][];
+            limit?: components["schemas"]["ExceededLimit"];
+            /**
+             * @description A more specific code if the model rejected the input.
+             * @example context_length_exceeded
+             */
+            reason?: string;
+            /**
+             * @description True if the failed request remains charged; omitted otherwise.
+             * @example true
+             */
+            charged?: boolean;
         };
         /** @description Leaked API keys. */
         ReportLeakedKeys: {
@@ -2815,27 +3427,99 @@ export interface components {
         };
         /** @description Status 409: `idempotencyInProgress`. */
         RetryConflictError: {
-            /** @description The error. */
-            error: components["schemas"]["ErrorBody"] & {
-                /**
-                 * @description The error code.
-                 * @example idempotencyInProgress
-                 * @enum {string}
-                 */
-                code: "idempotencyInProgress";
-            };
+            error: components["schemas"]["RetryConflictErrorBody"];
+        };
+        /** @description The error. Status 409: `idempotencyInProgress`. */
+        RetryConflictErrorBody: {
+            /**
+             * @description The error code.
+             * @example idempotencyInProgress
+             * @enum {string}
+             */
+            code: "idempotencyInProgress";
+            /**
+             * @description A readable explanation of the error and how to fix it.
+             * @example The request is not valid.
+             */
+            message: string;
+            type: components["schemas"]["ErrorType"];
+            /**
+             * @description The parameter that caused the error, if any.
+             * @example message
+             */
+            param: string | null;
+            /**
+             * @description The request ID, for support. Also in `X-Request-Id`.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            request_id: string;
+            /**
+             * Format: uri
+             * @description A page that explains this code and how to fix it.
+             * @example http://localhost:3000/docs/errors/invalidRequest
+             */
+            docs: string;
+            /** @description All validation errors. */
+            details?: components["schemas"]["ErrorDetail"][];
+            limit?: components["schemas"]["ExceededLimit"];
+            /**
+             * @description A more specific code if the model rejected the input.
+             * @example context_length_exceeded
+             */
+            reason?: string;
+            /**
+             * @description True if the failed request remains charged; omitted otherwise.
+             * @example true
+             */
+            charged?: boolean;
         };
         /** @description Status 422: `idempotencyMismatch`. */
         RetryMismatchError: {
-            /** @description The error. */
-            error: components["schemas"]["ErrorBody"] & {
-                /**
-                 * @description The error code.
-                 * @example idempotencyMismatch
-                 * @enum {string}
-                 */
-                code: "idempotencyMismatch";
-            };
+            error: components["schemas"]["RetryMismatchErrorBody"];
+        };
+        /** @description The error. Status 422: `idempotencyMismatch`. */
+        RetryMismatchErrorBody: {
+            /**
+             * @description The error code.
+             * @example idempotencyMismatch
+             * @enum {string}
+             */
+            code: "idempotencyMismatch";
+            /**
+             * @description A readable explanation of the error and how to fix it.
+             * @example The request is not valid.
+             */
+            message: string;
+            type: components["schemas"]["ErrorType"];
+            /**
+             * @description The parameter that caused the error, if any.
+             * @example message
+             */
+            param: string | null;
+            /**
+             * @description The request ID, for support. Also in `X-Request-Id`.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            request_id: string;
+            /**
+             * Format: uri
+             * @description A page that explains this code and how to fix it.
+             * @example http://localhost:3000/docs/errors/invalidRequest
+             */
+            docs: string;
+            /** @description All validation errors. */
+            details?: components["schemas"]["ErrorDetail"][];
+            limit?: components["schemas"]["ExceededLimit"];
+            /**
+             * @description A more specific code if the model rejected the input.
+             * @example context_length_exceeded
+             */
+            reason?: string;
+            /**
+             * @description True if the failed request remains charged; omitted otherwise.
+             * @example true
+             */
+            charged?: boolean;
         };
         /** @description How long the old secret keeps working. */
         RotateApiKey: {
@@ -2956,15 +3640,51 @@ export interface components {
         };
         /** @description Status 403: `bearerNotAccepted`. */
         SessionForbiddenError: {
-            /** @description The error. */
-            error: components["schemas"]["ErrorBody"] & {
-                /**
-                 * @description The error code.
-                 * @example bearerNotAccepted
-                 * @enum {string}
-                 */
-                code: "bearerNotAccepted";
-            };
+            error: components["schemas"]["SessionForbiddenErrorBody"];
+        };
+        /** @description The error. Status 403: `bearerNotAccepted`. */
+        SessionForbiddenErrorBody: {
+            /**
+             * @description The error code.
+             * @example bearerNotAccepted
+             * @enum {string}
+             */
+            code: "bearerNotAccepted";
+            /**
+             * @description A readable explanation of the error and how to fix it.
+             * @example The request is not valid.
+             */
+            message: string;
+            type: components["schemas"]["ErrorType"];
+            /**
+             * @description The parameter that caused the error, if any.
+             * @example message
+             */
+            param: string | null;
+            /**
+             * @description The request ID, for support. Also in `X-Request-Id`.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            request_id: string;
+            /**
+             * Format: uri
+             * @description A page that explains this code and how to fix it.
+             * @example http://localhost:3000/docs/errors/invalidRequest
+             */
+            docs: string;
+            /** @description All validation errors. */
+            details?: components["schemas"]["ErrorDetail"][];
+            limit?: components["schemas"]["ExceededLimit"];
+            /**
+             * @description A more specific code if the model rejected the input.
+             * @example context_length_exceeded
+             */
+            reason?: string;
+            /**
+             * @description True if the failed request remains charged; omitted otherwise.
+             * @example true
+             */
+            charged?: boolean;
         };
         /** @description The sessions of the account. */
         SessionList: {
@@ -2973,27 +3693,99 @@ export interface components {
         };
         /** @description Status 401: `sessionRequired`. */
         SessionUnauthorizedError: {
-            /** @description The error. */
-            error: components["schemas"]["ErrorBody"] & {
-                /**
-                 * @description The error code.
-                 * @example sessionRequired
-                 * @enum {string}
-                 */
-                code: "sessionRequired";
-            };
+            error: components["schemas"]["SessionUnauthorizedErrorBody"];
+        };
+        /** @description The error. Status 401: `sessionRequired`. */
+        SessionUnauthorizedErrorBody: {
+            /**
+             * @description The error code.
+             * @example sessionRequired
+             * @enum {string}
+             */
+            code: "sessionRequired";
+            /**
+             * @description A readable explanation of the error and how to fix it.
+             * @example The request is not valid.
+             */
+            message: string;
+            type: components["schemas"]["ErrorType"];
+            /**
+             * @description The parameter that caused the error, if any.
+             * @example message
+             */
+            param: string | null;
+            /**
+             * @description The request ID, for support. Also in `X-Request-Id`.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            request_id: string;
+            /**
+             * Format: uri
+             * @description A page that explains this code and how to fix it.
+             * @example http://localhost:3000/docs/errors/invalidRequest
+             */
+            docs: string;
+            /** @description All validation errors. */
+            details?: components["schemas"]["ErrorDetail"][];
+            limit?: components["schemas"]["ExceededLimit"];
+            /**
+             * @description A more specific code if the model rejected the input.
+             * @example context_length_exceeded
+             */
+            reason?: string;
+            /**
+             * @description True if the failed request remains charged; omitted otherwise.
+             * @example true
+             */
+            charged?: boolean;
         };
         /** @description Status 403: `bearerNotAccepted`, `crossSiteRequest`. */
         SessionWriteForbiddenError: {
-            /** @description The error. */
-            error: components["schemas"]["ErrorBody"] & {
-                /**
-                 * @description The error code.
-                 * @example bearerNotAccepted
-                 * @enum {string}
-                 */
-                code: "bearerNotAccepted" | "crossSiteRequest";
-            };
+            error: components["schemas"]["SessionWriteForbiddenErrorBody"];
+        };
+        /** @description The error. Status 403: `bearerNotAccepted`, `crossSiteRequest`. */
+        SessionWriteForbiddenErrorBody: {
+            /**
+             * @description The error code.
+             * @example bearerNotAccepted
+             * @enum {string}
+             */
+            code: "bearerNotAccepted" | "crossSiteRequest";
+            /**
+             * @description A readable explanation of the error and how to fix it.
+             * @example The request is not valid.
+             */
+            message: string;
+            type: components["schemas"]["ErrorType"];
+            /**
+             * @description The parameter that caused the error, if any.
+             * @example message
+             */
+            param: string | null;
+            /**
+             * @description The request ID, for support. Also in `X-Request-Id`.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            request_id: string;
+            /**
+             * Format: uri
+             * @description A page that explains this code and how to fix it.
+             * @example http://localhost:3000/docs/errors/invalidRequest
+             */
+            docs: string;
+            /** @description All validation errors. */
+            details?: components["schemas"]["ErrorDetail"][];
+            limit?: components["schemas"]["ExceededLimit"];
+            /**
+             * @description A more specific code if the model rejected the input.
+             * @example context_length_exceeded
+             */
+            reason?: string;
+            /**
+             * @description True if the failed request remains charged; omitted otherwise.
+             * @example true
+             */
+            charged?: boolean;
         };
         /** @description The credentials of the new account. */
         SignUp: {
@@ -3011,15 +3803,51 @@ export interface components {
         };
         /** @description Status 403: `crossSiteRequest`, `signupsClosed`. */
         SignUpForbiddenError: {
-            /** @description The error. */
-            error: components["schemas"]["ErrorBody"] & {
-                /**
-                 * @description The error code.
-                 * @example crossSiteRequest
-                 * @enum {string}
-                 */
-                code: "crossSiteRequest" | "signupsClosed";
-            };
+            error: components["schemas"]["SignUpForbiddenErrorBody"];
+        };
+        /** @description The error. Status 403: `crossSiteRequest`, `signupsClosed`. */
+        SignUpForbiddenErrorBody: {
+            /**
+             * @description The error code.
+             * @example crossSiteRequest
+             * @enum {string}
+             */
+            code: "crossSiteRequest" | "signupsClosed";
+            /**
+             * @description A readable explanation of the error and how to fix it.
+             * @example The request is not valid.
+             */
+            message: string;
+            type: components["schemas"]["ErrorType"];
+            /**
+             * @description The parameter that caused the error, if any.
+             * @example message
+             */
+            param: string | null;
+            /**
+             * @description The request ID, for support. Also in `X-Request-Id`.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            request_id: string;
+            /**
+             * Format: uri
+             * @description A page that explains this code and how to fix it.
+             * @example http://localhost:3000/docs/errors/invalidRequest
+             */
+            docs: string;
+            /** @description All validation errors. */
+            details?: components["schemas"]["ErrorDetail"][];
+            limit?: components["schemas"]["ExceededLimit"];
+            /**
+             * @description A more specific code if the model rejected the input.
+             * @example context_length_exceeded
+             */
+            reason?: string;
+            /**
+             * @description True if the failed request remains charged; omitted otherwise.
+             * @example true
+             */
+            charged?: boolean;
         };
         /**
          * @description Whether sign-ups are open.
@@ -3029,15 +3857,51 @@ export interface components {
         SignUps: "open" | "closed";
         /** @description Status 429: `quotaExceeded`, `tooManyStreams`, `tooManyCalls`, `rateLimitExceeded`. */
         StreamQuotaError: {
-            /** @description The error. */
-            error: components["schemas"]["ErrorBody"] & {
-                /**
-                 * @description The error code.
-                 * @example quotaExceeded
-                 * @enum {string}
-                 */
-                code: "quotaExceeded" | "tooManyStreams" | "tooManyCalls" | "rateLimitExceeded";
-            };
+            error: components["schemas"]["StreamQuotaErrorBody"];
+        };
+        /** @description The error. Status 429: `quotaExceeded`, `tooManyStreams`, `tooManyCalls`, `rateLimitExceeded`. */
+        StreamQuotaErrorBody: {
+            /**
+             * @description The error code.
+             * @example quotaExceeded
+             * @enum {string}
+             */
+            code: "quotaExceeded" | "tooManyStreams" | "tooManyCalls" | "rateLimitExceeded";
+            /**
+             * @description A readable explanation of the error and how to fix it.
+             * @example The request is not valid.
+             */
+            message: string;
+            type: components["schemas"]["ErrorType"];
+            /**
+             * @description The parameter that caused the error, if any.
+             * @example message
+             */
+            param: string | null;
+            /**
+             * @description The request ID, for support. Also in `X-Request-Id`.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            request_id: string;
+            /**
+             * Format: uri
+             * @description A page that explains this code and how to fix it.
+             * @example http://localhost:3000/docs/errors/invalidRequest
+             */
+            docs: string;
+            /** @description All validation errors. */
+            details?: components["schemas"]["ErrorDetail"][];
+            limit?: components["schemas"]["ExceededLimit"];
+            /**
+             * @description A more specific code if the model rejected the input.
+             * @example context_length_exceeded
+             */
+            reason?: string;
+            /**
+             * @description True if the failed request remains charged; omitted otherwise.
+             * @example true
+             */
+            charged?: boolean;
         };
         /** @description The account's plan and billing. */
         Subscription: {
@@ -3094,27 +3958,99 @@ export interface components {
         };
         /** @description Status 503: `serviceUnavailable`. */
         UnavailableError: {
-            /** @description The error. */
-            error: components["schemas"]["ErrorBody"] & {
-                /**
-                 * @description The error code.
-                 * @example serviceUnavailable
-                 * @enum {string}
-                 */
-                code: "serviceUnavailable";
-            };
+            error: components["schemas"]["UnavailableErrorBody"];
+        };
+        /** @description The error. Status 503: `serviceUnavailable`. */
+        UnavailableErrorBody: {
+            /**
+             * @description The error code.
+             * @example serviceUnavailable
+             * @enum {string}
+             */
+            code: "serviceUnavailable";
+            /**
+             * @description A readable explanation of the error and how to fix it.
+             * @example The request is not valid.
+             */
+            message: string;
+            type: components["schemas"]["ErrorType"];
+            /**
+             * @description The parameter that caused the error, if any.
+             * @example message
+             */
+            param: string | null;
+            /**
+             * @description The request ID, for support. Also in `X-Request-Id`.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            request_id: string;
+            /**
+             * Format: uri
+             * @description A page that explains this code and how to fix it.
+             * @example http://localhost:3000/docs/errors/invalidRequest
+             */
+            docs: string;
+            /** @description All validation errors. */
+            details?: components["schemas"]["ErrorDetail"][];
+            limit?: components["schemas"]["ExceededLimit"];
+            /**
+             * @description A more specific code if the model rejected the input.
+             * @example context_length_exceeded
+             */
+            reason?: string;
+            /**
+             * @description True if the failed request remains charged; omitted otherwise.
+             * @example true
+             */
+            charged?: boolean;
         };
         /** @description Status 415: `unsupportedMediaType`. */
         UnsupportedMediaTypeError: {
-            /** @description The error. */
-            error: components["schemas"]["ErrorBody"] & {
-                /**
-                 * @description The error code.
-                 * @example unsupportedMediaType
-                 * @enum {string}
-                 */
-                code: "unsupportedMediaType";
-            };
+            error: components["schemas"]["UnsupportedMediaTypeErrorBody"];
+        };
+        /** @description The error. Status 415: `unsupportedMediaType`. */
+        UnsupportedMediaTypeErrorBody: {
+            /**
+             * @description The error code.
+             * @example unsupportedMediaType
+             * @enum {string}
+             */
+            code: "unsupportedMediaType";
+            /**
+             * @description A readable explanation of the error and how to fix it.
+             * @example The request is not valid.
+             */
+            message: string;
+            type: components["schemas"]["ErrorType"];
+            /**
+             * @description The parameter that caused the error, if any.
+             * @example message
+             */
+            param: string | null;
+            /**
+             * @description The request ID, for support. Also in `X-Request-Id`.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            request_id: string;
+            /**
+             * Format: uri
+             * @description A page that explains this code and how to fix it.
+             * @example http://localhost:3000/docs/errors/invalidRequest
+             */
+            docs: string;
+            /** @description All validation errors. */
+            details?: components["schemas"]["ErrorDetail"][];
+            limit?: components["schemas"]["ExceededLimit"];
+            /**
+             * @description A more specific code if the model rejected the input.
+             * @example context_length_exceeded
+             */
+            reason?: string;
+            /**
+             * @description True if the failed request remains charged; omitted otherwise.
+             * @example true
+             */
+            charged?: boolean;
         };
         /** @description The new email address. */
         UpdateAccount: {
@@ -3146,27 +4082,99 @@ export interface components {
         };
         /** @description Status 502: `upstreamError`. */
         UpstreamError: {
-            /** @description The error. */
-            error: components["schemas"]["ErrorBody"] & {
-                /**
-                 * @description The error code.
-                 * @example upstreamError
-                 * @enum {string}
-                 */
-                code: "upstreamError";
-            };
+            error: components["schemas"]["UpstreamErrorBody"];
+        };
+        /** @description The error. Status 502: `upstreamError`. */
+        UpstreamErrorBody: {
+            /**
+             * @description The error code.
+             * @example upstreamError
+             * @enum {string}
+             */
+            code: "upstreamError";
+            /**
+             * @description A readable explanation of the error and how to fix it.
+             * @example The request is not valid.
+             */
+            message: string;
+            type: components["schemas"]["ErrorType"];
+            /**
+             * @description The parameter that caused the error, if any.
+             * @example message
+             */
+            param: string | null;
+            /**
+             * @description The request ID, for support. Also in `X-Request-Id`.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            request_id: string;
+            /**
+             * Format: uri
+             * @description A page that explains this code and how to fix it.
+             * @example http://localhost:3000/docs/errors/invalidRequest
+             */
+            docs: string;
+            /** @description All validation errors. */
+            details?: components["schemas"]["ErrorDetail"][];
+            limit?: components["schemas"]["ExceededLimit"];
+            /**
+             * @description A more specific code if the model rejected the input.
+             * @example context_length_exceeded
+             */
+            reason?: string;
+            /**
+             * @description True if the failed request remains charged; omitted otherwise.
+             * @example true
+             */
+            charged?: boolean;
         };
         /** @description Status 504: `upstreamTimeout`. */
         UpstreamTimeoutError: {
-            /** @description The error. */
-            error: components["schemas"]["ErrorBody"] & {
-                /**
-                 * @description The error code.
-                 * @example upstreamTimeout
-                 * @enum {string}
-                 */
-                code: "upstreamTimeout";
-            };
+            error: components["schemas"]["UpstreamTimeoutErrorBody"];
+        };
+        /** @description The error. Status 504: `upstreamTimeout`. */
+        UpstreamTimeoutErrorBody: {
+            /**
+             * @description The error code.
+             * @example upstreamTimeout
+             * @enum {string}
+             */
+            code: "upstreamTimeout";
+            /**
+             * @description A readable explanation of the error and how to fix it.
+             * @example The request is not valid.
+             */
+            message: string;
+            type: components["schemas"]["ErrorType"];
+            /**
+             * @description The parameter that caused the error, if any.
+             * @example message
+             */
+            param: string | null;
+            /**
+             * @description The request ID, for support. Also in `X-Request-Id`.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            request_id: string;
+            /**
+             * Format: uri
+             * @description A page that explains this code and how to fix it.
+             * @example http://localhost:3000/docs/errors/invalidRequest
+             */
+            docs: string;
+            /** @description All validation errors. */
+            details?: components["schemas"]["ErrorDetail"][];
+            limit?: components["schemas"]["ExceededLimit"];
+            /**
+             * @description A more specific code if the model rejected the input.
+             * @example context_length_exceeded
+             */
+            reason?: string;
+            /**
+             * @description True if the failed request remains charged; omitted otherwise.
+             * @example true
+             */
+            charged?: boolean;
         };
         /** @description The account's usage of today's quota. */
         Usage: {

@@ -21,6 +21,14 @@ const enumerationsIn = (schema: Any): string[][] =>
         name === 'enum' ? [value as string[]] : enumerationsIn(value),
       );
 
+/** The envelope of every error, with the codes of one set. */
+const narrowed = ({ properties: { code } }: Any) => ({
+  allOf: [
+    { $ref: '#/components/schemas/ErrorBody' },
+    { type: 'object', properties: { code }, required: ['code'] },
+  ],
+});
+
 /** What the gate says of changes to the whole document. */
 function judged(...changes: ((one: Any) => void)[]): string[] {
   const changed = JSON.parse(text);
@@ -182,6 +190,11 @@ const breaking: Record<string, (one: Any) => void> = {
   'an event is called otherwise': (one) => {
     schemas(one).ChatStreamStart.properties.event.const = 'begin';
   },
+  'an error code is gone, and its schema is written in another way': (one) => {
+    const { KeyLimitError, KeyLimitErrorBody } = schemas(one);
+    without(KeyLimitErrorBody.properties.code.enum, 'rateLimitExceeded');
+    KeyLimitError.properties.error = narrowed(KeyLimitErrorBody);
+  },
   'an event is new': (one) =>
     schemas(one).ChatStreamEvent.oneOf.push({ $ref: '#/components/schemas/CompletionStreamEvent' }),
   'a new parameter is required': (one) => {
@@ -228,7 +241,7 @@ const allowed: Record<string, (one: Any) => void> = {
   },
   'an error code is new': (one) => {
     schemas(one).ErrorCode.enum.push('tooLate');
-    schemas(one).RateLimitError.properties.error.allOf[1].properties.code.enum.push('tooLate');
+    schemas(one).RateLimitErrorBody.properties.code.enum.push('tooLate');
   },
   'a type of event in the audit trail is new': (one) => schemas(one).AccountEventType.enum.push('keyRenamed'),
   'a scope is new, and keys can have it beside all others': (one) => {
@@ -268,6 +281,11 @@ const allowed: Record<string, (one: Any) => void> = {
   },
   'an operation is deprecated': (one) => {
     Object.assign(operation(one, 'get', '/keys'), { deprecated: true, 'x-sunset': '2099-01-01' });
+  },
+  'an object is written as an allOf that narrows another one': (one) => {
+    const { KeyLimitError, KeyLimitErrorBody } = schemas(one);
+    KeyLimitError.properties.error = narrowed(KeyLimitErrorBody);
+    delete schemas(one).KeyLimitErrorBody;
   },
   'a component is called otherwise': (one) => {
     const renamed = JSON.parse(JSON.stringify(one).replaceAll('schemas/TokenUsage"', 'schemas/Tokens"'));

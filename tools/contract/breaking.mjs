@@ -4,6 +4,7 @@
  * and a wider limit breaks readers.
  */
 import { apiCompare } from 'api-smart-diff';
+import { canonical } from './canonical.mjs';
 
 /** Texts for people, which can change at any time. */
 const annotations = new Set([
@@ -45,7 +46,8 @@ export function breakingChanges(before, after, now = new Date(), { isRelease = f
   ];
 }
 
-function differences(before, after, now) {
+function differences(was, is, now) {
+  const [before, after] = [canonical(was), canonical(is)];
   const { diffs, merged } = apiCompare(before, after);
   return diffs.flatMap((diff) => {
     const why = problemOf(diff, { before, merged, now });
