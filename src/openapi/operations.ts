@@ -4,6 +4,7 @@ import type { Example } from '../../schemas/examples/example.ts';
 import { operationExamples } from '../../schemas/examples/index.ts';
 import { capitalised, errorResponses, errorsOf, type Shared } from './errors.ts';
 import { headers, successHeaders } from './headers.ts';
+import { documented } from './schemas.ts';
 
 type Media = { schema: { $ref?: string }; examples?: unknown };
 type Content = Record<string, Media>;
@@ -131,7 +132,7 @@ export function withOperations<T extends Document>(
     paths: sorted(document.paths ?? {}),
     components: {
       ...components,
-      schemas: sorted(components.schemas ?? {}),
+      schemas: sorted(documented(components.schemas ?? {})),
       responses: sorted(all.responses),
       parameters: sorted(all.parameters),
       examples: sorted(all.examples),

@@ -2085,21 +2085,18 @@ export interface components {
             /**
              * @description Width and height in pixels. An engine may not support all sizes.
              * @example 1024x1024
-             * @enum {string|null}
              */
-            size?: "auto" | "256x256" | "512x512" | "1024x1024" | "1024x1536" | "1536x1024" | "1024x1792" | "1792x1024" | null;
+            size?: ("auto" | "256x256" | "512x512" | "1024x1024" | "1024x1536" | "1536x1024" | "1024x1792" | "1792x1024") | null;
             /**
              * @description Only `b64_json`: the service does not store images, so it cannot return URLs.
              * @example b64_json
-             * @enum {string|null}
              */
-            response_format?: "b64_json" | "url" | null;
+            response_format?: ("b64_json" | "url") | null;
             /**
              * @description The file type. The built-in engine supports only `png`.
              * @example png
-             * @enum {string|null}
              */
-            output_format?: "png" | "jpeg" | "webp" | null;
+            output_format?: ("png" | "jpeg" | "webp") | null;
             /**
              * Format: int32
              * @description The compression of a `jpeg` or `webp` file, in percent.

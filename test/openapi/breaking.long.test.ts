@@ -120,7 +120,7 @@ const breaking: Record<string, (one: Any) => void> = {
   },
   'a field of a response may be missing': (one) => without(schemas(one).ChatReply.required, 'usage'),
   'a value of a request is not taken any more': (one) =>
-    schemas(one).ImageRequest.properties.size.enum.splice(1, 1),
+    schemas(one).ImageRequest.properties.size.anyOf[0].enum.splice(1, 1),
   'a scope is gone': (one) => schemas(one).Scope.enum.pop(),
   'a meter is gone': (one) => schemas(one).Meter.enum.pop(),
   'a value in a response is new': (one) => schemas(one).FinishReason.enum.push('tired'),
@@ -135,6 +135,11 @@ const breaking: Record<string, (one: Any) => void> = {
   },
   'a field of a request may not be null': (one) => {
     schemas(one).CompletionRequest.properties.n.type = 'integer';
+  },
+  'a field of a request may not be null, and is written in another way': (one) => {
+    const { size } = schemas(one).ImageRequest.properties;
+    Object.assign(size, size.anyOf[0]);
+    delete size.anyOf;
   },
   'a new field of a request is required': (one) => {
     schemas(one).ChatRequest.properties.mood = { type: 'string' };
@@ -264,7 +269,13 @@ const allowed: Record<string, (one: Any) => void> = {
   'a longest text is longer': (one) => {
     schemas(one).ChatRequest.properties.message.maxLength = 200_000;
   },
-  'a value of a request is new': (one) => schemas(one).ImageRequest.properties.size.enum.push('2048x2048'),
+  'an anyOf with null is written as a list of values with null': (one) => {
+    const { output_format: format } = schemas(one).ImageRequest.properties;
+    Object.assign(format, { type: ['string', 'null'], enum: [...format.anyOf[0].enum, null] });
+    delete format.anyOf;
+  },
+  'a value of a request is new': (one) =>
+    schemas(one).ImageRequest.properties.size.anyOf[0].enum.push('2048x2048'),
   'an optional parameter is new': (one) => {
     const parameter = { in: 'query', name: 'colour', required: false, schema: { type: 'string' } };
     operation(one, 'get', '/keys').parameters = [parameter];

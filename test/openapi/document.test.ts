@@ -69,6 +69,19 @@ t.test('every shape has a name: objects are components, and nothing else holds o
   }
 });
 
+t.test('no list of values contains null, and fields with values can be null', async (t) => {
+  t.same(
+    everySchema.filter(([schema]) => (schema.enum as unknown[] | undefined)?.includes(null)),
+    [],
+  );
+  for (const name of ['size', 'response_format', 'output_format']) {
+    const field = schemas.ImageRequest?.properties?.[name] ?? {};
+    t.equal(problemWith(field, null), undefined, name);
+    t.equal(problemWith(field, field.examples?.[0]), undefined, name);
+    t.type(problemWith(field, 'other'), 'string', name);
+  }
+});
+
 t.test('every component and field is described, and every value has an example that fits', async (t) => {
   for (const [name, schema] of Object.entries(schemas)) t.ok(schema.description, name);
   for (const [schema, place] of everySchema) {

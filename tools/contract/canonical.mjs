@@ -6,7 +6,10 @@
 const annotations = new Set(['description', 'title', 'example', 'examples']);
 const objectKeywords = new Set(['type', 'properties', 'required', 'additionalProperties']);
 
-/** A copy of the document with references to schemas resolved, and an `allOf` of objects as one object. */
+/**
+ * A copy of the document with references to schemas resolved, an `allOf` of objects as one object, and an `anyOf` of one
+ * simple type and null as a list of types.
+ */
 export function canonical(document) {
   const resolved = new Map();
   const schemaAt = (reference) => {
@@ -30,7 +33,8 @@ export function canonical(document) {
     const copy = Object.fromEntries(Object.entries(rest).map(([name, inner]) => [name, rewritten(inner)]));
     if ($ref?.startsWith('#/components/schemas/')) return { ...schemaAt($ref), ...copy };
     if ($ref !== undefined) return value;
-    return Array.isArray(copy.allOf) ? (flattened(copy) ?? copy) : copy;
+    if (Array.isArray(copy.allOf)) return flattened(copy) ?? copy;
+    return Array.isArray(copy.anyOf) ? (nullable(copy) ?? copy) : copy;
   }
   return rewritten(document);
 }
@@ -72,4 +76,17 @@ function intersection(first, second) {
       JSON.stringify(first[key]) !== JSON.stringify(second[key]),
   );
   return differing.length === 0 ? both : undefined;
+}
+
+/** One schema with two types, in place of the `anyOf` of a simple type and null; undefined if it is another `anyOf`. */
+function nullable({ anyOf, ...outside }) {
+  const [one, ...others] = anyOf.filter(({ type }) => type !== 'null');
+  const isNullable = others.length === 0 && anyOf.length === 2 && typeof one?.type === 'string';
+  if (!isNullable || ['array', 'object'].includes(one.type) || one.const !== undefined) return undefined;
+  return {
+    ...one,
+    ...outside,
+    type: [one.type, 'null'],
+    ...(one.enum !== undefined && { enum: [...one.enum, null] }),
+  };
 }
