@@ -13,10 +13,26 @@ function withoutNullInEnum(schema: Schema): Schema {
   return { anyOf: [{ type: of, enum: values.filter((value) => value !== null) }, { type: 'null' }], ...rest };
 }
 
-/** A copy of a schema for the document. */
-export function documented<T>(value: T): T {
-  if (Array.isArray(value)) return value.map(documented) as T;
-  if (typeof value !== 'object' || value === null) return value;
-  const copy = Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, documented(inner)]));
-  return withoutNullInEnum(copy) as T;
+/**
+ * The type of fields that a schema allows without naming them. One generator takes `true` and `{}` for text, which no
+ * other field fits. Without `additionalProperties`, most generators forbid such fields.
+ */
+const JsonValue = { description: 'Any JSON value.', allOf: [{}] };
+
+function withTypedFields(schema: Schema): Schema {
+  if (schema.additionalProperties !== true) return schema;
+  return { ...schema, additionalProperties: { $ref: '#/components/schemas/JsonValue' } };
 }
+
+function rewritten(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(rewritten);
+  if (typeof value !== 'object' || value === null) return value;
+  const copy = Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, rewritten(inner)]));
+  return withTypedFields(withoutNullInEnum(copy));
+}
+
+/** The document's schemas, by name. */
+export const documented = <T extends object>(schemas: T): T & { JsonValue: Schema } => ({
+  ...(rewritten(schemas) as T),
+  JsonValue,
+});

@@ -1352,7 +1352,7 @@ export interface components {
             choices: components["schemas"]["CompletionChoice"][];
             usage: components["schemas"]["CompletionUsage"];
         } & {
-            [key: string]: unknown;
+            [key: string]: components["schemas"]["JsonValue"];
         };
         /** @description The message of a choice. */
         CompletionAnswer: {
@@ -1373,7 +1373,7 @@ export interface components {
              */
             refusal: string | null;
         } & {
-            [key: string]: unknown;
+            [key: string]: components["schemas"]["JsonValue"];
         };
         /** @description A choice. */
         CompletionChoice: {
@@ -1395,7 +1395,7 @@ export interface components {
              */
             finish_reason: string | null;
         } & {
-            [key: string]: unknown;
+            [key: string]: components["schemas"]["JsonValue"];
         };
         /** @description A chunk of OpenAI's streamed chat completion. */
         CompletionChunk: {
@@ -1431,7 +1431,7 @@ export interface components {
             /** @description Token usage. Sent only in the last chunk, if requested. */
             usage?: components["schemas"]["CompletionUsage"] | null;
         } & {
-            [key: string]: unknown;
+            [key: string]: components["schemas"]["JsonValue"];
         };
         /** @description The next piece of one choice. */
         CompletionChunkChoice: {
@@ -1453,7 +1453,7 @@ export interface components {
              */
             finish_reason: string | null;
         } & {
-            [key: string]: unknown;
+            [key: string]: components["schemas"]["JsonValue"];
         };
         /** @description The content to append to a choice. */
         CompletionDelta: {
@@ -1474,11 +1474,11 @@ export interface components {
              */
             refusal?: string | null;
         } & {
-            [key: string]: unknown;
+            [key: string]: components["schemas"]["JsonValue"];
         };
         /** @description Log probabilities, as returned by the model. */
         CompletionLogprobs: {
-            [key: string]: unknown;
+            [key: string]: components["schemas"]["JsonValue"];
         };
         /** @description A message. Other members are passed to the model. */
         CompletionMessage: {
@@ -1489,7 +1489,7 @@ export interface components {
              */
             content?: string | components["schemas"]["ContentPart"][] | null;
         } & {
-            [key: string]: unknown;
+            [key: string]: components["schemas"]["JsonValue"];
         };
         /** @description An OpenAI chat completion request. OpenAI's other fields for sampling, tools, reasoning, and caching (`tools`, `response_format`, …) and vLLM's fields are passed to the model unchanged. Other fields are dropped and listed in `X-Parley-Ignored-Fields`. */
         CompletionRequest: {
@@ -1531,7 +1531,7 @@ export interface components {
              */
             max_completion_tokens?: number | null;
         } & {
-            [key: string]: unknown;
+            [key: string]: components["schemas"]["JsonValue"];
         };
         /**
          * @description The author of the message.
@@ -1558,7 +1558,7 @@ export interface components {
              */
             include_usage?: boolean | null;
         } & {
-            [key: string]: unknown;
+            [key: string]: components["schemas"]["JsonValue"];
         };
         /** @description Token usage. */
         CompletionUsage: {
@@ -1581,7 +1581,7 @@ export interface components {
              */
             total_tokens: number;
         } & {
-            [key: string]: unknown;
+            [key: string]: components["schemas"]["JsonValue"];
         };
         /** @description A part of a message. Other members are passed to the model. */
         ContentPart: {
@@ -1596,7 +1596,7 @@ export interface components {
              */
             text?: string;
         } & {
-            [key: string]: unknown;
+            [key: string]: components["schemas"]["JsonValue"];
         };
         /** @description A conversation with a page of its messages. */
         Conversation: {
@@ -2182,6 +2182,8 @@ export interface components {
              */
             charged?: boolean;
         };
+        /** @description Any JSON value. */
+        JsonValue: unknown;
         /** @description The name of a key for display. */
         KeyLabel: {
             /**

@@ -11,6 +11,7 @@ type Schema = Json & {
   items?: Schema;
   description?: string;
   examples?: unknown[];
+  additionalProperties?: unknown;
   anyOf?: Schema[];
   oneOf?: Schema[];
   allOf?: Schema[];
@@ -80,6 +81,15 @@ t.test('no list of values contains null, and fields with values can be null', as
     t.equal(problemWith(field, field.examples?.[0]), undefined, name);
     t.type(problemWith(field, 'other'), 'string', name);
   }
+});
+
+t.test('fields without a name are of a named type, and may be anything', async (t) => {
+  const open = everySchema.filter(([schema]) => isObject(schema) && schema.additionalProperties !== false);
+  t.ok(open.length >= 12);
+  for (const [schema, place] of open)
+    t.same(schema.additionalProperties, { $ref: '#/components/schemas/JsonValue' }, place);
+  for (const value of [null, true, 1, 'a', [1], { a: { b: null } }])
+    t.equal(problemWith(schemas.CompletionStreamOptions ?? {}, { other: value }), undefined);
 });
 
 t.test('every component and field is described, and every value has an example that fits', async (t) => {
