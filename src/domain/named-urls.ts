@@ -5,6 +5,7 @@
 import ipaddr from 'ipaddr.js';
 import { SealedJson } from '../bodies/sealed.ts';
 import { ApiError } from '../errors.ts';
+import { parsedUrl } from './parsed-url.ts';
 
 /** Members that hold a URL, in any case: `url`, `image_url`, `server_url`, `fileUri`. */
 const URL_MEMBER = /ur[li]s?$/i;
@@ -72,9 +73,9 @@ function isPublic(host: string): boolean {
 function faultOf(text: string, allowed: ReadonlySet<string>): string | undefined {
   if (/^data:/i.test(text)) return undefined;
   if (text.length > MAX_URL) return `must be a \`data:\` URL, or a URL of at most ${MAX_URL} characters`;
-  if (!/^https:\/\/[^/]/i.test(text) || AMBIGUOUS.test(text) || !URL.canParse(text))
+  const url = parsedUrl(text);
+  if (!/^https:\/\/[^/]/i.test(text) || AMBIGUOUS.test(text) || url === undefined)
     return 'must be a `data:` or an `https` URL';
-  const url = new URL(text);
   if (url.username !== '' || url.password !== '') return 'must be a URL without credentials';
   const host = nameOf(url);
   return allowed.has(host) || isPublic(host)

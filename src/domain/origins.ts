@@ -1,5 +1,7 @@
 /** Allowed origins of a key: https origins, normalized to what browsers send. Contract section 4. */
 
+import { parsedUrl } from './parsed-url.ts';
+
 /** Not an https origin. The message quotes the entry and says what to send instead. */
 export class OriginError extends Error {
   override readonly name = 'OriginError';
@@ -36,7 +38,7 @@ function refusal(entry: string): string {
 
 /** Normalizes an entry to lowercase IDNA without `:443`. Throws OriginError if it is not an https origin. */
 export function normaliseOrigin(entry: string): string {
-  const url = originShape.test(entry) && URL.canParse(entry) ? new URL(entry) : undefined;
+  const url = originShape.test(entry) ? parsedUrl(entry) : undefined;
   if (url === undefined || hasEmptyLabel(url.hostname) || hasForbidden(entry, url.hostname))
     throw new OriginError(refusal(entry));
   return url.origin;

@@ -1,5 +1,6 @@
 /** Maps an upstream's errors to our codes and messages. The log never gets its key. Contract sections 6 and 8. */
 import type { IncomingHttpHeaders } from 'node:http';
+import { parsedUrl } from '../../domain/parsed-url.ts';
 import { ApiError } from '../../errors.ts';
 import { SilenceError } from './exchange.ts';
 import { type Problem, readProblem, reasonOf, saysNoSuchModel, sentences } from './problems.ts';
@@ -73,10 +74,8 @@ export function refusalError(refusal: Refusal, apiKey: string | undefined): ApiE
   const said = [problem.code, withoutEcho(forLog(problem.message ?? '', apiKey), asked)]
     .filter(Boolean)
     .join(': ');
-  const where =
-    typeof headers.location === 'string' && URL.canParse(headers.location)
-      ? ` to ${new URL(headers.location).origin}`
-      : '';
+  const target = typeof headers.location === 'string' ? parsedUrl(headers.location) : undefined;
+  const where = target === undefined ? '' : ` to ${target.origin}`;
   const what =
     status < 400 ? `redirected${where}; redirects are not followed.` : `returned ${status}. ${said}`;
   const cause = new UpstreamProblem(

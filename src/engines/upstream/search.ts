@@ -1,4 +1,5 @@
 /** Search with any SearXNG-compatible JSON endpoint. Contract section 8. */
+import { parsedUrl } from '../../domain/parsed-url.ts';
 import type { SearchEngine, SearchResult } from '../types.ts';
 import { isObject, type JsonObject } from './json.ts';
 import { createTransport, MIB, type UpstreamOptions } from './transport.ts';
@@ -43,8 +44,9 @@ function plain(value: unknown, maxLength: number): string {
 
 /** A link that a page may show, normalized per RFC 3986. Rejects `javascript:`, `magnet:`, and similar schemes. */
 function link(value: unknown): string | undefined {
-  if (typeof value !== 'string' || !URL.canParse(value)) return undefined;
-  const { href, protocol } = new URL(value);
+  const url = typeof value === 'string' ? parsedUrl(value) : undefined;
+  if (url === undefined) return undefined;
+  const { href, protocol } = url;
   if (protocol !== 'http:' && protocol !== 'https:') return undefined;
   const spelled = href.replace(/[^\w\-.~:/?#@!$&'()*+,;=%[\]]/g, encodeURIComponent);
   return spelled.length <= MAX_URL_LENGTH ? spelled : undefined;

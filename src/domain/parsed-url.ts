@@ -1,0 +1,11 @@
+/**
+ * Parses a URL; undefined if it is not one. In Node.js 20, `URL.canParse` rejects texts with letters such as `ü` once V8 has
+ * optimized its caller, so it must not decide about input.
+ */
+export function parsedUrl(text: string): URL | undefined {
+  try {
+    return new URL(text);
+  } catch {
+    return undefined;
+  }
+}
