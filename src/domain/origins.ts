@@ -9,7 +9,8 @@ export class OriginError extends Error {
 
 const example = 'such as https://app.example.com or https://app.example.com:8443';
 
-const originShape = /^https:\/\/(\[[0-9a-f:.]+\]|[^\s/\\?#@:*%[\]]+)(:\d{1,5})?$/i;
+/** The URL parser drops a dot at the end of an IPv4 address. */
+const originShape = /^https:\/\/(\[[0-9a-f:.]+\]|[^\s/\\?#@:*%[\]]+(?<!\.))(:\d{1,5})?$/i;
 
 /** The URL parser drops control characters, and maps lookalikes to the asterisk. */
 const hasForbidden = (entry: string, hostname: string) => /\p{Cc}/u.test(entry) || hostname.includes('*');

@@ -40,6 +40,8 @@ t.test('anything but an https origin is refused, and the message names it', asyn
     'https://app.example.com#x',
     'https://app.example.com.',
     'https://app.example.com.:8443',
+    'https://192.0.2.7.',
+    'https://192.0.2.:8443',
     'https://app.example.com。',
     'https://.example.com',
     'https://app..example.com',
