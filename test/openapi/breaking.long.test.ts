@@ -164,6 +164,9 @@ const breaking: Record<string, (one: Any) => void> = {
   'a text has a pattern': (one) => {
     schemas(one).ChatRequest.properties.message.pattern = '^[a-z]';
   },
+  'a pattern has changed, although it is marked as enforced before': (one) => {
+    schemas(one).SignUp.properties.email.pattern = '^[a-z]';
+  },
   'further fields are not taken any more': (one) => {
     schemas(one).CompletionRequest.additionalProperties = false;
   },
@@ -268,6 +271,10 @@ const allowed: Record<string, (one: Any) => void> = {
   },
   'a longest text is longer': (one) => {
     schemas(one).ChatRequest.properties.message.maxLength = 200_000;
+  },
+  'a pattern that was enforced before is documented': (one) => {
+    const pattern = { pattern: '^[^@]', 'x-always-enforced': true };
+    Object.assign(schemas(one).LogIn.properties.email, pattern);
   },
   'an anyOf with null is written as a list of values with null': (one) => {
     const { output_format: format } = schemas(one).ImageRequest.properties;

@@ -108,8 +108,8 @@ function problemOf(diff, context) {
   if (path.some((word, index) => index > 2 && annotations.has(word) && !isMember(path.slice(0, index + 1))))
     return undefined;
   if (part === 'security') return changedSecurity(diff, context);
-  if (part === 'parameters') return changedParameter(diff);
-  if (part === 'requestBody') return changedRequest(diff);
+  if (part === 'parameters') return changedParameter(diff, context);
+  if (part === 'requestBody') return changedRequest(diff, context);
   if (part === 'responses') return changedResponse(diff, context);
   if (part === 'tags') return 'its tags have changed, which group the methods of generated clients';
   if (part === 'operationId' || part === 'deprecated' || String(part).startsWith('x-')) return undefined;
@@ -145,7 +145,7 @@ function changedSecurity({ action, path }, { before }) {
   return isFurtherWay ? undefined : 'the accepted credentials have changed';
 }
 
-function changedParameter({ action, after: now, before: was, path }) {
+function changedParameter({ action, after: now, before: was, path }, context) {
   if (path.length === 4) {
     const some = (list) => [list].flat().filter(Boolean);
     if (action === 'add')
@@ -158,22 +158,23 @@ function changedParameter({ action, after: now, before: was, path }) {
   }
   const key = path[5];
   if (key === 'required') return now === true ? 'the parameter is now required' : undefined;
-  if (key === 'schema') return narrowed({ action, after: now, before: was, path: path.slice(5) });
+  if (key === 'schema')
+    return narrowed({ action, after: now, before: was, path: path.slice(5) }, context, path);
   return `${key} has changed`;
 }
 
-function changedRequest(diff) {
+function changedRequest(diff, context) {
   const { action, after: now, path } = diff;
   if (path.length === 4)
     return action === 'add' && !now.required ? undefined : 'the body was added or removed';
   if (path[4] === 'required') return now === true ? 'the body is now required' : undefined;
   if (path.length <= 6)
     return action === 'add' ? undefined : 'the media type of the body is no longer accepted';
-  return narrowed({ ...diff, path: path.slice(6) });
+  return narrowed({ ...diff, path: path.slice(6) }, context, path);
 }
 
 /** Previously valid requests must stay valid, with the same meaning. */
-function narrowed({ action, after: now, before: was, path }) {
+function narrowed({ action, after: now, before: was, path }, { merged }, whole) {
   const key = keywordOf(path);
   const parent = path.at(-2);
   if (isMember(path)) return action === 'add' ? undefined : 'the field is no longer accepted';
@@ -187,6 +188,8 @@ function narrowed({ action, after: now, before: was, path }) {
   if (lowerLimits.has(key)) return action === 'remove' || now <= was ? undefined : 'the limit is higher';
   if (key === 'additionalProperties')
     return now === false ? 'additional fields are no longer accepted' : undefined;
+  if (key === 'pattern' && action === 'add' && isMarked(merged, whole.slice(0, -1), 'x-always-enforced'))
+    return undefined;
   if (['pattern', 'format', 'uniqueItems', 'enum', 'const'].includes(key))
     return action === 'remove' || now === false ? undefined : `${key} was added or changed`;
   if (key === 'default') return 'the default has changed';
@@ -223,14 +226,14 @@ function widened({ action, after: now, before: was, path }, { merged }, whole) {
   if (key === 'required') return action === 'add' ? undefined : 'fields are now optional';
   if (parent === 'enum') {
     // Clients handle specific values of an extensible enumeration, such as error codes, so existing values must stay.
-    if (isExtensible(merged, whole.slice(0, -2)))
+    if (isMarked(merged, whole.slice(0, -2), 'x-extensible'))
       return action === 'add' ? undefined : `the value ${JSON.stringify(was)} was removed`;
     return action === 'remove' ? undefined : `the value ${JSON.stringify(now)} is new`;
   }
   if (['anyOf', 'oneOf'].includes(parent)) return action === 'remove' ? undefined : 'an alternative is new';
   if (key === 'type') return holds(was, now) ? undefined : 'the type has changed';
   if (upperLimits.has(key)) {
-    const isLonger = action === 'replace' && key === 'maxItems' && isExtensible(merged, whole.slice(0, -1));
+    const isLonger = action === 'replace' && key === 'maxItems' && isMarked(merged, whole.slice(0, -1), 'x-extensible');
     return action === 'add' || now <= was || isLonger ? undefined : 'the limit is higher';
   }
   if (lowerLimits.has(key)) return action === 'add' || now >= was ? undefined : 'the limit is lower';
@@ -249,10 +252,13 @@ function holds(wide, narrow) {
     .every((type) => types.includes(type) || (type === 'integer' && types.includes('number')));
 }
 
-/** Whether the schema is documented as an enumeration that can gain values, or a list that can get longer with one. */
-function isExtensible(merged, path) {
+/**
+ * Whether the schema has a mark: `x-extensible` for an enumeration that can gain values, or a list that can get longer
+ * with one; `x-always-enforced` for a pattern that was enforced before it was documented.
+ */
+function isMarked(merged, path, mark) {
   const schema = path.reduce((value, name) => value?.[name], merged);
-  return schema?.['x-extensible'] === true;
+  return schema?.[mark] === true;
 }
 
 const isMember = (path) => ['properties', 'patternProperties'].includes(path.at(-2));
