@@ -1,6 +1,15 @@
 /** API keys: service document section 2, contract sections 2 and 3. */
 import { Type } from '@sinclair/typebox';
-import { documentedPattern, extensible, idParams, nullable, ref, stringEnum, Timestamp, Uuid } from './common.ts';
+import {
+  documentedPattern,
+  extensible,
+  idParams,
+  nullable,
+  ref,
+  stringEnum,
+  Timestamp,
+  Uuid,
+} from './common.ts';
 import { MAX_ACTIVE_KEYS, MAX_ORIGINS } from './key-limits.ts';
 
 /** Looks like a key, but has a wrong checksum, so that secret scanners ignore it. */
@@ -32,7 +41,8 @@ const keyScopes = Type.Array(ref(Scope), {
 
 /** A DNS name in labels without characters that URLs forbid, an IPv4 address, or an IPv6 address; and a port. */
 const origin =
-  /^[Hh][Tt][Tt][Pp][Ss]:\/\/(?:\[[0-9A-Fa-f:.]+\]|[^\s\x00-\x1f\x7f-\x9f/\\?#@:*%<>\[\]^|.]+(?:\.[^\s\x00-\x1f\x7f-\x9f/\\?#@:*%<>\[\]^|.]+)*)(?::[0-9]{1,5})?$/;
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: those that URLs forbid.
+  /^[Hh][Tt][Tt][Pp][Ss]:\/\/(?:\[[0-9A-Fa-f:.]+\]|[^\s\x00-\x1f\x7f-\x9f/\\?#@:*%<>[\]^|.]+(?:\.[^\s\x00-\x1f\x7f-\x9f/\\?#@:*%<>[\]^|.]+)*)(?::[0-9]{1,5})?$/;
 
 const allowedOrigins = Type.Array(
   Type.String({

@@ -6,15 +6,14 @@ import { nullable, ref } from './common.ts';
 export const MAX_ASKED = 20 * 1024 * 1024;
 const MAX_PAIRS = 16;
 
-export const ResponseMetadata = Type.Record(
-  Type.String({ maxLength: 64 }),
-  Type.String({ maxLength: 512, description: 'A value.', examples: ['keys'] }),
-  {
-    $id: 'ResponseMetadata',
-    maxProperties: MAX_PAIRS,
-    description: `Up to ${MAX_PAIRS} pairs that the response returns unchanged.`,
-  },
-);
+export const ResponseMetadata = Type.Unsafe<Record<string, string>>({
+  $id: 'ResponseMetadata',
+  type: 'object',
+  additionalProperties: { type: 'string', maxLength: 512, description: 'A value.', examples: ['keys'] },
+  propertyNames: { maxLength: 64 },
+  maxProperties: MAX_PAIRS,
+  description: `Up to ${MAX_PAIRS} pairs that the response returns unchanged.`,
+});
 
 export const ResponseInputItem = Type.Object(
   {
@@ -24,6 +23,12 @@ export const ResponseInputItem = Type.Object(
         description:
           'The kind of item: `message` (the default), `function_call`, `function_call_output`, `reasoning`, `item_reference`, … Kinds that no model here understands are left out.',
         examples: ['message'],
+      }),
+    ),
+    id: Type.Optional(
+      nullable(Type.String({ maxLength: 200 }), {
+        description: 'The ID of an item of an earlier output.',
+        examples: ['msg_01932f624e207d90a1b27e8f90a1b2c3_0'],
       }),
     ),
     role: Type.Optional(

@@ -57,7 +57,8 @@ function lengthKeyword(keyword: 'minLength' | 'maxLength') {
 function onCreate(ajv: Ajv): void {
   for (const keyword of ['minLength', 'maxLength'] as const)
     ajv.removeKeyword(keyword).addKeyword(lengthKeyword(keyword));
-  for (const annotation of Object.keys({ ...extensible, ...documentedPattern(/./) })) ajv.addKeyword(annotation);
+  for (const annotation of Object.keys({ ...extensible, ...documentedPattern(/./) }))
+    ajv.addKeyword(annotation);
 }
 
 /** For Fastify's `schemaController.compilersFactory.buildValidator`. */

@@ -1894,9 +1894,8 @@ export interface components {
             /**
              * @description How a vector is returned: as numbers (`float`, the default), or as Base64 of little-endian 32-bit floats.
              * @example float
-             * @enum {string|null}
              */
-            encoding_format?: "float" | "base64" | null;
+            encoding_format?: ("float" | "base64") | null;
             /**
              * Format: int32
              * @description The length of the vectors, if the model supports it. The built-in engine supports 1 to 256.
@@ -3015,7 +3014,7 @@ export interface components {
         RequestState: "admitted" | "final" | "refunded" | "refused";
         /** @description An annotation. Parley makes none. */
         ResponseAnnotation: {
-            [key: string]: unknown;
+            [key: string]: components["schemas"]["JsonValue"];
         };
         /** @description The data of an event. Which members it has depends on `type`. The last event is `response.completed` or `response.incomplete`; of an interrupted response, `error`. */
         ResponseEvent: {
@@ -3128,7 +3127,7 @@ export interface components {
              */
             type: string;
         } & {
-            [key: string]: unknown;
+            [key: string]: components["schemas"]["JsonValue"];
         };
         /** @description The reason that a response is incomplete. */
         ResponseIncompleteDetails: {
@@ -3147,6 +3146,11 @@ export interface components {
              */
             type?: string;
             /**
+             * @description The ID of an item of an earlier output.
+             * @example msg_01932f624e207d90a1b27e8f90a1b2c3_0
+             */
+            id?: string | null;
+            /**
              * @description The author of a message: `user`, `assistant`, `system`, or `developer`.
              * @example user
              */
@@ -3157,7 +3161,7 @@ export interface components {
              */
             content?: unknown;
         } & {
-            [key: string]: unknown;
+            [key: string]: components["schemas"]["JsonValue"];
         };
         /** @description A page of the input of a response. */
         ResponseInputList: {
@@ -3298,7 +3302,7 @@ export interface components {
              */
             summary?: string | null;
         } & {
-            [key: string]: unknown;
+            [key: string]: components["schemas"]["JsonValue"];
         };
         /** @description OpenAI's request for a response. `tool_choice`, `parallel_tool_calls`, `user`, `safety_identifier`, and `prompt_cache_key` are passed to the model too. Other fields are ignored and listed in `X-Parley-Ignored-Fields`. */
         ResponseRequest: {
@@ -3357,7 +3361,7 @@ export interface components {
             /** @description Pairs that the response returns unchanged. */
             metadata?: components["schemas"]["ResponseMetadata"] | null;
         } & {
-            [key: string]: unknown;
+            [key: string]: components["schemas"]["JsonValue"];
         };
         /** @description An event of a streamed response. `event` repeats the type. Lines that begin with a colon are comments. */
         ResponseStreamEvent: {
@@ -3374,7 +3378,7 @@ export interface components {
              */
             verbosity?: string | null;
         } & {
-            [key: string]: unknown;
+            [key: string]: components["schemas"]["JsonValue"];
         };
         /** @description A tool that the model may call. */
         ResponseTool: {
@@ -3389,7 +3393,7 @@ export interface components {
              */
             name?: string;
         } & {
-            [key: string]: unknown;
+            [key: string]: components["schemas"]["JsonValue"];
         };
         /** @description The tool that the model must call. */
         ResponseToolChoice: {
@@ -3399,7 +3403,7 @@ export interface components {
              */
             type: string;
         } & {
-            [key: string]: unknown;
+            [key: string]: components["schemas"]["JsonValue"];
         };
         /** @description Token usage. */
         ResponseUsage: {

@@ -74,7 +74,7 @@ t.test('samples', { skip: !existsSync('/usr/bin/python3') && 'there is no python
         const isNewAddress = ['signUp', 'updateAccount'].includes(operationId);
         const here = source
           .replaceAll(origin, `http://localhost:${port}`)
-          .replace(new RegExp(`(/${noun}/)(?:[\\w-]{36}|resp_\\w{32})`), `$1${ids[noun]}`)
+          .replace(new RegExp(`(/${noun}/)(?:resp_\\w{32}|[\\w-]{36})`), `$1${ids[noun]}`)
           .replace(/[\w.-]+@[\w.-]+/, isNewAddress ? `${operationId}-${language}@example.com` : owner.email)
           .replace('correct horse battery', owner.password);
         const status = await statusOf(t, language, here, owner, key);

@@ -70,11 +70,17 @@ async function prepare(operationId: string) {
   if (isNew) return { cookie: '', email, ids: {} };
   const { id: key, key: raw } = await client.createKey(owner);
   const chat = await client.post('/chat', { message: 'How do I create a key?' }, { key: raw });
+  const response = await client.post('/responses', { input: 'How do I create a key?' }, { key: raw });
   const sessions = await client.get('/sessions', { cookie: owner.cookie });
   return {
     cookie: owner.cookie,
     email,
-    ids: { key, conversation: chat.body.conversation_id, session: sessions.body.data[0].id },
+    ids: {
+      key,
+      conversation: chat.body.conversation_id,
+      response: response.body.id,
+      session: sessions.body.data[0].id,
+    },
   };
 }
 
@@ -94,6 +100,7 @@ function substituted(body: Body, { email, ids }: State): Body {
 
 const idOf = (path: string, ids: State['ids']): string => {
   if (path.includes('/keys/')) return ids.key ?? '';
+  if (path.includes('/responses/')) return ids.response ?? '';
   if (path.includes('/sessions/')) return ids.session ?? '';
   return path.includes('/models/') ? 'parley-builtin' : (ids.conversation ?? '');
 };
@@ -101,11 +108,13 @@ const idOf = (path: string, ids: State['ids']): string => {
 /** What would filter away what the example of the answer tells of. */
 const filters = new Set(['id', 'key_id', 'endpoint', 'status', 'from', 'to']);
 
-/** The examples of a query, but for the cursor: it leads on from a page of one list only. */
+/** The examples of a query, but for cursors: each leads on from a page of one list only. */
+const cursors = new Set(['cursor', 'after', 'after_id', 'before_id']);
+
 function queryOf({ parameters = [] }: Operation, withFilters: boolean): string {
   const pairs = parameters
     .map((one) => resolved<{ in: string; name: string; example: unknown }>(document, one))
-    .filter(({ in: place, name }) => place === 'query' && name !== 'cursor')
+    .filter(({ in: place, name }) => place === 'query' && !cursors.has(name))
     .filter(({ name }) => withFilters || !filters.has(name))
     .map(({ example, name }) => [name, String(example)] as [string, string]);
   return pairs.length === 0 ? '' : `?${new URLSearchParams(pairs)}`;

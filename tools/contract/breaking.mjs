@@ -233,7 +233,8 @@ function widened({ action, after: now, before: was, path }, { merged }, whole) {
   if (['anyOf', 'oneOf'].includes(parent)) return action === 'remove' ? undefined : 'an alternative is new';
   if (key === 'type') return holds(was, now) ? undefined : 'the type has changed';
   if (upperLimits.has(key)) {
-    const isLonger = action === 'replace' && key === 'maxItems' && isMarked(merged, whole.slice(0, -1), 'x-extensible');
+    const isLonger =
+      action === 'replace' && key === 'maxItems' && isMarked(merged, whole.slice(0, -1), 'x-extensible');
     return action === 'add' || now <= was || isLonger ? undefined : 'the limit is higher';
   }
   if (lowerLimits.has(key)) return action === 'add' || now >= was ? undefined : 'the limit is lower';
