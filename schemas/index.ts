@@ -12,6 +12,10 @@ import * as errors from './errors.ts';
 import * as events from './events.ts';
 import * as images from './images.ts';
 import * as keys from './keys.ts';
+import * as messages from './messages.ts';
+import * as messagesErrors from './messages-errors.ts';
+import * as messagesEvents from './messages-events.ts';
+import * as messagesRequests from './messages-requests.ts';
 import * as models from './models.ts';
 import * as plans from './plans.ts';
 import * as requestLog from './request-log.ts';
@@ -35,6 +39,10 @@ const resources = [
   events,
   images,
   keys,
+  messages,
+  messagesErrors,
+  messagesEvents,
+  messagesRequests,
   models,
   plans,
   requestLog,
@@ -50,4 +58,4 @@ const resources = [
 export const components: TSchema[] = resources
   .flatMap((resource) => Object.values(resource) as unknown[])
   .filter((value): value is TSchema => typeof value === 'object' && value !== null && '$id' in value)
-  .concat(errorSetSchemas);
+  .concat(errorSetSchemas, messagesErrors.messagesErrorSchemas);

@@ -36,3 +36,13 @@ export const ModelParams = Type.Object(
   },
   { additionalProperties: false },
 );
+
+/** What clients of Anthropic's API may ask. It is not documented, because it depends on their header. */
+export const AnthropicModelQuery = Type.Object(
+  {
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
+    after_id: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+    before_id: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+  },
+  { additionalProperties: false },
+);

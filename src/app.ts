@@ -46,6 +46,7 @@ import health from './routes/health.ts';
 import images from './routes/images.ts';
 import keys from './routes/keys.ts';
 import leakReports from './routes/leak-reports.ts';
+import messages from './routes/messages.ts';
 import models from './routes/models.ts';
 import plans from './routes/plans.ts';
 import reference from './routes/reference.ts';
@@ -103,6 +104,7 @@ const callerRoutes: FastifyPluginAsync = async (scope) => {
     guarded.register(chat);
     guarded.register(completions);
     guarded.register(responses);
+    guarded.register(messages);
     guarded.register(conversations);
     guarded.register(images);
     guarded.register(search);

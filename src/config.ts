@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { FEWEST_CONNECTIONS } from './database/connection-shares.ts';
 import { parseChatFields } from './domain/completion-fields.ts';
+import { type ModelAliases, parseModelAliases } from './domain/model-aliases.ts';
 import { parseImageHosts } from './domain/named-urls.ts';
 import { defaultPlans, loadPlans, type PlanCatalogue } from './domain/plans.ts';
 import { contactUri } from './domain/security-contact.ts';
@@ -36,6 +37,7 @@ export type Config = Readonly<{
   chat: ChatUpstream | undefined;
   /** Chat completion fields that reach the engine besides those that Parley knows. */
   chatFields: readonly string[];
+  chatModelAliases: ModelAliases;
   imageHosts: ReadonlySet<string>;
   images: ImagesUpstream | undefined;
   embeddings: EmbeddingsUpstream | undefined;
@@ -204,6 +206,7 @@ export function loadConfig(env: Env = process.env): Config {
     sessionSecrets: sessionSecrets(env),
     chat: chatUpstream(env),
     chatFields: parsed(env, 'CHAT_FIELDS', parseChatFields),
+    chatModelAliases: parsed(env, 'CHAT_MODEL_ALIASES', parseModelAliases),
     imageHosts: parsed(env, 'IMAGE_HOSTS', parseImageHosts),
     images: imagesUpstream(env),
     embeddings: embeddingsUpstream(env),

@@ -7,11 +7,14 @@ import {
   type HeaderFacts,
   headersOf,
 } from '../schemas/errors.ts';
+import { type MessagesError, messagesErrorTypes } from '../schemas/messages-errors.ts';
 import { type LimitReading, rateHeaders } from './rate-headers.ts';
 
 type Body = Static<typeof ErrorBody>;
 
-export type Envelope = { error: Body };
+export type OpenAiEnvelope = { error: Body };
+export type AnthropicEnvelope = MessagesError;
+export type Envelope = OpenAiEnvelope | AnthropicEnvelope;
 
 /** What one error adds to its code. Clients see everything but `cause` and `isProvokable`. */
 export type ErrorOptions = HeaderFacts & {
@@ -64,7 +67,7 @@ export class ApiError extends Error {
 export const errorUrl = (publicUrl: string, code: ErrorCode): string => `${publicUrl}/docs/errors/${code}`;
 
 /** The envelope of contract section 6. `publicUrl` is for the link to the code's documentation. */
-export function errorEnvelope(error: ApiError, requestId: string, publicUrl: string): Envelope {
+export function errorEnvelope(error: ApiError, requestId: string, publicUrl: string): OpenAiEnvelope {
   const { charged, details, limit, param, reason } = error.options;
   return {
     error: {
@@ -79,5 +82,15 @@ export function errorEnvelope(error: ApiError, requestId: string, publicUrl: str
       ...(reason && { reason }),
       ...(charged && { charged }),
     },
+  };
+}
+
+/** The same for clients of Anthropic's API. Contract section 14. */
+export function anthropicEnvelope(error: ApiError, requestId: string, publicUrl: string): AnthropicEnvelope {
+  const { param, request_id, type: _type, ...body } = errorEnvelope(error, requestId, publicUrl).error;
+  return {
+    type: 'error',
+    error: { type: messagesErrorTypes[error.code], ...body, ...(param !== null && { param }) },
+    request_id,
   };
 }

@@ -4,12 +4,14 @@ import { bodyLimits, MIN_BYTES_PER_SECOND, UNMEASURED_MS } from './bodies/limits
 import type { Config } from './config.ts';
 import { withoutApiKeys } from './domain/api-key.ts';
 import { newId } from './domain/ids.ts';
-import { ApiError, errorEnvelope } from './errors.ts';
+import { ApiError } from './errors.ts';
 import { buildSerializer } from './lazy-compilers.ts';
 import { trustedProxies } from './limits/address.ts';
 import { OneLinePerRequest, serialiseError } from './logging.ts';
 import { answerClientError } from './plugins/client-errors.ts';
 import { securityHeaders } from './plugins/security-headers.ts';
+import { idHeaders } from './requests/anthropic.ts';
+import { envelopeFor } from './requests/envelope.ts';
 import { buildValidator } from './validation.ts';
 
 /** How long a client may take to send the headers. Reliability test 48. */
@@ -64,12 +66,12 @@ export function serverOptions(config: Config): FastifyHttpOptions<Server> {
         message: 'The path is not percent-encoded UTF-8; write a percent sign as `%25`.',
         cause: error,
       });
-      const envelope: unknown = errorEnvelope(problem, request.id, config.publicUrl);
+      const envelope: unknown = envelopeFor(request, problem, config.publicUrl);
       // Nothing else logs it: Fastify has not begun the request.
       request.log.info({ req: request, res: { statusCode: 400 } }, 'request completed');
       (reply as FastifyReply)
         .code(400)
-        .headers({ 'x-request-id': request.id, ...securityHeaders })
+        .headers({ ...idHeaders(request), ...securityHeaders })
         .send(envelope);
     },
   };

@@ -118,6 +118,7 @@ t.test(
       STREAMS_PER_ACCOUNT: '0',
       CHAT_FIELDS: 'a b',
       IMAGE_HOSTS: 'https://images.example.com/',
+      CHAT_MODEL_ALIASES: 'claude-*',
       CALLS_PER_ACCOUNT: '0',
       BODY_MEMORY_MB: '23',
       UPSTREAM_FIRST_BYTE_SECONDS: '0',
@@ -322,6 +323,45 @@ t.test(
       t.throws(() => loadConfig({ CHAT_FIELDS: name }), { message: /^CHAT_FIELDS must / }, name);
   },
 );
+
+t.test('CHAT_MODEL_ALIASES are names, or beginnings of names, and models', async (t) => {
+  const { beginnings, exact } = loadConfig({
+    CHAT_MODEL_ALIASES: ' a*=x, fast = org/m:1 ,abc*=y,*=z',
+  }).chatModelAliases;
+  t.same([...exact], [['fast', 'org/m:1']]);
+  t.same(beginnings, [
+    ['abc', 'y'],
+    ['a', 'x'],
+    ['', 'z'],
+  ]);
+  t.same(loadConfig({}).chatModelAliases, { exact: new Map(), beginnings: [] });
+  for (const value of [
+    'fast',
+    'a=b=c',
+    '=x',
+    'a=',
+    'a*b=x',
+    '**=x',
+    'a=x*',
+    'a=x,',
+    ',',
+    `${'a'.repeat(201)}=x`,
+    'a\tb=x',
+  ])
+    t.throws(
+      () => loadConfig({ CHAT_MODEL_ALIASES: value }),
+      { message: /^CHAT_MODEL_ALIASES must list aliases such as [^\n]+$/ },
+      value,
+    );
+  for (const value of ['a=x,a=y', 'a*=x,a*=x'])
+    t.throws(() => loadConfig({ CHAT_MODEL_ALIASES: value }), {
+      message: /^CHAT_MODEL_ALIASES names the alias/,
+    });
+  const many = Array.from({ length: 1001 }, (_, index) => `a${index}=x`).join(',');
+  t.throws(() => loadConfig({ CHAT_MODEL_ALIASES: many }), {
+    message: /^CHAT_MODEL_ALIASES must list at most/,
+  });
+});
 
 t.test('IMAGE_HOSTS are hosts, as the URL parser spells them', async (t) => {
   t.same(

@@ -2,6 +2,7 @@ import { accountExamples } from './account.ts';
 import { chatExamples } from './chat.ts';
 import type { OperationExamples } from './example.ts';
 import { keyExamples } from './keys.ts';
+import { messagesExamples } from './messages.ts';
 import { responseExamples } from './responses.ts';
 import { toolExamples } from './tools.ts';
 import { usageExamples } from './usage.ts';
@@ -10,6 +11,7 @@ export const operationExamples: Record<string, OperationExamples> = {
   ...accountExamples,
   ...chatExamples,
   ...keyExamples,
+  ...messagesExamples,
   ...responseExamples,
   ...toolExamples,
   ...usageExamples,

@@ -35,6 +35,7 @@ const readingOrder = [
   'chat',
   'streaming',
   'openai-compatible',
+  'anthropic-compatible',
   'coding-agents',
   'sdks',
   'images',

@@ -1,6 +1,7 @@
 import type { Static } from '@sinclair/typebox';
 import type { EngineInfo } from '../../schemas/service.ts';
 import type { Documentation } from '../docs/documentation.ts';
+import type { ModelAliases } from '../domain/model-aliases.ts';
 import { type AnswerLimits, answerLimits, limitedChat } from './answer-limits.ts';
 import { builtinChat } from './builtin/chat.ts';
 import { builtinEmbeddings } from './builtin/embeddings.ts';
@@ -23,14 +24,16 @@ export type EngineConfig = {
   /** For all upstreams. */
   upstreamLimits?: Omit<UpstreamOptions, 'url' | 'apiKey'>;
   answerLimits?: AnswerLimits;
+  chatModelAliases?: ModelAliases;
 };
 
 /** Creates each engine: the configured upstream, which it does not contact, or the built-in one. Contract section 8. */
 export function createEngines(config: EngineConfig, documentation: Documentation): Engines {
   const { chat, embeddings, images, publicUrl, search, upstreamLimits: limits } = config;
   const engine = chat ? createUpstreamChat({ ...chat, ...limits }) : builtinChat(documentation, publicUrl);
+  const aliases = config.chatModelAliases;
   return {
-    chat: limitedChat(engine, config.answerLimits ?? answerLimits),
+    chat: { ...limitedChat(engine, config.answerLimits ?? answerLimits), ...(aliases && { aliases }) },
     images: images ? createUpstreamImages({ ...images, ...limits }) : builtinImages(),
     search: search ? createUpstreamSearch({ ...search, ...limits }) : builtinSearch(documentation, publicUrl),
     embeddings: embeddings ? createUpstreamEmbeddings({ ...embeddings, ...limits }) : builtinEmbeddings(),

@@ -6,6 +6,7 @@ import type { EmbeddingRequest } from '../../schemas/embeddings.ts';
 import type { GeneratedImage as GeneratedImageSchema, ImageRequest } from '../../schemas/images.ts';
 import type { Model as ModelSchema } from '../../schemas/models.ts';
 import type { SearchResult as SearchResultSchema } from '../../schemas/search.ts';
+import type { ModelAliases } from '../domain/model-aliases.ts';
 
 export type Model = Static<typeof ModelSchema> & {
   /** Context window, if the upstream's list has it. Not public. */
@@ -28,6 +29,8 @@ export type ChatEngine = {
   kind: 'builtin' | 'upstream';
   /** The default model comes first. */
   models(): Promise<Model[]>;
+  /** Names that the operator gave to models, besides their own. */
+  aliases?: ModelAliases;
   /** Call it before charging a request. Throws ApiError `invalidRequest` if the engine is known to lack support. */
   check?(input: Pick<CompletionInput, 'model' | 'n'>): void;
   /** @throws ApiError `upstreamError`, `upstreamTimeout`, `overloaded`, or `invalidRequest` */

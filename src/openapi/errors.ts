@@ -3,10 +3,11 @@ import type { FastifyContextConfig } from 'fastify';
 import { errorSetName } from '../../schemas/error-sets.ts';
 import { type ErrorCode, errorTable } from '../../schemas/errors.ts';
 import { type Scope, scopes } from '../../schemas/keys.ts';
+import { messagesSetName } from '../../schemas/messages-errors.ts';
 import type { Meter } from '../../schemas/plans.ts';
 import { quotaExceeded } from '../domain/quota.ts';
 import { insufficientScope } from '../domain/verify-key.ts';
-import { ApiError, errorEnvelope } from '../errors.ts';
+import { ApiError, anthropicEnvelope, errorEnvelope } from '../errors.ts';
 import { rateLimitExceeded } from '../limits/exceeded.ts';
 import { errorHeaders } from './headers.ts';
 
@@ -88,12 +89,15 @@ function exampleError(code: ErrorCode, scope: Scope | undefined, meter: Meter | 
   return new ApiError(code, code === 'emailTaken' ? { param: 'email' } : {});
 }
 
-function exampleOf(code: ErrorCode, { meter, scope }: FastifyContextConfig, shared: Shared): string {
+function exampleOf(code: ErrorCode, config: FastifyContextConfig, shared: Shared): string {
+  const { meter, scope, surface } = config;
   const about = code === 'insufficientScope' ? scope : code === 'quotaExceeded' ? meter : undefined;
-  const name = about === undefined ? code : `${code}For${capitalised(about)}`;
+  const base = about === undefined ? code : `${code}For${capitalised(about)}`;
+  const [name, envelope] =
+    surface === 'anthropic' ? [`messages${capitalised(base)}`, anthropicEnvelope] : [base, errorEnvelope];
   shared.examples[name] ??= {
     summary: about === undefined ? code : `${code}: ${about}`,
-    value: errorEnvelope(exampleError(code, scope, meter), requestId, exampleOrigin),
+    value: envelope(exampleError(code, scope, meter), requestId, exampleOrigin),
   };
   return name;
 }
@@ -131,14 +135,15 @@ export function errorResponses(
     [...byStatus].map(([status, ofStatus]) => {
       const set = errorSetName(ofStatus);
       const [prefix, base] = [capitalised(access), set.replace(/Error$/, '')];
-      const name = `${base.startsWith(prefix) ? '' : prefix}${base}${aboutOf(ofStatus, config)}${endOf(config)}`;
+      const isOfMessages = config.surface === 'anthropic';
+      const name = `${isOfMessages ? 'Messages' : ''}${base.startsWith(prefix) ? '' : prefix}${base}${aboutOf(ofStatus, config)}${endOf(config)}`;
       const sorted = [...ofStatus].sort();
       shared.responses[name] ??= {
         description: sorted.map(lineOf).join('\n'),
         headers: errorHeaders(status, config, ofStatus),
         content: {
           'application/json': {
-            schema: { $ref: `#/components/schemas/${set}` },
+            schema: { $ref: `#/components/schemas/${isOfMessages ? messagesSetName(set) : set}` },
             examples: Object.fromEntries(
               sorted.map((code) => [
                 code,

@@ -20,6 +20,10 @@ export const headers = {
     ...text('The request ID, for support.', '01932f62-4e1c-7f09-a0b1-c2d3e4f5a6b7', 36),
     required: true,
   },
+  'Request-Id': {
+    ...text("The same ID, where Anthropic's clients expect it.", '01932f62-4e1c-7f09-a0b1-c2d3e4f5a6b7', 36),
+    required: true,
+  },
   'Cache-Control': { ...text('Do not cache the response.', 'no-store'), required: true },
   'RateLimit-Limit': count(
     'The limit with the least remaining; on a 429, the exceeded limit. Sent once the account is known.',
@@ -54,7 +58,7 @@ export const headers = {
   ),
   'Access-Control-Expose-Headers': text(
     'The headers that the page can read.',
-    'retry-after, x-should-retry, ratelimit-limit, ratelimit-remaining, ratelimit-reset, ratelimit-policy, ratelimit, x-request-id, idempotency-replayed, x-parley-ignored-fields, www-authenticate',
+    'retry-after, x-should-retry, ratelimit-limit, ratelimit-remaining, ratelimit-reset, ratelimit-policy, ratelimit, x-request-id, request-id, idempotency-replayed, x-parley-ignored-fields, www-authenticate',
   ),
   Vary: text('The response depends on the calling origin.', 'Origin'),
   'Set-Cookie': text(
@@ -97,8 +101,13 @@ const corsNames: readonly HeaderName[] = [
 const references = (names: readonly HeaderName[]): Record<string, Reference> =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 
-const baseNames = ({ access = 'public', announcement }: FastifyContextConfig): readonly HeaderName[] => [
+const baseNames = ({
+  access = 'public',
+  announcement,
+  surface,
+}: FastifyContextConfig): readonly HeaderName[] => [
   'X-Request-Id',
+  ...(surface === 'anthropic' ? (['Request-Id'] as const) : []),
   'Cache-Control',
   ...(access === 'public' ? [] : rateNames),
   ...(access === 'caller' ? corsNames : []),

@@ -12,7 +12,7 @@ export const info = {
   summary: 'Chat, images, search, and embeddings with API keys, scopes, and an exact daily quota.',
   description: [
     'A chat API with keys, scopes, and one exact daily quota shared by the web and the API. Send your key as `Authorization: Bearer <API_KEY>`.',
-    'Every error has the same envelope, and `error.code` identifies the error. Each operation lists its codes by status. New codes may be added. An unsupported method on a known path returns 405 `methodNotAllowed` with an `Allow` header.',
+    'Every error has the same envelope, except in the Messages API, which uses the envelope of Anthropic. In both, `error.code` identifies the error. Each operation lists its codes by status. New codes may be added. An unsupported method on a known path returns 405 `methodNotAllowed` with an `Allow` header.',
     'Streams are server-sent events. The schema of a `text/event-stream` response describes one event: `event` is its name, and `data` is the content of its `data` line, parsed if it is JSON. Lines that begin with a colon are comments.',
     'In addition to the headers listed for each response, every response has headers that keep browsers from running its content, such as `Content-Security-Policy`, `X-Content-Type-Options`, and `Permissions-Policy`.',
   ].join('\n\n'),
@@ -24,7 +24,7 @@ export const info = {
 export const tags = [
   tag(
     'Chat',
-    "Chat with a model through Parley's chat API or OpenAI-compatible chat completions, with or without streaming.",
+    "Chat with a model through Parley's chat API, OpenAI's chat completions and responses, or Anthropic's messages, with or without streaming.",
     'chat',
     'How to chat',
   ),
@@ -86,6 +86,12 @@ export const securitySchemes = {
     bearerFormat: 'parley_…',
     description:
       "An API key with the scope that the operation requires. Pages on the key's `allowed_origins` can call from browsers: Parley answers preflights and sends `Access-Control-Allow-Origin` and `Access-Control-Expose-Headers` with every response, including errors and streams. Other origins, except the service's own, get 403 `originNotAllowed`.",
+  },
+  apiKeyHeader: {
+    type: 'apiKey' as const,
+    in: 'header',
+    name: 'x-api-key',
+    description: "The same API key, as Anthropic's clients send it. Other operations ignore this header.",
   },
   session: {
     type: 'apiKey' as const,

@@ -2,9 +2,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { assertActive, assertMayList, assertScope, invalidApiKey } from '../domain/verify-key.ts';
-import { ApiError } from '../errors.ts';
 import { acceptSession } from '../requests/accept-session.ts';
-import { bearerCredential } from '../requests/authorization.ts';
+import { keyCredential, missingCredentials } from '../requests/authorization.ts';
 import { judgeLateBodies } from '../requests/late-body.ts';
 import { acceptOrigin } from './cors.ts';
 import { restoreSession } from './sessions.ts';
@@ -21,7 +20,7 @@ export default fp(
 
     const fromSession = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
       const session = await restoreSession(request);
-      if (session === null) throw new ApiError('missingCredentials');
+      if (session === null) throw missingCredentials(request);
       request.caller = { accountId: session.accountId, keyId: null, plan: session.plan };
       await acceptSession(request, reply);
     };
@@ -50,15 +49,15 @@ export default fp(
     };
 
     app.addHook('onRequest', async (request, reply) => {
-      const credential = bearerCredential(request);
+      const credential = keyCredential(request);
       if (credential === undefined) await fromSession(request, reply);
       else await fromKey(request, reply, credential);
     });
 
     judgeLateBodies(app, async (request, reply) => {
-      const credential = bearerCredential(request);
+      const credential = keyCredential(request);
       if (credential === undefined) {
-        if ((await restoreSession(request)) === null) throw new ApiError('missingCredentials');
+        if ((await restoreSession(request)) === null) throw missingCredentials(request);
         return;
       }
       const stored = await app.keyLookup.identify(credential);

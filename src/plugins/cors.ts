@@ -24,6 +24,7 @@ export const exposedHeaders = [
   'x-should-retry',
   ...rateHeaderNames,
   'x-request-id',
+  'request-id',
   'idempotency-replayed',
   'x-parley-ignored-fields',
   'www-authenticate',

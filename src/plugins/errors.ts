@@ -1,4 +1,4 @@
-/** Sends every error in one envelope, and answers unknown paths. Contract section 6. */
+/** Sends every error in its client's envelope, and answers unknown paths. Contract sections 6 and 14. */
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { NO_CONNECTION_LEFT, noConnectionLeft, sqlState } from '../database/client.ts';
@@ -6,8 +6,9 @@ import { sendDashboard, wantsNotFoundPage } from '../docs/dashboard-page.ts';
 import { errorPage, wantsErrorPage } from '../docs/error-answer.ts';
 import { sendPage } from '../docs/layout.ts';
 import { withoutApiKeys } from '../domain/api-key.ts';
-import { ApiError, errorEnvelope } from '../errors.ts';
+import { ApiError } from '../errors.ts';
 import { rateHeaderNames } from '../rate-headers.ts';
+import { envelopeFor } from '../requests/envelope.ts';
 import { toApiError } from '../requests/errors.ts';
 
 /** Requests fail by the hundred if Postgres has no connections left. The advice is logged once per interval. */
@@ -15,7 +16,7 @@ const HINT_MS = 60_000;
 
 export default fp(
   async (app) => {
-    const { databaseConnections, publicUrl } = app.config;
+    const { databaseConnections } = app.config;
 
     let hintedAt = Number.NEGATIVE_INFINITY;
     const hintAt = (cause: unknown) => {
@@ -42,7 +43,7 @@ export default fp(
           .type('application/json; charset=utf-8')
           // Messages quote input, and clients send keys in the wrong places.
           .serializer((envelope) => withoutApiKeys(JSON.stringify(envelope)))
-          .send(errorEnvelope(error, request.id, publicUrl))
+          .send(envelopeFor(request, error))
       );
     };
 

@@ -23,16 +23,20 @@ declare module 'fastify' {
     /** Errors of the route itself, without those of its guards. */
     errors?: readonly ErrorCode[];
     setsCookie?: true;
+    /** Whose clients it is for, if not OpenAI's: it takes the key as `x-api-key` too, and its errors differ. */
+    surface?: 'anthropic';
     /** Whether unknown fields are dropped and named in a header. */
     ignoresFields?: true;
   }
 }
 
 /** OpenAPI 3.1 allows role names in any security requirement: here, the key's scope. */
-const securityOf = ({ access = 'public', scope }: FastifyContextConfig) => {
+const securityOf = ({ access = 'public', scope, surface }: FastifyContextConfig) => {
   if (access === 'public') return [];
   const session = { session: [] };
-  return access === 'session' ? [session] : [{ apiKey: scope === undefined ? [] : [scope] }, session];
+  if (access === 'session') return [session];
+  const scopes = scope === undefined ? [] : [scope];
+  return [{ apiKey: scopes }, ...(surface === 'anthropic' ? [{ apiKeyHeader: scopes }] : []), session];
 };
 
 const inWords = ({ link, since, sunset }: Announcement) =>

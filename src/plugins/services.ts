@@ -5,6 +5,7 @@ import type { Documentation } from '../docs/documentation.ts';
 import type { KeyLookup } from '../domain/key-lookup.ts';
 import type { Ledger } from '../domain/ledger.ts';
 import type { Engines } from '../engines/types.ts';
+import { idHeaders } from '../requests/anthropic.ts';
 
 export type Resources = {
   config: Config;
@@ -37,7 +38,7 @@ export default fp<Resources & Services>(
     app.decorate('ledger', ledger);
     app.decorate('sessionSecrets', sessionSecrets);
     app.addHook('onRequest', (request, reply, done) => {
-      reply.header('x-request-id', request.id);
+      reply.headers(idHeaders(request));
       done();
     });
   },

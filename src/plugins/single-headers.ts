@@ -5,6 +5,7 @@ import { ApiError } from '../errors.ts';
 const names: ReadonlyMap<string, string> = new Map([
   ['authorization', 'Authorization'],
   ['host', 'Host'],
+  ['x-api-key', 'x-api-key'],
 ]);
 
 function repeatedHeader(rawHeaders: readonly string[]): string | undefined {

@@ -3,8 +3,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { withoutApiKeys } from '../domain/api-key.ts';
 import { brokenOff, isOurFailure, staysCharged, stillCharged } from '../domain/charged-errors.ts';
 import type { Admission, Outcome } from '../domain/ledger.ts';
-import { type ApiError, type Envelope, errorEnvelope } from '../errors.ts';
+import type { ApiError, Envelope } from '../errors.ts';
 import type { Slot } from '../limits/calls.ts';
+import { envelopeFor } from './envelope.ts';
 import { toApiError } from './errors.ts';
 import type { Work } from './in-flight.ts';
 import { replayTo } from './replay.ts';
@@ -104,7 +105,7 @@ async function runAdmitted<T>(run: Run, answer: WholeAnswer<T> | StreamedAnswer)
 /** Streams the response of a final charge, and records how it ended before sending the last event. */
 async function streamFinal(run: Run, answer: StreamedAnswer): Promise<FastifyReply> {
   const { admission, reply, request, slot, work } = run;
-  const { config, ledger } = request.server;
+  const { ledger } = request.server;
   const stored = (envelope?: Envelope) =>
     admission.retry && { answer: { status: 200, body: answer.replay(envelope) } };
   let envelope: Envelope | undefined;
@@ -114,7 +115,7 @@ async function streamFinal(run: Run, answer: StreamedAnswer): Promise<FastifyRep
   } catch (error) {
     const problem = brokenOff(toApiError(error));
     const { code, statusCode } = problem;
-    envelope = errorEnvelope(problem, request.id, config.publicUrl);
+    envelope = envelopeFor(request, problem);
     if (!work.isAbandoned) request.log.error({ code, err: problem.options.cause }, problem.message);
     await ledger
       .complete(admission, {
@@ -163,9 +164,9 @@ async function giveBack(run: Run, error: unknown): Promise<unknown> {
 
 /** Finalizes a charge with an error as its response, which retries with the same idempotency key also get. */
 async function keep({ admission, request }: Run, problem: ApiError): Promise<void> {
-  const { config, ledger } = request.server;
+  const { ledger } = request.server;
   const { code, statusCode } = problem;
-  const envelope = errorEnvelope(problem, request.id, config.publicUrl);
+  const envelope = envelopeFor(request, problem);
   const answer = { status: statusCode, body: withoutApiKeys(JSON.stringify(envelope)) };
   await ledger.finalise(admission, {
     ...nothingKnown,

@@ -1,8 +1,34 @@
-/** OpenAI-compatible list of models. Contract sections 1 and 8. */
+/** The list of models, in OpenAI's shape and in Anthropic's. Contract sections 1, 8, and 14. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { type Static, Type } from '@sinclair/typebox';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ref } from '../../schemas/common.ts';
-import { Model, ModelList, ModelParams } from '../../schemas/models.ts';
-import { findModel } from '../domain/models.ts';
+import { AnthropicModelQuery, Model, ModelList, ModelParams } from '../../schemas/models.ts';
+import { findModel, listedModels } from '../domain/models.ts';
+import { isOfAnthropic } from '../requests/anthropic.ts';
+import { anthropicModel, anthropicModelPage } from '../surfaces/anthropic-models.ts';
+
+const noQuery = Type.Object({}, { additionalProperties: false });
+/** The hook below checks the query. */
+const anyQuery = Type.Object({}, { additionalProperties: true });
+
+/** Each kind of client has a query of its own. */
+async function checkQuery(request: FastifyRequest): Promise<void> {
+  const schema = isOfAnthropic(request) ? AnthropicModelQuery : noQuery;
+  const validate = request.compileValidationSchema(schema, 'querystring');
+  if (validate(request.query)) return;
+  throw Object.assign(new Error('The query is not valid.'), {
+    validation: validate.errors,
+    validationContext: 'querystring',
+  });
+}
+
+/** Anthropic's shape depends on a header, so the schemas of the routes, which are documented, do not have it. */
+const sendAnthropic = (reply: FastifyReply, value: object) =>
+  reply.type('application/json; charset=utf-8').serializer(JSON.stringify).send(value);
+
+const anthropicShape =
+  'With an `anthropic-version` header, the request and response, errors included, have the format of the Anthropic API ([Anthropic-compatible endpoint](/docs/guides/anthropic-compatible#list-models-with-an-anthropic-client)).';
 
 const routes: FastifyPluginAsyncTypebox = async (app) => {
   const { chat } = app.engines;
@@ -13,14 +39,29 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       schema: {
         operationId: 'listModels',
         summary: 'List models',
-        description: 'Lists the models available for chat, default first.',
+        description: `Lists the models available for chat, default first. ${anthropicShape}`,
         tags: ['Models'],
+        querystring: anyQuery,
         response: { 200: ref(ModelList) },
       },
       config: { scope: 'models' },
+      preValidation: checkQuery,
     },
-    async () => ({ object: 'list' as const, data: await chat.models() }),
+    async (request, reply) => {
+      const data = await listedModels(chat);
+      if (isOfAnthropic(request))
+        return sendAnthropic(
+          reply,
+          anthropicModelPage(data, request.query as Static<typeof AnthropicModelQuery>),
+        );
+      return { object: 'list' as const, data };
+    },
   );
+
+  const getModel = async (request: FastifyRequest, reply: FastifyReply, id: string) => {
+    const model = await findModel(chat, id);
+    return isOfAnthropic(request) ? sendAnthropic(reply, anthropicModel(model)) : model;
+  };
 
   app.get(
     '/models/:id',
@@ -28,22 +69,21 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       schema: {
         operationId: 'getModel',
         summary: 'Retrieve a model',
-        description:
-          'Returns a model by its ID. You can send the slash in an ID such as `org/name` as is or percent-encoded.',
+        description: `Returns a model by its ID, or by an alias that the operator has set. You can send the slash in an ID such as \`org/name\` as is or percent-encoded. ${anthropicShape}`,
         tags: ['Models'],
         params: ModelParams,
         response: { 200: ref(Model) },
       },
       config: { scope: 'models', errors: ['notFound'] },
     },
-    async (request) => findModel(chat, request.params.id),
+    async (request, reply) => getModel(request, reply as FastifyReply, request.params.id),
   );
 
   // A parameter ends at a slash, so ids with an unencoded slash arrive here. The route above documents both.
   app.get<{ Params: { '*': string } }>(
     '/models/*',
     { schema: { hide: true }, config: { scope: 'models' } },
-    async (request) => findModel(chat, request.params['*']),
+    async (request, reply) => getModel(request, reply as FastifyReply, request.params['*']),
   );
 };
 

@@ -29,10 +29,9 @@ type Body<Shape> = Shape extends { requestBody?: infer Request }
     : unknown
   : unknown;
 
-/** An operation's input as one object: path parameters, plus query parameters or body fields. */
+/** An operation's input as one object: path parameters, plus body fields or, without a body, query parameters. */
 export type Input<Id extends keyof Shapes> = Part<Shapes[Id]['parameters'], 'path'> &
-  Part<Shapes[Id]['parameters'], 'query'> &
-  Body<Shapes[Id]>;
+  (unknown extends Body<Shapes[Id]> ? Part<Shapes[Id]['parameters'], 'query'> : Body<Shapes[Id]>);
 
 type Success<Responses> = Responses extends { 200: infer Answer }
   ? Answer

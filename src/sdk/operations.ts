@@ -5,10 +5,12 @@ import type { Method } from './method.ts';
 export const operations = {
   changePassword: { method: 'POST', path: '/api/v1/account/password', hasBody: true, isIdempotent: false },
   chat: { method: 'POST', path: '/api/v1/chat', hasBody: true, isIdempotent: true },
+  countMessageTokens: { method: 'POST', path: '/api/v1/messages/count_tokens', hasBody: true, isIdempotent: false },
   createChatCompletion: { method: 'POST', path: '/api/v1/chat/completions', hasBody: true, isIdempotent: true },
   createEmbeddings: { method: 'POST', path: '/api/v1/embeddings', hasBody: true, isIdempotent: true },
   createImage: { method: 'POST', path: '/api/v1/images/generations', hasBody: true, isIdempotent: true },
   createKey: { method: 'POST', path: '/api/v1/keys', hasBody: true, isIdempotent: false },
+  createMessage: { method: 'POST', path: '/api/v1/messages', hasBody: true, isIdempotent: true },
   createResponse: { method: 'POST', path: '/api/v1/responses', hasBody: true, isIdempotent: true },
   deleteAccount: { method: 'DELETE', path: '/api/v1/account', hasBody: true, isIdempotent: false },
   deleteConversation: { method: 'DELETE', path: '/api/v1/conversations/{id}', hasBody: false, isIdempotent: false },
@@ -63,6 +65,14 @@ export interface Operations {
   chat: Method<'chat'>;
 
   /**
+   * Estimate the tokens of a message.
+   * Estimates the input tokens of a conversation: one for every four characters of its text, tool calls, and tools. Images do not count. Free.
+   *
+   * Requires the `chat` scope when called with a key.
+   */
+  countMessageTokens: Method<'countMessageTokens'>;
+
+  /**
    * Create a chat completion (OpenAI-compatible).
    * Works with OpenAI's clients: set their base URL to this service's `/api/v1`. Each of the `n` choices is charged.
    *
@@ -97,6 +107,16 @@ export interface Operations {
    * Creates a key. Only this response contains the raw key: Parley stores its hash and cannot show it again.
    */
   createKey: Method<'createKey'>;
+
+  /**
+   * Create a message (Anthropic's Messages API).
+   * Works with Anthropic's clients and with Claude Code: set their base URL to this service's `/api`. One request is one unit of chat.
+   *
+   * Requires the `chat` scope when called with a key.
+   *
+   * Counts toward the daily `chat` quota.
+   */
+  createMessage: Method<'createMessage'>;
 
   /**
    * Create a response (OpenAI's Responses API).
@@ -158,7 +178,7 @@ export interface Operations {
 
   /**
    * Retrieve a model.
-   * Returns a model by its ID. You can send the slash in an ID such as `org/name` as is or percent-encoded.
+   * Returns a model by its ID, or by an alias that the operator has set. You can send the slash in an ID such as `org/name` as is or percent-encoded. With an `anthropic-version` header, the request and response, errors included, have the format of the Anthropic API ([Anthropic-compatible endpoint](/docs/guides/anthropic-compatible#list-models-with-an-anthropic-client)).
    *
    * Requires the `models` scope when called with a key.
    */
@@ -226,7 +246,7 @@ export interface Operations {
 
   /**
    * List models.
-   * Lists the models available for chat, default first.
+   * Lists the models available for chat, default first. With an `anthropic-version` header, the request and response, errors included, have the format of the Anthropic API ([Anthropic-compatible endpoint](/docs/guides/anthropic-compatible#list-models-with-an-anthropic-client)).
    *
    * Requires the `models` scope when called with a key.
    */

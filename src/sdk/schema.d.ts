@@ -366,6 +366,52 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create a message (Anthropic's Messages API)
+         * @description Works with Anthropic's clients and with Claude Code: set their base URL to this service's `/api`. One request is one unit of chat.
+         *
+         *     Requires the `chat` scope when called with a key.
+         *
+         *     Counts toward the daily `chat` quota.
+         */
+        post: operations["createMessage"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/messages/count_tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Estimate the tokens of a message
+         * @description Estimates the input tokens of a conversation: one for every four characters of its text, tool calls, and tools. Images do not count. Free.
+         *
+         *     Requires the `chat` scope when called with a key.
+         */
+        post: operations["countMessageTokens"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/models": {
         parameters: {
             query?: never;
@@ -375,7 +421,7 @@ export interface paths {
         };
         /**
          * List models
-         * @description Lists the models available for chat, default first.
+         * @description Lists the models available for chat, default first. With an `anthropic-version` header, the request and response, errors included, have the format of the Anthropic API ([Anthropic-compatible endpoint](/docs/guides/anthropic-compatible#list-models-with-an-anthropic-client)).
          *
          *     Requires the `models` scope when called with a key.
          */
@@ -397,7 +443,7 @@ export interface paths {
         };
         /**
          * Retrieve a model
-         * @description Returns a model by its ID. You can send the slash in an ID such as `org/name` as is or percent-encoded.
+         * @description Returns a model by its ID, or by an alias that the operator has set. You can send the slash in an ID such as `org/name` as is or percent-encoded. With an `anthropic-version` header, the request and response, errors included, have the format of the Anthropic API ([Anthropic-compatible endpoint](/docs/guides/anthropic-compatible#list-models-with-an-anthropic-client)).
          *
          *     Requires the `models` scope when called with a key.
          */
@@ -798,6 +844,46 @@ export interface components {
          * @enum {string}
          */
         AccountEventType: "accountCreated" | "signedIn" | "signInFailed" | "signedOut" | "sessionEnded" | "passwordChanged" | "passwordReset" | "emailChanged" | "keyCreated" | "keyRotated" | "keyRevoked" | "keyReportedLeaked" | "publicKeyReported" | "originsChanged" | "planChanged";
+        /** @description Anthropic's message. */
+        AnsweredMessage: {
+            /**
+             * @description The answer's ID.
+             * @example msg_01932f624e207d90a1b27e8f90a1b2c3
+             */
+            id: string;
+            /**
+             * @description Always `message`.
+             * @example message
+             * @constant
+             */
+            type: "message";
+            /**
+             * @description Always `assistant`.
+             * @example assistant
+             * @constant
+             */
+            role: "assistant";
+            /**
+             * @description The model that generated the answer.
+             * @example parley-builtin
+             */
+            model: string;
+            /** @description The blocks of the answer. */
+            content: components["schemas"]["MessagesContentBlock"][];
+            /**
+             * @description The reason that the answer ended; null while it is streamed.
+             * @example end_turn
+             */
+            stop_reason: components["schemas"]["MessagesStopReason"] | null;
+            /**
+             * @description The stop sequence that ended the answer, if the model names it.
+             * @example null
+             */
+            stop_sequence: string | null;
+            /** @description Always null. */
+            stop_details: components["schemas"]["MessagesStopDetails"] | null;
+            usage: components["schemas"]["MessagesUsage"];
+        };
         /** @description An active API key, without its secret. */
         ApiKey: {
             /**
@@ -2523,6 +2609,1259 @@ export interface components {
          * @enum {string}
          */
         MessageRole: "user" | "assistant";
+        /** @description Status 400: `invalidRequest`, `apiKeyInQuery`. */
+        MessagesBadRequestError: {
+            /**
+             * @description Always `error`.
+             * @example error
+             * @constant
+             */
+            type: "error";
+            error: components["schemas"]["MessagesBadRequestErrorObject"];
+            /**
+             * @description The request ID, for support. Also in `X-Request-Id`.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            request_id: string;
+        };
+        /** @description The error. Status 400: `invalidRequest`, `apiKeyInQuery`. */
+        MessagesBadRequestErrorObject: {
+            type: components["schemas"]["MessagesErrorType"];
+            /**
+             * @description A readable explanation of the error and how to fix it.
+             * @example The request is not valid.
+             */
+            message: string;
+            /**
+             * @description The error code.
+             * @example invalidRequest
+             * @enum {string}
+             */
+            code: "invalidRequest" | "apiKeyInQuery";
+            /**
+             * @description The parameter that caused the error, if any.
+             * @example messages.0.content
+             */
+            param?: string;
+            /**
+             * Format: uri
+             * @description A page that explains this code and how to fix it.
+             * @example http://localhost:3000/docs/errors/invalidRequest
+             */
+            docs: string;
+            /** @description All validation errors. */
+            details?: components["schemas"]["ErrorDetail"][];
+            limit?: components["schemas"]["ExceededLimit"];
+            /**
+             * @description A more specific code if the model rejected the input.
+             * @example context_length_exceeded
+             */
+            reason?: string;
+            /**
+             * @description True if the failed request remains charged; omitted otherwise.
+             * @example true
+             */
+            charged?: boolean;
+        };
+        /** @description Status 503: `overloaded`, `serviceUnavailable`. */
+        MessagesBusyError: {
+            /**
+             * @description Always `error`.
+             * @example error
+             * @constant
+             */
+            type: "error";
+            error: components["schemas"]["MessagesBusyErrorObject"];
+            /**
+             * @description The request ID, for support. Also in `X-Request-Id`.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            request_id: string;
+        };
+        /** @description The error. Status 503: `overloaded`, `serviceUnavailable`. */
+        MessagesBusyErrorObject: {
+            type: components["schemas"]["MessagesErrorType"];
+            /**
+             * @description A readable explanation of the error and how to fix it.
+             * @example The request is not valid.
+             */
+            message: string;
+            /**
+             * @description The error code.
+             * @example overloaded
+             * @enum {string}
+             */
+            code: "overloaded" | "serviceUnavailable";
+            /**
+             * @description The parameter that caused the error, if any.
+             * @example messages.0.content
+             */
+            param?: string;
+            /**
+             * Format: uri
+             * @description A page that explains this code and how to fix it.
+             * @example http://localhost:3000/docs/errors/invalidRequest
+             */
+            docs: string;
+            /** @description All validation errors. */
+            details?: components["schemas"]["ErrorDetail"][];
+            limit?: components["schemas"]["ExceededLimit"];
+            /**
+             * @description A more specific code if the model rejected the input.
+             * @example context_length_exceeded
+             */
+            reason?: string;
+            /**
+             * @description True if the failed request remains charged; omitted otherwise.
+             * @example true
+             */
+            charged?: boolean;
+        };
+        /** @description Status 401: `missingCredentials`, `invalidApiKey`, `apiKeyRevoked`, `apiKeyExpired`, `sessionRequired`. */
+        MessagesCallerUnauthorizedError: {
+            /**
+             * @description Always `error`.
+             * @example error
+             * @constant
+             */
+            type: "error";
+            error: components["schemas"]["MessagesCallerUnauthorizedErrorObject"];
+            /**
+             * @description The request ID, for support. Also in `X-Request-Id`.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            request_id: string;
+        };
+        /** @description The error. Status 401: `missingCredentials`, `invalidApiKey`, `apiKeyRevoked`, `apiKeyExpired`, `sessionRequired`. */
+        MessagesCallerUnauthorizedErrorObject: {
+            type: components["schemas"]["MessagesErrorType"];
+            /**
+             * @description A readable explanation of the error and how to fix it.
+             * @example The request is not valid.
+             */
+            message: string;
+            /**
+             * @description The error code.
+             * @example missingCredentials
+             * @enum {string}
+             */
+            code: "missingCredentials" | "invalidApiKey" | "apiKeyRevoked" | "apiKeyExpired" | "sessionRequired";
+            /**
+             * @description The parameter that caused the error, if any.
+             * @example messages.0.content
+             */
+            param?: string;
+            /**
+             * Format: uri
+             * @description A page that explains this code and how to fix it.
+             * @example http://localhost:3000/docs/errors/invalidRequest
+             */
+            docs: string;
+            /** @description All validation errors. */
+            details?: components["schemas"]["ErrorDetail"][];
+            limit?: components["schemas"]["ExceededLimit"];
+            /**
+             * @description A more specific code if the model rejected the input.
+             * @example context_length_exceeded
+             */
+            reason?: string;
+            /**
+             * @description True if the failed request remains charged; omitted otherwise.
+             * @example true
+             */
+            charged?: boolean;
+        };
+        /** @description Status 403: `insufficientScope`, `originNotAllowed`, `crossSiteRequest`. */
+        MessagesCallerWriteForbiddenError: {
+            /**
+             * @description Always `error`.
+             * @example error
+             * @constant
+             */
+            type: "error";
+            error: components["schemas"]["MessagesCallerWriteForbiddenErrorObject"];
+            /**
+             * @description The request ID, for support. Also in `X-Request-Id`.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            request_id: string;
+        };
+        /** @description The error. Status 403: `insufficientScope`, `originNotAllowed`, `crossSiteRequest`. */
+        MessagesCallerWriteForbiddenErrorObject: {
+            type: components["schemas"]["MessagesErrorType"];
+            /**
+             * @description A readable explanation of the error and how to fix it.
+             * @example The request is not valid.
+             */
+            message: string;
+            /**
+             * @description The error code.
+             * @example insufficientScope
+             * @enum {string}
+             */
+            code: "insufficientScope" | "originNotAllowed" | "crossSiteRequest";
+            /**
+             * @description The parameter that caused the error, if any.
+             * @example messages.0.content
+             */
+            param?: string;
+            /**
+             * Format: uri
+             * @description A page that explains this code and how to fix it.
+             * @example http://localhost:3000/docs/errors/invalidRequest
+             */
+            docs: string;
+            /** @description All validation errors. */
+            details?: components["schemas"]["ErrorDetail"][];
+            limit?: components["schemas"]["ExceededLimit"];
+            /**
+             * @description A more specific code if the model rejected the input.
+             * @example context_length_exceeded
+             */
+            reason?: string;
+            /**
+             * @description True if the failed request remains charged; omitted otherwise.
+             * @example true
+             */
+            charged?: boolean;
+        };
+        /** @description A citation. Parley makes none. */
+        MessagesCitation: {
+            [key: string]: components["schemas"]["JsonValue"];
+        };
+        /** @description A block of the answer. Which members it has depends on `type`. */
+        MessagesContentBlock: {
+            /**
+             * @description The kind of block.
+             * @example text
+             * @enum {string}
+             */
+            type: "text" | "thinking" | "tool_use";
+            /**
+             * @description The text of a `text` block.
+             * @example Open "Your API" and press Create key.
+             */
+            text?: string;
+            /**
+             * @description Of a `text` block: always null.
+             * @example null
+             */
+            citations?: components["schemas"]["MessagesCitation"][] | null;
+            /**
+             * @description The text of a `thinking` block.
+             * @example The user wants a key.
+             */
+            thinking?: string;
+            /**
+             * @description The signature of a `thinking` block.
+             * @example parley
+             */
+            signature?: string;
+            /**
+             * @description Identifies a tool call. Send its result with this ID.
+             * @example call_1
+             */
+            id?: string;
+            /**
+             * @description The called tool.
+             * @example get_weather
+             */
+            name?: string;
+            input?: components["schemas"]["MessagesToolInput"];
+        };
+        /** @description Anthropic's request to count the tokens of a conversation. Other fields are ignored. */
+        MessagesCountRequest: {
+            /**
+             * @description A model from `GET /models`, or a name for which the operator has set an alias. Defaults to the default model.
+             * @example parley-builtin
+             */
+            model?: string;
+            /** @description The conversation so far. */
+            messages: components["schemas"]["MessagesInput"][];
+            /**
+             * @description The system prompt: text, or a list of `text` blocks.
+             * @example Answer in one sentence.
+             */
+            system?: string | components["schemas"]["MessagesPart"][];
+            /** @description The tools that the model may call. */
+            tools?: components["schemas"]["MessagesTool"][];
+            tool_choice?: components["schemas"]["MessagesToolChoice"];
+            thinking?: components["schemas"]["MessagesThinking"];
+            output_config?: components["schemas"]["MessagesOutputConfig"];
+            /** @description The format of the answer. */
+            output_format?: components["schemas"]["MessagesFormat"] | null;
+        } & {
+            [key: string]: components["schemas"]["JsonValue"];
+        };
+        /** @description A change to a block, which has a `type`, or the end of the message, which has a `stop_reason`. */
+        MessagesDelta: {
+            /**
+             * @description The kind of change to a block.
+             * @example text_delta
+             * @enum {string}
+             */
+            type?: "text_delta" | "thinking_delta" | "signature_delta" | "input_json_delta";
+            /**
+             * @description Text to append.
+             * @example Open
+             */
+            text?: string;
+            /**
+             * @description Thinking to append.
+             * @example The user
+             */
+            thinking?: string;
+            /**
+             * @description The signature of the thinking.
+             * @example parley
+             */
+            signature?: string;
+            /**
+             * @description JSON to append to the input of a tool call.
+             * @example {"city":
+             */
+            partial_json?: string;
+            /**
+             * @description The reason that the answer ended; null while it is streamed.
+             * @example end_turn
+             */
+            stop_reason?: components["schemas"]["MessagesStopReason"] | null;
+            /**
+             * @description The stop sequence that ended the answer, if the model names it.
+             * @example null
+             */
+            stop_sequence?: string | null;
+            /** @description Always null. */
+            stop_details?: components["schemas"]["MessagesStopDetails"] | null;
+        };
+        /** @description The error. */
+        MessagesErrorObject: {
+            type: components["schemas"]["MessagesErrorType"];
+            /**
+             * @description A readable explanation of the error and how to fix it.
+             * @example The request is not valid.
+             */
+            message: string;
+            code: components["schemas"]["ErrorCode"];
+            /**
+             * @description The parameter that caused the error, if any.
+             * @example messages.0.content
+             */
+            param?: string;
+            /**
+             * Format: uri
+             * @description A page that explains this code and how to fix it.
+             * @example http://localhost:3000/docs/errors/invalidRequest
+             */
+            docs: string;
+            /** @description All validation errors. */
+            details?: components["schemas"]["ErrorDetail"][];
+            limit?: components["schemas"]["ExceededLimit"];
+            /**
+             * @description A more specific code if the model rejected the input.
+             * @example context_length_exceeded
+             */
+            reason?: string;
+            /**
+             * @description True if the failed request remains charged; omitted otherwise.
+             * @example true
+             */
+            charged?: boolean;
+        };
+        /**
+         * @description The error class, as Anthropic's clients expect it.
+         * @example invalid_request_error
+         * @enum {string}
+         */
+        MessagesErrorType: "invalid_request_error" | "authentication_error" | "permission_error" | "not_found_error" | "request_too_large" | "rate_limit_error" | "timeout_error" | "overloaded_error" | "api_error";
+        /** @description The data of an event. Which members it has depends on `type`. The last event is `message_stop`; of an interrupted answer, `error`. */
+        MessagesEvent: {
+            type: components["schemas"]["MessagesEventType"];
+            message?: components["schemas"]["AnsweredMessage"];
+            /**
+             * Format: int64
+             * @description The place of the block in the content.
+             * @example 0
+             */
+            index?: number;
+            content_block?: components["schemas"]["MessagesContentBlock"];
+            delta?: components["schemas"]["MessagesDelta"];
+            usage?: components["schemas"]["MessagesUsage"];
+            error?: components["schemas"]["MessagesErrorObject"];
+            /**
+             * @description The request ID, in an `error` event.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            request_id?: string;
+        };
+        /**
+         * @description The kind of event.
+         * @example message_start
+         * @enum {string}
+         */
+        MessagesEventType: "message_start" | "content_block_start" | "content_block_delta" | "content_block_stop" | "message_delta" | "message_stop" | "error";
+        /** @description The format of the answer. */
+        MessagesFormat: {
+            /**
+             * @description `json_schema`.
+             * @example json_schema
+             */
+            type: string;
+            schema?: components["schemas"]["MessagesSchema"];
+        } & {
+            [key: string]: components["schemas"]["JsonValue"];
+        };
+        /** @description A message of the conversation. */
+        MessagesInput: {
+            /**
+             * @description The author of the message.
+             * @example user
+             * @enum {string}
+             */
+            role: "user" | "assistant" | "system";
+            /**
+             * @description Text, or a list of blocks.
+             * @example How do I create a key?
+             */
+            content: string | components["schemas"]["MessagesInputBlock"][];
+        } & {
+            [key: string]: components["schemas"]["JsonValue"];
+        };
+        /** @description A block of a message. Blocks of an earlier answer can be sent back as they are. Unknown members are ignored. */
+        MessagesInputBlock: {
+            /**
+             * @description `text`, `image`, `document`, `tool_use`, `tool_result`, `thinking`, … Kinds that no model here understands are left out.
+             * @example text
+             */
+            type: string;
+            /**
+             * @description The text of a `text` block.
+             * @example How do I create a key?
+             */
+            text?: string;
+            source?: components["schemas"]["MessagesSource"];
+            /**
+             * @description The ID of a `tool_use` block.
+             * @example toolu_1
+             */
+            id?: string;
+            /**
+             * @description The tool of a `tool_use` block.
+             * @example get_weather
+             */
+            name?: string;
+            input?: components["schemas"]["MessagesToolInput"];
+            /**
+             * @description Of a `tool_result` block: the `id` of the `tool_use` block.
+             * @example toolu_1
+             */
+            tool_use_id?: string;
+            /**
+             * @description The content of a `tool_result` block.
+             * @example Sunny, 21 °C
+             */
+            content?: string | components["schemas"]["MessagesPart"][];
+            /**
+             * @description Whether the tool of a `tool_result` block failed.
+             * @example false
+             */
+            is_error?: boolean;
+            /**
+             * @description The text of a `thinking` block.
+             * @example The user wants a key.
+             */
+            thinking?: string;
+            /**
+             * @description The signature of a `thinking` block. Not verified.
+             * @example parley
+             */
+            signature?: string;
+        } & {
+            [key: string]: components["schemas"]["JsonValue"];
+        };
+        /** @description Status 500: `internalError`. */
+        MessagesInternalError: {
+            /**
+             * @description Always `error`.
+             * @example error
+             * @constant
+             */
+            type: "error";
+            error: components["schemas"]["MessagesInternalErrorObject"];
+            /**
+             * @description The request ID, for support. Also in `X-Request-Id`.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            request_id: string;
+        };
+        /** @description The error. Status 500: `internalError`. */
+        MessagesInternalErrorObject: {
+            type: components["schemas"]["MessagesErrorType"];
+            /**
+             * @description A readable explanation of the error and how to fix it.
+             * @example The request is not valid.
+             */
+            message: string;
+            /**
+             * @description The error code.
+             * @example internalError
+             * @enum {string}
+             */
+            code: "internalError";
+            /**
+             * @description The parameter that caused the error, if any.
+             * @example messages.0.content
+             */
+            param?: string;
+            /**
+             * Format: uri
+             * @description A page that explains this code and how to fix it.
+             * @example http://localhost:3000/docs/errors/invalidRequest
+             */
+            docs: string;
+            /** @description All validation errors. */
+            details?: components["schemas"]["ErrorDetail"][];
+            limit?: components["schemas"]["ExceededLimit"];
+            /**
+             * @description A more specific code if the model rejected the input.
+             * @example context_length_exceeded
+             */
+            reason?: string;
+            /**
+             * @description True if the failed request remains charged; omitted otherwise.
+             * @example true
+             */
+            charged?: boolean;
+        };
+        /** @description Metadata of the request. */
+        MessagesMetadata: {
+            /**
+             * @description Identifies your user. Passed to the model as `user`; if longer than 64 characters, as its SHA-256 digest.
+             * @example user-7
+             */
+            user_id?: string | null;
+        } & {
+            [key: string]: components["schemas"]["JsonValue"];
+        };
+        /** @description Status 404: `notFound`. */
+        MessagesNotFoundError: {
+            /**
+             * @description Always `error`.
+             * @example error
+             * @constant
+             */
+            type: "error";
+            error: components["schemas"]["MessagesNotFoundErrorObject"];
+            /**
+             * @description The request ID, for support. Also in `X-Request-Id`.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            request_id: string;
+        };
+        /** @description The error. Status 404: `notFound`. */
+        MessagesNotFoundErrorObject: {
+            type: components["schemas"]["MessagesErrorType"];
+            /**
+             * @description A readable explanation of the error and how to fix it.
+             * @example The request is not valid.
+             */
+            message: string;
+            /**
+             * @description The error code.
+             * @example notFound
+             * @enum {string}
+             */
+            code: "notFound";
+            /**
+             * @description The parameter that caused the error, if any.
+             * @example messages.0.content
+             */
+            param?: string;
+            /**
+             * Format: uri
+             * @description A page that explains this code and how to fix it.
+             * @example http://localhost:3000/docs/errors/invalidRequest
+             */
+            docs: string;
+            /** @description All validation errors. */
+            details?: components["schemas"]["ErrorDetail"][];
+            limit?: components["schemas"]["ExceededLimit"];
+            /**
+             * @description A more specific code if the model rejected the input.
+             * @example context_length_exceeded
+             */
+            reason?: string;
+            /**
+             * @description True if the failed request remains charged; omitted otherwise.
+             * @example true
+             */
+            charged?: boolean;
+        };
+        /** @description Options for the answer. */
+        MessagesOutputConfig: {
+            /**
+             * @description How much effort the model makes, if it can: `low`, `medium`, or `high`; `xhigh` and `max` count as `high`. It has priority over `thinking`, unless thinking is `disabled`.
+             * @example medium
+             */
+            effort?: string | null;
+            /** @description The format of the answer. */
+            format?: components["schemas"]["MessagesFormat"] | null;
+        } & {
+            [key: string]: components["schemas"]["JsonValue"];
+        };
+        /** @description A part of a system prompt or of the result of a tool. Unknown members are ignored. */
+        MessagesPart: {
+            /**
+             * @description `text`, `image`, or `document`. Other kinds are left out.
+             * @example text
+             */
+            type: string;
+            /**
+             * @description The text of a `text` block.
+             * @example Answer in one sentence.
+             */
+            text?: string;
+            source?: components["schemas"]["MessagesSource"];
+        } & {
+            [key: string]: components["schemas"]["JsonValue"];
+        };
+        /** @description Status 413: `payloadTooLarge`. */
+        MessagesPayloadTooLargeError: {
+            /**
+             * @description Always `error`.
+             * @example error
+             * @constant
+             */
+            type: "error";
+            error: components["schemas"]["MessagesPayloadTooLargeErrorObject"];
+            /**
+             * @description The request ID, for support. Also in `X-Request-Id`.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            request_id: string;
+        };
+        /** @description The error. Status 413: `payloadTooLarge`. */
+        MessagesPayloadTooLargeErrorObject: {
+            type: components["schemas"]["MessagesErrorType"];
+            /**
+             * @description A readable explanation of the error and how to fix it.
+             * @example The request is not valid.
+             */
+            message: string;
+            /**
+             * @description The error code.
+             * @example payloadTooLarge
+             * @enum {string}
+             */
+            code: "payloadTooLarge";
+            /**
+             * @description The parameter that caused the error, if any.
+             * @example messages.0.content
+             */
+            param?: string;
+            /**
+             * Format: uri
+             * @description A page that explains this code and how to fix it.
+             * @example http://localhost:3000/docs/errors/invalidRequest
+             */
+            docs: string;
+            /** @description All validation errors. */
+            details?: components["schemas"]["ErrorDetail"][];
+            limit?: components["schemas"]["ExceededLimit"];
+            /**
+             * @description A more specific code if the model rejected the input.
+             * @example context_length_exceeded
+             */
+            reason?: string;
+            /**
+             * @description True if the failed request remains charged; omitted otherwise.
+             * @example true
+             */
+            charged?: boolean;
+        };
+        /** @description Status 429: `rateLimitExceeded`. */
+        MessagesRateLimitError: {
+            /**
+             * @description Always `error`.
+             * @example error
+             * @constant
+             */
+            type: "error";
+            error: components["schemas"]["MessagesRateLimitErrorObject"];
+            /**
+             * @description The request ID, for support. Also in `X-Request-Id`.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            request_id: string;
+        };
+        /** @description The error. Status 429: `rateLimitExceeded`. */
+        MessagesRateLimitErrorObject: {
+            type: components["schemas"]["MessagesErrorType"];
+            /**
+             * @description A readable explanation of the error and how to fix it.
+             * @example The request is not valid.
+             */
+            message: string;
+            /**
+             * @description The error code.
+             * @example rateLimitExceeded
+             * @enum {string}
+             */
+            code: "rateLimitExceeded";
+            /**
+             * @description The parameter that caused the error, if any.
+             * @example messages.0.content
+             */
+            param?: string;
+            /**
+             * Format: uri
+             * @description A page that explains this code and how to fix it.
+             * @example http://localhost:3000/docs/errors/invalidRequest
+             */
+            docs: string;
+            /** @description All validation errors. */
+            details?: components["schemas"]["ErrorDetail"][];
+            limit?: components["schemas"]["ExceededLimit"];
+            /**
+             * @description A more specific code if the model rejected the input.
+             * @example context_length_exceeded
+             */
+            reason?: string;
+            /**
+             * @description True if the failed request remains charged; omitted otherwise.
+             * @example true
+             */
+            charged?: boolean;
+        };
+        /** @description Anthropic's request for a message. Other fields are ignored and listed in `X-Parley-Ignored-Fields`. */
+        MessagesRequest: {
+            /**
+             * @description A model from `GET /models`, or a name for which the operator has set an alias. Defaults to the default model.
+             * @example parley-builtin
+             */
+            model?: string;
+            /** @description The conversation so far. */
+            messages: components["schemas"]["MessagesInput"][];
+            /**
+             * @description The system prompt: text, or a list of `text` blocks.
+             * @example Answer in one sentence.
+             */
+            system?: string | components["schemas"]["MessagesPart"][];
+            /** @description The tools that the model may call. */
+            tools?: components["schemas"]["MessagesTool"][];
+            tool_choice?: components["schemas"]["MessagesToolChoice"];
+            thinking?: components["schemas"]["MessagesThinking"];
+            output_config?: components["schemas"]["MessagesOutputConfig"];
+            /** @description The format of the answer. */
+            output_format?: components["schemas"]["MessagesFormat"] | null;
+            /**
+             * Format: int32
+             * @description The maximum number of tokens in the answer.
+             * @example 1024
+             */
+            max_tokens: number;
+            /**
+             * @description Whether to stream the answer as server-sent events.
+             * @example false
+             */
+            stream?: boolean;
+            /**
+             * @description The randomness of the answer.
+             * @example 0.7
+             */
+            temperature?: number;
+            /**
+             * @description The share of likely tokens to choose from.
+             * @example 0.7
+             */
+            top_p?: number;
+            /**
+             * Format: int32
+             * @description The number of likely tokens to choose from, for servers that support it.
+             * @example 40
+             */
+            top_k?: number;
+            /**
+             * @description Texts at which the answer stops.
+             * @example [
+             *       "\n\n"
+             *     ]
+             */
+            stop_sequences?: string[];
+            metadata?: components["schemas"]["MessagesMetadata"];
+        } & {
+            [key: string]: components["schemas"]["JsonValue"];
+        };
+        /** @description Status 409: `idempotencyInProgress`. */
+        MessagesRetryConflictError: {
+            /**
+             * @description Always `error`.
+             * @example error
+             * @constant
+             */
+            type: "error";
+            error: components["schemas"]["MessagesRetryConflictErrorObject"];
+            /**
+             * @description The request ID, for support. Also in `X-Request-Id`.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            request_id: string;
+        };
+        /** @description The error. Status 409: `idempotencyInProgress`. */
+        MessagesRetryConflictErrorObject: {
+            type: components["schemas"]["MessagesErrorType"];
+            /**
+             * @description A readable explanation of the error and how to fix it.
+             * @example The request is not valid.
+             */
+            message: string;
+            /**
+             * @description The error code.
+             * @example idempotencyInProgress
+             * @enum {string}
+             */
+            code: "idempotencyInProgress";
+            /**
+             * @description The parameter that caused the error, if any.
+             * @example messages.0.content
+             */
+            param?: string;
+            /**
+             * Format: uri
+             * @description A page that explains this code and how to fix it.
+             * @example http://localhost:3000/docs/errors/invalidRequest
+             */
+            docs: string;
+            /** @description All validation errors. */
+            details?: components["schemas"]["ErrorDetail"][];
+            limit?: components["schemas"]["ExceededLimit"];
+            /**
+             * @description A more specific code if the model rejected the input.
+             * @example context_length_exceeded
+             */
+            reason?: string;
+            /**
+             * @description True if the failed request remains charged; omitted otherwise.
+             * @example true
+             */
+            charged?: boolean;
+        };
+        /** @description Status 422: `idempotencyMismatch`. */
+        MessagesRetryMismatchError: {
+            /**
+             * @description Always `error`.
+             * @example error
+             * @constant
+             */
+            type: "error";
+            error: components["schemas"]["MessagesRetryMismatchErrorObject"];
+            /**
+             * @description The request ID, for support. Also in `X-Request-Id`.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            request_id: string;
+        };
+        /** @description The error. Status 422: `idempotencyMismatch`. */
+        MessagesRetryMismatchErrorObject: {
+            type: components["schemas"]["MessagesErrorType"];
+            /**
+             * @description A readable explanation of the error and how to fix it.
+             * @example The request is not valid.
+             */
+            message: string;
+            /**
+             * @description The error code.
+             * @example idempotencyMismatch
+             * @enum {string}
+             */
+            code: "idempotencyMismatch";
+            /**
+             * @description The parameter that caused the error, if any.
+             * @example messages.0.content
+             */
+            param?: string;
+            /**
+             * Format: uri
+             * @description A page that explains this code and how to fix it.
+             * @example http://localhost:3000/docs/errors/invalidRequest
+             */
+            docs: string;
+            /** @description All validation errors. */
+            details?: components["schemas"]["ErrorDetail"][];
+            limit?: components["schemas"]["ExceededLimit"];
+            /**
+             * @description A more specific code if the model rejected the input.
+             * @example context_length_exceeded
+             */
+            reason?: string;
+            /**
+             * @description True if the failed request remains charged; omitted otherwise.
+             * @example true
+             */
+            charged?: boolean;
+        };
+        /** @description A JSON schema. */
+        MessagesSchema: {
+            [key: string]: components["schemas"]["JsonValue"];
+        };
+        /** @description An image or a document. */
+        MessagesSource: {
+            /**
+             * @description `base64` or `url` for an image, `text` for a document.
+             * @example base64
+             */
+            type: string;
+            /**
+             * @description The media type of `data`.
+             * @example image/png
+             */
+            media_type?: string;
+            /**
+             * @description The image in base64, or the text of the document.
+             * @example iVBORw0KGgoAAAANSUhEUg==
+             */
+            data?: string;
+            /**
+             * @description The `https` URL of the image.
+             * @example https://example.com/map.png
+             */
+            url?: string;
+        } & {
+            [key: string]: components["schemas"]["JsonValue"];
+        };
+        /** @description Details of a refusal. Parley has none. */
+        MessagesStopDetails: {
+            [key: string]: components["schemas"]["JsonValue"];
+        };
+        /**
+         * @description The reason that the answer ended.
+         * @example end_turn
+         * @enum {string}
+         */
+        MessagesStopReason: "end_turn" | "max_tokens" | "stop_sequence" | "tool_use" | "refusal";
+        /** @description An event of a streamed message. `event` repeats the type. Lines that begin with a colon are comments. */
+        MessagesStreamEvent: {
+            event: components["schemas"]["MessagesEventType"];
+            data: components["schemas"]["MessagesEvent"];
+        };
+        /** @description Status 429: `quotaExceeded`, `tooManyStreams`, `tooManyCalls`, `rateLimitExceeded`. */
+        MessagesStreamQuotaError: {
+            /**
+             * @description Always `error`.
+             * @example error
+             * @constant
+             */
+            type: "error";
+            error: components["schemas"]["MessagesStreamQuotaErrorObject"];
+            /**
+             * @description The request ID, for support. Also in `X-Request-Id`.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            request_id: string;
+        };
+        /** @description The error. Status 429: `quotaExceeded`, `tooManyStreams`, `tooManyCalls`, `rateLimitExceeded`. */
+        MessagesStreamQuotaErrorObject: {
+            type: components["schemas"]["MessagesErrorType"];
+            /**
+             * @description A readable explanation of the error and how to fix it.
+             * @example The request is not valid.
+             */
+            message: string;
+            /**
+             * @description The error code.
+             * @example quotaExceeded
+             * @enum {string}
+             */
+            code: "quotaExceeded" | "tooManyStreams" | "tooManyCalls" | "rateLimitExceeded";
+            /**
+             * @description The parameter that caused the error, if any.
+             * @example messages.0.content
+             */
+            param?: string;
+            /**
+             * Format: uri
+             * @description A page that explains this code and how to fix it.
+             * @example http://localhost:3000/docs/errors/invalidRequest
+             */
+            docs: string;
+            /** @description All validation errors. */
+            details?: components["schemas"]["ErrorDetail"][];
+            limit?: components["schemas"]["ExceededLimit"];
+            /**
+             * @description A more specific code if the model rejected the input.
+             * @example context_length_exceeded
+             */
+            reason?: string;
+            /**
+             * @description True if the failed request remains charged; omitted otherwise.
+             * @example true
+             */
+            charged?: boolean;
+        };
+        /** @description Options for thinking. */
+        MessagesThinking: {
+            /**
+             * @description `enabled`, `adaptive`, or `disabled`.
+             * @example adaptive
+             */
+            type: string;
+            /**
+             * Format: int32
+             * @description With `enabled`, the effort: `low` below 4,096 tokens, `medium` below 16,384, `high` from there.
+             * @example 4096
+             */
+            budget_tokens?: number;
+        } & {
+            [key: string]: components["schemas"]["JsonValue"];
+        };
+        /** @description An estimate of input tokens. */
+        MessagesTokenCount: {
+            /**
+             * Format: int64
+             * @description The estimated number of input tokens.
+             * @example 42
+             */
+            input_tokens: number;
+        };
+        /** @description A tool that the model may call. */
+        MessagesTool: {
+            /**
+             * @description `custom`, or absent. Tools of other types, such as `web_search_20250305`, would have to run at Anthropic, and are left out.
+             * @example custom
+             */
+            type?: string | null;
+            /**
+             * @description The name of the tool.
+             * @example get_weather
+             */
+            name?: string;
+            /**
+             * @description What the tool does.
+             * @example Returns the weather of a city.
+             */
+            description?: string;
+            input_schema?: components["schemas"]["MessagesSchema"];
+            /**
+             * @description Whether the input must match the schema exactly.
+             * @example true
+             */
+            strict?: boolean;
+        } & {
+            [key: string]: components["schemas"]["JsonValue"];
+        };
+        /** @description Whether the model calls tools. */
+        MessagesToolChoice: {
+            /**
+             * @description `auto`, `any`, `tool`, or `none`.
+             * @example auto
+             */
+            type: string;
+            /**
+             * @description The tool that the model must call. Requires `tool`.
+             * @example get_weather
+             */
+            name?: string;
+            /**
+             * @description Whether to limit the model to one call at a time.
+             * @example false
+             */
+            disable_parallel_tool_use?: boolean;
+        } & {
+            [key: string]: components["schemas"]["JsonValue"];
+        };
+        /** @description The input of a tool call. */
+        MessagesToolInput: {
+            [key: string]: components["schemas"]["JsonValue"];
+        };
+        /** @description Status 415: `unsupportedMediaType`. */
+        MessagesUnsupportedMediaTypeError: {
+            /**
+             * @description Always `error`.
+             * @example error
+             * @constant
+             */
+            type: "error";
+            error: components["schemas"]["MessagesUnsupportedMediaTypeErrorObject"];
+            /**
+             * @description The request ID, for support. Also in `X-Request-Id`.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            request_id: string;
+        };
+        /** @description The error. Status 415: `unsupportedMediaType`. */
+        MessagesUnsupportedMediaTypeErrorObject: {
+            type: components["schemas"]["MessagesErrorType"];
+            /**
+             * @description A readable explanation of the error and how to fix it.
+             * @example The request is not valid.
+             */
+            message: string;
+            /**
+             * @description The error code.
+             * @example unsupportedMediaType
+             * @enum {string}
+             */
+            code: "unsupportedMediaType";
+            /**
+             * @description The parameter that caused the error, if any.
+             * @example messages.0.content
+             */
+            param?: string;
+            /**
+             * Format: uri
+             * @description A page that explains this code and how to fix it.
+             * @example http://localhost:3000/docs/errors/invalidRequest
+             */
+            docs: string;
+            /** @description All validation errors. */
+            details?: components["schemas"]["ErrorDetail"][];
+            limit?: components["schemas"]["ExceededLimit"];
+            /**
+             * @description A more specific code if the model rejected the input.
+             * @example context_length_exceeded
+             */
+            reason?: string;
+            /**
+             * @description True if the failed request remains charged; omitted otherwise.
+             * @example true
+             */
+            charged?: boolean;
+        };
+        /** @description Status 502: `upstreamError`. */
+        MessagesUpstreamError: {
+            /**
+             * @description Always `error`.
+             * @example error
+             * @constant
+             */
+            type: "error";
+            error: components["schemas"]["MessagesUpstreamErrorObject"];
+            /**
+             * @description The request ID, for support. Also in `X-Request-Id`.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            request_id: string;
+        };
+        /** @description The error. Status 502: `upstreamError`. */
+        MessagesUpstreamErrorObject: {
+            type: components["schemas"]["MessagesErrorType"];
+            /**
+             * @description A readable explanation of the error and how to fix it.
+             * @example The request is not valid.
+             */
+            message: string;
+            /**
+             * @description The error code.
+             * @example upstreamError
+             * @enum {string}
+             */
+            code: "upstreamError";
+            /**
+             * @description The parameter that caused the error, if any.
+             * @example messages.0.content
+             */
+            param?: string;
+            /**
+             * Format: uri
+             * @description A page that explains this code and how to fix it.
+             * @example http://localhost:3000/docs/errors/invalidRequest
+             */
+            docs: string;
+            /** @description All validation errors. */
+            details?: components["schemas"]["ErrorDetail"][];
+            limit?: components["schemas"]["ExceededLimit"];
+            /**
+             * @description A more specific code if the model rejected the input.
+             * @example context_length_exceeded
+             */
+            reason?: string;
+            /**
+             * @description True if the failed request remains charged; omitted otherwise.
+             * @example true
+             */
+            charged?: boolean;
+        };
+        /** @description Status 504: `upstreamTimeout`. */
+        MessagesUpstreamTimeoutError: {
+            /**
+             * @description Always `error`.
+             * @example error
+             * @constant
+             */
+            type: "error";
+            error: components["schemas"]["MessagesUpstreamTimeoutErrorObject"];
+            /**
+             * @description The request ID, for support. Also in `X-Request-Id`.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            request_id: string;
+        };
+        /** @description The error. Status 504: `upstreamTimeout`. */
+        MessagesUpstreamTimeoutErrorObject: {
+            type: components["schemas"]["MessagesErrorType"];
+            /**
+             * @description A readable explanation of the error and how to fix it.
+             * @example The request is not valid.
+             */
+            message: string;
+            /**
+             * @description The error code.
+             * @example upstreamTimeout
+             * @enum {string}
+             */
+            code: "upstreamTimeout";
+            /**
+             * @description The parameter that caused the error, if any.
+             * @example messages.0.content
+             */
+            param?: string;
+            /**
+             * Format: uri
+             * @description A page that explains this code and how to fix it.
+             * @example http://localhost:3000/docs/errors/invalidRequest
+             */
+            docs: string;
+            /** @description All validation errors. */
+            details?: components["schemas"]["ErrorDetail"][];
+            limit?: components["schemas"]["ExceededLimit"];
+            /**
+             * @description A more specific code if the model rejected the input.
+             * @example context_length_exceeded
+             */
+            reason?: string;
+            /**
+             * @description True if the failed request remains charged; omitted otherwise.
+             * @example true
+             */
+            charged?: boolean;
+        };
+        /** @description Token usage. */
+        MessagesUsage: {
+            /**
+             * Format: int64
+             * @description Input tokens, without those read from a cache.
+             * @example 42
+             */
+            input_tokens: number;
+            /**
+             * Format: int64
+             * @description Output tokens.
+             * @example 128
+             */
+            output_tokens: number;
+            /**
+             * Format: int64
+             * @description Always 0.
+             * @example 0
+             */
+            cache_creation_input_tokens: number;
+            /**
+             * Format: int64
+             * @description Input tokens read from a cache.
+             * @example 0
+             */
+            cache_read_input_tokens: number;
+        };
         /**
          * @description A daily quota that calls count toward.
          * @example chat
@@ -4783,6 +6122,320 @@ export interface components {
          * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
          *     - `invalidRequest`: The request is not valid.
          */
+        MessagesCallerBadRequest: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Request-Id": components["headers"]["Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                Vary: components["headers"]["Vary"];
+                "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["MessagesBadRequestError"];
+            };
+        };
+        /**
+         * @description - `overloaded`: The service is overloaded. Nothing was charged. Try again shortly.
+         *     - `serviceUnavailable`: The service is temporarily unavailable. Nothing was charged. Try again shortly.
+         */
+        MessagesCallerBusy: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Request-Id": components["headers"]["Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                Vary: components["headers"]["Vary"];
+                "Retry-After": components["headers"]["Retry-After"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["MessagesBusyError"];
+            };
+        };
+        /** @description - `internalError`: Something went wrong on our side. Try again. If the problem persists, send the request ID to the operator. */
+        MessagesCallerInternal: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Request-Id": components["headers"]["Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                Vary: components["headers"]["Vary"];
+                "X-Should-Retry": components["headers"]["X-Should-Retry"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["MessagesInternalError"];
+            };
+        };
+        /** @description - `notFound`: The requested resource was not found. */
+        MessagesCallerNotFound: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Request-Id": components["headers"]["Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                Vary: components["headers"]["Vary"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["MessagesNotFoundError"];
+            };
+        };
+        /** @description - `payloadTooLarge`: The request body is too large. */
+        MessagesCallerPayloadTooLarge: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Request-Id": components["headers"]["Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                Vary: components["headers"]["Vary"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["MessagesPayloadTooLargeError"];
+            };
+        };
+        /** @description - `rateLimitExceeded`: Too many requests. Nothing was charged. Wait for the time in `Retry-After`, then try again. */
+        MessagesCallerRateLimit: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Request-Id": components["headers"]["Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                Vary: components["headers"]["Vary"];
+                "Retry-After": components["headers"]["Retry-After"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["MessagesRateLimitError"];
+            };
+        };
+        /** @description - `idempotencyInProgress`: A request with this `Idempotency-Key` is still in progress. This one was not charged. Retry in a moment with the same key and body. */
+        MessagesCallerRetryConflict: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Request-Id": components["headers"]["Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                Vary: components["headers"]["Vary"];
+                "Retry-After": components["headers"]["Retry-After"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["MessagesRetryConflictError"];
+            };
+        };
+        /** @description - `idempotencyMismatch`: This `Idempotency-Key` was used for a different request in the last 24 hours. Nothing was charged. Use a new key for a new request, or the original body for a retry. */
+        MessagesCallerRetryMismatch: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Request-Id": components["headers"]["Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                Vary: components["headers"]["Vary"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["MessagesRetryMismatchError"];
+            };
+        };
+        /**
+         * @description - `quotaExceeded`: Today's quota is used up. It resets at 00:00 UTC.
+         *     - `rateLimitExceeded`: Too many requests. Nothing was charged. Wait for the time in `Retry-After`, then try again.
+         *     - `tooManyCalls`: This account has reached its limit of concurrent calls. Nothing was charged. Wait for a call to finish, then try again.
+         *     - `tooManyStreams`: This account has reached its limit of open streams. Nothing was charged. Finish or close a stream, then try again.
+         */
+        MessagesCallerStreamQuotaForChat: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Request-Id": components["headers"]["Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                Vary: components["headers"]["Vary"];
+                "Retry-After": components["headers"]["Retry-After"];
+                "X-Should-Retry": components["headers"]["X-Should-Retry"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["MessagesStreamQuotaError"];
+            };
+        };
+        /**
+         * @description - `apiKeyExpired`: This API key has expired. Create a new one in the dashboard.
+         *     - `apiKeyRevoked`: This API key has been revoked or replaced. Use an active key, or create a new one in the dashboard.
+         *     - `invalidApiKey`: The API key is malformed or unknown. Check that you copied all of it, or create a new one in the dashboard.
+         *     - `missingCredentials`: This endpoint requires an API key. Send it as `Authorization: Bearer <API_KEY>`.
+         *     - `sessionRequired`: This endpoint requires a dashboard session. Sign in first.
+         */
+        MessagesCallerUnauthorized: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Request-Id": components["headers"]["Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                Vary: components["headers"]["Vary"];
+                "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["MessagesCallerUnauthorizedError"];
+            };
+        };
+        /** @description - `unsupportedMediaType`: The request body must be JSON. Send `Content-Type: application/json`. */
+        MessagesCallerUnsupportedMediaType: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Request-Id": components["headers"]["Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                Vary: components["headers"]["Vary"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["MessagesUnsupportedMediaTypeError"];
+            };
+        };
+        /** @description - `upstreamError`: The model behind this service returned an error. Nothing was charged. Try again later. */
+        MessagesCallerUpstream: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Request-Id": components["headers"]["Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                Vary: components["headers"]["Vary"];
+                "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                "X-Should-Retry": components["headers"]["X-Should-Retry"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["MessagesUpstreamError"];
+            };
+        };
+        /** @description - `upstreamTimeout`: The model behind this service did not respond in time. Nothing was charged. Try again later. */
+        MessagesCallerUpstreamTimeout: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Request-Id": components["headers"]["Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                Vary: components["headers"]["Vary"];
+                "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                "X-Should-Retry": components["headers"]["X-Should-Retry"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["MessagesUpstreamTimeoutError"];
+            };
+        };
+        /**
+         * @description - `crossSiteRequest`: This request came from another site. Open the dashboard at its own address and try again.
+         *     - `insufficientScope`: This API key does not have the scope that this endpoint requires. Create a key that has it.
+         *     - `originNotAllowed`: This origin is not in the allowed origins of the API key. Add it in the dashboard under "Your API".
+         */
+        MessagesCallerWriteForbiddenForChat: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Request-Id": components["headers"]["Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                Vary: components["headers"]["Vary"];
+                "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["MessagesCallerWriteForbiddenError"];
+            };
+        };
+        /**
+         * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
+         *     - `invalidRequest`: The request is not valid.
+         */
         PublicBadRequest: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5246,7 +6899,7 @@ export interface components {
         "Access-Control-Allow-Origin": string;
         /**
          * @description The headers that the page can read.
-         * @example retry-after, x-should-retry, ratelimit-limit, ratelimit-remaining, ratelimit-reset, ratelimit-policy, ratelimit, x-request-id, idempotency-replayed, x-parley-ignored-fields, www-authenticate
+         * @example retry-after, x-should-retry, ratelimit-limit, ratelimit-remaining, ratelimit-reset, ratelimit-policy, ratelimit, x-request-id, request-id, idempotency-replayed, x-parley-ignored-fields, www-authenticate
          */
         "Access-Control-Expose-Headers": string;
         /**
@@ -5284,6 +6937,11 @@ export interface components {
          * @example 35231
          */
         "RateLimit-Reset": number;
+        /**
+         * @description The same ID, where Anthropic's clients expect it.
+         * @example 01932f62-4e1c-7f09-a0b1-c2d3e4f5a6b7
+         */
+        "Request-Id": string;
         /**
          * @description Seconds to wait. Omitted if waiting does not help.
          * @example 42
@@ -6236,6 +7894,122 @@ export interface operations {
             429: components["responses"]["SessionRateLimit"];
             500: components["responses"]["SessionInternal"];
             503: components["responses"]["SessionBusy"];
+        };
+    };
+    createMessage: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Sent by Anthropic's beta clients. Has no effect.
+                 * @example true
+                 */
+                beta?: string;
+            };
+            header?: {
+                /**
+                 * @description Makes retries safe: for 24 hours, the same key and body return the first response and are charged once. 1 to 255 visible ASCII characters. Use a random UUID for each new request.
+                 * @example 5e3f3a52-7c0b-4b1c-9a55-0d6a1f8c7f11
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Anthropic's request for a message. Other fields are ignored and listed in `X-Parley-Ignored-Fields`. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MessagesRequest"];
+            };
+        };
+        responses: {
+            /** @description The message. With `stream`, its events; the `text/event-stream` schema describes one event. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Request-Id": components["headers"]["Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    Vary: components["headers"]["Vary"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    "X-Parley-Ignored-Fields": components["headers"]["X-Parley-Ignored-Fields"];
+                    "X-Accel-Buffering": components["headers"]["X-Accel-Buffering"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AnsweredMessage"];
+                    "text/event-stream": components["schemas"]["MessagesStreamEvent"];
+                };
+            };
+            400: components["responses"]["MessagesCallerBadRequest"];
+            401: components["responses"]["MessagesCallerUnauthorized"];
+            403: components["responses"]["MessagesCallerWriteForbiddenForChat"];
+            404: components["responses"]["MessagesCallerNotFound"];
+            409: components["responses"]["MessagesCallerRetryConflict"];
+            413: components["responses"]["MessagesCallerPayloadTooLarge"];
+            415: components["responses"]["MessagesCallerUnsupportedMediaType"];
+            422: components["responses"]["MessagesCallerRetryMismatch"];
+            429: components["responses"]["MessagesCallerStreamQuotaForChat"];
+            500: components["responses"]["MessagesCallerInternal"];
+            502: components["responses"]["MessagesCallerUpstream"];
+            503: components["responses"]["MessagesCallerBusy"];
+            504: components["responses"]["MessagesCallerUpstreamTimeout"];
+        };
+    };
+    countMessageTokens: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Sent by Anthropic's beta clients. Has no effect.
+                 * @example true
+                 */
+                beta?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Anthropic's request to count the tokens of a conversation. Other fields are ignored. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MessagesCountRequest"];
+            };
+        };
+        responses: {
+            /** @description An estimate of input tokens. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Request-Id": components["headers"]["Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    Vary: components["headers"]["Vary"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MessagesTokenCount"];
+                };
+            };
+            400: components["responses"]["MessagesCallerBadRequest"];
+            401: components["responses"]["MessagesCallerUnauthorized"];
+            403: components["responses"]["MessagesCallerWriteForbiddenForChat"];
+            404: components["responses"]["MessagesCallerNotFound"];
+            413: components["responses"]["MessagesCallerPayloadTooLarge"];
+            415: components["responses"]["MessagesCallerUnsupportedMediaType"];
+            429: components["responses"]["MessagesCallerRateLimit"];
+            500: components["responses"]["MessagesCallerInternal"];
+            503: components["responses"]["MessagesCallerBusy"];
         };
     };
     listModels: {

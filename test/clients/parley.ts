@@ -41,6 +41,7 @@ async function startParley(t: Test, kind: DatabaseKind, env: Record<string, stri
 export async function withUpstream(
   t: Test,
   kind: DatabaseKind,
+  env: Record<string, string> = {},
 ): Promise<{ parley: Parley; upstream: Upstream }> {
   const upstream = await startUpstream();
   t.teardown(() => upstream.stop());
@@ -48,6 +49,7 @@ export async function withUpstream(
     CHAT_URL: upstream.url,
     IMAGES_URL: upstream.url,
     EMBEDDINGS_URL: upstream.url,
+    ...env,
   });
   t.equal(parley.model, MODEL, 'the upstream answers');
   t.beforeEach(() => upstream.reset());
@@ -55,7 +57,8 @@ export async function withUpstream(
 }
 
 /** A Parley that answers by itself. */
-export const onItsOwn = (t: Test, kind: DatabaseKind): Promise<Parley> => startParley(t, kind, {});
+export const onItsOwn = (t: Test, kind: DatabaseKind, env: Record<string, string> = {}): Promise<Parley> =>
+  startParley(t, kind, env);
 
 /** Endless, unless it is aborted: the `user` of a call. */
 export const SLOW = 'chunks=10000,chunkIntervalMs=20';

@@ -20,7 +20,7 @@ const operations = Object.entries((app.swagger() as unknown as Document).paths).
   ),
 );
 
-const large = new Set(['/chat', '/chat/completions', '/responses', '/messages']);
+const large = new Set(['/chat', '/chat/completions', '/responses', '/messages', '/messages/count_tokens']);
 /** As contract section 6 has it. */
 function limitOf(path: string, isSession: boolean): number {
   const route = path.replace('/api/v1', '');

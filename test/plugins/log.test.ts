@@ -56,6 +56,7 @@ t.test(
         await ask(path, { cookie, 'x-forwarded-for': hidden, 'user-agent': hidden });
         await ask(path, { cookie, authorization: `Basic ${hidden}`, origin: hidden, referer: hidden });
         await ask(path, { authorization: `Bearer ${hidden}`, cookie: `parley_session=${hidden}` });
+        await ask('/api/v1/models', { 'x-api-key': hidden, 'anthropic-version': hidden });
         await ask(path, {
           host: hidden,
           'x-forwarded-host': hidden,
@@ -110,6 +111,9 @@ for (const kind of databaseKinds) {
     await client.post('/chat', { message }, { key });
     await client.post('/chat', { message, nonsense: message }, { key });
     await client.post('/auth/login', { email: owner.email, password: `${password}!` });
+    const asked = { max_tokens: 9, messages: [{ role: 'user', content: message }] };
+    await client.post('/messages', asked, { headers: { 'x-api-key': key } });
+    await client.post('/messages', asked, { headers: { 'x-api-key': `${key}x` } });
     for (const path of [
       `/usage?api_key=${key}`,
       `/usage?x=${key}`,

@@ -67,6 +67,15 @@ for (const kind of databaseKinds) {
       await keep(client.request('POST', '/chat', { raw: `{"message":"${key}`, key }));
       const messages = [{ role: 'user', content: 'Hello' }];
       await keep(client.post('/chat/completions', { model: key, messages }, { key }));
+      for (const sent of [key, `${key}x`]) {
+        const headers = { 'x-api-key': sent };
+        await keep(client.post('/messages', { max_tokens: 9, messages }, { headers }));
+        await keep(
+          client.post('/messages', { max_tokens: 9, messages: [{ role: key, content: key }] }, { headers }),
+        );
+        await keep(client.post('/messages/count_tokens', { model: key, messages }, { headers }));
+        await keep(client.post('/chat', { message: 'Hello' }, { headers, key }));
+      }
       await keep(client.post('/keys', { name: 'x', scopes: [key] }, { cookie }));
       await keep(client.post('/keys', { name: 'x', scopes: ['chat'], allowed_origins: [key] }, { cookie }));
       await keep(client.post('/keys', { name: 'x', scopes: ['chat'], [key]: 1 }, { cookie }));

@@ -78,6 +78,7 @@ t.test('the plain pages', async (t) => {
       '/docs#tag/chat/createChatCompletion',
       '/docs#tag/embeddings/createEmbeddings',
       '/docs#tag/images/createImage',
+      '/docs#tag/chat/createMessage',
       '/docs#tag/chat/createResponse',
       '/docs#tag/search/search',
     ]);

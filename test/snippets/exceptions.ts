@@ -5,6 +5,7 @@ import type { Snippet } from './markdown.ts';
 export function exceptionOf({ code, language }: Snippet): string | undefined {
   if (language === 'bash' && /^(vllm serve|llama-server) /.test(code))
     return 'not run: starts a program of others, with a model of gigabytes';
+  if (language === 'bash' && /^claude$/m.test(code)) return 'not run: starts a program of others';
   if (language === 'python' && /^(from|import) openai/m.test(code))
     return "compiled, not run: Debian has no package of OpenAI's library for Python";
   return undefined;

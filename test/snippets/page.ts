@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Test } from 'tap';
 import { runOperatorCommand } from '../../src/commands/operator.ts';
@@ -199,8 +199,9 @@ export class Page {
       case 'js': {
         if (code.includes('export default'))
           return proxyOf(this.#t, this.#folder, swapped, await this.#variables());
-        if (/from 'openai'/.test(code))
-          this.#install('openai', join(root, 'test/clients/node_modules/openai'));
+        for (const name of ['openai', '@anthropic-ai/sdk'])
+          if (code.includes(`from '${name}'`))
+            this.#install(name, join(root, 'test/clients/node_modules', name));
         write('mjs');
         return this.#outcomeOf(`. ./.state; exec '${process.execPath}' ${name}.mjs`);
       }
@@ -259,7 +260,7 @@ export class Page {
 
   #install(name: string, from: string): void {
     const target = join(this.#folder, 'node_modules', name);
-    mkdirSync(join(this.#folder, 'node_modules'), { recursive: true });
+    mkdirSync(dirname(target), { recursive: true });
     if (!existsSync(target)) symlinkSync(from, target);
   }
 

@@ -12,6 +12,7 @@ export const pageCalls: [method: string, path: string, body?: unknown][] = [
   ['POST', '/chat', { message: 'Hi', stream: true }],
   ['POST', '/chat/completions', { messages: [{ role: 'user', content: 'Hi' }] }],
   ['POST', '/chat/completions', { messages: [{ role: 'user', content: 'Hi' }], stream: true }],
+  ['POST', '/messages', { max_tokens: 9, messages: [{ role: 'user', content: 'Hi' }] }],
   ['POST', '/images/generations', { prompt: 'Hi' }],
   ['POST', '/search', { query: 'Hi' }],
   ['POST', '/embeddings', { input: ['Hi', 'Ho'] }],
@@ -36,6 +37,7 @@ export const exposedNames = [
   'ratelimit-remaining',
   'ratelimit-reset',
   'x-request-id',
+  'request-id',
   'idempotency-replayed',
   'www-authenticate',
 ];

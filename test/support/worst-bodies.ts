@@ -3,6 +3,7 @@
 const MIB = 2 ** 20;
 /** What the test upstream reads in `user`: that it answers three words instead of all it was told. */
 const SHORT = '"user":"chunks=3"';
+const ASKED = '"max_tokens":10,"metadata":{"user_id":"chunks=3"}';
 const MESSAGE = `${SHORT},"messages":[{"role":"user","content":"Hello"}]`;
 const list = (count: number, item: (index: number) => string) =>
   Array.from({ length: count }, (_, index) => item(index)).join(',');
@@ -129,6 +130,40 @@ export const worstBodies: Record<string, WorstBody> = {
     path: '/responses',
     status: 400,
     make: () => `{${SHORT},"store":false,"input":"Hello","tools":[${list(30_000, (n) => `{"k${n}":1}`)}]}`,
+  },
+  '/messages: one text of 19 MiB beyond Latin-1': {
+    path: '/messages',
+    status: 200,
+    make: () => `{${ASKED},"messages":[{"role":"user","content":"${'€'.repeat((19 * MIB) / 3)}"}]}`,
+  },
+  '/messages: a picture of 19 MiB': {
+    path: '/messages',
+    status: 200,
+    make: () =>
+      `{${ASKED},"messages":[{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"${'A'.repeat(19 * MIB)}"}}]}]}`,
+  },
+  '/messages: a tool call with 19 MiB of input': {
+    path: '/messages',
+    status: 200,
+    make: () =>
+      `{${ASKED},"messages":[{"role":"user","content":"Hi"},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":{"text":"${'\\n'.repeat((19 * MIB) / 2)}"}}]}]}`,
+  },
+  '/messages: a tool described in 19 MiB': {
+    path: '/messages',
+    status: 200,
+    make: () =>
+      `{${ASKED},"stream":true,"messages":[{"role":"user","content":"Hi"}],"tools":[{"name":"f","description":"${'\\n'.repeat((19 * MIB) / 2)}"}]}`,
+  },
+  '/messages: 9,000 blocks': {
+    path: '/messages',
+    status: 200,
+    make: () =>
+      `{${ASKED},"messages":[{"role":"user","content":[${list(9000, () => '{"type":"text","text":"hi"}')}]}]}`,
+  },
+  '/messages/count_tokens: 9,000 messages': {
+    path: '/messages/count_tokens',
+    status: 200,
+    make: () => `{"messages":[${list(9000, () => '{"role":"user","content":"hi"}')}]}`,
   },
   '/chat: one text of 19 MiB': {
     path: '/chat',

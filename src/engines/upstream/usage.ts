@@ -28,14 +28,15 @@ export function charactersOf(message: Readonly<Record<string, unknown>>): number
   return characters;
 }
 
-/** The characters of the request's messages and, as JSON, its tools. Images count nothing. */
+/** The characters of the request's messages, calls included, and, as JSON, its tools. Images count nothing. */
 function charactersAsked(input: CompletionInput): number {
   const { messages } = input;
   const { tools } = input as JsonObject;
   let characters = tools === undefined ? 0 : jsonLength(tools);
-  for (const { content } of messages) {
-    if (typeof content === 'string') characters += content.length;
-    else for (const part of content ?? []) characters += part.text?.length ?? 0;
+  for (const message of messages) {
+    characters += charactersOf(message);
+    if (Array.isArray(message.content))
+      for (const part of message.content) characters += part.text?.length ?? 0;
   }
   return characters;
 }

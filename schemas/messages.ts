@@ -1,0 +1,105 @@
+/** Answers of Anthropic's Messages API: contract section 14. */
+import { Type } from '@sinclair/typebox';
+import { Count, extensible, nullable, ref, stringConst, stringEnum } from './common.ts';
+import { MessagesToolInput } from './messages-requests.ts';
+
+const MAX_ANSWERED = 20_000_000;
+
+const text = (description: string, example: string) =>
+  Type.Optional(Type.String({ maxLength: MAX_ANSWERED, description, examples: [example] }));
+
+export const MessagesCitation = Type.Object(
+  {},
+  { $id: 'MessagesCitation', additionalProperties: true, description: 'A citation. Parley makes none.' },
+);
+
+export const MessagesContentBlock = Type.Object(
+  {
+    type: stringEnum(['text', 'thinking', 'tool_use'], {
+      ...extensible,
+      description: 'The kind of block.',
+    }),
+    text: text('The text of a `text` block.', 'Open "Your API" and press Create key.'),
+    citations: Type.Optional(
+      nullable(Type.Array(ref(MessagesCitation), { maxItems: 0 }), {
+        description: 'Of a `text` block: always null.',
+        examples: [null],
+      }),
+    ),
+    thinking: text('The text of a `thinking` block.', 'The user wants a key.'),
+    signature: text('The signature of a `thinking` block.', 'parley'),
+    id: text('Identifies a tool call. Send its result with this ID.', 'call_1'),
+    name: text('The called tool.', 'get_weather'),
+    input: Type.Optional(ref(MessagesToolInput)),
+  },
+  {
+    $id: 'MessagesContentBlock',
+    additionalProperties: false,
+    description: 'A block of the answer. Which members it has depends on `type`.',
+  },
+);
+
+export const MessagesUsage = Type.Object(
+  {
+    input_tokens: Count('Input tokens, without those read from a cache.', [42]),
+    output_tokens: Count('Output tokens.', [128]),
+    cache_creation_input_tokens: Count('Always 0.', [0]),
+    cache_read_input_tokens: Count('Input tokens read from a cache.', [0]),
+  },
+  { $id: 'MessagesUsage', additionalProperties: false, description: 'Token usage.' },
+);
+
+export const MessagesStopReason = stringEnum(
+  ['end_turn', 'max_tokens', 'stop_sequence', 'tool_use', 'refusal'],
+  { $id: 'MessagesStopReason', ...extensible, description: 'The reason that the answer ended.' },
+);
+
+export const MessagesStopDetails = Type.Object(
+  {},
+  {
+    $id: 'MessagesStopDetails',
+    additionalProperties: true,
+    description: 'Details of a refusal. Parley has none.',
+  },
+);
+
+export const stopFields = {
+  stop_reason: nullable(ref(MessagesStopReason), {
+    description: 'The reason that the answer ended; null while it is streamed.',
+    examples: ['end_turn'],
+  }),
+  stop_sequence: nullable(Type.String({ maxLength: MAX_ANSWERED }), {
+    description: 'The stop sequence that ended the answer, if the model names it.',
+    examples: [null],
+  }),
+  stop_details: nullable(ref(MessagesStopDetails), { description: 'Always null.' }),
+};
+
+export const AnsweredMessage = Type.Object(
+  {
+    id: Type.String({
+      maxLength: 200,
+      description: "The answer's ID.",
+      examples: ['msg_01932f624e207d90a1b27e8f90a1b2c3'],
+    }),
+    type: stringConst('message', { description: 'Always `message`.' }),
+    role: stringConst('assistant', { description: 'Always `assistant`.' }),
+    model: Type.String({
+      maxLength: 200,
+      description: 'The model that generated the answer.',
+      examples: ['parley-builtin'],
+    }),
+    content: Type.Array(ref(MessagesContentBlock), {
+      maxItems: 10_000,
+      description: 'The blocks of the answer.',
+    }),
+    ...stopFields,
+    usage: ref(MessagesUsage),
+  },
+  { $id: 'AnsweredMessage', additionalProperties: false, description: "Anthropic's message." },
+);
+
+export const MessagesTokenCount = Type.Object(
+  { input_tokens: Count('The estimated number of input tokens.', [42]) },
+  { $id: 'MessagesTokenCount', additionalProperties: false, description: 'An estimate of input tokens.' },
+);

@@ -1,0 +1,45 @@
+/** `CHAT_MODEL_ALIASES`: other names of models, for clients that insist on certain names. Contract section 13. */
+
+export type ModelAliases = {
+  /** Names without an asterisk, and the models that they lead to. */
+  readonly exact: ReadonlyMap<string, string>;
+  /** Beginnings of names, the longest first. */
+  readonly beginnings: readonly (readonly [beginning: string, model: string])[];
+};
+
+const MAX_NAME_LENGTH = 200;
+const MOST_ALIASES = 1000;
+
+const isName = (name: string) => name !== '' && name.length <= MAX_NAME_LENGTH && !/[\p{Cc}=*]/u.test(name);
+const beginningOf = (name: string) => (name.endsWith('*') ? name.slice(0, -1) : undefined);
+
+/** Parses `name=model, beginning*=model`. An error's message follows the variable's name. */
+export function parseModelAliases(value: string | undefined): ModelAliases {
+  const entries = value === undefined ? [] : value.split(',').map((entry) => entry.trim());
+  if (entries.length > MOST_ALIASES) throw new Error(`must list at most ${MOST_ALIASES} aliases.`);
+  const aliases = new Map<string, string>();
+  for (const entry of entries) {
+    const [name = '', model = '', ...more] = entry.split('=').map((part) => part.trim());
+    const isPattern = name === '*' || isName(beginningOf(name) ?? name);
+    if (more.length > 0 || !isPattern || !isName(model))
+      throw new Error(
+        `must list aliases such as claude-*=llama3.2,fast=gpt-5-mini, with names of at most ${MAX_NAME_LENGTH} characters and an asterisk only at the end of an alias, not "${entry}".`,
+      );
+    if (aliases.has(name)) throw new Error(`names the alias "${name}" twice.`);
+    aliases.set(name, model);
+  }
+  const all = [...aliases];
+  return {
+    exact: new Map(all.filter(([name]) => beginningOf(name) === undefined)),
+    beginnings: all
+      .flatMap(([name, model]) => {
+        const beginning = beginningOf(name);
+        return beginning === undefined ? [] : [[beginning, model] as const];
+      })
+      .sort(([one], [other]) => other.length - one.length),
+  };
+}
+
+/** The model that a name leads to; undefined if it is no alias. Exact names count first, then the longest beginning. */
+export const aliased = ({ beginnings, exact }: ModelAliases, name: string): string | undefined =>
+  exact.get(name) ?? beginnings.find(([beginning]) => name.startsWith(beginning))?.[1];

@@ -1,0 +1,19 @@
+/** Which requests come from clients of Anthropic's API. Contract section 14. */
+import type { FastifyRequest } from 'fastify';
+
+type Asked = Pick<FastifyRequest, 'headers' | 'id' | 'routeOptions' | 'url'>;
+
+const MESSAGES = /^\/api\/v1\/messages(?![^/?])/;
+const MODELS = /^\/api\/v1\/models(?![^/?])/;
+
+/** By the route, or by the path if there is none. On `/models`, only these clients send `anthropic-version`. */
+export function isOfAnthropic({ headers, routeOptions, url }: Omit<Asked, 'id'>): boolean {
+  const path = routeOptions.url ?? url;
+  return MESSAGES.test(path) || (headers['anthropic-version'] !== undefined && MODELS.test(path));
+}
+
+/** The headers that identify a request. */
+export const idHeaders = (request: Asked): Record<string, string> => ({
+  'x-request-id': request.id,
+  ...(isOfAnthropic(request) && { 'request-id': request.id }),
+});

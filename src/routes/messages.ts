@@ -1,0 +1,114 @@
+/** Anthropic's Messages API. Contract section 14. */
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { ref } from '../../schemas/common.ts';
+import { AnsweredMessage, MessagesTokenCount } from '../../schemas/messages.ts';
+import { MessagesStreamEvent } from '../../schemas/messages-events.ts';
+import { MessagesCountRequest, MessagesQuery, MessagesRequest } from '../../schemas/messages-requests.ts';
+import { bodyLimits } from '../bodies/limits.ts';
+import { writeInTurns } from '../bodies/write-in-turns.ts';
+import { ignoredFields } from '../domain/completion-fields.ts';
+import { resolveModel } from '../domain/models.ts';
+import { checkNamedUrls } from '../domain/named-urls.ts';
+import { estimatedUsage } from '../engines/upstream/usage.ts';
+import { answerJson } from '../requests/json-answer.ts';
+import { answerStream } from '../requests/stream-answer.ts';
+import { blocksOf } from '../surfaces/answer-blocks.ts';
+import { wholeMessage } from '../surfaces/messages-answer.ts';
+import { messagesWriter } from '../surfaces/messages-events.ts';
+import { conversationInput, messagesFields, messagesInput } from '../surfaces/messages-request.ts';
+import { optionalEffort } from '../surfaces/optional-effort.ts';
+import { assertReadable } from '../surfaces/readable-body.ts';
+import { surfaceScript } from '../surfaces/surface-script.ts';
+
+const routes: FastifyPluginAsyncTypebox = async (app) => {
+  const chat = optionalEffort(app.engines.chat);
+
+  app.post(
+    '/messages',
+    {
+      bodyLimit: bodyLimits.chat,
+      schema: {
+        operationId: 'createMessage',
+        summary: "Create a message (Anthropic's Messages API)",
+        description:
+          "Works with Anthropic's clients and with Claude Code: set their base URL to this service's `/api`. One request is one unit of chat.",
+        tags: ['Chat'],
+        querystring: MessagesQuery,
+        body: ref(MessagesRequest),
+        response: {
+          200: {
+            description:
+              'The message. With `stream`, its events; the `text/event-stream` schema describes one event.',
+            content: {
+              'application/json': { schema: ref(AnsweredMessage) },
+              'text/event-stream': { schema: ref(MessagesStreamEvent) },
+            },
+          },
+        },
+      },
+      config: {
+        scope: 'chat',
+        meter: 'chat',
+        surface: 'anthropic',
+        errors: ['notFound', 'tooManyStreams'],
+        ignoresFields: true,
+      },
+      // Also before a replayed response.
+      preValidation: async ({ body }, reply) => {
+        if (typeof body !== 'object' || body === null) return;
+        const ignored = ignoredFields(body, messagesFields);
+        if (ignored !== '') reply.header('x-parley-ignored-fields', ignored);
+      },
+    },
+    async (request, reply) => {
+      const { body } = request;
+      assertReadable(body);
+      const { id: model } = await resolveModel(app.engines.chat, body.model);
+      const input = messagesInput(body, model);
+      checkNamedUrls(input, app.config.imageHosts);
+      chat.check?.(input);
+      for (const value of Object.values(input))
+        if (typeof value === 'object' && value !== null) await writeInTurns(value);
+      const contextOf = (id: string) => ({ id, model, stopSequences: body.stop_sequences ?? [] });
+
+      if (body.stream)
+        return answerStream(request, reply, 1, ({ id }) => {
+          const estimated = estimatedUsage(input, 0).prompt_tokens;
+          return surfaceScript(chat, input, { writer: () => messagesWriter(contextOf(id), estimated) });
+        });
+
+      return answerJson(request, reply, 1, async ({ id }, signal) => {
+        const completion = await chat.complete(input, signal);
+        const { completion_tokens: outputTokens, prompt_tokens: inputTokens } = completion.usage;
+        const tokens = { inputTokens, outputTokens };
+        const value = wholeMessage(contextOf(id), blocksOf(completion), tokens);
+        return { value, outcome: { model, ...tokens } };
+      });
+    },
+  );
+
+  app.post(
+    '/messages/count_tokens',
+    {
+      bodyLimit: bodyLimits.chat,
+      schema: {
+        operationId: 'countMessageTokens',
+        summary: 'Estimate the tokens of a message',
+        description:
+          'Estimates the input tokens of a conversation: one for every four characters of its text, tool calls, and tools. Images do not count. Free.',
+        tags: ['Chat'],
+        querystring: MessagesQuery,
+        body: ref(MessagesCountRequest),
+        response: { 200: ref(MessagesTokenCount) },
+      },
+      config: { scope: 'chat', surface: 'anthropic', errors: ['notFound'] },
+    },
+    async ({ body }) => {
+      assertReadable(body);
+      const { id: model } = await resolveModel(app.engines.chat, body.model);
+      return { input_tokens: estimatedUsage(conversationInput(body, model), 0).prompt_tokens };
+    },
+  );
+};
+
+export default routes;

@@ -1,0 +1,102 @@
+/** Answers in the shape of Anthropic's Messages API. Contract section 14. */
+import type { Static } from '@sinclair/typebox';
+import type {
+  AnsweredMessage as AnsweredMessageSchema,
+  MessagesContentBlock,
+  MessagesStopReason,
+} from '../../schemas/messages.ts';
+import { isObject, type JsonObject } from '../engines/upstream/json.ts';
+import type { AnswerBlock, AnswerBlocks } from './answer-blocks.ts';
+import type { AnswerTokens } from './surface-script.ts';
+
+export type AnsweredMessage = Static<typeof AnsweredMessageSchema>;
+type ContentBlock = Static<typeof MessagesContentBlock>;
+type StopReason = Static<typeof MessagesStopReason>;
+type Stop = Pick<AnsweredMessage, 'stop_reason' | 'stop_sequence' | 'stop_details'>;
+
+/** What a message is made of besides the model's answer. */
+export type MessageContext = {
+  /** The request's, a UUID. */
+  id: string;
+  model: string;
+  stopSequences: readonly string[];
+};
+
+/** Clients require a signature. It is never verified. */
+export const SIGNATURE = 'parley';
+
+/** What the model wrote as the input of a tool: an empty object if it is not one, because clients require one. */
+function inputOf(text: string): JsonObject {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+/** A block without its content, as it is when it begins. */
+export function emptyBlock({ callId, kind, name }: AnswerBlock): ContentBlock {
+  if (kind === 'reasoning') return { type: 'thinking', thinking: '', signature: '' };
+  if (kind === 'tool') return { type: 'tool_use', id: callId, name, input: {} };
+  return { type: 'text', text: '', citations: null };
+}
+
+function wholeBlock(block: AnswerBlock): ContentBlock {
+  const empty = emptyBlock(block);
+  if (empty.type === 'thinking') return { ...empty, thinking: block.text, signature: SIGNATURE };
+  return empty.type === 'tool_use'
+    ? { ...empty, input: inputOf(block.text) }
+    : { ...empty, text: block.text };
+}
+
+export const notStopped: Stop = { stop_reason: null, stop_sequence: null, stop_details: null };
+
+function reasonOf({ all, finishReason }: AnswerBlocks, sequence: string | null): StopReason {
+  const has = (kind: AnswerBlock['kind']) => all.some((block) => block.kind === kind);
+  if (finishReason === 'length') return 'max_tokens';
+  if (finishReason === 'content_filter' || has('refusal')) return 'refusal';
+  // Some servers finish with `stop` after tool calls.
+  if (has('tool')) return 'tool_use';
+  return sequence === null ? 'end_turn' : 'stop_sequence';
+}
+
+export function stopOf(blocks: AnswerBlocks, { stopSequences }: MessageContext): Stop {
+  const named = blocks.stopSequence;
+  const sequence = named !== null && stopSequences.includes(named) ? named : null;
+  const reason = reasonOf(blocks, sequence);
+  return { ...notStopped, stop_reason: reason, stop_sequence: reason === 'stop_sequence' ? sequence : null };
+}
+
+/** Anthropic counts tokens from a cache separately. */
+export function usageOf({ inputTokens, outputTokens }: AnswerTokens, cachedTokens = 0) {
+  const cached = Math.min(cachedTokens, inputTokens);
+  return {
+    input_tokens: inputTokens - cached,
+    output_tokens: outputTokens,
+    cache_creation_input_tokens: 0,
+    cache_read_input_tokens: cached,
+  };
+}
+
+/** A message that has just begun. */
+export const begunMessage = ({ id, model }: MessageContext, tokens: AnswerTokens): AnsweredMessage => ({
+  id: `msg_${id.replaceAll('-', '')}`,
+  type: 'message',
+  role: 'assistant',
+  model,
+  content: [],
+  ...notStopped,
+  usage: usageOf(tokens),
+});
+
+export const wholeMessage = (
+  context: MessageContext,
+  blocks: AnswerBlocks,
+  tokens: AnswerTokens,
+): AnsweredMessage => ({
+  ...begunMessage(context, tokens),
+  content: blocks.all.map(wholeBlock),
+  ...stopOf(blocks, context),
+  usage: usageOf(tokens, blocks.cachedTokens),
+});

@@ -1,0 +1,74 @@
+/** Translates the content blocks of the Messages API to parts of chat completions. Contract section 14. */
+import type { Static } from '@sinclair/typebox';
+import type {
+  MessagesInputBlock as MessagesInputBlockSchema,
+  MessagesSource,
+} from '../../schemas/messages-requests.ts';
+import type { JsonObject } from '../engines/upstream/json.ts';
+import { ApiError } from '../errors.ts';
+
+export type Part = JsonObject & { type: string; text?: string };
+/** Every kind of block; those of system prompts and tool results have fewer members. */
+export type InputBlock = Static<typeof MessagesInputBlockSchema>;
+export type Content = string | readonly JsonObject[] | undefined;
+
+const MEDIA_TYPE = /^image\/[a-z0-9.+-]{1,100}$/i;
+
+export const refused = (path: string, problem: string): ApiError =>
+  new ApiError('invalidRequest', { message: `In the body, \`${path}\` ${problem}`, param: path });
+
+/** Throws `invalidRequest` if a member that the kind of block requires is missing. */
+export function required(value: string | undefined, path: string): string {
+  if (value === undefined) throw refused(path, 'is required.');
+  return value;
+}
+
+/** Blocks stay separate paragraphs. */
+export const joined = (texts: readonly string[]): string => texts.join('\n\n');
+
+function imagePart(source: Static<typeof MessagesSource> | undefined, path: string): Part {
+  if (source?.type === 'url') return imageOf(required(source.url, `${path}.source.url`));
+  if (source?.type !== 'base64')
+    throw refused(path, 'must have a `source` of type `base64` or `url`: this service stores no files.');
+  const { data, media_type: mediaType = '' } = source;
+  if (!MEDIA_TYPE.test(mediaType))
+    throw refused(`${path}.source.media_type`, 'must be the type of an image, such as `image/png`.');
+  return imageOf(`data:${mediaType};base64,${required(data, `${path}.source.data`)}`);
+}
+
+const imageOf = (url: string): Part => ({ type: 'image_url', image_url: { url } });
+const textPart = (text: string): Part => ({ type: 'text', text });
+
+function documentParts(block: InputBlock & JsonObject, path: string): Part[] {
+  const { source, title } = block;
+  const heading = typeof title === 'string' && title !== '' ? [textPart(title)] : [];
+  if (source?.type === 'text') return [...heading, textPart(required(source.data, `${path}.source.data`))];
+  const { content } = (source ?? {}) as { content?: unknown };
+  if (source?.type === 'content' && (typeof content === 'string' || Array.isArray(content)))
+    return [...heading, ...partsOf(content, `${path}.source.content`)];
+  throw refused(
+    path,
+    'is a document that this service cannot read. Send its text: a `source` of type `text` with the text as `data`.',
+  );
+}
+
+/** The parts of text, images, and documents. Other kinds of blocks are left out. */
+export function partsOf(content: Content, path: string): Part[] {
+  if (content === undefined) return [];
+  if (typeof content === 'string') return content === '' ? [] : [textPart(content)];
+  return content.flatMap((one, index) => {
+    const block = one as InputBlock;
+    const place = `${path}.${index}`;
+    if (typeof one !== 'object' || one === null) throw refused(place, 'must be an object.');
+    if (block.type === 'text') return [textPart(required(block.text, `${place}.text`))];
+    if (block.type === 'image') return [imagePart(block.source, place)];
+    return block.type === 'document' ? documentParts(block, place) : [];
+  });
+}
+
+export const textsOf = (parts: readonly Part[]): string[] =>
+  parts.flatMap(({ text, type }) => (type === 'text' && text !== undefined ? [text] : []));
+
+/** A string if all parts are text, which every server accepts. */
+export const contentOf = (parts: readonly Part[]): string | Part[] =>
+  parts.every(({ type }) => type === 'text') ? joined(textsOf(parts)) : [...parts];

@@ -1,0 +1,107 @@
+/** Translates the messages of the Messages API to those of chat completions. Contract section 14. */
+import type { Static } from '@sinclair/typebox';
+import type { MessagesInput } from '../../schemas/messages-requests.ts';
+import type { JsonObject } from '../engines/upstream/json.ts';
+import {
+  type Content,
+  contentOf,
+  type InputBlock,
+  joined,
+  type Part,
+  partsOf,
+  refused,
+  required,
+  textsOf,
+} from './messages-blocks.ts';
+
+export type Message = { role: 'system' | 'user' | 'assistant' | 'tool' } & JsonObject;
+type Asked = Static<typeof MessagesInput>;
+
+const blocksIn = (content: Asked['content']): InputBlock[] =>
+  typeof content === 'string' ? [] : (content as InputBlock[]);
+
+function systemMessage(content: Content, path: string): Message[] {
+  const text = joined(textsOf(partsOf(content, path)));
+  return text === '' ? [] : [{ role: 'system', content: text }];
+}
+
+/** The text of a tool's result. Tool messages have no member that says whether the tool failed. */
+function resultText(texts: readonly string[], isError: boolean | undefined): string {
+  const text = joined(texts);
+  return isError ? `Error: ${text}` : text;
+}
+
+/**
+ * Tool messages come first, because they must follow the calls. They hold only text, so images follow with the rest of
+ * the message.
+ */
+function userMessages({ content }: Asked, path: string): Message[] {
+  const tools: Message[] = [];
+  const images: Part[] = [];
+  for (const [index, block] of blocksIn(content).entries()) {
+    if (block.type !== 'tool_result') continue;
+    const place = `${path}.${index}`;
+    const id = required(block.tool_use_id, `${place}.tool_use_id`);
+    const parts = partsOf(block.content, `${place}.content`);
+    tools.push({
+      role: 'tool',
+      tool_call_id: id,
+      content: resultText(textsOf(parts), block.is_error),
+    });
+    const shown = parts.filter(({ type }) => type !== 'text');
+    if (shown.length > 0) images.push({ type: 'text', text: `Images in the result of ${id}:` }, ...shown);
+  }
+  const parts = [...images, ...partsOf(content, path)];
+  return parts.length === 0 ? tools : [...tools, { role: 'user', content: contentOf(parts) }];
+}
+
+function assistantMessages({ content }: Asked, path: string): Message[] {
+  const texts = textsOf(partsOf(content, path));
+  const thoughts: string[] = [];
+  const calls: JsonObject[] = [];
+  for (const [index, { id, input, name, thinking, type }] of blocksIn(content).entries()) {
+    const place = `${path}.${index}`;
+    if (type === 'thinking' && thinking) thoughts.push(thinking);
+    if (type !== 'tool_use') continue;
+    const called = required(name, `${place}.name`);
+    calls.push({
+      id: required(id, `${place}.id`),
+      type: 'function',
+      function: { name: called, arguments: JSON.stringify(input ?? {}) },
+    });
+  }
+  if (texts.length + calls.length === 0) return [];
+  return [
+    {
+      role: 'assistant',
+      content: texts.length === 0 ? null : joined(texts),
+      ...(thoughts.length > 0 && { reasoning_content: joined(thoughts) }),
+      ...(calls.length > 0 && { tool_calls: calls }),
+    },
+  ];
+}
+
+function translated(message: Asked, path: string): Message[] {
+  if (message.role === 'system') return systemMessage(message.content, path);
+  return message.role === 'user' ? userMessages(message, path) : assistantMessages(message, path);
+}
+
+/** Many models take one system message only, at the beginning. */
+function withOneBeginning(messages: readonly Message[]): Message[] {
+  const end = messages.findIndex(({ role }) => role !== 'system');
+  const beginning = messages.slice(0, end);
+  if (beginning.length < 2) return [...messages];
+  const content = joined(beginning.map((message) => String(message.content)));
+  return [{ role: 'system', content }, ...messages.slice(end)];
+}
+
+/** @throws ApiError `invalidRequest` that names the block */
+export function messagesOf(system: Content, messages: readonly Asked[]): Message[] {
+  const all = [
+    ...systemMessage(system, 'system'),
+    ...messages.flatMap((message, index) => translated(message, `messages.${index}.content`)),
+  ];
+  if (all.every(({ role }) => role === 'system'))
+    throw refused('messages', 'has no content that a model could answer.');
+  return withOneBeginning(all);
+}

@@ -1,0 +1,93 @@
+/** Translates requests of Anthropic's Messages API to chat completions. Contract section 14. */
+import { createHash } from 'node:crypto';
+import type { Static } from '@sinclair/typebox';
+import type { MessagesCountRequest, MessagesRequest } from '../../schemas/messages-requests.ts';
+import type { CompletionInput } from '../engines/types.ts';
+import type { JsonObject } from '../engines/upstream/json.ts';
+import { messagesOf } from './messages-input.ts';
+import { toolFields } from './messages-tools.ts';
+
+export type MessagesBody = Static<typeof MessagesRequest>;
+/** What both operations take. */
+type Conversation = Static<typeof MessagesCountRequest>;
+
+/** The fields that have a meaning here, or whose absence makes no difference to an answer. */
+export const messagesFields: ReadonlySet<string> = new Set([
+  ...['model', 'messages', 'system', 'max_tokens', 'stream', 'temperature', 'top_p', 'top_k'],
+  ...['stop_sequences', 'tools', 'tool_choice', 'thinking', 'metadata', 'output_config', 'output_format'],
+  // How Anthropic keeps prompts. Claude Code always sends the second.
+  ...['cache_control', 'context_management'],
+]);
+
+const MEDIUM_TOKENS = 4096;
+const HIGH_TOKENS = 16_384;
+
+const efforts: Readonly<Record<string, string>> = {
+  low: 'low',
+  medium: 'medium',
+  high: 'high',
+  // Few servers know more than three.
+  xhigh: 'high',
+  max: 'high',
+};
+
+/** Adaptive thinking leaves the effort to the model, as servers do if they are not told. */
+function effortOf({ output_config: config, thinking }: Conversation): string | undefined {
+  if (thinking?.type === 'disabled') return undefined;
+  const named = config?.effort ?? '';
+  if (Object.hasOwn(efforts, named)) return efforts[named];
+  const { budget_tokens: budget, type } = thinking ?? {};
+  if (type !== 'enabled' || budget === undefined) return undefined;
+  if (budget < MEDIUM_TOKENS) return 'low';
+  return budget < HIGH_TOKENS ? 'medium' : 'high';
+}
+
+function formatOf({ output_config: config, output_format: older }: Conversation): JsonObject | undefined {
+  const format = config?.format ?? older;
+  if (format?.type !== 'json_schema' || format.schema === undefined) return undefined;
+  return { type: 'json_schema', json_schema: { name: 'answer', schema: format.schema } };
+}
+
+/** OpenAI refuses longer names of users. Claude Code's are longer. */
+const LONGEST_USER = 64;
+
+function userOf({ metadata }: MessagesBody): string | undefined {
+  const id = metadata?.user_id || undefined;
+  if (id === undefined || id.length <= LONGEST_USER) return id;
+  return createHash('sha256').update(id).digest('hex');
+}
+
+const present = (fields: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+
+/**
+ * The conversation without the options of an answer, as its tokens are counted.
+ *
+ * @param model - the resolved one
+ * @throws ApiError `invalidRequest` that names the block or tool
+ */
+export function conversationInput(body: Conversation, model: string): CompletionInput {
+  return {
+    model,
+    messages: messagesOf(body.system, body.messages) as CompletionInput['messages'],
+    ...toolFields(body.tools, body.tool_choice),
+    ...present({ reasoning_effort: effortOf(body), response_format: formatOf(body) }),
+  };
+}
+
+/** The whole request. Parameters and errors as above. */
+export function messagesInput(body: MessagesBody, model: string): CompletionInput {
+  const { stop_sequences: stop } = body;
+  return {
+    ...conversationInput(body, model),
+    max_completion_tokens: body.max_tokens,
+    ...present({
+      temperature: body.temperature,
+      top_p: body.top_p,
+      top_k: body.top_k,
+      stop: stop?.length ? stop : undefined,
+      user: userOf(body),
+      stream: body.stream,
+    }),
+  };
+}

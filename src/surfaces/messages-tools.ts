@@ -1,0 +1,54 @@
+/** Tools of the Messages API, as functions that any model can call. Contract section 14. */
+import type { Static } from '@sinclair/typebox';
+import type { MessagesTool, MessagesToolChoice } from '../../schemas/messages-requests.ts';
+import type { JsonObject } from '../engines/upstream/json.ts';
+import { required } from './messages-blocks.ts';
+
+type Tool = Static<typeof MessagesTool>;
+type Choice = Static<typeof MessagesToolChoice>;
+
+/** Tools of other types run at Anthropic, or are known to its models only. */
+const isCustom = ({ type }: Tool) => type === undefined || type === null || type === 'custom';
+
+function functionOf({ description, input_schema: parameters, name, strict }: Tool, path: string): JsonObject {
+  return {
+    type: 'function',
+    function: {
+      name: required(name, `${path}.name`),
+      ...(description !== undefined && { description }),
+      parameters: parameters ?? { type: 'object', properties: {} },
+      ...(strict !== undefined && { strict }),
+    },
+  };
+}
+
+function choiceOf({ name, type }: Choice, tools: readonly Tool[]): unknown {
+  if (type === 'any') return 'required';
+  if (type === 'auto' || type === 'none') return type;
+  // A choice of a tool that was left out would be an error of the upstream.
+  const isOffered = type === 'tool' && tools.some((tool) => tool.name === name);
+  return isOffered ? { type: 'function', function: { name } } : undefined;
+}
+
+/**
+ * The fields of a chat completion about tools; none if no tool remains.
+ *
+ * @throws ApiError `invalidRequest` for a tool without a name
+ */
+export function toolFields(tools: readonly Tool[] = [], choice?: Choice): JsonObject {
+  const offered = tools.flatMap((tool, index) =>
+    isCustom(tool) ? [{ tool, asked: functionOf(tool, `tools.${index}`) }] : [],
+  );
+  if (offered.length === 0) return {};
+  const chosen =
+    choice &&
+    choiceOf(
+      choice,
+      offered.map(({ tool }) => tool),
+    );
+  return {
+    tools: offered.map(({ asked }) => asked),
+    ...(chosen !== undefined && { tool_choice: chosen }),
+    ...(choice?.disable_parallel_tool_use && { parallel_tool_calls: false }),
+  };
+}
