@@ -65,6 +65,7 @@ onEachDatabase(t, { CHAT_MODEL_ALIASES: 'fast=model-2' }, async (t, { app, clien
     t.same(seen, all);
     const before = await ask('/models?limit=3&before_id=model-5');
     t.same([idsOf(before), before.body.has_more], [names(2, 5), true]);
+    t.equal((await ask('/models?limit=2&before_id=model-3')).body.has_more, true, 'one more');
     const first = await ask('/models?before_id=model-2');
     t.same([idsOf(first), first.body.has_more], [names(0, 2), false]);
     const none = await ask('/models?after_id=fast');
