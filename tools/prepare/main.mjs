@@ -28,8 +28,9 @@ const modes = {
   ],
   'test-long': () => [
     ...modes.test(),
-    installStep({ root, folder: 'test/generators', scope: 'everything' }),
     installStep({ root, folder: 'test/agents', scope: 'everything' }),
+    installStep({ root, folder: 'test/frameworks', scope: 'everything' }),
+    installStep({ root, folder: 'test/generators', scope: 'everything' }),
   ],
   bench: () => [...modes.test(), installStep({ root, folder: 'bench/peers', scope: 'serve' })],
   sdk: () => [

@@ -1,0 +1,13 @@
+import t from 'tap';
+import { aiSdkResponses } from './ai-sdk.ts';
+import { langChainResponses } from './langchain.ts';
+import { llamaIndexResponses } from './llamaindex.ts';
+import { openAIAgents } from './openai-agents.ts';
+import { testFrameworks } from './table.ts';
+
+testFrameworks(
+  t,
+  'POST /responses',
+  [aiSdkResponses, openAIAgents, langChainResponses, llamaIndexResponses],
+  'postgres',
+);
