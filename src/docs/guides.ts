@@ -36,6 +36,7 @@ const readingOrder = [
   'streaming',
   'openai-compatible',
   'anthropic-compatible',
+  'frameworks',
   'coding-agents',
   'sdks',
   'images',

@@ -69,7 +69,7 @@ export const heldOutQuestions: readonly Question[] = [
   ['abort a running answer', 'streaming#stop-a-stream'],
   [
     'which of the two chat endpoints is better for me',
-    'openai-compatible#should-i-use-chat-or-chat-completions',
+    'openai-compatible#should-i-use-chat-chat-completions-or-responses',
   ],
   ['price of one picture', 'images#what-an-image-costs'],
   ['do I get charged when it fails', 'quotas#what-is-charged-and-what-is-refunded'],

@@ -199,11 +199,13 @@ export class Page {
       case 'js': {
         if (code.includes('export default'))
           return proxyOf(this.#t, this.#folder, swapped, await this.#variables());
-        for (const name of ['openai', '@anthropic-ai/sdk'])
-          if (code.includes(`from '${name}'`))
-            this.#install(name, join(root, 'test/clients/node_modules', name));
+        this.#installPackages(code);
         write('mjs');
-        return this.#outcomeOf(`. ./.state; exec '${process.execPath}' ${name}.mjs`);
+        // A program that swallows an error ends well, and prints nothing.
+        const check = /console\.log|stdout\.write/.test(code) ? '[ -s .printed ]' : 'true';
+        return this.#outcomeOf(
+          `set -o pipefail; . ./.state; '${process.execPath}' ${name}.mjs | tee .printed && ${check}`,
+        );
       }
       case 'ts': {
         const problem = await this.#checkTypes(file);
@@ -258,10 +260,19 @@ export class Page {
     return problem;
   }
 
-  #install(name: string, from: string): void {
-    const target = join(this.#folder, 'node_modules', name);
-    mkdirSync(dirname(target), { recursive: true });
-    if (!existsSync(target)) symlinkSync(from, target);
+  /** Installs what a program imports, from the packages that the tests of clients and frameworks have. */
+  #installPackages(code: string): void {
+    const imports = code.matchAll(/ from '((?:@[^'/]+\/)?[^'/.:]+)'/g);
+    const names = [...imports].map(([, name = '']) => name);
+    const from = ['test/clients', 'test/frameworks']
+      .map((folder) => join(root, folder, 'node_modules'))
+      .find((modules) => names.every((name) => existsSync(join(modules, name))));
+    if (from === undefined) return;
+    for (const name of names) {
+      const target = join(this.#folder, 'node_modules', name);
+      mkdirSync(dirname(target), { recursive: true });
+      if (!existsSync(target)) symlinkSync(join(from, name), target);
+    }
   }
 
   async #variables(): Promise<NodeJS.ProcessEnv> {
