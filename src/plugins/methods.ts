@@ -20,6 +20,8 @@ declare module 'fastify' {
 export const methodRegister = fp(
   async (app) => {
     for (const method of answerable) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method);
+    // No route takes QUERY. Otherwise Fastify requires its `Content-Type` before it looks for a route.
+    app.addHttpMethod('QUERY', { overrideExisting: true });
     const routes = new Map<string, RouteOptions>();
     app.decorate('methodsOf', new Map());
     // Read late: guards set `access` after this hook has seen the route.

@@ -1,4 +1,6 @@
 // Generated from the routes that are registered, so that a new one is covered on the day it is written.
+import { METHODS } from 'node:http';
+import { connect } from 'node:net';
 import t from 'tap';
 import { scopes } from '../../schemas/keys.ts';
 import type { OpenApi } from '../support/http.ts';
@@ -13,6 +15,9 @@ const publicOperations = new Set([
   'GET /service',
   'POST /keys/report-leak',
 ]);
+
+/** Node.js answers CONNECT itself, and paths that accept keys answer preflights. */
+const skipped = new Set(['CONNECT', 'OPTIONS']);
 
 const service = await startTestService(t, 'postgres');
 const { app, client } = service;
@@ -34,6 +39,42 @@ const call = (path: string) =>
   path.replace(':id', '01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f').replace('*', 'a/b');
 
 t.ok(routes.length > 20, `${routes.length} routes`);
+
+/** Sends a request and reads to the end of the connection. */
+function raw(method: string, path: string, rest: string): Promise<string> {
+  const { hostname, port } = new URL(client.origin);
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(port), hostname);
+    let answer = '';
+    socket.setEncoding('utf8').on('data', (text) => {
+      answer += text;
+    });
+    socket.on('error', reject).on('close', () => resolve(answer));
+    socket.write(`${method} ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n${rest}`);
+  });
+}
+
+const noBody = '\r\n';
+const emptyBody = 'Content-Length: 0\r\n\r\n';
+const jsonBody = 'Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}';
+const methodsTried = METHODS.filter((method) => !skipped.has(method));
+
+t.test('every path 405 with Allow: each method that it does not support, with or without a body', async (t) => {
+  for (const [url, methods] of app.methodsOf)
+    for (const method of methodsTried.filter((method) => !methods.has(method)))
+      for (const rest of [noBody, emptyBody, jsonBody])
+        t.match(
+          await raw(method, call(url), rest),
+          new RegExp(`^HTTP/1\\.1 405 [^]*\\r\\nallow: ${[...methods].sort().join(', ')}\\r\\n`, 'i'),
+          `${method} ${url}`,
+        );
+});
+
+t.test('an unknown path 404: each method, with or without a body', async (t) => {
+  for (const method of methodsTried)
+    for (const rest of [noBody, emptyBody, jsonBody])
+      t.match(await raw(method, '/api/v1/nothing', rest), /^HTTP\/1\.1 404 /, method);
+});
 
 for (const { method, path, url } of routes) {
   const title = `${method} ${path}`;
