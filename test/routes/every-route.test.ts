@@ -59,16 +59,19 @@ const emptyBody = 'Content-Length: 0\r\n\r\n';
 const jsonBody = 'Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}';
 const methodsTried = METHODS.filter((method) => !skipped.has(method));
 
-t.test('every path 405 with Allow: each method that it does not support, with or without a body', async (t) => {
-  for (const [url, methods] of app.methodsOf)
-    for (const method of methodsTried.filter((method) => !methods.has(method)))
-      for (const rest of [noBody, emptyBody, jsonBody])
-        t.match(
-          await raw(method, call(url), rest),
-          new RegExp(`^HTTP/1\\.1 405 [^]*\\r\\nallow: ${[...methods].sort().join(', ')}\\r\\n`, 'i'),
-          `${method} ${url}`,
-        );
-});
+t.test(
+  'every path 405 with Allow: each method that it does not support, with or without a body',
+  async (t) => {
+    for (const [url, methods] of app.methodsOf)
+      for (const method of methodsTried.filter((method) => !methods.has(method)))
+        for (const rest of [noBody, emptyBody, jsonBody])
+          t.match(
+            await raw(method, call(url), rest),
+            new RegExp(`^HTTP/1\\.1 405 [^]*\\r\\nallow: ${[...methods].sort().join(', ')}\\r\\n`, 'i'),
+            `${method} ${url}`,
+          );
+  },
+);
 
 t.test('an unknown path 404: each method, with or without a body', async (t) => {
   for (const method of methodsTried)
