@@ -23,6 +23,7 @@ import { answerStream } from '../requests/stream-answer.ts';
 import type { Owner } from '../store/conversations.ts';
 import { deleteResponse, findResponse } from '../store/responses.ts';
 import { type AnswerBlocks, blocksOf } from '../surfaces/answer-blocks.ts';
+import { optionalEffort } from '../surfaces/optional-effort.ts';
 import { assertReadable } from '../surfaces/readable-body.ts';
 import { endedResponse, type ResponseContext, requestIdOf, responseId } from '../surfaces/response-answer.ts';
 import { responseWriter } from '../surfaces/response-events.ts';
@@ -37,6 +38,8 @@ import { assertStorable, conversationOf, listedInput, noSuchResponse } from '../
 import { type AnswerTokens, surfaceScript } from '../surfaces/surface-script.ts';
 
 const routes: FastifyPluginAsyncTypebox = async (app) => {
+  const chat = optionalEffort(app.engines.chat);
+
   const stored = async (owner: Owner, id: string) => {
     const requestId = requestIdOf(id);
     const row = requestId === undefined ? undefined : await findResponse(app.db, owner, requestId);
@@ -75,7 +78,6 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       },
     },
     async (request, reply) => {
-      const { chat } = app.engines;
       const body = request.body as ResponseBody;
       const { accountId, keyId } = request.caller;
       assertReadable(body);
@@ -84,7 +86,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       const isKept = body.store !== false;
       if (isKept) assertStorable(input);
       const tools = new ResponseTools(body.tools ?? []);
-      const { id: model } = await resolveModel(chat, body.model);
+      const { id: model } = await resolveModel(app.engines.chat, body.model);
       const asked = completionInput(body, model, items, tools);
       checkNamedUrls(asked, app.config.imageHosts);
       chat.check?.(asked);

@@ -1,6 +1,6 @@
 /**
- * Claude Code always asks for an effort. To Anthropic's models that is a hint, but servers reject it for models that
- * cannot reason. Contract section 14.
+ * Coding agents always ask for an effort. To the models that they are made for it is a hint, but servers reject it for
+ * models that cannot reason. Contract section 14.
  */
 import type { ChatEngine, CompletionChunk, CompletionInput } from '../engines/types.ts';
 import { refusesField, UpstreamProblem } from '../engines/upstream/errors.ts';
