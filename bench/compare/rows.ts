@@ -48,6 +48,9 @@ function conversation(bytes: number, fields: object = {}): string {
   return `${start}${messages.join(',')}]}`;
 }
 
+/** The same conversation for OpenAI's Responses API. */
+const responseOf = (body: string) => body.replace('"messages":', '"store":false,"input":');
+
 const completion = { path: '/chat/completions', meter: 'chat' } as const;
 
 export const rows: Row[] = [
@@ -96,6 +99,24 @@ export const rows: Row[] = [
     bodies: [conversation(1024, { stream: true })],
     limit: 'proxy',
     ending: 'data: [DONE]\n\n',
+  },
+  {
+    name: 'responses-1k',
+    title: '`POST /responses` through an upstream, 1 KB',
+    aim: 'CPU ≤ 1.3 × completion',
+    path: '/responses',
+    meter: 'chat',
+    bodies: [responseOf(conversation(1024))],
+    limit: 'proxy',
+  },
+  {
+    name: 'messages-1k',
+    title: '`POST /messages` through an upstream, 1 KB',
+    aim: 'CPU ≤ 1.3 × completion',
+    path: '/messages',
+    meter: 'chat',
+    bodies: [conversation(1024, { max_tokens: 1000 })],
+    limit: 'proxy',
   },
   {
     ...completion,
