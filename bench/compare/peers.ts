@@ -25,7 +25,7 @@ export const peers: Peer[] = [
     name: 'portkey',
     title: 'Portkey gateway (counts nothing)',
     file: 'portkey.mjs',
-    rows: ({ limit }) => limit === 'proxy',
+    rows: ({ limit, path }) => limit === 'proxy' && path === '/chat/completions',
     base: '/v1',
   },
   {

@@ -9,7 +9,7 @@ const { origin, pathname } = new URL(process.env.UPSTREAM_URL);
 const upstream = new Pool(origin, { connections: 1000 });
 const app = fastify({ bodyLimit: 20 * 1024 * 1024 });
 
-app.post('/api/v1/chat/completions', async (request, reply) => {
+const proxied = async (request, reply) => {
   const { body, headers, statusCode } = await upstream.request({
     path: `${pathname}/chat/completions`,
     method: 'POST',
@@ -18,7 +18,8 @@ app.post('/api/v1/chat/completions', async (request, reply) => {
   });
   reply.code(statusCode).header('content-type', headers['content-type']);
   return request.body.stream === true ? reply.send(body) : reply.send(Buffer.from(await body.arrayBuffer()));
-});
+};
+for (const path of ['/chat/completions', '/responses', '/messages']) app.post(`/api/v1${path}`, proxied);
 
 await app.listen({ port: 0, host: '127.0.0.1' });
 process.send(app.server.address().port);
