@@ -24,9 +24,21 @@ export const info = {
 export const tags = [
   tag(
     'Chat',
-    "Chat with a model through Parley's chat API, OpenAI's chat completions and responses, or Anthropic's messages, with or without streaming.",
+    "Chat with a model through Parley's chat API or OpenAI-compatible chat completions, with or without streaming.",
     'chat',
     'How to chat',
+  ),
+  tag(
+    'Responses',
+    "Chat with a model through OpenAI's Responses API, and manage stored responses.",
+    'openai-compatible',
+    'OpenAI-compatible endpoints',
+  ),
+  tag(
+    'Messages',
+    "Chat with a model through Anthropic's Messages API.",
+    'anthropic-compatible',
+    'Anthropic-compatible endpoint',
   ),
   tag(
     'Conversations',

@@ -32,7 +32,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         summary: "Create a message (Anthropic's Messages API)",
         description:
           "Works with Anthropic's clients and with Claude Code: set their base URL to this service's `/api`. One request is one unit of chat.",
-        tags: ['Chat'],
+        tags: ['Messages'],
         querystring: MessagesQuery,
         body: ref(MessagesRequest),
         response: {
@@ -96,7 +96,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         summary: 'Estimate the tokens of a message',
         description:
           'Estimates the input tokens of a conversation: one for every four characters of its text, tool calls, and tools. Images do not count. Free.',
-        tags: ['Chat'],
+        tags: ['Messages'],
         querystring: MessagesQuery,
         body: ref(MessagesCountRequest),
         response: { 200: ref(MessagesTokenCount) },

@@ -56,7 +56,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         summary: "Create a response (OpenAI's Responses API)",
         description:
           "Works with OpenAI's clients and with Codex: set their base URL to this service's `/api/v1`. One request is one unit of chat. Unless `store` is false, the response is kept for 30 days and can be continued with `previous_response_id`.",
-        tags: ['Chat'],
+        tags: ['Responses'],
         body: ref(ResponseRequest),
         response: {
           200: {
@@ -127,7 +127,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'getResponse',
         summary: 'Retrieve a response',
         description: 'Returns a stored response. A key sees the responses that it created.',
-        tags: ['Chat'],
+        tags: ['Responses'],
         params: ResponseParams,
         response: { 200: ref(ModelResponse) },
       },
@@ -143,7 +143,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'deleteResponse',
         summary: 'Delete a response',
         description: 'Permanently deletes a stored response and its input. It can no longer be continued.',
-        tags: ['Chat'],
+        tags: ['Responses'],
         params: ResponseParams,
         response: { 200: ref(DeletedResponse) },
       },
@@ -164,7 +164,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         summary: 'List the input of a response',
         description:
           'Lists the input items of a stored response, without those of the responses that it continues. Newest first, unless `order` is `asc`.',
-        tags: ['Chat'],
+        tags: ['Responses'],
         params: ResponseParams,
         querystring: ResponseInputQuery,
         response: { 200: ref(ResponseInputList) },

@@ -78,8 +78,8 @@ t.test('the plain pages', async (t) => {
       '/docs#tag/chat/createChatCompletion',
       '/docs#tag/embeddings/createEmbeddings',
       '/docs#tag/images/createImage',
-      '/docs#tag/chat/createMessage',
-      '/docs#tag/chat/createResponse',
+      '/docs#tag/messages/createMessage',
+      '/docs#tag/responses/createResponse',
       '/docs#tag/search/search',
     ]);
   });
