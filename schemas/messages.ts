@@ -8,11 +8,6 @@ const MAX_ANSWERED = 20_000_000;
 const text = (description: string, example: string) =>
   Type.Optional(Type.String({ maxLength: MAX_ANSWERED, description, examples: [example] }));
 
-export const MessagesCitation = Type.Object(
-  {},
-  { $id: 'MessagesCitation', additionalProperties: true, description: 'A citation. Parley makes none.' },
-);
-
 export const MessagesContentBlock = Type.Object(
   {
     type: stringEnum(['text', 'thinking', 'tool_use'], {
@@ -20,12 +15,6 @@ export const MessagesContentBlock = Type.Object(
       description: 'The kind of block.',
     }),
     text: text('The text of a `text` block.', 'Open "Your API" and press Create key.'),
-    citations: Type.Optional(
-      nullable(Type.Array(ref(MessagesCitation), { maxItems: 0 }), {
-        description: 'Of a `text` block: always null.',
-        examples: [null],
-      }),
-    ),
     thinking: text('The text of a `thinking` block.', 'The user wants a key.'),
     signature: text('The signature of a `thinking` block.', 'parley'),
     id: text('Identifies a tool call. Send its result with this ID.', 'call_1'),

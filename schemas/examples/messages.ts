@@ -15,7 +15,6 @@ const message = {
     {
       type: 'text' as const,
       text: 'Open "Your API" in the dashboard and press Create key.',
-      citations: null,
     },
   ],
   stop_reason: 'end_turn' as const,

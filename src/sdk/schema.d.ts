@@ -2825,10 +2825,6 @@ export interface components {
              */
             charged?: boolean;
         };
-        /** @description A citation. Parley makes none. */
-        MessagesCitation: {
-            [key: string]: components["schemas"]["JsonValue"];
-        };
         /** @description A block of the answer. Which members it has depends on `type`. */
         MessagesContentBlock: {
             /**
@@ -2842,11 +2838,6 @@ export interface components {
              * @example Open "Your API" and press Create key.
              */
             text?: string;
-            /**
-             * @description Of a `text` block: always null.
-             * @example null
-             */
-            citations?: components["schemas"]["MessagesCitation"][] | null;
             /**
              * @description The text of a `thinking` block.
              * @example The user wants a key.

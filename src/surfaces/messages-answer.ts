@@ -39,7 +39,8 @@ function inputOf(text: string): JsonObject {
 export function emptyBlock({ callId, kind, name }: AnswerBlock): ContentBlock {
   if (kind === 'reasoning') return { type: 'thinking', thinking: '', signature: '' };
   if (kind === 'tool') return { type: 'tool_use', id: callId, name, input: {} };
-  return { type: 'text', text: '', citations: null };
+  // Without `citations`: the AI SDK refuses null there.
+  return { type: 'text', text: '' };
 }
 
 function wholeBlock(block: AnswerBlock): ContentBlock {

@@ -1,3 +1,4 @@
+import { createAnthropic } from '@ai-sdk/anthropic';
 import { createOpenAI, type OpenAIResponsesProviderOptions } from '@ai-sdk/openai';
 import {
   APICallError,
@@ -12,9 +13,13 @@ import {
 import { z } from 'zod';
 import { type Connection, type FollowUp, type Framework, weather } from './frameworks.ts';
 
+// With Anthropic's API, it warns that it does not know the model.
+globalThis.AI_SDK_LOG_WARNINGS = false;
+
 type Provider = (connection: Connection) => LanguageModel;
 
 const openai: Provider = ({ apiKey, baseURL, model }) => createOpenAI({ apiKey, baseURL })(model);
+const anthropic: Provider = ({ apiKey, baseURL, model }) => createAnthropic({ apiKey, baseURL })(model);
 
 const storing = (store?: boolean) =>
   store === undefined
@@ -97,4 +102,12 @@ export const aiSdkResponses: Framework = {
     'store: false': roundTrip(openai, false),
     streamed: streamedRoundTrip(openai),
   },
+};
+
+export const aiSdkMessages: Framework = {
+  ...common(anthropic),
+  name: 'AI SDK',
+  packages: ['ai', '@ai-sdk/anthropic'],
+  followUps: { history: followUp(anthropic) },
+  tools: { whole: roundTrip(anthropic), streamed: streamedRoundTrip(anthropic) },
 };

@@ -28,6 +28,16 @@ export type Framework = {
   refusal(error: unknown): { status: unknown; error: unknown };
 };
 
+/** For clients that add `/v1` themselves, as Anthropic's do. */
+export const anthropicBaseOf = ({ baseURL }: Connection): string => baseURL.replace(/\/v1$/, '');
+
+/** Of the errors that the clients of OpenAI and Anthropic throw; Anthropic's keep the whole body. */
+export function clientRefusal(error: unknown): { status: unknown; error: unknown } {
+  const { error: body, status } = error as { status?: unknown; error?: { error?: unknown } };
+  if (status === undefined) throw error;
+  return { status, error: body?.error ?? body };
+}
+
 export const weather = {
   name: 'weather',
   description: 'The weather of a city.',

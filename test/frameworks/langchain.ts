@@ -1,3 +1,4 @@
+import { ChatAnthropic } from '@langchain/anthropic';
 import type { BaseChatModel } from '@langchain/core/language_models/chat_models';
 import {
   type AIMessageChunk,
@@ -8,10 +9,24 @@ import {
 import { tool } from '@langchain/core/tools';
 import { ChatOpenAI, type ChatOpenAIFields } from '@langchain/openai';
 import { z } from 'zod';
-import { type Connection, type FollowUp, type Framework, weather } from './frameworks.ts';
+import {
+  anthropicBaseOf,
+  type Connection,
+  clientRefusal,
+  type FollowUp,
+  type Framework,
+  weather,
+} from './frameworks.ts';
 
 const openai = ({ apiKey, baseURL, model }: Connection, fields: ChatOpenAIFields = {}) =>
   new ChatOpenAI({ apiKey, model, configuration: { baseURL }, useResponsesApi: true, ...fields });
+
+const anthropic: ToolChat = (connection) =>
+  new ChatAnthropic({
+    apiKey: connection.apiKey,
+    model: connection.model,
+    anthropicApiUrl: anthropicBaseOf(connection),
+  });
 
 type ToolChat = (connection: Connection) => BaseChatModel;
 
@@ -58,6 +73,7 @@ const followUp =
 const common = (chatFor: ToolChat) =>
   ({
     requestsWhenSpent: 1,
+    refusal: clientRefusal,
     async ask(connection, prompt) {
       const { text, usage_metadata } = await chatFor(connection).invoke(prompt);
       // `exactOptionalPropertyTypes` loses the type of the field.
@@ -87,9 +103,12 @@ export const langChainResponses: Framework = {
     'zero data retention': roundTrip((connection) => openai(connection, { zdrEnabled: true }), false),
     streamed: roundTrip(openai, true),
   },
-  refusal(error) {
-    const { status, error: body } = error as { status?: unknown; error?: unknown };
-    if (status === undefined) throw error;
-    return { status, error: body };
-  },
+};
+
+export const langChainMessages: Framework = {
+  ...common(anthropic),
+  name: 'LangChain',
+  packages: ['@langchain/core', '@langchain/anthropic'],
+  followUps: { history: followUp(anthropic) },
+  tools: { whole: roundTrip(anthropic, false), streamed: roundTrip(anthropic, true) },
 };

@@ -1,3 +1,4 @@
+import { AnthropicSession, anthropic } from '@llamaindex/anthropic';
 import type {
   ChatMessage,
   PartialToolCall,
@@ -9,7 +10,17 @@ import { tool } from '@llamaindex/core/tools';
 import { extractText } from '@llamaindex/core/utils';
 import { openaiResponses } from '@llamaindex/openai';
 import { z } from 'zod';
-import { type Connection, type FollowUp, type Framework, weather } from './frameworks.ts';
+import {
+  anthropicBaseOf,
+  type Connection,
+  clientRefusal,
+  type FollowUp,
+  type Framework,
+  weather,
+} from './frameworks.ts';
+
+/** With the Responses API, chunks of other events repeat the last delta. */
+const textEvents = ['response.output_text.delta', 'content_block_delta'];
 
 type Model = (connection: Connection, signal?: AbortSignal) => ToolCallLLM;
 type Call = ToolCall | PartialToolCall;
@@ -28,6 +39,16 @@ const fetchUntil =
   (signal: AbortSignal): typeof fetch =>
   (url, init) =>
     fetch(url, { ...init, signal: AbortSignal.any([signal, ...(init?.signal ? [init.signal] : [])]) });
+
+const anthropicLlm: Model = (connection, signal) => {
+  const { apiKey, model } = connection;
+  const options = {
+    apiKey,
+    baseURL: anthropicBaseOf(connection),
+    ...(signal && { fetch: fetchUntil(signal) }),
+  };
+  return anthropic({ model, session: new AnthropicSession(options) });
+};
 
 function weatherTool() {
   const cities: string[] = [];
@@ -99,32 +120,34 @@ const common = (modelFor: Model) =>
     requestsWhenSpent: 1,
     async *stream(connection, prompt, signal) {
       const messages: Message[] = [{ role: 'user', content: prompt }];
-      // Chunks of other events repeat the last delta.
       for await (const { delta, raw } of await modelFor(connection, signal).chat({ messages, stream: true }))
-        if ((raw as { type: string }).type === 'response.output_text.delta') yield delta;
+        if (textEvents.includes((raw as { type: string }).type)) yield delta;
     },
-    refusal(error) {
-      const { status, error: body } = error as { status?: unknown; error?: unknown };
-      if (status === undefined) throw error;
-      return { status, error: body };
+    async ask(connection, prompt) {
+      const messages: Message[] = [{ role: 'user', content: prompt }];
+      const { message, raw } = await modelFor(connection).chat({ messages });
+      const { usage } = raw as { usage: { input_tokens: number; output_tokens: number } };
+      return { text: extractText(message.content), usage: [usage.input_tokens, usage.output_tokens] };
     },
+    refusal: clientRefusal,
   }) satisfies Partial<Framework>;
 
 export const llamaIndexResponses: Framework = {
   ...common(openai(false)),
   name: 'LlamaIndex',
   packages: ['@llamaindex/core', '@llamaindex/openai'],
-  async ask(connection, prompt) {
-    const { message, raw } = await openai(false)(connection).chat({
-      messages: [{ role: 'user', content: prompt }],
-    });
-    const { usage } = raw as { usage: { input_tokens: number; output_tokens: number } };
-    return { text: extractText(message.content), usage: [usage.input_tokens, usage.output_tokens] };
-  },
   followUps: { history: followUp(openai(false)) },
   tools: {
     stored: roundTrip(openai(true)),
     'store: false': roundTrip(openai(false)),
     streamed: streamedRoundTrip(openai(false)),
   },
+};
+
+export const llamaIndexMessages: Framework = {
+  ...common(anthropicLlm),
+  name: 'LlamaIndex',
+  packages: ['@llamaindex/core', '@llamaindex/anthropic'],
+  followUps: { history: followUp(anthropicLlm) },
+  tools: { whole: roundTrip(anthropicLlm), streamed: streamedRoundTrip(anthropicLlm) },
 };

@@ -1,7 +1,6 @@
 import { Agent, OpenAIProvider, Runner, tool } from '@openai/agents';
-import { APIError } from 'openai';
 import { z } from 'zod';
-import { type Connection, type Framework, weather } from './frameworks.ts';
+import { type Connection, clientRefusal, type Framework, weather } from './frameworks.ts';
 
 const runnerFor = ({ apiKey, baseURL }: Connection) =>
   // Traces go to OpenAI, whatever the base URL is.
@@ -72,8 +71,5 @@ export const openAIAgents: Framework = {
       return { text: String(result.finalOutput), cities };
     },
   },
-  refusal(error) {
-    if (!(error instanceof APIError)) throw error;
-    return { status: error.status, error: error.error };
-  },
+  refusal: clientRefusal,
 };

@@ -244,7 +244,7 @@ onEachDatabase(t, { CHAT_URL: upstream.url }, async (t, service) => {
     const expected = {
       content: [
         { type: 'thinking', thinking: 'Hm.', signature: 'parley' },
-        { type: 'text', text: 'Let me see.', citations: null },
+        { type: 'text', text: 'Let me see.' },
         { type: 'tool_use', id: 'call_0', name: 'tool_0', input: { a: 1 } },
         { type: 'tool_use', id: 'call_1', name: 'tool_1', input: {} },
       ],
@@ -296,7 +296,7 @@ onEachDatabase(t, { CHAT_URL: upstream.url }, async (t, service) => {
         ),
         ...block(
           1,
-          { type: 'text', text: '', citations: null },
+          { type: 'text', text: '' },
           { type: 'text_delta', text: 'Let me ' },
           { type: 'text_delta', text: 'see.' },
         ),

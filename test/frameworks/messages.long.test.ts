@@ -1,0 +1,7 @@
+import t from 'tap';
+import { aiSdkMessages } from './ai-sdk.ts';
+import { langChainMessages } from './langchain.ts';
+import { llamaIndexMessages } from './llamaindex.ts';
+import { testFrameworks } from './table.ts';
+
+testFrameworks(t, 'POST /messages', [aiSdkMessages, langChainMessages, llamaIndexMessages], 'embedded');
