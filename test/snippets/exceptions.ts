@@ -2,9 +2,10 @@
 import type { Snippet } from './markdown.ts';
 
 /** Why a snippet is not run; nothing where it is. */
-export function exceptionOf({ code, language }: Snippet): string | undefined {
+export function exceptionOf({ code, file, language }: Snippet): string | undefined {
   if (language === 'bash' && /^(vllm serve|llama-server) /.test(code))
     return 'not run: starts a program of others, with a model of gigabytes';
+  if (file === 'docs/guides/coding-agents.md') return 'read by test/agents, which runs the agents with it';
   if (language === 'bash' && /^claude$/m.test(code)) return 'not run: starts a program of others';
   if (language === 'python' && /^(from|import) openai/m.test(code))
     return "compiled, not run: Debian has no package of OpenAI's library for Python";
