@@ -25,6 +25,16 @@ type Account = Owner & { key: string; ids: Record<string, string>; requests: num
 
 export type Report = Map<string, Map<number, number>>;
 
+/** Responses repeat these parts of their requests, with whatever fields the client sent. */
+const repeated = new Set([
+  'ResponseFormat',
+  'ResponseInputItem',
+  'ResponseReasoning',
+  'ResponseTextOptions',
+  'ResponseTool',
+  'ResponseToolChoice',
+]);
+
 /**
  * The document without leave for fields that it does not name. Answers of OpenAI's shape may hold whatever an upstream says;
  * those of the built-in engine hold what is documented.
@@ -32,7 +42,7 @@ export type Report = Map<string, Map<number, number>>;
 function closed(document: OpenApi): OpenApi {
   const schemas = Object.entries(document.components.schemas).map(([name, schema]) => [
     name,
-    schema.properties === undefined || schema.additionalProperties === false
+    repeated.has(name) || schema.properties === undefined || schema.additionalProperties === false
       ? schema
       : { ...schema, additionalProperties: false },
   ]);
