@@ -2,6 +2,12 @@ import type { ChatEngine, Model } from '../engines/types.ts';
 import { ApiError } from '../errors.ts';
 import { aliased } from './model-aliases.ts';
 
+export const noSuchModel = (): ApiError =>
+  new ApiError('notFound', {
+    message: 'This model does not exist. `GET /api/v1/models` lists the available models.',
+    param: 'model',
+  });
+
 type Models = Pick<ChatEngine, 'aliases' | 'models'>;
 
 /** By its own name, or else by an alias. Throws `notFound` with `param: "model"` if there is none. */
@@ -11,10 +17,7 @@ export async function findModel(engine: Models, id: string): Promise<Model> {
   const named = (name: string | undefined) => all.find((candidate) => candidate.id === name);
   const model = named(id) ?? (aliases && named(aliased(aliases, id)));
   if (model !== undefined) return model;
-  throw new ApiError('notFound', {
-    message: 'This model does not exist. `GET /api/v1/models` lists the available models.',
-    param: 'model',
-  });
+  throw noSuchModel();
 }
 
 /** The default one if `named` is undefined. Throws `notFound` with `param: "model"` if there is none. */

@@ -2,13 +2,9 @@
 import type { FastifyContextConfig } from 'fastify';
 import { errorSetName } from '../../schemas/error-sets.ts';
 import { type ErrorCode, errorTable } from '../../schemas/errors.ts';
-import { type Scope, scopes } from '../../schemas/keys.ts';
 import { messagesSetName } from '../../schemas/messages-errors.ts';
-import type { Meter } from '../../schemas/plans.ts';
-import { quotaExceeded } from '../domain/quota.ts';
-import { insufficientScope } from '../domain/verify-key.ts';
-import { ApiError, anthropicEnvelope, errorEnvelope } from '../errors.ts';
-import { rateLimitExceeded } from '../limits/exceeded.ts';
+import { anthropicEnvelope, errorEnvelope } from '../errors.ts';
+import { aboutOf, capitalised, type ErrorExamples, exampleOrigin } from './error-examples.ts';
 import { errorHeaders } from './headers.ts';
 
 export type Access = NonNullable<FastifyContextConfig['access']>;
@@ -62,58 +58,39 @@ export function errorsOf(config: FastifyContextConfig, method: string): ErrorCod
   ];
 }
 
-export const capitalised = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
-
-/** Fixed example values, so that the file and the served document are identical. */
-const readAt = new Date('2026-11-20T13:45:12.345Z');
 const requestId = '01932f62-4e1c-7f09-a0b1-c2d3e4f5a6b7';
-const exampleOrigin = 'http://localhost:3000';
 
-function exampleError(code: ErrorCode, scope: Scope | undefined, meter: Meter | undefined): ApiError {
-  if (code === 'insufficientScope' && scope)
-    return insufficientScope([scopes.find((one) => one !== scope) ?? scope], scope);
-  if (code === 'quotaExceeded' && meter) return quotaExceeded({ meter, ceiling: 50, used: 50, readAt });
-  if (code === 'rateLimitExceeded') {
-    const limit = { name: 'requests', ceiling: 20, remaining: 0, windowSeconds: 60, resetSeconds: 42 };
-    return rateLimitExceeded(limit, 'requests', readAt.getTime());
-  }
-  if (code === 'invalidRequest') {
-    const details = [{ path: '/color', message: 'is not a known field' }];
-    return new ApiError(code, {
-      message: 'In the query, `color` is not a known field.',
-      param: 'color',
-      details,
-    });
-  }
-  if (code.startsWith('idempotency')) return new ApiError(code, { param: 'idempotency-key' });
-  return new ApiError(code, code === 'emailTaken' ? { param: 'email' } : {});
-}
+/** `ForCurrentPassword` becomes `current password`, and `Over16KiB` becomes `over 16 KiB`. */
+const inWords = (about: string): string =>
+  about
+    .replace(/^For/, '')
+    .replace(/(?<=[a-z])(?=[A-Z][a-z]|\d)|(?<=\d)(?=[A-Z])/g, ' ')
+    .replace(/[A-Z][a-z]+\b/g, (word) => word.toLowerCase());
 
-function exampleOf(code: ErrorCode, config: FastifyContextConfig, shared: Shared): string {
-  const { meter, scope, surface } = config;
-  const about = code === 'insufficientScope' ? scope : code === 'quotaExceeded' ? meter : undefined;
-  const base = about === undefined ? code : `${code}For${capitalised(about)}`;
+/** Adds the component of an error and returns its name. Throws if another error has this name. */
+function exampleOf(
+  code: ErrorCode,
+  { surface }: FastifyContextConfig,
+  examples: ErrorExamples,
+  shared: Shared,
+): string {
+  const { about, error } = examples(code);
+  const base = `${code}${about}`;
   const [name, envelope] =
     surface === 'anthropic' ? [`messages${capitalised(base)}`, anthropicEnvelope] : [base, errorEnvelope];
-  shared.examples[name] ??= {
-    summary: about === undefined ? code : `${code}: ${about}`,
-    value: envelope(exampleError(code, scope, meter), requestId, exampleOrigin),
+  const example = {
+    summary: about === '' ? code : `${code}: ${inWords(about)}`,
+    value: envelope(error, requestId, exampleOrigin),
   };
+  const known = shared.examples[name];
+  if (known !== undefined && JSON.stringify(known) !== JSON.stringify(example))
+    throw new Error(`Two errors are called ${name}. Rename one in \`errorExamples\`.`);
+  shared.examples[name] = example;
   return name;
 }
 
 /** Only the first sentence. The response itself and the guide say what to do. */
 const lineOf = (code: ErrorCode) => `- \`${code}\`: ${errorTable[code].message}`;
-
-/** Distinguishes responses with the same codes by name and example. */
-function aboutOf(codes: readonly ErrorCode[], { meter, scope }: FastifyContextConfig): string {
-  const about = codes.includes('insufficientScope')
-    ? scope
-    : codes.includes('quotaExceeded')
-      ? meter
-      : undefined;
-  return about === undefined ? '' : `For${capitalised(about)}`;
-}
 
 /** Deprecated operations have more headers, which depend on whether there is a link. */
 const endOf = ({ announcement }: FastifyContextConfig): string =>
@@ -123,6 +100,7 @@ const endOf = ({ announcement }: FastifyContextConfig): string =>
 export function errorResponses(
   codes: readonly ErrorCode[],
   config: FastifyContextConfig,
+  examples: ErrorExamples,
   shared: Shared,
 ): Record<string, { $ref: string }> {
   const access = config.access ?? 'public';
@@ -136,7 +114,7 @@ export function errorResponses(
       const set = errorSetName(ofStatus);
       const [prefix, base] = [capitalised(access), set.replace(/Error$/, '')];
       const isOfMessages = config.surface === 'anthropic';
-      const name = `${isOfMessages ? 'Messages' : ''}${base.startsWith(prefix) ? '' : prefix}${base}${aboutOf(ofStatus, config)}${endOf(config)}`;
+      const name = `${isOfMessages ? 'Messages' : ''}${base.startsWith(prefix) ? '' : prefix}${base}${aboutOf(ofStatus, examples)}${endOf(config)}`;
       const sorted = [...ofStatus].sort();
       shared.responses[name] ??= {
         description: sorted.map(lineOf).join('\n'),
@@ -147,7 +125,7 @@ export function errorResponses(
             examples: Object.fromEntries(
               sorted.map((code) => [
                 code,
-                { $ref: `#/components/examples/${exampleOf(code, config, shared)}` },
+                { $ref: `#/components/examples/${exampleOf(code, config, examples, shared)}` },
               ]),
             ),
           },

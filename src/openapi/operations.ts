@@ -2,7 +2,8 @@
 import type { FastifyContextConfig } from 'fastify';
 import type { Example } from '../../schemas/examples/example.ts';
 import { operationExamples } from '../../schemas/examples/index.ts';
-import { capitalised, errorResponses, errorsOf, type Shared } from './errors.ts';
+import { capitalised, errorExamples } from './error-examples.ts';
+import { errorResponses, errorsOf, type Shared } from './errors.ts';
 import { headers, successHeaders } from './headers.ts';
 import { documented } from './schemas.ts';
 
@@ -16,7 +17,9 @@ export type Operation = {
   responses: Record<string, { headers?: object; content?: Content } | { $ref: string }>;
 };
 type Named = Record<string, unknown>;
-type Components = { schemas?: Record<string, { description?: string }> };
+type Components = { schemas?: Record<string, { description?: string; required?: readonly string[] }> };
+/** A route's config, with its limit in bytes. */
+export type DocumentedConfig = FastifyContextConfig & { bodyLimit?: number | undefined };
 type Document = { paths?: Record<string, Record<string, Operation>>; components?: Components };
 type All = Shared & { parameters: Named };
 
@@ -74,6 +77,12 @@ function referencesTo(examples: Record<string, Example>, prefix: string, all: Al
   );
 }
 
+/** The schema of the body; undefined if the operation has none. */
+function bodyOf({ requestBody }: Operation, { schemas }: Components) {
+  const component = requestBody?.content['application/json']?.schema.$ref?.split('/').at(-1);
+  return component === undefined ? undefined : schemas?.[component];
+}
+
 /** @throws Error if an operation with a body has no example */
 function giveExamples(operation: Operation, components: Components, all: All): void {
   const { operationId, requestBody, responses } = operation;
@@ -86,11 +95,8 @@ function giveExamples(operation: Operation, components: Components, all: All): v
   };
   const body = requestBody?.content['application/json'];
   add(body, 'Request', requests);
-  const component = body?.schema.$ref?.split('/').at(-1);
-  if (requestBody && component) {
-    const { description } = components.schemas?.[component] ?? {};
-    if (description) requestBody.description = description;
-  }
+  const { description } = bodyOf(operation, components) ?? {};
+  if (requestBody && description) requestBody.description = description;
   for (const response of Object.values(responses)) {
     if ('$ref' in response) continue;
     add(response.content?.['application/json'], 'Response', answers);
@@ -108,7 +114,7 @@ function usedHeaders(holders: object): object {
 /** Adds headers, examples, and errors to a document of `@fastify/swagger`. `configOf` is keyed by `operationId`. */
 export function withOperations<T extends Document>(
   document: T,
-  configOf: ReadonlyMap<string, FastifyContextConfig>,
+  configOf: ReadonlyMap<string, DocumentedConfig>,
 ): T {
   const all: All = { examples: {}, parameters: {}, responses: {} };
   const components = document.components ?? {};
@@ -123,7 +129,9 @@ export function withOperations<T extends Document>(
         const isStreamed = response.content !== undefined && 'text/event-stream' in response.content;
         response.headers = successHeaders(config, isStreamed);
       }
-      Object.assign(operation.responses, errorResponses(errorsOf(config, method.toUpperCase()), config, all));
+      const examples = errorExamples(config, bodyOf(operation, components));
+      const codes = errorsOf(config, method.toUpperCase());
+      Object.assign(operation.responses, errorResponses(codes, config, examples, all));
       giveExamples(operation, components, all);
     }
   }

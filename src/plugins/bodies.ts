@@ -5,6 +5,7 @@ import { BodyBudget } from '../bodies/budget.ts';
 import { BodyError } from '../bodies/parse.ts';
 import { BodyParser, BusyError } from '../bodies/parser.ts';
 import { announcedLength, BodyReader, ReadError, type Refusal } from '../bodies/reader.ts';
+import { payloadTooLarge } from '../bodies/too-large.ts';
 import { ApiError } from '../errors.ts';
 import { addressKey } from '../limits/address.ts';
 import { askForBody } from './client-errors.ts';
@@ -20,15 +21,8 @@ declare module 'fastify' {
   }
 }
 
-const MIB = 1024 * 1024;
-
-const inMebibytes = (bytes: number) => (bytes >= MIB ? `${bytes / MIB} MiB` : `${bytes / 1024} KiB`);
-
 const refusals: Record<Refusal, (limit: number) => ApiError> = {
-  tooLarge: (limit) =>
-    new ApiError('payloadTooLarge', {
-      message: `The request body exceeds this endpoint's limit of ${inMebibytes(limit)}. Send a smaller body.`,
-    }),
+  tooLarge: payloadTooLarge,
   noMemory: () =>
     new ApiError('overloaded', {
       message:

@@ -7,8 +7,9 @@ import { components } from '../../schemas/index.ts';
 import type { Scope } from '../../schemas/keys.ts';
 import type { Meter } from '../../schemas/plans.ts';
 import type { Announcement } from '../domain/deprecation.ts';
+import type { ApiError } from '../errors.ts';
 import { info, securitySchemes, servers, tags } from '../openapi/info.ts';
-import { withOperations } from '../openapi/operations.ts';
+import { type DocumentedConfig, withOperations } from '../openapi/operations.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -22,6 +23,8 @@ declare module 'fastify' {
     meter?: Meter;
     /** Errors of the route itself, without those of its guards. */
     errors?: readonly ErrorCode[];
+    /** Those whose message differs from the table's, as the route throws them, by the end of their component's name. */
+    errorExamples?: Readonly<Record<string, ApiError>>;
     setsCookie?: true;
     /** Whose clients it is for, if not OpenAI's: it takes the key as `x-api-key` too, and its errors differ. */
     surface?: 'anthropic';
@@ -45,7 +48,7 @@ const inWords = ({ link, since, sunset }: Announcement) =>
 export default fp(
   async (app) => {
     for (const component of components) app.addSchema(component);
-    const configOf = new Map<string, FastifyContextConfig>();
+    const configOf = new Map<string, DocumentedConfig>();
 
     await app.register(swagger, {
       openapi: {
@@ -62,7 +65,10 @@ export default fp(
           return { schema: { ...schema, hide: true }, url };
         const config = route.config ?? {};
         if (schema.operationId === undefined) throw new Error(`Give ${route.method} ${url} an operationId.`);
-        configOf.set(String(schema.operationId), config);
+        configOf.set(String(schema.operationId), {
+          ...config,
+          bodyLimit: route.bodyLimit ?? app.initialConfig.bodyLimit,
+        });
         const needs = [
           config.scope && `Requires the \`${config.scope}\` scope when called with a key.`,
           config.meter && `Counts toward the daily \`${config.meter}\` quota.`,

@@ -18,11 +18,14 @@ function isSameSite(request: FastifyRequest): boolean {
   return origin === undefined || isOwnOrigin(origin, ownAddress(request));
 }
 
+/** The error for a request from another site, which names the dashboard's address. */
+export const crossSiteRequest = (dashboard: string): ApiError =>
+  new ApiError('crossSiteRequest', {
+    message: `This request did not come from a page of this service. Open the dashboard at ${dashboard}. If you run this service, set \`PUBLIC_URL\` to the address in your browser.`,
+  });
+
 /** Refuses an unsafe request from another site with ApiError `crossSiteRequest`. Also needed where a session begins. */
 export function assertSameSite(request: FastifyRequest): void {
   if (safeMethods.has(request.method) || isSameSite(request)) return;
-  const dashboard = namedOrigin(ownAddress(request));
-  throw new ApiError('crossSiteRequest', {
-    message: `This request did not come from a page of this service. Open the dashboard at ${dashboard}. If you run this service, set \`PUBLIC_URL\` to the address in your browser.`,
-  });
+  throw crossSiteRequest(namedOrigin(ownAddress(request)));
 }

@@ -27,6 +27,7 @@ export const toAccount = (account: Account, plans: PlanCatalogue) => ({
 
 const wrongPassword = () =>
   new ApiError('invalidLogin', { message: 'The current password is incorrect.', param: 'current_password' });
+const errorExamples = { ForCurrentPassword: wrongPassword() };
 
 const routes: FastifyPluginAsyncTypebox = async (app) => {
   const { db } = app;
@@ -74,7 +75,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         body: ref(UpdateAccount),
         response: { 200: ref(AccountSchema) },
       },
-      config: { errors: ['invalidLogin', 'emailTaken', 'overloaded'] },
+      config: { errors: ['invalidLogin', 'emailTaken', 'overloaded'], errorExamples },
     },
     async (request) => {
       const { current_password: password, email } = request.body;
@@ -99,7 +100,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         body: ref(DeleteAccount),
         response: { 204: NoContent },
       },
-      config: { errors: ['invalidLogin', 'overloaded'], setsCookie: true },
+      config: { errors: ['invalidLogin', 'overloaded'], errorExamples, setsCookie: true },
     },
     async (request, reply) => {
       const isDeleted = await deleteAccount(db, await provenAccount(request, request.body.current_password));
@@ -121,7 +122,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         body: ref(ChangePassword),
         response: { 204: NoContent },
       },
-      config: { errors: ['invalidLogin', 'overloaded'], setsCookie: true },
+      config: { errors: ['invalidLogin', 'overloaded'], errorExamples, setsCookie: true },
     },
     async (request, reply) => {
       const { current_password: current, new_password: next } = request.body;

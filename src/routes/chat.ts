@@ -6,7 +6,7 @@ import { ref } from '../../schemas/common.ts';
 import { bodyLimits } from '../bodies/limits.ts';
 import { chatScript, chatTurn, replyTo, storedTurn } from '../domain/chat-turn.ts';
 import { fromFirstQuestion, historyBudget, noHistory } from '../domain/conversation.ts';
-import { resolveModel } from '../domain/models.ts';
+import { noSuchModel, resolveModel } from '../domain/models.ts';
 import { ApiError } from '../errors.ts';
 import { answerJson } from '../requests/json-answer.ts';
 import { answerStream } from '../requests/stream-answer.ts';
@@ -47,7 +47,12 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
           },
         },
       },
-      config: { scope: 'chat', meter: 'chat', errors: ['notFound', 'tooManyStreams'] },
+      config: {
+        scope: 'chat',
+        meter: 'chat',
+        errors: ['notFound', 'tooManyStreams'],
+        errorExamples: { ForModel: noSuchModel() },
+      },
     },
     async (request, reply) => {
       const { body, caller } = request;

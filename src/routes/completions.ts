@@ -6,7 +6,7 @@ import { Completion, CompletionRequest } from '../../schemas/completions.ts';
 import { bodyLimits } from '../bodies/limits.ts';
 import { CompletionFields } from '../domain/completion-fields.ts';
 import { completionScript } from '../domain/completion-script.ts';
-import { resolveModel } from '../domain/models.ts';
+import { noSuchModel, resolveModel } from '../domain/models.ts';
 import { checkNamedUrls } from '../domain/named-urls.ts';
 import { answerJson } from '../requests/json-answer.ts';
 import { answerStream } from '../requests/stream-answer.ts';
@@ -40,6 +40,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         scope: 'chat',
         meter: 'chat',
         errors: ['notFound', 'tooManyStreams'],
+        errorExamples: { ForModel: noSuchModel() },
         ignoresFields: true,
         passesBodyOn: true,
       },

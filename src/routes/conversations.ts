@@ -69,7 +69,11 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         querystring: ConversationQuery,
         response: { 200: ref(Conversation) },
       },
-      config: { scope: 'chat', errors: ['notFound'] },
+      config: {
+        scope: 'chat',
+        errors: ['notFound'],
+        errorExamples: { ForConversation: noSuchConversation() },
+      },
     },
     async (request) => {
       const { cursor, limit = 200 } = request.query;
@@ -104,7 +108,11 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         params: ConversationParams,
         response: { 204: NoContent },
       },
-      config: { scope: 'chat', errors: ['notFound'] },
+      config: {
+        scope: 'chat',
+        errors: ['notFound'],
+        errorExamples: { ForConversation: noSuchConversation() },
+      },
     },
     async (request, reply) => {
       if (!(await store.deleteConversation(app.db, request.caller, request.params.id)))

@@ -5,7 +5,7 @@ import { ref } from '../../schemas/common.ts';
 import { EmbeddingList, EmbeddingRequest, MAX_INPUTS, MAX_TOKENS } from '../../schemas/embeddings.ts';
 import { bodyLimits } from '../bodies/limits.ts';
 import { SealedJson } from '../bodies/sealed.ts';
-import { countTokens, inputsOf } from '../engines/embedding-input.ts';
+import { countTokens, inputsOf, unknownModel } from '../engines/embedding-input.ts';
 import type { EmbeddingInput } from '../engines/types.ts';
 import { ApiError } from '../errors.ts';
 import { embeddingListJson } from '../requests/embedding-list.ts';
@@ -42,7 +42,13 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         if (Array.isArray(input) && typeof input[0] === 'number' && input.length > MAX_TOKENS)
           throw tooManyTokens();
       },
-      config: { scope: 'search', meter: 'embeddings', errors: ['notFound'], bodyCost: MAX_TOKENS + 10_000 },
+      config: {
+        scope: 'search',
+        meter: 'embeddings',
+        errors: ['notFound'],
+        errorExamples: { ForEmbeddingModel: unknownModel(['parley-builtin-embeddings']) },
+        bodyCost: MAX_TOKENS + 10_000,
+      },
     },
     async (request, reply) => {
       const input = withoutNulls(request.body);

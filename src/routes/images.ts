@@ -4,6 +4,7 @@ import type { Static } from '@sinclair/typebox';
 import { ref } from '../../schemas/common.ts';
 import { ImageList, ImageRequest } from '../../schemas/images.ts';
 import type { ImageInput } from '../engines/types.ts';
+import { modelUnavailable } from '../engines/upstream/errors.ts';
 import { ApiError } from '../errors.ts';
 import { answerJson } from '../requests/json-answer.ts';
 
@@ -24,7 +25,12 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         body: ref(ImageRequest),
         response: { 200: ref(ImageList) },
       },
-      config: { scope: 'images', meter: 'images', errors: ['notFound'] },
+      config: {
+        scope: 'images',
+        meter: 'images',
+        errors: ['notFound'],
+        errorExamples: { ForUnavailableModel: modelUnavailable() },
+      },
     },
     async (request, reply) => {
       const { body } = request;

@@ -134,7 +134,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         body: ref(UpdateApiKey),
         response: { 200: ref(ApiKey) },
       },
-      config: { errors: ['notFound'] },
+      config: { errors: ['notFound'], errorExamples: { ForKey: noSuchKey() } },
     },
     async (request) => {
       const origins = originsFrom(request.body.allowed_origins);
@@ -157,7 +157,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         body: ref(RotateApiKey),
         response: { 200: ref(CreatedApiKey) },
       },
-      config: { errors: ['notFound'] },
+      config: { errors: ['notFound'], errorExamples: { ForKey: noSuchKey() } },
     },
     async (request) => {
       const { rawKey, ...secret } = generateApiKey();
@@ -180,7 +180,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         params: KeyParams,
         response: { 204: NoContent },
       },
-      config: { errors: ['notFound'] },
+      config: { errors: ['notFound'], errorExamples: { ForKey: noSuchKey() } },
     },
     async (request, reply) => {
       const wasActive = await revokeKey(app.db, keyOf(request), sourceOf(request));

@@ -7,7 +7,7 @@ import { MessagesCountRequest, MessagesQuery, MessagesRequest } from '../../sche
 import { bodyLimits } from '../bodies/limits.ts';
 import { writeInTurns } from '../bodies/write-in-turns.ts';
 import { ignoredFields } from '../domain/completion-fields.ts';
-import { resolveModel } from '../domain/models.ts';
+import { noSuchModel, resolveModel } from '../domain/models.ts';
 import { checkNamedUrls } from '../domain/named-urls.ts';
 import { estimatedUsage } from '../engines/upstream/usage.ts';
 import { answerJson } from '../requests/json-answer.ts';
@@ -51,6 +51,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         meter: 'chat',
         surface: 'anthropic',
         errors: ['notFound', 'tooManyStreams'],
+        errorExamples: { ForModel: noSuchModel() },
         ignoresFields: true,
       },
       // Also before a replayed response.
@@ -101,7 +102,12 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         body: ref(MessagesCountRequest),
         response: { 200: ref(MessagesTokenCount) },
       },
-      config: { scope: 'chat', surface: 'anthropic', errors: ['notFound'] },
+      config: {
+        scope: 'chat',
+        surface: 'anthropic',
+        errors: ['notFound'],
+        errorExamples: { ForModel: noSuchModel() },
+      },
     },
     async ({ body }) => {
       assertReadable(body);

@@ -4,7 +4,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ref } from '../../schemas/common.ts';
 import { AnthropicModelQuery, Model, ModelList, ModelParams } from '../../schemas/models.ts';
-import { findModel, listedModels } from '../domain/models.ts';
+import { findModel, listedModels, noSuchModel } from '../domain/models.ts';
 import { isOfAnthropic } from '../requests/anthropic.ts';
 import { anthropicModel, anthropicModelPage } from '../surfaces/anthropic-models.ts';
 
@@ -74,7 +74,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         params: ModelParams,
         response: { 200: ref(Model) },
       },
-      config: { scope: 'models', errors: ['notFound'] },
+      config: { scope: 'models', errors: ['notFound'], errorExamples: { ForModel: noSuchModel() } },
     },
     async (request, reply) => getModel(request, reply as FastifyReply, request.params.id),
   );

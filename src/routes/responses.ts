@@ -15,7 +15,7 @@ import { bodyLimits } from '../bodies/limits.ts';
 import { writeInTurns } from '../bodies/write-in-turns.ts';
 import { ignoredFields } from '../domain/completion-fields.ts';
 import type { Outcome } from '../domain/ledger.ts';
-import { resolveModel } from '../domain/models.ts';
+import { noSuchModel, resolveModel } from '../domain/models.ts';
 import { checkNamedUrls } from '../domain/named-urls.ts';
 import { ApiError } from '../errors.ts';
 import { answerJson } from '../requests/json-answer.ts';
@@ -69,7 +69,13 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
           },
         },
       },
-      config: { scope: 'chat', meter: 'chat', errors: ['notFound', 'tooManyStreams'], ignoresFields: true },
+      config: {
+        scope: 'chat',
+        meter: 'chat',
+        errors: ['notFound', 'tooManyStreams'],
+        errorExamples: { ForModel: noSuchModel() },
+        ignoresFields: true,
+      },
       // Also before a replayed response.
       preValidation: async ({ body }, reply) => {
         if (typeof body !== 'object' || body === null) return;
@@ -131,7 +137,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         params: ResponseParams,
         response: { 200: ref(ModelResponse) },
       },
-      config: { scope: 'chat', errors: ['notFound'] },
+      config: { scope: 'chat', errors: ['notFound'], errorExamples: { ForResponse: noSuchResponse() } },
     },
     async (request) => JSON.parse((await stored(request.caller, request.params.id)).body),
   );
@@ -147,7 +153,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         params: ResponseParams,
         response: { 200: ref(DeletedResponse) },
       },
-      config: { scope: 'chat', errors: ['notFound'] },
+      config: { scope: 'chat', errors: ['notFound'], errorExamples: { ForResponse: noSuchResponse() } },
     },
     async (request) => {
       const id = requestIdOf(request.params.id);
@@ -169,7 +175,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         querystring: ResponseInputQuery,
         response: { 200: ref(ResponseInputList) },
       },
-      config: { scope: 'chat', errors: ['notFound'] },
+      config: { scope: 'chat', errors: ['notFound'], errorExamples: { ForResponse: noSuchResponse() } },
     },
     async (request) => {
       const { after, limit = 20, order = 'desc' } = request.query;

@@ -7,6 +7,8 @@ import { sourceOf } from '../limits/address.ts';
 import { ownSession, signOut } from '../plugins/sessions.ts';
 import { endListedSession, listSessions } from '../store/sessions.ts';
 
+const noSuchSession = () => new ApiError('notFound', { message: 'You do not have a session with this ID.' });
+
 const routes: FastifyPluginAsyncTypebox = async (app) => {
   app.get(
     '/sessions',
@@ -48,7 +50,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         params: SessionParams,
         response: { 204: NoContent },
       },
-      config: { errors: ['notFound'], setsCookie: true },
+      config: { errors: ['notFound'], errorExamples: { ForSession: noSuchSession() }, setsCookie: true },
     },
     async (request, reply) => {
       const { accountId, id: ownId } = ownSession(request);
@@ -56,7 +58,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       const id = request.params.id.toLowerCase();
       if (id === ownId) await signOut(request, reply);
       else if (!(await endListedSession(app.db, { accountId, id }, 'sessionEnded', sourceOf(request))))
-        throw new ApiError('notFound', { message: 'You do not have a session with this ID.' });
+        throw noSuchSession();
       return reply.code(204).send(null);
     },
   );

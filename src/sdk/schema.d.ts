@@ -5597,6 +5597,121 @@ export interface components {
             };
         };
         /**
+         * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
+         *     - `invalidRequest`: The request is not valid.
+         */
+        CallerBadRequestWithoutInput: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                Vary: components["headers"]["Vary"];
+                "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["BadRequestError"];
+            };
+        };
+        /**
+         * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
+         *     - `invalidRequest`: The request is not valid.
+         */
+        CallerBadRequestWithoutMessage: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                Vary: components["headers"]["Vary"];
+                "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["BadRequestError"];
+            };
+        };
+        /**
+         * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
+         *     - `invalidRequest`: The request is not valid.
+         */
+        CallerBadRequestWithoutMessages: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                Vary: components["headers"]["Vary"];
+                "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["BadRequestError"];
+            };
+        };
+        /**
+         * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
+         *     - `invalidRequest`: The request is not valid.
+         */
+        CallerBadRequestWithoutPrompt: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                Vary: components["headers"]["Vary"];
+                "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["BadRequestError"];
+            };
+        };
+        /**
+         * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
+         *     - `invalidRequest`: The request is not valid.
+         */
+        CallerBadRequestWithoutQuery: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                Vary: components["headers"]["Vary"];
+                "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["BadRequestError"];
+            };
+        };
+        /**
          * @description - `overloaded`: The service is overloaded. Nothing was charged. Try again shortly.
          *     - `serviceUnavailable`: The service is temporarily unavailable. Nothing was charged. Try again shortly.
          */
@@ -5733,7 +5848,83 @@ export interface components {
             };
         };
         /** @description - `notFound`: The requested resource was not found. */
-        CallerNotFound: {
+        CallerNotFoundForConversation: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                Vary: components["headers"]["Vary"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["NotFoundError"];
+            };
+        };
+        /** @description - `notFound`: The requested resource was not found. */
+        CallerNotFoundForEmbeddingModel: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                Vary: components["headers"]["Vary"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["NotFoundError"];
+            };
+        };
+        /** @description - `notFound`: The requested resource was not found. */
+        CallerNotFoundForModel: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                Vary: components["headers"]["Vary"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["NotFoundError"];
+            };
+        };
+        /** @description - `notFound`: The requested resource was not found. */
+        CallerNotFoundForResponse: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                Vary: components["headers"]["Vary"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["NotFoundError"];
+            };
+        };
+        /** @description - `notFound`: The requested resource was not found. */
+        CallerNotFoundForUnavailableModel: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 "Cache-Control": components["headers"]["Cache-Control"];
@@ -5752,7 +5943,45 @@ export interface components {
             };
         };
         /** @description - `payloadTooLarge`: The request body is too large. */
-        CallerPayloadTooLarge: {
+        CallerPayloadTooLargeOver1MiB: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                Vary: components["headers"]["Vary"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["PayloadTooLargeError"];
+            };
+        };
+        /** @description - `payloadTooLarge`: The request body is too large. */
+        CallerPayloadTooLargeOver20MiB: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                Vary: components["headers"]["Vary"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["PayloadTooLargeError"];
+            };
+        };
+        /** @description - `payloadTooLarge`: The request body is too large. */
+        CallerPayloadTooLargeOver8MiB: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 "Cache-Control": components["headers"]["Cache-Control"];
@@ -6113,7 +6342,7 @@ export interface components {
          * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
          *     - `invalidRequest`: The request is not valid.
          */
-        MessagesCallerBadRequest: {
+        MessagesCallerBadRequestWithoutMessages: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 "Request-Id": components["headers"]["Request-Id"];
@@ -6179,7 +6408,7 @@ export interface components {
             };
         };
         /** @description - `notFound`: The requested resource was not found. */
-        MessagesCallerNotFound: {
+        MessagesCallerNotFoundForModel: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 "Request-Id": components["headers"]["Request-Id"];
@@ -6199,7 +6428,7 @@ export interface components {
             };
         };
         /** @description - `payloadTooLarge`: The request body is too large. */
-        MessagesCallerPayloadTooLarge: {
+        MessagesCallerPayloadTooLargeOver20MiB: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 "Request-Id": components["headers"]["Request-Id"];
@@ -6439,6 +6668,36 @@ export interface components {
             };
         };
         /**
+         * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
+         *     - `invalidRequest`: The request is not valid.
+         */
+        PublicBadRequestWithoutEmail: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["BadRequestError"];
+            };
+        };
+        /**
+         * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
+         *     - `invalidRequest`: The request is not valid.
+         */
+        PublicBadRequestWithoutKeys: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["BadRequestError"];
+            };
+        };
+        /**
          * @description - `overloaded`: The service is overloaded. Nothing was charged. Try again shortly.
          *     - `serviceUnavailable`: The service is temporarily unavailable. Nothing was charged. Try again shortly.
          */
@@ -6499,7 +6758,18 @@ export interface components {
             };
         };
         /** @description - `payloadTooLarge`: The request body is too large. */
-        PublicPayloadTooLarge: {
+        PublicPayloadTooLargeOver4KiB: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["PayloadTooLargeError"];
+            };
+        };
+        /** @description - `payloadTooLarge`: The request body is too large. */
+        PublicPayloadTooLargeOver64KiB: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 "Cache-Control": components["headers"]["Cache-Control"];
@@ -6568,6 +6838,126 @@ export interface components {
          *     - `invalidRequest`: The request is not valid.
          */
         SessionBadRequest: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["BadRequestError"];
+            };
+        };
+        /**
+         * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
+         *     - `invalidRequest`: The request is not valid.
+         */
+        SessionBadRequestWithUnknownField: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["BadRequestError"];
+            };
+        };
+        /**
+         * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
+         *     - `invalidRequest`: The request is not valid.
+         */
+        SessionBadRequestWithoutAllowedOrigins: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["BadRequestError"];
+            };
+        };
+        /**
+         * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
+         *     - `invalidRequest`: The request is not valid.
+         */
+        SessionBadRequestWithoutCurrentPassword: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["BadRequestError"];
+            };
+        };
+        /**
+         * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
+         *     - `invalidRequest`: The request is not valid.
+         */
+        SessionBadRequestWithoutEmail: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["BadRequestError"];
+            };
+        };
+        /**
+         * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
+         *     - `invalidRequest`: The request is not valid.
+         */
+        SessionBadRequestWithoutName: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["BadRequestError"];
+            };
+        };
+        /**
+         * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
+         *     - `invalidRequest`: The request is not valid.
+         */
+        SessionBadRequestWithoutPlan: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 "Cache-Control": components["headers"]["Cache-Control"];
@@ -6673,7 +7063,23 @@ export interface components {
             };
         };
         /** @description - `notFound`: The requested resource was not found. */
-        SessionNotFound: {
+        SessionNotFoundForKey: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["NotFoundError"];
+            };
+        };
+        /** @description - `notFound`: The requested resource was not found. */
+        SessionNotFoundForSession: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 "Cache-Control": components["headers"]["Cache-Control"];
@@ -6692,7 +7098,7 @@ export interface components {
          * @description - `invalidLogin`: The email address or password is incorrect.
          *     - `sessionRequired`: This endpoint requires a dashboard session. Sign in first.
          */
-        SessionPasswordUnauthorized: {
+        SessionPasswordUnauthorizedForCurrentPassword: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 "Cache-Control": components["headers"]["Cache-Control"];
@@ -6708,7 +7114,23 @@ export interface components {
             };
         };
         /** @description - `payloadTooLarge`: The request body is too large. */
-        SessionPayloadTooLarge: {
+        SessionPayloadTooLargeOver16KiB: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["PayloadTooLargeError"];
+            };
+        };
+        /** @description - `payloadTooLarge`: The request body is too large. */
+        SessionPayloadTooLargeOver4KiB: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 "Cache-Control": components["headers"]["Cache-Control"];
@@ -7040,10 +7462,10 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["SessionBadRequest"];
-            401: components["responses"]["SessionPasswordUnauthorized"];
+            400: components["responses"]["SessionBadRequestWithoutCurrentPassword"];
+            401: components["responses"]["SessionPasswordUnauthorizedForCurrentPassword"];
             403: components["responses"]["SessionWriteForbidden"];
-            413: components["responses"]["SessionPayloadTooLarge"];
+            413: components["responses"]["SessionPayloadTooLargeOver16KiB"];
             415: components["responses"]["SessionUnsupportedMediaType"];
             429: components["responses"]["SessionRateLimit"];
             500: components["responses"]["SessionInternal"];
@@ -7080,11 +7502,11 @@ export interface operations {
                     "application/json": components["schemas"]["Account"];
                 };
             };
-            400: components["responses"]["SessionBadRequest"];
-            401: components["responses"]["SessionPasswordUnauthorized"];
+            400: components["responses"]["SessionBadRequestWithoutEmail"];
+            401: components["responses"]["SessionPasswordUnauthorizedForCurrentPassword"];
             403: components["responses"]["SessionWriteForbidden"];
             409: components["responses"]["SessionEmailConflict"];
-            413: components["responses"]["SessionPayloadTooLarge"];
+            413: components["responses"]["SessionPayloadTooLargeOver16KiB"];
             415: components["responses"]["SessionUnsupportedMediaType"];
             429: components["responses"]["SessionRateLimit"];
             500: components["responses"]["SessionInternal"];
@@ -7120,10 +7542,10 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["SessionBadRequest"];
-            401: components["responses"]["SessionPasswordUnauthorized"];
+            400: components["responses"]["SessionBadRequestWithoutCurrentPassword"];
+            401: components["responses"]["SessionPasswordUnauthorizedForCurrentPassword"];
             403: components["responses"]["SessionWriteForbidden"];
-            413: components["responses"]["SessionPayloadTooLarge"];
+            413: components["responses"]["SessionPayloadTooLargeOver16KiB"];
             415: components["responses"]["SessionUnsupportedMediaType"];
             429: components["responses"]["SessionRateLimit"];
             500: components["responses"]["SessionInternal"];
@@ -7156,10 +7578,10 @@ export interface operations {
                     "application/json": components["schemas"]["Account"];
                 };
             };
-            400: components["responses"]["PublicBadRequest"];
+            400: components["responses"]["PublicBadRequestWithoutEmail"];
             401: components["responses"]["PublicLogInUnauthorized"];
             403: components["responses"]["PublicLogInForbidden"];
-            413: components["responses"]["PublicPayloadTooLarge"];
+            413: components["responses"]["PublicPayloadTooLargeOver4KiB"];
             415: components["responses"]["PublicUnsupportedMediaType"];
             429: components["responses"]["PublicRateLimit"];
             500: components["responses"]["PublicInternal"];
@@ -7193,7 +7615,7 @@ export interface operations {
             400: components["responses"]["SessionBadRequest"];
             401: components["responses"]["SessionUnauthorized"];
             403: components["responses"]["SessionWriteForbidden"];
-            413: components["responses"]["SessionPayloadTooLarge"];
+            413: components["responses"]["SessionPayloadTooLargeOver4KiB"];
             415: components["responses"]["SessionUnsupportedMediaType"];
             429: components["responses"]["SessionRateLimit"];
             500: components["responses"]["SessionInternal"];
@@ -7226,10 +7648,10 @@ export interface operations {
                     "application/json": components["schemas"]["Account"];
                 };
             };
-            400: components["responses"]["PublicBadRequest"];
+            400: components["responses"]["PublicBadRequestWithoutEmail"];
             403: components["responses"]["PublicSignUpForbidden"];
             409: components["responses"]["PublicEmailConflict"];
-            413: components["responses"]["PublicPayloadTooLarge"];
+            413: components["responses"]["PublicPayloadTooLargeOver4KiB"];
             415: components["responses"]["PublicUnsupportedMediaType"];
             429: components["responses"]["PublicRateLimit"];
             500: components["responses"]["PublicInternal"];
@@ -7278,12 +7700,12 @@ export interface operations {
                     "text/event-stream": components["schemas"]["ChatStreamEvent"];
                 };
             };
-            400: components["responses"]["CallerBadRequest"];
+            400: components["responses"]["CallerBadRequestWithoutMessage"];
             401: components["responses"]["CallerUnauthorized"];
             403: components["responses"]["CallerWriteForbiddenForChat"];
-            404: components["responses"]["CallerNotFound"];
+            404: components["responses"]["CallerNotFoundForModel"];
             409: components["responses"]["CallerRetryConflict"];
-            413: components["responses"]["CallerPayloadTooLarge"];
+            413: components["responses"]["CallerPayloadTooLargeOver20MiB"];
             415: components["responses"]["CallerUnsupportedMediaType"];
             422: components["responses"]["CallerRetryMismatch"];
             429: components["responses"]["CallerStreamQuotaForChat"];
@@ -7336,12 +7758,12 @@ export interface operations {
                     "text/event-stream": components["schemas"]["CompletionStreamEvent"];
                 };
             };
-            400: components["responses"]["CallerBadRequest"];
+            400: components["responses"]["CallerBadRequestWithoutMessages"];
             401: components["responses"]["CallerUnauthorized"];
             403: components["responses"]["CallerWriteForbiddenForChat"];
-            404: components["responses"]["CallerNotFound"];
+            404: components["responses"]["CallerNotFoundForModel"];
             409: components["responses"]["CallerRetryConflict"];
-            413: components["responses"]["CallerPayloadTooLarge"];
+            413: components["responses"]["CallerPayloadTooLargeOver20MiB"];
             415: components["responses"]["CallerUnsupportedMediaType"];
             422: components["responses"]["CallerRetryMismatch"];
             429: components["responses"]["CallerStreamQuotaForChat"];
@@ -7446,7 +7868,7 @@ export interface operations {
             400: components["responses"]["CallerBadRequest"];
             401: components["responses"]["CallerUnauthorized"];
             403: components["responses"]["CallerForbiddenForChat"];
-            404: components["responses"]["CallerNotFound"];
+            404: components["responses"]["CallerNotFoundForConversation"];
             429: components["responses"]["CallerRateLimit"];
             500: components["responses"]["CallerInternal"];
             503: components["responses"]["CallerUnavailable"];
@@ -7487,8 +7909,8 @@ export interface operations {
             400: components["responses"]["CallerBadRequest"];
             401: components["responses"]["CallerUnauthorized"];
             403: components["responses"]["CallerWriteForbiddenForChat"];
-            404: components["responses"]["CallerNotFound"];
-            413: components["responses"]["CallerPayloadTooLarge"];
+            404: components["responses"]["CallerNotFoundForConversation"];
+            413: components["responses"]["CallerPayloadTooLargeOver1MiB"];
             415: components["responses"]["CallerUnsupportedMediaType"];
             429: components["responses"]["CallerRateLimit"];
             500: components["responses"]["CallerInternal"];
@@ -7535,12 +7957,12 @@ export interface operations {
                     "application/json": components["schemas"]["EmbeddingList"];
                 };
             };
-            400: components["responses"]["CallerBadRequest"];
+            400: components["responses"]["CallerBadRequestWithoutInput"];
             401: components["responses"]["CallerUnauthorized"];
             403: components["responses"]["CallerWriteForbiddenForSearch"];
-            404: components["responses"]["CallerNotFound"];
+            404: components["responses"]["CallerNotFoundForEmbeddingModel"];
             409: components["responses"]["CallerRetryConflict"];
-            413: components["responses"]["CallerPayloadTooLarge"];
+            413: components["responses"]["CallerPayloadTooLargeOver8MiB"];
             415: components["responses"]["CallerUnsupportedMediaType"];
             422: components["responses"]["CallerRetryMismatch"];
             429: components["responses"]["CallerQuotaForEmbeddings"];
@@ -7634,12 +8056,12 @@ export interface operations {
                     "application/json": components["schemas"]["ImageList"];
                 };
             };
-            400: components["responses"]["CallerBadRequest"];
+            400: components["responses"]["CallerBadRequestWithoutPrompt"];
             401: components["responses"]["CallerUnauthorized"];
             403: components["responses"]["CallerWriteForbiddenForImages"];
-            404: components["responses"]["CallerNotFound"];
+            404: components["responses"]["CallerNotFoundForUnavailableModel"];
             409: components["responses"]["CallerRetryConflict"];
-            413: components["responses"]["CallerPayloadTooLarge"];
+            413: components["responses"]["CallerPayloadTooLargeOver1MiB"];
             415: components["responses"]["CallerUnsupportedMediaType"];
             422: components["responses"]["CallerRetryMismatch"];
             429: components["responses"]["CallerQuotaForImages"];
@@ -7712,10 +8134,10 @@ export interface operations {
                     "application/json": components["schemas"]["CreatedApiKey"];
                 };
             };
-            400: components["responses"]["SessionBadRequest"];
+            400: components["responses"]["SessionBadRequestWithoutName"];
             401: components["responses"]["SessionUnauthorized"];
             403: components["responses"]["SessionWriteForbidden"];
-            413: components["responses"]["SessionPayloadTooLarge"];
+            413: components["responses"]["SessionPayloadTooLargeOver16KiB"];
             415: components["responses"]["SessionUnsupportedMediaType"];
             429: components["responses"]["SessionKeyLimit"];
             500: components["responses"]["SessionInternal"];
@@ -7745,8 +8167,8 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["PublicBadRequest"];
-            413: components["responses"]["PublicPayloadTooLarge"];
+            400: components["responses"]["PublicBadRequestWithoutKeys"];
+            413: components["responses"]["PublicPayloadTooLargeOver64KiB"];
             415: components["responses"]["PublicUnsupportedMediaType"];
             429: components["responses"]["PublicRateLimit"];
             500: components["responses"]["PublicInternal"];
@@ -7785,8 +8207,8 @@ export interface operations {
             400: components["responses"]["SessionBadRequest"];
             401: components["responses"]["SessionUnauthorized"];
             403: components["responses"]["SessionWriteForbidden"];
-            404: components["responses"]["SessionNotFound"];
-            413: components["responses"]["SessionPayloadTooLarge"];
+            404: components["responses"]["SessionNotFoundForKey"];
+            413: components["responses"]["SessionPayloadTooLargeOver16KiB"];
             415: components["responses"]["SessionUnsupportedMediaType"];
             429: components["responses"]["SessionRateLimit"];
             500: components["responses"]["SessionInternal"];
@@ -7829,11 +8251,11 @@ export interface operations {
                     "application/json": components["schemas"]["ApiKey"];
                 };
             };
-            400: components["responses"]["SessionBadRequest"];
+            400: components["responses"]["SessionBadRequestWithoutAllowedOrigins"];
             401: components["responses"]["SessionUnauthorized"];
             403: components["responses"]["SessionWriteForbidden"];
-            404: components["responses"]["SessionNotFound"];
-            413: components["responses"]["SessionPayloadTooLarge"];
+            404: components["responses"]["SessionNotFoundForKey"];
+            413: components["responses"]["SessionPayloadTooLargeOver16KiB"];
             415: components["responses"]["SessionUnsupportedMediaType"];
             429: components["responses"]["SessionRateLimit"];
             500: components["responses"]["SessionInternal"];
@@ -7876,11 +8298,11 @@ export interface operations {
                     "application/json": components["schemas"]["CreatedApiKey"];
                 };
             };
-            400: components["responses"]["SessionBadRequest"];
+            400: components["responses"]["SessionBadRequestWithUnknownField"];
             401: components["responses"]["SessionUnauthorized"];
             403: components["responses"]["SessionWriteForbidden"];
-            404: components["responses"]["SessionNotFound"];
-            413: components["responses"]["SessionPayloadTooLarge"];
+            404: components["responses"]["SessionNotFoundForKey"];
+            413: components["responses"]["SessionPayloadTooLargeOver16KiB"];
             415: components["responses"]["SessionUnsupportedMediaType"];
             429: components["responses"]["SessionRateLimit"];
             500: components["responses"]["SessionInternal"];
@@ -7937,12 +8359,12 @@ export interface operations {
                     "text/event-stream": components["schemas"]["MessagesStreamEvent"];
                 };
             };
-            400: components["responses"]["MessagesCallerBadRequest"];
+            400: components["responses"]["MessagesCallerBadRequestWithoutMessages"];
             401: components["responses"]["MessagesCallerUnauthorized"];
             403: components["responses"]["MessagesCallerWriteForbiddenForChat"];
-            404: components["responses"]["MessagesCallerNotFound"];
+            404: components["responses"]["MessagesCallerNotFoundForModel"];
             409: components["responses"]["MessagesCallerRetryConflict"];
-            413: components["responses"]["MessagesCallerPayloadTooLarge"];
+            413: components["responses"]["MessagesCallerPayloadTooLargeOver20MiB"];
             415: components["responses"]["MessagesCallerUnsupportedMediaType"];
             422: components["responses"]["MessagesCallerRetryMismatch"];
             429: components["responses"]["MessagesCallerStreamQuotaForChat"];
@@ -7992,11 +8414,11 @@ export interface operations {
                     "application/json": components["schemas"]["MessagesTokenCount"];
                 };
             };
-            400: components["responses"]["MessagesCallerBadRequest"];
+            400: components["responses"]["MessagesCallerBadRequestWithoutMessages"];
             401: components["responses"]["MessagesCallerUnauthorized"];
             403: components["responses"]["MessagesCallerWriteForbiddenForChat"];
-            404: components["responses"]["MessagesCallerNotFound"];
-            413: components["responses"]["MessagesCallerPayloadTooLarge"];
+            404: components["responses"]["MessagesCallerNotFoundForModel"];
+            413: components["responses"]["MessagesCallerPayloadTooLargeOver20MiB"];
             415: components["responses"]["MessagesCallerUnsupportedMediaType"];
             429: components["responses"]["MessagesCallerRateLimit"];
             500: components["responses"]["MessagesCallerInternal"];
@@ -8076,7 +8498,7 @@ export interface operations {
             400: components["responses"]["CallerBadRequest"];
             401: components["responses"]["CallerUnauthorized"];
             403: components["responses"]["CallerForbiddenForModels"];
-            404: components["responses"]["CallerNotFound"];
+            404: components["responses"]["CallerNotFoundForModel"];
             429: components["responses"]["CallerRateLimit"];
             500: components["responses"]["CallerInternal"];
             503: components["responses"]["CallerUnavailable"];
@@ -8225,12 +8647,12 @@ export interface operations {
                     "text/event-stream": components["schemas"]["ResponseStreamEvent"];
                 };
             };
-            400: components["responses"]["CallerBadRequest"];
+            400: components["responses"]["CallerBadRequestWithoutInput"];
             401: components["responses"]["CallerUnauthorized"];
             403: components["responses"]["CallerWriteForbiddenForChat"];
-            404: components["responses"]["CallerNotFound"];
+            404: components["responses"]["CallerNotFoundForModel"];
             409: components["responses"]["CallerRetryConflict"];
-            413: components["responses"]["CallerPayloadTooLarge"];
+            413: components["responses"]["CallerPayloadTooLargeOver20MiB"];
             415: components["responses"]["CallerUnsupportedMediaType"];
             422: components["responses"]["CallerRetryMismatch"];
             429: components["responses"]["CallerStreamQuotaForChat"];
@@ -8277,7 +8699,7 @@ export interface operations {
             400: components["responses"]["CallerBadRequest"];
             401: components["responses"]["CallerUnauthorized"];
             403: components["responses"]["CallerForbiddenForChat"];
-            404: components["responses"]["CallerNotFound"];
+            404: components["responses"]["CallerNotFoundForResponse"];
             429: components["responses"]["CallerRateLimit"];
             500: components["responses"]["CallerInternal"];
             503: components["responses"]["CallerUnavailable"];
@@ -8320,8 +8742,8 @@ export interface operations {
             400: components["responses"]["CallerBadRequest"];
             401: components["responses"]["CallerUnauthorized"];
             403: components["responses"]["CallerWriteForbiddenForChat"];
-            404: components["responses"]["CallerNotFound"];
-            413: components["responses"]["CallerPayloadTooLarge"];
+            404: components["responses"]["CallerNotFoundForResponse"];
+            413: components["responses"]["CallerPayloadTooLargeOver1MiB"];
             415: components["responses"]["CallerUnsupportedMediaType"];
             429: components["responses"]["CallerRateLimit"];
             500: components["responses"]["CallerInternal"];
@@ -8381,7 +8803,7 @@ export interface operations {
             400: components["responses"]["CallerBadRequest"];
             401: components["responses"]["CallerUnauthorized"];
             403: components["responses"]["CallerForbiddenForChat"];
-            404: components["responses"]["CallerNotFound"];
+            404: components["responses"]["CallerNotFoundForResponse"];
             429: components["responses"]["CallerRateLimit"];
             500: components["responses"]["CallerInternal"];
             503: components["responses"]["CallerUnavailable"];
@@ -8427,11 +8849,11 @@ export interface operations {
                     "application/json": components["schemas"]["SearchResponse"];
                 };
             };
-            400: components["responses"]["CallerBadRequest"];
+            400: components["responses"]["CallerBadRequestWithoutQuery"];
             401: components["responses"]["CallerUnauthorized"];
             403: components["responses"]["CallerWriteForbiddenForSearch"];
             409: components["responses"]["CallerRetryConflict"];
-            413: components["responses"]["CallerPayloadTooLarge"];
+            413: components["responses"]["CallerPayloadTooLargeOver1MiB"];
             415: components["responses"]["CallerUnsupportedMediaType"];
             422: components["responses"]["CallerRetryMismatch"];
             429: components["responses"]["CallerQuotaForSearch"];
@@ -8533,8 +8955,8 @@ export interface operations {
             400: components["responses"]["SessionBadRequest"];
             401: components["responses"]["SessionUnauthorized"];
             403: components["responses"]["SessionWriteForbidden"];
-            404: components["responses"]["SessionNotFound"];
-            413: components["responses"]["SessionPayloadTooLarge"];
+            404: components["responses"]["SessionNotFoundForSession"];
+            413: components["responses"]["SessionPayloadTooLargeOver16KiB"];
             415: components["responses"]["SessionUnsupportedMediaType"];
             429: components["responses"]["SessionRateLimit"];
             500: components["responses"]["SessionInternal"];
@@ -8604,10 +9026,10 @@ export interface operations {
                     "application/json": components["schemas"]["Subscription"];
                 };
             };
-            400: components["responses"]["SessionBadRequest"];
+            400: components["responses"]["SessionBadRequestWithoutPlan"];
             401: components["responses"]["SessionUnauthorized"];
             403: components["responses"]["SessionPlanForbidden"];
-            413: components["responses"]["SessionPayloadTooLarge"];
+            413: components["responses"]["SessionPayloadTooLargeOver16KiB"];
             415: components["responses"]["SessionUnsupportedMediaType"];
             429: components["responses"]["SessionRateLimit"];
             500: components["responses"]["SessionInternal"];

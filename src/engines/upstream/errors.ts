@@ -87,15 +87,17 @@ export function refusalError(refusal: Refusal, apiKey: string | undefined): ApiE
   if (status === 400 || status === 413 || status === 422) return invalidRequest(problem, status, sent, cause);
   if (status === 429)
     return new ApiError('overloaded', { retryAfterSeconds: retryAfterSeconds(headers), cause });
-  if (status === 404 && sent.includes('model') && saysNoSuchModel(problem)) {
-    return new ApiError('notFound', {
-      message: 'This model is currently unavailable. Choose another model from `GET /api/v1/models`.',
-      param: 'model',
-      cause,
-    });
-  }
+  if (status === 404 && sent.includes('model') && saysNoSuchModel(problem)) return modelUnavailable(cause);
   return new ApiError('upstreamError', { cause });
 }
+
+/** The error if the upstream does not know a model, although we listed it or the operator named it. */
+export const modelUnavailable = (cause?: unknown): ApiError =>
+  new ApiError('notFound', {
+    message: 'This model is currently unavailable. Choose another model from `GET /api/v1/models`.',
+    param: 'model',
+    cause,
+  });
 
 /** Servers without `param` name the field in their message. */
 const fieldNamed = (message: string | undefined, sent: readonly string[]) =>

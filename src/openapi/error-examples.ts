@@ -1,0 +1,93 @@
+/** An operation's own errors, as the service sends them: contract section 6. */
+import type { FastifyContextConfig, FastifyError } from 'fastify';
+import type { ErrorCode } from '../../schemas/errors.ts';
+import { type Scope, scopes } from '../../schemas/keys.ts';
+import type { Meter } from '../../schemas/plans.ts';
+import { inMebibytes, payloadTooLarge } from '../bodies/too-large.ts';
+import { quotaExceeded } from '../domain/quota.ts';
+import { insufficientScope } from '../domain/verify-key.ts';
+import { ApiError } from '../errors.ts';
+import { rateLimitExceeded } from '../limits/exceeded.ts';
+import { crossSiteRequest } from '../requests/csrf.ts';
+import { toApiError } from '../requests/errors.ts';
+
+/** `about` ends the names of the components that contain the error. Empty if every operation has the same error. */
+export type ErrorExample = { error: ApiError; about: string };
+export type ErrorExamples = (code: ErrorCode) => ErrorExample;
+
+export const capitalised = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** Fixed example values, so that the file and the served document are identical. */
+const readAt = new Date('2026-11-20T13:45:12.345Z');
+export const exampleOrigin = 'http://localhost:3000';
+
+/** What the validator reports about a body or a query. */
+const invalid = (context: string, keyword: string, params: object): ApiError =>
+  toApiError({
+    validation: [{ keyword, instancePath: '', schemaPath: '', params }],
+    validationContext: context,
+  } as unknown as FastifyError);
+
+const unknownField = (context: string) =>
+  invalid(context, 'additionalProperties', { additionalProperty: 'color' });
+
+/** `current_password` becomes `CurrentPassword`. */
+const inName = (field: string) => field.split('_').map(capitalised).join('');
+
+function invalidRequest(body: { required?: readonly string[] } | undefined): ErrorExample {
+  if (body === undefined) return { error: unknownField('querystring'), about: '' };
+  const [field] = body.required ?? [];
+  return field === undefined
+    ? { error: unknownField('body'), about: 'WithUnknownField' }
+    : { error: invalid('body', 'required', { missingProperty: field }), about: `Without${inName(field)}` };
+}
+
+const forScope = (scope: Scope): ErrorExample => ({
+  error: insufficientScope([scopes.find((one) => one !== scope) ?? scope], scope),
+  about: `For${capitalised(scope)}`,
+});
+
+const forMeter = (meter: Meter): ErrorExample => ({
+  error: quotaExceeded({ meter, ceiling: 50, used: 50, readAt }),
+  about: `For${capitalised(meter)}`,
+});
+
+function rateLimit(): ApiError {
+  const limit = { name: 'requests', ceiling: 20, remaining: 0, windowSeconds: 60, resetSeconds: 42 };
+  return rateLimitExceeded(limit, 'requests', readAt.getTime());
+}
+
+/** @param body - the schema of the operation's body, if it has one */
+export function errorExamples(
+  {
+    bodyLimit,
+    errorExamples: own = {},
+    meter,
+    scope,
+  }: FastifyContextConfig & { bodyLimit?: number | undefined },
+  body: { required?: readonly string[] } | undefined,
+): ErrorExamples {
+  const ownByCode = new Map(Object.entries(own).map(([about, error]) => [error.code, { error, about }]));
+  const of: Partial<Record<ErrorCode, () => ErrorExample>> = {
+    invalidRequest: () => invalidRequest(body),
+    ...(scope && { insufficientScope: () => forScope(scope) }),
+    ...(meter && { quotaExceeded: () => forMeter(meter) }),
+    ...(bodyLimit && {
+      payloadTooLarge: () => ({
+        error: payloadTooLarge(bodyLimit),
+        about: `Over${inMebibytes(bodyLimit).replace(' ', '')}`,
+      }),
+    }),
+    rateLimitExceeded: () => ({ error: rateLimit(), about: '' }),
+    crossSiteRequest: () => ({ error: crossSiteRequest(exampleOrigin), about: '' }),
+    emailTaken: () => ({ error: new ApiError('emailTaken', { param: 'email' }), about: '' }),
+  };
+  return (code) => {
+    const param = code.startsWith('idempotency') ? { param: 'idempotency-key' } : {};
+    return ownByCode.get(code) ?? of[code]?.() ?? { error: new ApiError(code, param), about: '' };
+  };
+}
+
+/** What the errors of a response are about, for its name. */
+export const aboutOf = (codes: readonly ErrorCode[], examples: ErrorExamples): string =>
+  [...new Set(codes.map((code) => examples(code).about))].join('');

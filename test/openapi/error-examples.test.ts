@@ -1,0 +1,103 @@
+// The examples of errors in openapi.json are true: each operation is provoked, and sends the error of its example.
+import { readFileSync } from 'node:fs';
+import t from 'tap';
+import { type Body, type Json, type OpenApi, resolved } from '../support/response-checker.ts';
+import { startTestService } from '../support/service.ts';
+
+type Media = Record<string, { schema: { $ref: string }; examples: Record<string, { $ref: string }> }>;
+type BodySchema = { required?: string[]; properties: Record<string, object> };
+type Operation = {
+  operationId: string;
+  requestBody?: { content: Media };
+  responses: Record<string, { $ref: string }>;
+};
+
+const document = JSON.parse(readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8')) as OpenApi;
+const json = 'application/json';
+const operations = Object.entries(document.paths).flatMap(([path, item]) =>
+  Object.entries(item).map(([method, operation]) => {
+    const { operationId, requestBody, responses } = operation as unknown as Operation;
+    const media = requestBody?.content[json];
+    const [example] = Object.values(media?.examples ?? {});
+    return {
+      operationId,
+      method: method.toUpperCase(),
+      url: path.startsWith('/api/v1') ? path.slice('/api/v1'.length) : `/${path}`,
+      schema: media && resolved<Json & BodySchema>(document, media.schema),
+      body: example && resolved<{ value: Body }>(document, example).value,
+      responses,
+    };
+  }),
+);
+const unknownId = '01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f';
+
+/** The error of an example, without what differs in each response. */
+function expected(responses: Operation['responses'], status: number, code: string): Body {
+  const response = resolved<{ content: Media }>(document, responses[status] ?? { $ref: '' });
+  const example = response.content[json]?.examples[code];
+  return comparable(resolved<{ value: Body }>(document, example ?? { $ref: '' }).value);
+}
+
+const comparable = ({ error: { docs: _, request_id: __, ...error } }: Body): Body => error;
+
+const service = await startTestService(t, 'postgres', { AUTH_ATTEMPTS_PER_MINUTE: '10000' });
+const { client } = service;
+const { cookie } = await client.signUp();
+
+t.test('400 invalidRequest: the first required field is missing, or a field is unknown', async (t) => {
+  for (const { method, operationId, responses, schema, url } of operations) {
+    const target = url.replace('{id}', unknownId);
+    const isWithout = schema?.required !== undefined;
+    const body = schema && (isWithout ? {} : { color: 1 });
+    const query = schema ? '' : '?color=1';
+    // Health checks ignore queries.
+    if (url.startsWith('//')) continue;
+    const answer = await client.request(method, target + query, { cookie, ...(body && { body }) });
+    t.equal(answer.status, 400, operationId);
+    t.same(comparable(answer.body), expected(responses, 400, 'invalidRequest'), operationId);
+  }
+});
+
+t.test('404 notFound: an unknown ID, or an unknown model', async (t) => {
+  const found = operations.filter(({ responses }) => responses[404]);
+  t.ok(found.length >= 9);
+  for (const { body, method, operationId, responses, schema, url } of found) {
+    // Only an upstream has models that it does not know: test/routes/images.test.ts.
+    if (operationId === 'createImage') continue;
+    const target = url.replace('{id}', unknownId);
+    const sent = body && (schema?.properties.model ? { ...body, model: 'none' } : body);
+    const answer = await client.request(method, target, { cookie, ...(sent && { body: sent }) });
+    t.equal(answer.status, 404, operationId);
+    t.same(comparable(answer.body), expected(responses, 404, 'notFound'), operationId);
+  }
+});
+
+t.test('403 crossSiteRequest: names the address of the dashboard', async (t) => {
+  const headers = { 'sec-fetch-site': 'cross-site' };
+  for (const { body, method, operationId, responses, url } of operations) {
+    const response = responses[403] && resolved<{ content: Media }>(document, responses[403]);
+    if (response?.content[json]?.examples.crossSiteRequest === undefined) continue;
+    const options = { cookie, headers, ...(body && { body }) };
+    const answer = await client.request(method, url.replace('{id}', unknownId), options);
+    t.equal(answer.status, 403, operationId);
+    const { message, ...rest } = expected(responses, 403, 'crossSiteRequest');
+    const said = { ...rest, message: message.replace('http://localhost:3000', client.origin) };
+    const { message: heard, ...others } = comparable(answer.body);
+    t.same({ ...others, message: heard.replace(/http:\/\/[^ ]+:\d+/, client.origin) }, said, operationId);
+  }
+});
+
+t.test('413 payloadTooLarge: names the limit', async (t) => {
+  for (const { method, operationId, responses, schema, url } of operations) {
+    if (schema === undefined) continue;
+    const error = expected(responses, 413, 'payloadTooLarge');
+    const [, amount, unit] = /(\d+) ([KM])iB/.exec(error.message) ?? [];
+    const limit = Number(amount) * (unit === 'M' ? 1024 * 1024 : 1024);
+    const send = (length: number) =>
+      client.request(method, url.replace('{id}', unknownId), { cookie, raw: `"${'a'.repeat(length - 2)}"` });
+    const answer = await send(limit + 1);
+    t.equal(answer.status, 413, operationId);
+    t.same(comparable(answer.body), error, operationId);
+    t.equal((await send(limit)).status, 400, `${operationId}: a body of this size is read`);
+  }
+});
