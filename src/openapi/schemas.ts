@@ -14,7 +14,7 @@ function withoutNullInEnum(schema: Schema): Schema {
 }
 
 /**
- * The type of fields that a schema allows without naming them. One generator takes `true` and `{}` for text, which no
+ * The type of fields that may be anything, such as those that a schema allows without naming them. One generator takes `true` and `{}` for text, which no
  * other field fits. Without `additionalProperties`, most generators forbid such fields.
  */
 const JsonValue = { description: 'Any JSON value.', allOf: [{}] };
@@ -30,11 +30,26 @@ function withPattern(schema: Schema): Schema {
   return pattern === undefined ? schema : { ...rest, pattern, 'x-always-enforced': true };
 }
 
+/** A field that may be anything has only texts. */
+function withType(schema: Schema): Schema {
+  const isField = typeof schema.description === 'string';
+  const hasTextsOnly = Object.keys(schema).every((key) => key === 'description' || key === 'examples');
+  return isField && hasTextsOnly ? { $ref: '#/components/schemas/JsonValue', ...schema } : schema;
+}
+
+/** Keywords with values, not schemas. */
+const valueKeywords = new Set(['examples', 'default', 'const', 'enum']);
+
 function rewritten(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(rewritten);
   if (typeof value !== 'object' || value === null) return value;
-  const copy = Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, rewritten(inner)]));
-  return withPattern(withTypedFields(withoutNullInEnum(copy)));
+  const copy = Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => {
+      const isValue = valueKeywords.has(name) && (Array.isArray(inner) || typeof inner !== 'object');
+      return [name, isValue ? inner : rewritten(inner)];
+    }),
+  );
+  return withType(withPattern(withTypedFields(withoutNullInEnum(copy))));
 }
 
 /** The document's schemas, by name. */

@@ -4489,7 +4489,7 @@ export interface components {
              * @description The content of a message: text, or a list of parts such as `input_text` and `input_image`.
              * @example How do I create a key?
              */
-            content?: unknown;
+            content?: components["schemas"]["JsonValue"];
         } & {
             [key: string]: components["schemas"]["JsonValue"];
         };

@@ -13,8 +13,47 @@ const run = promisify(execFile);
 const here = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 const document = here('../../openapi.json');
 
-/** What each prints when all is well, line by line; anything else is a warning. Guide "SDKs" gives the same commands. */
-const generators = [
+const kubbConfig = `
+import { defineConfig } from '@kubb/core';
+import { pluginClient } from '@kubb/plugin-client';
+import { pluginOas } from '@kubb/plugin-oas';
+import { pluginTs } from '@kubb/plugin-ts';
+
+export default defineConfig({
+  input: { path: ${JSON.stringify(document)} },
+  output: { path: 'generated', extension: { '.ts': '.js' }, format: false },
+  plugins: [pluginOas(), pluginTs(), pluginClient({ client: 'fetch' })],
+});
+`;
+
+const generatorPlusConfig = JSON.stringify({
+  inputPath: document,
+  outputPath: 'generated',
+  generator: '@openapi-generator-plus/typescript-fetch-client-generator',
+  includePolyfills: false,
+});
+
+type Generator = {
+  name: string;
+  program: string;
+  args: string[];
+  /** What it prints when all is well, line by line; anything else is a warning. */
+  says: RegExp[];
+  /** Its configuration: file names with their content. */
+  files?: Record<string, string>;
+  /** Compiler options that its own files need, which have nothing of the document in them. */
+  options?: Record<string, unknown>;
+  /** Modules without file endings run only as CommonJS. */
+  isCommonJs?: true;
+};
+
+/** They pass undefined where exactOptionalPropertyTypes forbids it. */
+const inexact = { exactOptionalPropertyTypes: false };
+/** The declarations of the package that they import do not compile strictly. */
+const ofLibrary = { skipLibCheck: true };
+
+/** Guide "SDKs" gives the same commands. */
+const generators: Generator[] = [
   {
     name: 'openapi-typescript',
     program: 'openapi-typescript',
@@ -26,8 +65,7 @@ const generators = [
   },
   {
     name: 'hey-api',
-    // Its own files, which have nothing of the document in them, pass undefined where exactOptionalPropertyTypes forbids it.
-    options: { exactOptionalPropertyTypes: false },
+    options: inexact,
     program: 'openapi-ts',
     args: ['--input', document, '--output', 'generated'],
     says: [
@@ -46,15 +84,79 @@ const generators = [
       /^🎉 Parley API - Your OpenAPI spec has been converted into ready to use orval!$/,
     ],
   },
+  {
+    name: 'swagger-typescript-api',
+    program: 'swagger-typescript-api',
+    args: ['generate', '--path', document, '--output', 'generated', '--name', 'api.ts'],
+    says: [
+      /^(ℹ|\[info\]) Code generator will use the default template for "(api|routetypes)"$/,
+      /^(ℹ|\[info\]) try to get swagger by path "\S+openapi\.json"$/,
+      /^(ℹ|\[info\]) start generating your typescript api$/,
+      /^(✔|\[success\]) api file "api\.ts" created in \S*generated$/,
+    ],
+  },
+  {
+    name: 'oazapfts',
+    options: inexact,
+    program: 'oazapfts',
+    args: [document, 'generated/api.ts'],
+    says: [],
+  },
+  {
+    name: 'kubb',
+    options: { ...inexact, ...ofLibrary },
+    program: 'kubb',
+    args: ['generate'],
+    files: { 'kubb.config.js': kubbConfig },
+    says: [
+      /^(ℹ|✓) Config loaded (successfully )?kubb\.config\.js$/,
+      /^(Configuration|Generation) (started|completed)$/,
+      /^Kubb CLI/,
+      /^(ℹ (Setup|Build) generation|✓ Generation successfully) \S+openapi\.json$/,
+      /^Generating plugin-(oas|ts|client)$/,
+      /^plugin-(oas|ts|client) completed in /,
+      /^(Writing|Files written)/,
+      /^ℹ Load summary/,
+      /^─+$/,
+      /^Plugins: +3 successful, 3 total$/,
+      /^Generated: +\d+ files in /,
+      /^Output: /,
+    ],
+  },
+  {
+    name: 'openapi-zod-client',
+    program: 'openapi-zod-client',
+    args: [document, '--output', 'generated/api.ts', '--with-alias'],
+    options: ofLibrary,
+    says: [/^Retrieving OpenAPI document from \S+openapi\.json$/, /^Done generating <generated\/api\.ts> !$/],
+  },
+  {
+    name: 'openapi-generator-plus',
+    options: {
+      ...inexact,
+      module: 'commonjs',
+      moduleResolution: 'node10',
+      noUnusedLocals: false,
+      noUnusedParameters: false,
+      verbatimModuleSyntax: false,
+    },
+    isCommonJs: true,
+    program: 'openapi-generator-plus',
+    args: ['--config', 'config.json'],
+    files: { 'config.json': generatorPlusConfig },
+    says: [/^Generated in \d+ms: \S*generated$/],
+  },
 ];
 
 const { client } = await startTestService(t, 'embedded', plansFile(t, { chat: 1 }));
 const escapes = new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*m`, 'g');
 
-for (const { args, name, options, program, says } of generators) {
+for (const { args, files = {}, isCommonJs, name, options, program, says } of generators) {
   t.test(`${name}: no warning, compiles strictly, does the main job`, async (t) => {
     const cwd = outside(t);
-    writeFileSync(join(cwd, 'package.json'), '{"private": true, "type": "module"}');
+    const type = isCommonJs ? 'commonjs' : 'module';
+    writeFileSync(join(cwd, 'package.json'), JSON.stringify({ private: true, type }));
+    for (const [file, content] of Object.entries(files)) writeFileSync(join(cwd, file), content);
     mkdirSync(join(cwd, 'generated'));
     symlinkSync(here('node_modules'), join(cwd, 'node_modules'));
     const { stderr, stdout } = await run(

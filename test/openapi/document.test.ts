@@ -83,6 +83,13 @@ t.test('no list of values contains null, and fields with values can be null', as
   }
 });
 
+t.test('every schema has a type, a list of values, or a reference', async (t) => {
+  const keywords = ['type', 'enum', 'const', '$ref', 'anyOf', 'oneOf', 'allOf'];
+  const without = everySchema.filter(([schema]) => !keywords.some((keyword) => keyword in schema));
+  // Any value, as generators compile it.
+  t.same(without, [[{}, 'JsonValue']]);
+});
+
 t.test('fields without a name are of a named type, and may be anything', async (t) => {
   const open = everySchema.filter(([schema]) => isObject(schema) && schema.additionalProperties !== false);
   t.ok(open.length >= 12);
