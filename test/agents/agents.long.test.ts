@@ -106,6 +106,7 @@ function testAgent(t: Test, agent: Agent) {
     const ms = Math.max(...(await chats()).map(({ abortedAt }) => abortedAt ?? 0)) - stoppedAt;
     t.ok(ms < 1000, `after ${ms} ms`);
     await run.ended;
+    t.equal((await chats()).length, agent.requests, 'it does not ask again');
     t.equal(await used(), agent.requests);
     note('abort', `${ms} ms`);
   });
@@ -127,6 +128,7 @@ function testAgent(t: Test, agent: Agent) {
     const count = await refusals();
     t.ok(count <= agent.refusals, `${count} refused`);
     t.equal(await used(), 1);
+    t.equal((await chats()).length, 1, 'the upstream sees nothing of it');
     note('spent quota', `${count} refused${agent.endsWithoutQuota ? '' : ', then it waits'}`);
   });
 }

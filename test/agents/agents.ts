@@ -1,6 +1,7 @@
 /** How coding agents are started: as the guide says, in a clean home, without a network but loopback. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Test } from 'tap';
@@ -119,10 +120,14 @@ export type Run = {
 const NOWHERE = 'http://127.0.0.1:9';
 const proxies = { HTTP_PROXY: NOWHERE, HTTPS_PROXY: NOWHERE, NO_PROXY: '127.0.0.1,localhost' };
 
-/** Starts an agent with a prompt, in a folder with the file `notes.txt`, which says `before`. */
+/**
+ * Starts an agent with a prompt, in a folder with the file `notes.txt`, which says `before`. The folder is outside this
+ * repository, whose files and history an agent would otherwise read.
+ */
 export function runAgent(t: Test, agent: Agent, settings: Settings, prompt: string): Run {
-  const home = t.testdir({ work: { 'notes.txt': 'before\n' } });
+  const home = mkdtempSync(join(tmpdir(), 'parley-agent-'));
   const work = join(home, 'work');
+  write(home, 'work/notes.txt', 'before\n');
   const env = agent.configure(home, settings);
   const [command, parameters] = agent.command(prompt);
   const child = spawn(command, parameters, {
@@ -144,7 +149,11 @@ export function runAgent(t: Test, agent: Agent, settings: Settings, prompt: stri
       // It has ended.
     }
   };
-  t.teardown(() => kill('SIGKILL'));
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+  t.teardown(async () => {
+    kill('SIGKILL');
+    await ended;
+    rmSync(home, { recursive: true, force: true, maxRetries: 5 });
+  });
   return { child, folder: work, output: () => output, ended, kill };
 }
