@@ -4,6 +4,7 @@ import { documentation } from './docs/documentation.ts';
 import { KeyLookup } from './domain/key-lookup.ts';
 import { Ledger } from './domain/ledger.ts';
 import { createEngines } from './engines/index.ts';
+import { Metrics } from './metrics.ts';
 import abortedRequests from './plugins/aborted-requests.ts';
 import bodies from './plugins/bodies.ts';
 import callerGuard from './plugins/caller-guard.ts';
@@ -18,6 +19,7 @@ import eventStreams from './plugins/event-streams.ts';
 import idempotency from './plugins/idempotency.ts';
 import inFlightRequests from './plugins/in-flight-requests.ts';
 import { methodFallbacks, methodRegister } from './plugins/methods.ts';
+import measured from './plugins/metrics.ts';
 import openapi from './plugins/openapi.ts';
 import pageLimit from './plugins/page-limit.ts';
 import passwords from './plugins/passwords.ts';
@@ -47,6 +49,7 @@ import images from './routes/images.ts';
 import keys from './routes/keys.ts';
 import leakReports from './routes/leak-reports.ts';
 import messages from './routes/messages.ts';
+import metricsRoute from './routes/metrics.ts';
 import models from './routes/models.ts';
 import plans from './routes/plans.ts';
 import reference from './routes/reference.ts';
@@ -125,10 +128,11 @@ export async function buildApp(resources: Resources): Promise<FastifyInstance> {
   const { config, database } = resources;
   const app = fastify(serverOptions(config)).withTypeProvider<TypeBoxTypeProvider>();
 
+  const metrics = new Metrics();
   const search = documentation(() => app.swagger());
-  const engines = createEngines(config, search);
-  const ledger = new Ledger(database, config.plans, app.log);
-  const keyLookup = new KeyLookup(database, config.databaseDirectUrl, app.log);
+  const engines = createEngines(config, search, metrics);
+  const ledger = new Ledger(database, config.plans, app.log, metrics);
+  const keyLookup = new KeyLookup(database, config.databaseDirectUrl, app.log, metrics);
   app.register(pipelining);
   app.register(services, { ...resources, documentation: search, engines, keyLookup, ledger });
 
@@ -153,9 +157,11 @@ export async function buildApp(resources: Resources): Promise<FastifyInstance> {
   app.register(redis);
   app.register(rateLimit);
   app.register(calls);
+  app.register(measured, { metrics, database });
 
   app.register(pages);
   app.register(health);
+  app.register(metricsRoute);
   app.register(api, { prefix: '/api/v1' });
 
   app.register(methodFallbacks);

@@ -69,6 +69,8 @@ export type Config = Readonly<{
   /** Of `requests` and `refusals`, including today. */
   requestLogDays: number;
   logLevel: string;
+  /** Bearer token for `/metrics`. Undefined: only loopback may read it. */
+  metricsToken: string | undefined;
 }>;
 
 /** Fixed by contract section 7, like `answerLimits`: no variable changes it, and only tests lower it. */
@@ -240,6 +242,7 @@ export function loadConfig(env: Env = process.env): Config {
     readyDelaySeconds: integer(env, 'READY_DELAY_SECONDS', 5, 0, 300),
     // A charge admitted yesterday may still be settled or looked up today.
     requestLogDays: integer(env, 'REQUEST_LOG_DAYS', 90, 3, 3650),
+    metricsToken: text(env, 'METRICS_TOKEN'),
     logLevel: oneOf(env, 'LOG_LEVEL', ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], 'info'),
   });
 }

@@ -6,7 +6,7 @@ import { Connection, type ConnectionOptions, type ServerTimeouts } from './conne
 import { shareConnections } from './connection-shares.ts';
 import { drizzleClient } from './driver.ts';
 import { startEmbeddedPostgres } from './embedded.ts';
-import { Pool } from './pool.ts';
+import { Pool, type PoolState } from './pool.ts';
 import * as tables from './tables.ts';
 
 export type Db = PgDatabase<PgQueryResultHKT, typeof tables>;
@@ -28,6 +28,7 @@ export type Database = {
   /** Server version, e.g. `15.18`. */
   version(): Promise<string>;
   close(): Promise<void>;
+  pools(): (PoolState & { pool: string })[];
   /** How many accounts with their own queue may write at once, per kind of ledger write. */
   queues: number;
 };
@@ -106,8 +107,10 @@ function openPools(
   pools: { statements: Pool; transactions: Pool; ledger: Pool },
   types: ReturnType<typeof newTypes>,
   isPrepared: boolean,
-): Pick<Database, 'db' | 'run' | 'prepared' | 'version' | 'close'> {
+): Pick<Database, 'db' | 'run' | 'prepared' | 'version' | 'close' | 'pools'> {
   const { ledger, statements, transactions } = pools;
+  // The embedded database has one pool for everything.
+  const named = new Map(Object.entries(pools).map(([name, pool]) => [pool, name]));
   const db = drizzlePostgres(
     drizzleClient(
       types,
@@ -129,8 +132,9 @@ function openPools(
       return row?.server_version.split(' ')[0] ?? '';
     },
     close: async () => {
-      await Promise.all([...new Set([statements, transactions, ledger])].map((pool) => pool.close()));
+      await Promise.all([...named.keys()].map((pool) => pool.close()));
     },
+    pools: () => [...named].map(([pool, name]) => ({ pool: name, ...pool.state })),
   };
 }
 

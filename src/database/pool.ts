@@ -2,6 +2,9 @@ import { Connection, type ConnectionOptions, DatabaseUnavailable } from './conne
 
 type Waiting = { take: (connection: Connection) => void; giveUp: (error: unknown) => void };
 
+/** Numbers of connections, and of statements that wait for one. */
+export type PoolState = { inUse: number; idle: number; unopened: number; waiting: number };
+
 export class Pool {
   readonly #options: ConnectionOptions;
   readonly #size: number;
@@ -25,6 +28,12 @@ export class Pool {
     } finally {
       this.#giveBack(connection);
     }
+  }
+
+  get state(): PoolState {
+    const idle = this.#free.length;
+    const open = this.#all.size;
+    return { inUse: open - idle, idle, unopened: this.#size - open, waiting: this.#waiting.length };
   }
 
   async close(): Promise<void> {

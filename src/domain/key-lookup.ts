@@ -1,5 +1,6 @@
 /** Uses the cache while every key change is heard: contract section 3, docs/decisions/0011-the-key-cache.md. */
 import type { Database } from '../database/client.ts';
+import { Metrics } from '../metrics.ts';
 import { KeyChanges } from '../store/key-changes.ts';
 import { findSecret, type StoredSecret } from '../store/keys.ts';
 import { parseApiKey, sameDigest } from './api-key.ts';
@@ -26,9 +27,11 @@ export class KeyLookup {
   readonly #changes: KeyChanges;
   readonly #uses: KeyUses;
   readonly #cache = new KeyCache();
+  readonly #metrics: Metrics;
 
   /** @param directUrl - Postgres only: bypasses transaction poolers, to listen */
-  constructor(database: Database, directUrl: string | undefined, log: Log) {
+  constructor(database: Database, directUrl: string | undefined, log: Log, metrics = new Metrics()) {
+    this.#metrics = metrics;
     this.#database = database;
     this.#changes = new KeyChanges(database, directUrl, log);
     this.#uses = new KeyUses(database.db, log);
@@ -54,12 +57,17 @@ export class KeyLookup {
     const { digest, publicId } = parsed;
     const now = this.#changes.now();
     const kept = now === undefined ? undefined : this.#cache.get(publicId);
-    if (now !== undefined && kept !== undefined)
-      return sameDigest(kept.digest, digest) ? judged(kept, now) : undefined;
+    if (now !== undefined && kept !== undefined) {
+      const isKnown = sameDigest(kept.digest, digest);
+      this.#metrics.keyLookups.inc({ result: isKnown ? 'cached' : 'unknown' });
+      return isKnown ? judged(kept, now) : undefined;
+    }
 
     const { generation } = this.#cache;
     const found = await findSecret(this.#database, publicId);
-    if (found === undefined || !sameDigest(found.secret.digest, digest)) return undefined;
+    const isKnown = found !== undefined && sameDigest(found.secret.digest, digest);
+    this.#metrics.keyLookups.inc({ result: isKnown ? 'read' : 'unknown' });
+    if (!isKnown) return undefined;
     // A secret that the cache may not serve would only take up memory.
     if (this.#changes.now() !== undefined) this.#cache.keep(generation, publicId, found.secret);
     return judged(found.secret, found.readAt);

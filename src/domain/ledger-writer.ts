@@ -2,6 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Database, mayHaveTakenEffect, sqlState, wasNotSent } from '../database/client.ts';
 import { ApiError } from '../errors.ts';
+import type { Metrics } from '../metrics.ts';
 import {
   type AdmissionRules,
   admitCharges,
@@ -34,6 +35,8 @@ const ABANDONED_AT_ONCE = 1000;
 
 const DAY_MS = 86_400_000;
 
+type LedgerWrite = 'admission' | 'settlement';
+
 const unavailable = (cause: unknown) => new ApiError('serviceUnavailable', { cause });
 
 export class LedgerWriter {
@@ -41,6 +44,7 @@ export class LedgerWriter {
   readonly #database: Database;
   readonly #rules: AdmissionRules;
   readonly #log: OutageLog;
+  readonly #metrics: Metrics;
   readonly #admissions: AccountQueues<ChargeRow, Decision | undefined>;
   readonly #settlements: AccountQueues<SettlementRow, boolean>;
   /** Sent but not acknowledged: it may have taken effect, and the charge's next statement has to check. */
@@ -49,8 +53,9 @@ export class LedgerWriter {
   readonly #timers: NodeJS.Timeout[] = [];
   #isSettlingAbandoned = false;
 
-  constructor(database: Database, plans: PlanCatalogue, log: OutageLog) {
+  constructor(database: Database, plans: PlanCatalogue, log: OutageLog, metrics: Metrics) {
     this.#database = database;
+    this.#metrics = metrics;
     this.#log = log;
     this.#rules = {
       ceilings: Object.fromEntries(plans.plans.map((plan) => [plan.id, ceilingsOf(plan)])),
@@ -72,20 +77,37 @@ export class LedgerWriter {
   }
 
   /** @returns undefined if the account is gone */
-  admit = (row: ChargeRow): Promise<Decision | undefined> =>
-    this.#admissions.submit(row).catch((error) => {
+  async admit(row: ChargeRow): Promise<Decision | undefined> {
+    const startedAt = performance.now();
+    try {
+      return await this.#admissions.submit(row);
+    } catch (error) {
       if (this.#unanswered.has(row)) this.abandonAdmission(row);
       throw error;
-    });
+    } finally {
+      this.#noteWait('admission', startedAt);
+    }
+  }
 
   /** @returns whether the charge is in the requested state now */
-  settle = (row: SettlementRow): Promise<boolean> => this.#settlements.submit(row);
+  settle(row: SettlementRow): Promise<boolean> {
+    const startedAt = performance.now();
+    return this.#settlements.submit(row).finally(() => this.#noteWait('settlement', startedAt));
+  }
+
+  #noteWait(kind: LedgerWrite, startedAt: number): void {
+    this.#metrics.ledgerSeconds.observe({ kind }, (performance.now() - startedAt) / 1000);
+  }
 
   mayHaveSettled = (row: SettlementRow): boolean => this.#unanswered.has(row);
 
   /** Settles a charge, if it exists, once the database is back. Until `until`, its admission may still arrive. */
   abandon(row: SettlementRow, until = 0): void {
     this.#abandoned.set(`${row.day}/${row.id}`, { row, until });
+  }
+
+  get unsettled(): number {
+    return this.#abandoned.size;
   }
 
   async start(): Promise<void> {
@@ -143,7 +165,7 @@ export class LedgerWriter {
   }
 
   async #admitBatch(rows: ChargeRow[], lockTimeoutMs: number): Promise<(Decision | undefined)[]> {
-    const decisions = await this.#sendUntilAnswered(rows, () => {
+    const decisions = await this.#sendUntilAnswered('admission', rows, () => {
       const isRepeated = rows.some((row) => this.#unanswered.has(row));
       return admitCharges(this.#database, rows, this.#rules, isRepeated, lockTimeoutMs);
     });
@@ -152,7 +174,7 @@ export class LedgerWriter {
   }
 
   async #settleBatch(rows: SettlementRow[], lockTimeoutMs: number): Promise<boolean[]> {
-    const settled = await this.#sendUntilAnswered(rows, () =>
+    const settled = await this.#sendUntilAnswered('settlement', rows, () =>
       settleCharges(this.#database, rows, lockTimeoutMs),
     );
     return rows.map(({ id }) => settled.has(id));
@@ -163,10 +185,13 @@ export class LedgerWriter {
    * until the database answers.
    */
   async #sendUntilAnswered<T>(
+    kind: LedgerWrite,
     rows: readonly (ChargeRow | SettlementRow)[],
     send: () => Promise<T>,
   ): Promise<T> {
     const deadline = Date.now() + RESEND_MS;
+    this.#metrics.batchSize.observe({ kind }, rows.length);
+    const stopTimer = this.#metrics.batchSeconds.startTimer({ kind });
     let mayHaveArrived = false;
     let needsLease = false;
     for (;;) {
@@ -174,6 +199,7 @@ export class LedgerWriter {
         if (needsLease) await this.#renew();
         const answer = await send();
         for (const row of rows) this.#unanswered.delete(row);
+        stopTimer();
         return answer;
       } catch (error) {
         if (sqlState(error) === NO_LEASE) needsLease = true;

@@ -5,6 +5,7 @@
 import type { Meter } from '../../schemas/plans.ts';
 import type { Database, Db } from '../database/client.ts';
 import { ApiError } from '../errors.ts';
+import { Metrics } from '../metrics.ts';
 import type { Turn } from '../store/conversations.ts';
 import {
   type ChargeRow,
@@ -135,9 +136,11 @@ export class Ledger {
   readonly #writer: LedgerWriter;
   readonly #db: Db;
   readonly #readings: GroupCommit<string, UsageReading | undefined>;
+  readonly #metrics: Metrics;
 
-  constructor(database: Database, plans: PlanCatalogue, log: OutageLog) {
+  constructor(database: Database, plans: PlanCatalogue, log: OutageLog, metrics = new Metrics()) {
     this.#db = database.db;
+    this.#metrics = metrics;
     this.#readings = new GroupCommit({
       ...{ batchSize: READ_AT_ONCE, queueSize: WAITING_READERS },
       write: async (accountIds) => {
@@ -145,11 +148,16 @@ export class Ledger {
         return accountIds.map((id) => found.get(id));
       },
     });
-    this.#writer = new LedgerWriter(database, plans, log);
+    this.#writer = new LedgerWriter(database, plans, log, metrics);
   }
 
   get process(): string {
     return this.#writer.process;
+  }
+
+  /** Charges that wait for the database to return, to be settled. */
+  get unsettled(): number {
+    return this.#writer.unsettled;
   }
 
   start = (): Promise<void> => this.#writer.start();
@@ -177,6 +185,7 @@ export class Ledger {
     };
     const { ceiling, day: today, outcome, readAt, used } = await this.#decide(row);
     const reading = { meter, used, ceiling, readAt };
+    this.#metrics.charges.inc({ meter, step: outcome });
     if (outcome === 'admitted') return { ...charge, id, day: today, startedAt, reading };
     if (retry === undefined || outcome === 'refused')
       throw quotaExceeded({ ...reading, ceiling: ceiling ?? 0 });
@@ -239,7 +248,7 @@ export class Ledger {
       const isRefunded = await this.refund(admission, { code: 'serviceUnavailable', statusCode: 503 });
       throw this.#writer.mayHaveSettled(row) && !isRefunded ? perhapsCharged(error) : error;
     }
-    if (isFinal) return;
+    if (isFinal) return this.#noteEnd(admission, 'final', outcome);
     // The sweep refunded it, or another attempt's answer is stored under the idempotency key.
     throw outcome?.answer === undefined ? new ApiError('serviceUnavailable') : perhapsCharged(undefined);
   }
@@ -256,6 +265,7 @@ export class Ledger {
       this.#writer.abandon(row);
       throw error;
     });
+    this.#noteTokens(outcome);
     if (!isSettled && outcome.answer !== undefined) throw new ApiError('serviceUnavailable');
   }
 
@@ -266,9 +276,20 @@ export class Ledger {
   async refund(admission: Admission, failure: { code: string | null; statusCode: number }): Promise<boolean> {
     const kind = admission.attempt === undefined ? 'refund' : 'rerun';
     const row = settlement(kind, admission, { model: null, inputTokens: 0, outputTokens: 0, failure });
+    if (kind === 'refund') this.#noteEnd(admission, 'refunded');
     return this.#writer.settle(row).catch(() => {
       this.#writer.abandon(row);
       return false;
     });
+  }
+
+  #noteEnd({ meter }: Admission, step: 'final' | 'refunded', outcome?: Outcome): void {
+    this.#metrics.charges.inc({ meter, step });
+    if (outcome !== undefined) this.#noteTokens(outcome);
+  }
+
+  #noteTokens({ inputTokens, outputTokens }: Outcome): void {
+    this.#metrics.tokens.inc({ direction: 'input' }, tokens(inputTokens) ?? 0);
+    this.#metrics.tokens.inc({ direction: 'output' }, tokens(outputTokens) ?? 0);
   }
 }

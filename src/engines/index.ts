@@ -2,6 +2,7 @@ import type { Static } from '@sinclair/typebox';
 import type { EngineInfo } from '../../schemas/service.ts';
 import type { Documentation } from '../docs/documentation.ts';
 import type { ModelAliases } from '../domain/model-aliases.ts';
+import { Metrics } from '../metrics.ts';
 import { type AnswerLimits, answerLimits, limitedChat } from './answer-limits.ts';
 import { builtinChat } from './builtin/chat.ts';
 import { builtinEmbeddings } from './builtin/embeddings.ts';
@@ -28,15 +29,30 @@ export type EngineConfig = {
 };
 
 /** Creates each engine: the configured upstream, which it does not contact, or the built-in one. Contract section 8. */
-export function createEngines(config: EngineConfig, documentation: Documentation): Engines {
-  const { chat, embeddings, images, publicUrl, search, upstreamLimits: limits } = config;
-  const engine = chat ? createUpstreamChat({ ...chat, ...limits }) : builtinChat(documentation, publicUrl);
+export function createEngines(
+  config: EngineConfig,
+  documentation: Documentation,
+  metrics = new Metrics(),
+): Engines {
+  const { chat, embeddings, images, publicUrl, search } = config;
+  const optionsFor = (upstream: keyof Engines) => ({
+    ...config.upstreamLimits,
+    onResponse: (status: number | undefined, seconds: number) =>
+      metrics.upstreamSeconds.observe({ upstream, status: status ?? 'none' }, seconds),
+  });
+  const engine = chat
+    ? createUpstreamChat({ ...chat, ...optionsFor('chat') })
+    : builtinChat(documentation, publicUrl);
   const aliases = config.chatModelAliases;
   return {
     chat: { ...limitedChat(engine, config.answerLimits ?? answerLimits), ...(aliases && { aliases }) },
-    images: images ? createUpstreamImages({ ...images, ...limits }) : builtinImages(),
-    search: search ? createUpstreamSearch({ ...search, ...limits }) : builtinSearch(documentation, publicUrl),
-    embeddings: embeddings ? createUpstreamEmbeddings({ ...embeddings, ...limits }) : builtinEmbeddings(),
+    images: images ? createUpstreamImages({ ...images, ...optionsFor('images') }) : builtinImages(),
+    search: search
+      ? createUpstreamSearch({ ...search, ...optionsFor('search') })
+      : builtinSearch(documentation, publicUrl),
+    embeddings: embeddings
+      ? createUpstreamEmbeddings({ ...embeddings, ...optionsFor('embeddings') })
+      : builtinEmbeddings(),
   };
 }
 

@@ -85,6 +85,7 @@ async function runAdmitted<T>(run: Run, answer: WholeAnswer<T> | StreamedAnswer)
     request.isCharged = true;
     if (admission.reading !== null) request.server.limits.showQuota(request, reply, admission.reading);
     const outcome = await answer.prepare(admission, work.signal);
+    if ('stream' in answer) noteFirstOutput(run);
     const ending = work.isAbandoned ? { failure: clientLeft } : {};
     await request.server.ledger.finalise(admission, outcome && { ...outcome, ...ending });
     isFinal = true;
@@ -102,6 +103,12 @@ async function runAdmitted<T>(run: Run, answer: WholeAnswer<T> | StreamedAnswer)
   }
 }
 
+function noteFirstOutput({ admission, request }: Run): void {
+  const { routeOptions, server } = request;
+  const seconds = (performance.now() - admission.startedAt) / 1000;
+  server.metrics.firstOutputSeconds.observe({ route: String(routeOptions.url) }, seconds);
+}
+
 /** Streams the response of a final charge, and records how it ended before sending the last event. */
 async function streamFinal(run: Run, answer: StreamedAnswer): Promise<FastifyReply> {
   const { admission, reply, request, slot, work } = run;
@@ -116,6 +123,7 @@ async function streamFinal(run: Run, answer: StreamedAnswer): Promise<FastifyRep
     const problem = brokenOff(toApiError(error));
     const { code, statusCode } = problem;
     envelope = envelopeFor(request, problem);
+    if (!work.isAbandoned) request.server.metrics.errors.inc({ code });
     if (!work.isAbandoned) request.log.error({ code, err: problem.options.cause }, problem.message);
     await ledger
       .complete(admission, {

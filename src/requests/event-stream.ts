@@ -34,6 +34,10 @@ export class EventStreams {
     return stream;
   }
 
+  get size(): number {
+    return this.#open.size;
+  }
+
   #beat(): void {
     for (const stream of this.#open) stream.beat(this.#keepAliveBeats, this.#mostBeats);
     if (this.#open.size > 0) return;

@@ -25,6 +25,8 @@ export type UpstreamOptions = {
   maxAnswerBytes?: number;
   /** Concurrent requests; as many again may wait for a connection. */
   connections?: number;
+  /** Called when a request to the upstream has a response's headers, or failed without one. */
+  onResponse?(status: number | undefined, seconds: number): void;
 };
 
 export type Request = {
@@ -150,8 +152,11 @@ export function createTransport(options: UpstreamOptions): Transport {
         exchange,
       );
       try {
-        return [await exchange.head, exchange];
+        const head = await exchange.head;
+        options.onResponse?.(head.status, (performance.now() - startedAt) / 1000);
+        return [head, exchange];
       } catch (error) {
+        options.onResponse?.(undefined, (performance.now() - startedAt) / 1000);
         const isFirstTime =
           attempt === 1 && !exchange.isSent && !signal.aborted && connectionLosses.has(codeOf(error));
         if (!isFirstTime) throw failure(error, signal);

@@ -1,0 +1,121 @@
+/**
+ * What `/metrics` shows of this process, for Prometheus. Contract section 17. Labels take their values from fixed sets:
+ * never an account, a key, a model, or a path that a client made up.
+ */
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { version } from './project.ts';
+
+const requestSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
+const databaseSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
+const batchSizes = [1, 2, 4, 8, 16, 32, 64, 128, 256];
+
+/** A value that is read when Prometheus asks for it. */
+export type Reading = { labels?: Record<string, string>; value: number };
+
+export class Metrics {
+  readonly #registry = new Registry();
+  readonly #registers = { registers: [this.#registry] };
+  #hasDefaults = false;
+
+  readonly requestSeconds = new Histogram({
+    name: 'parley_http_request_duration_seconds',
+    help: 'From the request to the end of its response, by route.',
+    labelNames: ['method', 'route', 'status'],
+    buckets: requestSeconds,
+    ...this.#registers,
+  });
+  readonly errors = new Counter({
+    name: 'parley_errors_total',
+    help: 'Responses that are an error, and streams that ended with one, by error code.',
+    labelNames: ['code'],
+    ...this.#registers,
+  });
+  readonly charges = new Counter({
+    name: 'parley_charges_total',
+    help: 'Steps of charges. Each admitted charge becomes final or is refunded.',
+    labelNames: ['meter', 'step'],
+    ...this.#registers,
+  });
+  readonly tokens = new Counter({
+    name: 'parley_tokens_total',
+    help: 'Tokens of the engines, as recorded in the request log.',
+    labelNames: ['direction'],
+    ...this.#registers,
+  });
+  readonly batchSize = new Histogram({
+    name: 'parley_ledger_batch_size',
+    help: 'Charges that one statement of the ledger admits or settles.',
+    labelNames: ['kind'],
+    buckets: batchSizes,
+    ...this.#registers,
+  });
+  readonly batchSeconds = new Histogram({
+    name: 'parley_ledger_batch_duration_seconds',
+    help: 'Duration of those statements, including repeats after a lost connection.',
+    labelNames: ['kind'],
+    buckets: databaseSeconds,
+    ...this.#registers,
+  });
+  readonly ledgerSeconds = new Histogram({
+    name: 'parley_ledger_wait_seconds',
+    help: 'How long a charge waits to be admitted or settled, including its statement.',
+    labelNames: ['kind'],
+    buckets: databaseSeconds,
+    ...this.#registers,
+  });
+  readonly keyLookups = new Counter({
+    name: 'parley_key_lookups_total',
+    help: 'Lookups of API keys: from the cache, from the database, or unknown.',
+    labelNames: ['result'],
+    ...this.#registers,
+  });
+  readonly firstOutputSeconds = new Histogram({
+    name: 'parley_time_to_first_output_seconds',
+    help: "From a stream's admission to the engine's first output.",
+    labelNames: ['route'],
+    buckets: requestSeconds,
+    ...this.#registers,
+  });
+  readonly upstreamSeconds = new Histogram({
+    name: 'parley_upstream_response_seconds',
+    help: "From a request to an upstream to its response's headers. Status `none`: there was no response.",
+    labelNames: ['upstream', 'status'],
+    buckets: requestSeconds,
+    ...this.#registers,
+  });
+
+  constructor() {
+    new Gauge({
+      name: 'parley_info',
+      help: 'Always 1. The label is the running version.',
+      labelNames: ['version'],
+      ...this.#registers,
+    }).set({ version }, 1);
+  }
+
+  /** Adds a metric whose values `read` returns whenever Prometheus asks. */
+  gauge(name: string, help: string, labelNames: string[], read: () => Reading[]): void {
+    new Gauge({
+      name,
+      help,
+      labelNames,
+      ...this.#registers,
+      collect() {
+        this.reset();
+        for (const { labels = {}, value } of read()) this.set(labels, value);
+      },
+    });
+  }
+
+  get contentType(): string {
+    return this.#registry.contentType;
+  }
+
+  /** All metrics, in Prometheus's text format. */
+  text(): Promise<string> {
+    // Those of Node.js measure the event loop and garbage collection, which nobody needs unless they are read.
+    if (!this.#hasDefaults) collectDefaultMetrics({ register: this.#registry });
+    this.#hasDefaults = true;
+    return this.#registry.metrics();
+  }
+}

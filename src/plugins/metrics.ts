@@ -1,0 +1,59 @@
+/** Measures requests for `/metrics`, and adds what other plugins can tell. Contract section 17. */
+import fp from 'fastify-plugin';
+import type { Database } from '../database/client.ts';
+import type { Metrics } from '../metrics.ts';
+import { toApiError } from '../requests/errors.ts';
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    metrics: Metrics;
+  }
+}
+
+export default fp<{ metrics: Metrics; database: Database }>(
+  async (app, { database, metrics }) => {
+    app.decorate('metrics', metrics);
+
+    app.addHook('onResponse', (request, reply, done) => {
+      const { url: route, method } = request.routeOptions;
+      // Unknown paths share a label, because clients choose them.
+      const labels =
+        route === undefined ? { route: 'none', method: 'any' } : { route, method: String(method) };
+      metrics.requestSeconds.observe({ ...labels, status: reply.statusCode }, reply.elapsedTime / 1000);
+      done();
+    });
+    app.addHook('onError', (_request, _reply, thrown, done) => {
+      metrics.errors.inc({ code: toApiError(thrown).code });
+      done();
+    });
+
+    metrics.gauge('parley_calls', 'Metered calls under way, including streams.', [], () => [
+      { value: app.calls.taken },
+    ]);
+    metrics.gauge('parley_streams', 'Open streams.', [], () => [{ value: app.streams.size }]);
+    metrics.gauge(
+      'parley_ledger_unsettled_charges',
+      'Charges whose settlement failed and is being retried. Stays 0 while the database is available.',
+      [],
+      () => [{ value: app.ledger.unsettled }],
+    );
+    metrics.gauge(
+      'parley_database_connections',
+      'Connections to the database by pool: in use, idle, or not open yet.',
+      ['pool', 'state'],
+      () =>
+        database.pools().flatMap(({ idle, inUse, pool, unopened }) => [
+          { labels: { pool, state: 'in_use' }, value: inUse },
+          { labels: { pool, state: 'idle' }, value: idle },
+          { labels: { pool, state: 'unopened' }, value: unopened },
+        ]),
+    );
+    metrics.gauge(
+      'parley_database_waiting',
+      'Statements that wait for a connection, by pool.',
+      ['pool'],
+      () => database.pools().map(({ pool, waiting }) => ({ labels: { pool }, value: waiting })),
+    );
+  },
+  { name: 'metrics', dependencies: ['services', 'calls', 'event-streams'] },
+);

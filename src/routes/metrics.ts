@@ -1,0 +1,42 @@
+/** `/metrics`, for whoever has `METRICS_TOKEN` or, without one, for this machine. Contract section 17. */
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import type { FastifyRequest } from 'fastify';
+import { ApiError } from '../errors.ts';
+import { isLoopback } from '../limits/address.ts';
+
+const digest = (text: string) => createHash('sha256').update(text).digest();
+
+/** A proxy on this machine connects from loopback, too, on behalf of anyone. */
+const isForwarded = ({ headers }: FastifyRequest) =>
+  (headers.forwarded ?? headers['x-forwarded-for'] ?? headers['x-real-ip'] ?? headers.via) !== undefined;
+
+const routes: FastifyPluginAsyncTypebox = async (app) => {
+  const { metricsToken } = app.config;
+  const expected = metricsToken === undefined ? undefined : digest(metricsToken);
+
+  function check(request: FastifyRequest): void {
+    if (expected === undefined) {
+      if (isLoopback(request.socket.remoteAddress ?? '') && !isForwarded(request)) return;
+      throw new ApiError('notFound', {
+        message:
+          'Without METRICS_TOKEN, metrics can be read only from the machine that runs the service, and not through a proxy.',
+      });
+    }
+    const [scheme = '', token = ''] = (request.headers.authorization ?? '').split(' ', 2);
+    if (scheme.toLowerCase() === 'bearer' && timingSafeEqual(digest(token), expected)) return;
+    throw new ApiError('invalidApiKey', {
+      message: 'Send the METRICS_TOKEN of this service as a Bearer token.',
+    });
+  }
+
+  app.get('/metrics', { schema: { hide: true } }, async (request, reply) => {
+    check(request);
+    return reply
+      .type(app.metrics.contentType)
+      .header('cache-control', 'no-store')
+      .send(await app.metrics.text());
+  });
+};
+
+export default routes;
