@@ -1,6 +1,6 @@
 /**
- * What `/metrics` shows of this process, for Prometheus. Contract section 17. Labels take their values from fixed sets:
- * never an account, a key, a model, or a path that a client made up.
+ * The metrics of this process, for Prometheus. Contract section 17. Label values come from fixed sets, never from clients:
+ * no accounts, keys, models, or unknown paths.
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { version } from './project.ts';
@@ -9,7 +9,7 @@ const requestSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 const databaseSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 const batchSizes = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 
-/** A value that is read when Prometheus asks for it. */
+/** A value that is read on each scrape. */
 export type Reading = { labels?: Record<string, string>; value: number };
 
 export class Metrics {
@@ -26,25 +26,25 @@ export class Metrics {
   });
   readonly errors = new Counter({
     name: 'parley_errors_total',
-    help: 'Responses that are an error, and streams that ended with one, by error code.',
+    help: 'Error responses, and streams that ended with an error, by error code.',
     labelNames: ['code'],
     ...this.#registers,
   });
   readonly charges = new Counter({
     name: 'parley_charges_total',
-    help: 'Steps of charges. Each admitted charge becomes final or is refunded.',
+    help: 'Steps of charges in this process, by meter. Refunds that wait for the database to return are not counted.',
     labelNames: ['meter', 'step'],
     ...this.#registers,
   });
   readonly tokens = new Counter({
     name: 'parley_tokens_total',
-    help: 'Tokens of the engines, as recorded in the request log.',
+    help: 'Tokens that engines reported.',
     labelNames: ['direction'],
     ...this.#registers,
   });
   readonly batchSize = new Histogram({
     name: 'parley_ledger_batch_size',
-    help: 'Charges that one statement of the ledger admits or settles.',
+    help: 'Charges per statement that admits or settles them.',
     labelNames: ['kind'],
     buckets: batchSizes,
     ...this.#registers,
@@ -58,7 +58,7 @@ export class Metrics {
   });
   readonly ledgerSeconds = new Histogram({
     name: 'parley_ledger_wait_seconds',
-    help: 'How long a charge waits to be admitted or settled, including its statement.',
+    help: 'Time for a charge to be admitted or settled: waiting, and the statement.',
     labelNames: ['kind'],
     buckets: databaseSeconds,
     ...this.#registers,
@@ -78,7 +78,7 @@ export class Metrics {
   });
   readonly upstreamSeconds = new Histogram({
     name: 'parley_upstream_response_seconds',
-    help: "From a request to an upstream to its response's headers. Status `none`: there was no response.",
+    help: 'Time from a request to the response headers of an upstream. Status `none`: it did not respond.',
     labelNames: ['upstream', 'status'],
     buckets: requestSeconds,
     ...this.#registers,
@@ -93,7 +93,7 @@ export class Metrics {
     }).set({ version }, 1);
   }
 
-  /** Adds a metric whose values `read` returns whenever Prometheus asks. */
+  /** Adds a metric whose values come from `read` on each scrape. */
   gauge(name: string, help: string, labelNames: string[], read: () => Reading[]): void {
     new Gauge({
       name,
@@ -113,7 +113,7 @@ export class Metrics {
 
   /** All metrics, in Prometheus's text format. */
   text(): Promise<string> {
-    // Those of Node.js measure the event loop and garbage collection, which nobody needs unless they are read.
+    // The metrics of Node.js sample the event loop. A service that nobody scrapes should not pay for that.
     if (!this.#hasDefaults) collectDefaultMetrics({ register: this.#registry });
     this.#hasDefaults = true;
     return this.#registry.metrics();

@@ -276,11 +276,14 @@ export class Ledger {
   async refund(admission: Admission, failure: { code: string | null; statusCode: number }): Promise<boolean> {
     const kind = admission.attempt === undefined ? 'refund' : 'rerun';
     const row = settlement(kind, admission, { model: null, inputTokens: 0, outputTokens: 0, failure });
-    if (kind === 'refund') this.#noteEnd(admission, 'refunded');
-    return this.#writer.settle(row).catch(() => {
+    try {
+      const isWritten = await this.#writer.settle(row);
+      if (isWritten && kind === 'refund') this.#noteEnd(admission, 'refunded');
+      return isWritten;
+    } catch {
       this.#writer.abandon(row);
       return false;
-    });
+    }
   }
 
   #noteEnd({ meter }: Admission, step: 'final' | 'refunded', outcome?: Outcome): void {

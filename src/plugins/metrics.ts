@@ -1,4 +1,4 @@
-/** Measures requests for `/metrics`, and adds what other plugins can tell. Contract section 17. */
+/** Records requests for `/metrics`, and adds gauges for calls, streams, and connections. Contract section 17. */
 import fp from 'fastify-plugin';
 import type { Database } from '../database/client.ts';
 import type { Metrics } from '../metrics.ts';
@@ -27,7 +27,7 @@ export default fp<{ metrics: Metrics; database: Database }>(
       done();
     });
 
-    metrics.gauge('parley_calls', 'Metered calls under way, including streams.', [], () => [
+    metrics.gauge('parley_calls', 'Metered calls in progress, including streams.', [], () => [
       { value: app.calls.taken },
     ]);
     metrics.gauge('parley_streams', 'Open streams.', [], () => [{ value: app.streams.size }]);
@@ -48,11 +48,8 @@ export default fp<{ metrics: Metrics; database: Database }>(
           { labels: { pool, state: 'unopened' }, value: unopened },
         ]),
     );
-    metrics.gauge(
-      'parley_database_waiting',
-      'Statements that wait for a connection, by pool.',
-      ['pool'],
-      () => database.pools().map(({ pool, waiting }) => ({ labels: { pool }, value: waiting })),
+    metrics.gauge('parley_database_waiting', 'Statements waiting for a connection, by pool.', ['pool'], () =>
+      database.pools().map(({ pool, waiting }) => ({ labels: { pool }, value: waiting })),
     );
   },
   { name: 'metrics', dependencies: ['services', 'calls', 'event-streams'] },

@@ -13,7 +13,8 @@ const bearerScheme = /^bearer(?![!#$%&'*+\-.^_`|~0-9a-z])/i;
 export const hasBearer = ({ headers }: FastifyRequest): boolean =>
   bearerScheme.test(headers.authorization ?? '');
 
-function bearerCredential(request: FastifyRequest): string | undefined {
+/** Undefined without one. Throws ApiError `invalidApiKey` if the header is malformed. */
+export function bearerCredential(request: FastifyRequest): string | undefined {
   if (!hasBearer(request)) return undefined;
   const [, credential] = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '') ?? [];
   if (credential !== undefined) return credential;

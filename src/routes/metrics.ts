@@ -4,6 +4,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { FastifyRequest } from 'fastify';
 import { ApiError } from '../errors.ts';
 import { isLoopback } from '../limits/address.ts';
+import { bearerCredential } from '../requests/authorization.ts';
 
 const digest = (text: string) => createHash('sha256').update(text).digest();
 
@@ -23,9 +24,9 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
           'Without METRICS_TOKEN, metrics can be read only from the machine that runs the service, and not through a proxy.',
       });
     }
-    const [scheme = '', token = ''] = (request.headers.authorization ?? '').split(' ', 2);
-    if (scheme.toLowerCase() === 'bearer' && timingSafeEqual(digest(token), expected)) return;
-    throw new ApiError('invalidApiKey', {
+    const token = bearerCredential(request);
+    if (token !== undefined && timingSafeEqual(digest(token), expected)) return;
+    throw new ApiError(token === undefined ? 'missingCredentials' : 'invalidApiKey', {
       message: 'Send the METRICS_TOKEN of this service as a Bearer token.',
     });
   }

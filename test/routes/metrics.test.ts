@@ -5,7 +5,7 @@ import { MODEL, startUpstream } from '../support/upstream/client.ts';
 
 type Sample = { name: string; labels: Record<string, string>; value: number };
 
-/** Reads Prometheus's text format, strictly: every line is a comment of a known kind or a sample. */
+/** Reads Prometheus's text format, strictly: every line is a known comment or a sample. */
 function parse(t: Test, text: string): Sample[] {
   const samples: Sample[] = [];
   const types = new Set<string>();
@@ -35,7 +35,7 @@ const sum = (samples: Sample[], name: string, labels: Record<string, string> = {
     .filter((sample) => Object.entries(labels).every(([label, value]) => sample.labels[label] === value))
     .reduce((total, { value }) => total + value, 0);
 
-t.test('GET /metrics: tells what the service did', async (t) => {
+t.test('GET /metrics: counts requests, charges, tokens, and responses of the upstream', async (t) => {
   const upstream = await startUpstream();
   t.teardown(() => upstream.stop());
   const { client } = await startTestService(t, 'postgres', {
@@ -46,6 +46,9 @@ t.test('GET /metrics: tells what the service did', async (t) => {
   const owner = await client.signUp();
   const { key } = await client.createKey(owner);
   const chat = { model: MODEL, messages: [{ role: 'user', content: 'Hello.' }] };
+  await upstream.configure({ fault: 'status', status: 500 });
+  t.equal((await client.post('/chat/completions', chat, { key })).status, 502);
+  await upstream.reset();
   t.equal((await client.post('/chat/completions', chat, { key })).status, 200);
   await client.post('/chat/completions', { ...chat, stream: true }, { key });
   t.equal((await client.post('/chat/completions', chat, { key })).status, 429);
@@ -55,8 +58,9 @@ t.test('GET /metrics: tells what the service did', async (t) => {
   t.match(answer.headers.get('content-type'), /^text\/plain; version=0\.0\.4/);
   const samples = parse(t, answer.text);
 
-  t.equal(sum(samples, 'parley_charges_total', { meter: 'chat', step: 'admitted' }), 2);
+  t.equal(sum(samples, 'parley_charges_total', { meter: 'chat', step: 'admitted' }), 3);
   t.equal(sum(samples, 'parley_charges_total', { meter: 'chat', step: 'final' }), 2);
+  t.equal(sum(samples, 'parley_charges_total', { meter: 'chat', step: 'refunded' }), 1);
   t.equal(sum(samples, 'parley_charges_total', { meter: 'chat', step: 'refused' }), 1);
   t.equal(sum(samples, 'parley_errors_total', { code: 'quotaExceeded' }), 1);
   const route = '/api/v1/chat/completions';
@@ -67,7 +71,7 @@ t.test('GET /metrics: tells what the service did', async (t) => {
   t.equal(sum(samples, 'parley_time_to_first_output_seconds_count', { route }), 1);
   // One may be for the list of models.
   t.ok(sum(samples, 'parley_upstream_response_seconds_count', { upstream: 'chat', status: '200' }) >= 2);
-  t.equal(sum(samples, 'parley_ledger_batch_size_sum', { kind: 'admission' }), 3);
+  t.equal(sum(samples, 'parley_ledger_batch_size_sum', { kind: 'admission' }), 4);
   t.ok(sum(samples, 'parley_ledger_wait_seconds_count', { kind: 'settlement' }) >= 2);
   t.ok(sum(samples, 'parley_tokens_total', { direction: 'output' }) > 0);
   t.ok(sum(samples, 'parley_key_lookups_total') >= 3);
@@ -81,7 +85,7 @@ t.test('GET /metrics: tells what the service did', async (t) => {
 
 t.test('GET /metrics with METRICS_TOKEN: 401 without it', async (t) => {
   const { client } = await startTestService(t, 'embedded', { METRICS_TOKEN: 'scrape-me' });
-  for (const authorization of [undefined, 'Bearer', 'Bearer scrape-m', 'Basic scrape-me']) {
+  for (const authorization of [undefined, 'Bearer scrape-m', 'Basic scrape-me']) {
     const { body, headers, status } = await client.get('//metrics', {
       headers: authorization === undefined ? {} : { authorization },
     });
