@@ -35,6 +35,8 @@ export const accounts = pgTable(
     signInsResetAt: instant('sign_ins_reset_at'),
     /** Devices that signed in before this are no longer known. Null: all are known. */
     devicesResetAt: instant('devices_reset_at'),
+    /** When the operator suspended the account. Null: it is not suspended. */
+    suspendedAt: instant('suspended_at'),
     /** Set in one short transaction; the account's rows are deleted later, in batches. */
     deletedAt: instant('deleted_at'),
   },
