@@ -28,6 +28,8 @@ export const accountEventTypes = [
   'publicKeyReported',
   'originsChanged',
   'planChanged',
+  'accountSuspended',
+  'accountResumed',
 ] as const;
 export type AccountEventType = (typeof accountEventTypes)[number];
 export const AccountEventType = stringEnum(accountEventTypes, {

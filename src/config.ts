@@ -80,7 +80,8 @@ const UNREAD_MS = 60_000;
 const loopbackNames =
   /^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\]|\[::ffff:7f[0-9a-f]{2}:[0-9a-f]{1,4}\])$/;
 
-function isLoopback(host: string): boolean {
+/** Whether only this machine reaches an address. */
+export function isLoopback(host: string): boolean {
   const url = `http://${isIP(host) === 6 ? `[${host}]` : host}`;
   return URL.canParse(url) && loopbackNames.test(new URL(url).hostname);
 }

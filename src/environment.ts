@@ -2,9 +2,12 @@
 
 /** An invalid variable. The message is the one line that the operator sees. */
 export class ConfigError extends Error {
+  readonly variable: string;
+
   constructor(variable: string, takes: string) {
     super(`${variable} ${takes}`);
     this.name = 'ConfigError';
+    this.variable = variable;
   }
 }
 

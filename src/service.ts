@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { buildApp } from './app.ts';
-import { runOperatorCommand } from './commands/operator.ts';
+import { commandHandler } from './commands/operator.ts';
 import type { Config } from './config.ts';
 import {
   type Database,
@@ -42,10 +42,11 @@ async function lockFolder(
   current: () => Database | undefined,
 ): Promise<DataDirLock | undefined> {
   if ('url' in location) return undefined;
-  return lockDataDir(location.dataDir, (name, args) => {
+  const handle = commandHandler(() => {
     const database = current();
-    return runOperatorCommand(database && { db: database.db, config }, name, args);
+    return database && { ...database, config };
   });
+  return lockDataDir(location.dataDir, handle);
 }
 
 /** A direct URL that differs from the main one means that the main one leads to a transaction pooler. */

@@ -1,4 +1,5 @@
-/** `npm run audit`: checks that the ledger and its counters agree. */
+/** `npm run audit`: `parley audit`. */
 import { commandLine } from './command-line.ts';
+import { commandNamed } from './operator.ts';
 
-await commandLine('audit');
+await commandLine(commandNamed('audit'), process.argv.slice(2));

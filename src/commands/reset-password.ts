@@ -1,4 +1,5 @@
-/** `npm run reset-password -- EMAIL`: sets a random password, shows it once, and ends the account's sessions. */
+/** `npm run reset-password`: `parley accounts reset-password`. */
 import { commandLine } from './command-line.ts';
+import { commandNamed } from './operator.ts';
 
-await commandLine('reset-password');
+await commandLine(commandNamed('reset-password'), process.argv.slice(2));

@@ -1,4 +1,5 @@
-/** `npm run set-plan -- EMAIL PLAN PERIOD`: sets an account's plan, regardless of `BILLING`. */
+/** `npm run set-plan`: `parley accounts set-plan`. */
 import { commandLine } from './command-line.ts';
+import { commandNamed } from './operator.ts';
 
-await commandLine('set-plan');
+await commandLine(commandNamed('set-plan'), process.argv.slice(2));

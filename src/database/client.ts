@@ -28,6 +28,8 @@ export type Database = {
   /** Server version, e.g. `15.18`. */
   version(): Promise<string>;
   close(): Promise<void>;
+  /** Embedded database only: copies its files to a new folder, between two statements. */
+  copyTo?(folder: string): Promise<{ bytes: number; ms: number }>;
   pools(): (PoolState & { pool: string })[];
   /** How many accounts with their own queue may write at once, per kind of ledger write. */
   queues: number;
@@ -194,6 +196,7 @@ async function openEmbedded(dataDir: string): Promise<Database> {
       options.setUp = `listen ${channel}`;
       await database.run(options.setUp, []);
     },
+    copyTo: (folder) => postgres.copyTo(folder),
     close: async () => {
       await database.close();
       await postgres.close();

@@ -1,6 +1,7 @@
 /** The embedded database's thread, which speaks Postgres' wire protocol over message ports. Decision 0002. */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { PGlite } from '@electric-sql/pglite';
+import { type CopyOrder, copyFiles } from './embedded-copy.ts';
 
 /** The default of 128 MB takes that much memory from the start, and is no faster: the operating system caches the files. */
 const SHARED_BUFFERS = '32MB';
@@ -11,8 +12,10 @@ const GREETING = [0x52, 0, 0, 0, 8, 0, 0, 0, 0, 0x5a, 0, 0, 0, 5, 0x49];
 /** A client's first message has no type: it begins with its length, which is less than 16 MiB. */
 const isStartup = (message: Uint8Array) => message[0] === 0;
 
+const { dataDir } = workerData as { dataDir: string };
+
 const database = await PGlite.create({
-  dataDir: (workerData as { dataDir: string }).dataDir,
+  dataDir,
   startParams: [...PGlite.defaultStartParams, '-c', `shared_buffers=${SHARED_BUFFERS}`],
 });
 
@@ -35,8 +38,10 @@ function serve(port: MessagePort): void {
   });
 }
 
-parentPort?.on('message', async (order: MessagePort | 'close') => {
-  if (order !== 'close') return serve(order);
+type Order = MessagePort | CopyOrder | 'close';
+
+parentPort?.on('message', async (order: Order) => {
+  if (order !== 'close') return 'copyTo' in order ? copyFiles(dataDir, order) : serve(order);
   await database.close();
   process.exit();
 });

@@ -8,6 +8,7 @@ import { extname, join } from 'node:path';
 import { Duplex } from 'node:stream';
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
 import { DatabaseUnavailable } from './connection.ts';
+import type { CopyAnswer } from './embedded-copy.ts';
 import { closeContents } from './private-folder.ts';
 
 export type EmbeddedPostgres = {
@@ -17,6 +18,8 @@ export type EmbeddedPostgres = {
    * @throws DatabaseUnavailable for a while after the thread crashed and could not be restarted
    */
   connect(): Duplex;
+  /** Copies the files to a new folder, between two statements. Throws a message for the operator. */
+  copyTo(folder: string): Promise<{ bytes: number; ms: number }>;
   close(): Promise<void>;
 };
 
@@ -66,6 +69,25 @@ async function end(thread: Worker): Promise<void> {
   const ended = new Promise((resolve) => thread.once('exit', resolve));
   thread.postMessage('close');
   await ended;
+}
+
+/** The answer of the thread, or the end of the thread. */
+async function copy(thread: Worker, folder: string): Promise<{ bytes: number; ms: number }> {
+  const { port1, port2 } = new MessageChannel();
+  const ended = () => port1.close();
+  thread.once('exit', ended);
+  try {
+    thread.postMessage({ copyTo: folder, answerTo: port2 }, [port2]);
+    const [answer] = await Promise.race([
+      once(port1, 'message') as Promise<[CopyAnswer]>,
+      once(port1, 'close').then((): [CopyAnswer] => [{ problem: 'The embedded database is not running.' }]),
+    ]);
+    if ('problem' in answer) throw new Error(answer.problem);
+    return answer;
+  } finally {
+    thread.off('exit', ended);
+    port1.close();
+  }
 }
 
 /**
@@ -127,6 +149,7 @@ export async function startEmbeddedPostgres(
       thread.postMessage(port2, [port2]);
       return streamOver(port1, thread);
     },
+    copyTo: (folder) => copy(thread, folder),
     close: () => {
       isServing = false;
       return end(thread);

@@ -53,6 +53,7 @@ const readingOrder = [
   'errors',
   'versioning',
   'running-parley',
+  'operator-commands',
   'connect-a-model',
 ];
 

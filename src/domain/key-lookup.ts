@@ -19,6 +19,7 @@ const judged = (secret: StoredSecret, now: number): IdentifiedKey => ({
   scopes: secret.scopes,
   allowedOrigins: secret.allowedOrigins,
   isRevoked: secret.isRevoked || isOver(secret.endsAt, now),
+  isSuspended: secret.isSuspended,
   isExpired: isOver(secret.expiresAt, now),
 });
 

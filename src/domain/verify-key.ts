@@ -6,7 +6,7 @@ import type { StoredSecret } from '../store/keys.ts';
 /** A key whose secret is right, even if it may no longer be used. */
 export type IdentifiedKey = Pick<
   StoredSecret,
-  'accountId' | 'keyId' | 'plan' | 'scopes' | 'allowedOrigins'
+  'accountId' | 'keyId' | 'plan' | 'scopes' | 'allowedOrigins' | 'isSuspended'
 > & {
   /** The key was revoked, the secret's grace period ended, or the account was deleted. */
   isRevoked: boolean;
@@ -17,11 +17,19 @@ export type IdentifiedKey = Pick<
 export const accountGone = (keyId: string | null): ApiError =>
   keyId === null ? new ApiError('sessionRequired') : new ApiError('apiKeyRevoked');
 
+/** The key itself is active, and works again once the operator resumes the account. */
+export const keyOfSuspendedAccount = (): ApiError =>
+  new ApiError('apiKeyRevoked', {
+    message:
+      'The operator suspended the account that this API key belongs to. The key works again when the operator resumes the account.',
+  });
+
 export const invalidApiKey = (): ApiError => new ApiError('invalidApiKey');
 
 /** @throws ApiError `apiKeyRevoked`, `apiKeyExpired` */
-export function assertActive({ isExpired, isRevoked }: IdentifiedKey): void {
+export function assertActive({ isExpired, isRevoked, isSuspended }: IdentifiedKey): void {
   if (isRevoked) throw new ApiError('apiKeyRevoked');
+  if (isSuspended) throw keyOfSuspendedAccount();
   if (isExpired) throw new ApiError('apiKeyExpired');
 }
 

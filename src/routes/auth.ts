@@ -13,6 +13,15 @@ import { assertSameSite } from '../requests/csrf.ts';
 import { createAccount, findByEmail } from '../store/accounts.ts';
 import { toAccount } from './account.ts';
 
+const operatorNamed = (contact: string | null) =>
+  contact === null ? 'its operator' : `its operator: ${contact}`;
+
+/** Only for the right password, so that nobody else learns it. */
+const accountSuspended = (contact: string | null) =>
+  new ApiError('invalidLogin', {
+    message: `This account is suspended on this service. To use it again, ask ${operatorNamed(contact)}.`,
+  });
+
 /** Public, but they begin a session, so foreign pages must not be able to call them. */
 const beginnings: FastifyPluginAsyncTypebox = async (app) => {
   const { operatorContact, plans, signups } = app.config;
@@ -37,9 +46,8 @@ const beginnings: FastifyPluginAsyncTypebox = async (app) => {
       },
       onRequest: async () => {
         if (signups === 'open') return;
-        const whom = operatorContact === null ? 'its operator' : `its operator: ${operatorContact}`;
         throw new ApiError('signupsClosed', {
-          message: `Sign-ups are closed on this service. To get an account, ask ${whom}.`,
+          message: `Sign-ups are closed on this service. To get an account, ask ${operatorNamed(operatorContact)}.`,
         });
       },
       preHandler: async (request) => {
@@ -82,6 +90,7 @@ const beginnings: FastifyPluginAsyncTypebox = async (app) => {
       const found = await findByEmail(app.db, email);
       const isRight = await app.checkSignIn(request, email, found, password);
       if (found === undefined || !isRight) throw new ApiError('invalidLogin');
+      if (found.suspendedAt !== null) throw accountSuspended(operatorContact);
       await beginSession(request, found, 'signedIn');
       return toAccount(found, plans);
     },

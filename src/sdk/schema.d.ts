@@ -843,7 +843,7 @@ export interface components {
          * @example signedIn
          * @enum {string}
          */
-        AccountEventType: "accountCreated" | "signedIn" | "signInFailed" | "signedOut" | "sessionEnded" | "passwordChanged" | "passwordReset" | "emailChanged" | "keyCreated" | "keyRotated" | "keyRevoked" | "keyReportedLeaked" | "publicKeyReported" | "originsChanged" | "planChanged";
+        AccountEventType: "accountCreated" | "signedIn" | "signInFailed" | "signedOut" | "sessionEnded" | "passwordChanged" | "passwordReset" | "emailChanged" | "keyCreated" | "keyRotated" | "keyRevoked" | "keyReportedLeaked" | "publicKeyReported" | "originsChanged" | "planChanged" | "accountSuspended" | "accountResumed";
         /** @description Anthropic's message. */
         AnsweredMessage: {
             /**

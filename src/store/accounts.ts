@@ -151,6 +151,26 @@ export function setPlan(
 }
 
 /**
+ * Ends all sessions of a suspended account. Its keys are refused, but not revoked. Returns undefined if the account is
+ * gone.
+ */
+export function setSuspended(db: Db, id: string, isSuspended: boolean): Promise<Account | undefined> {
+  return db.transaction(async (tx) => {
+    const [account] = await tx.select().from(accounts).where(living(id)).for('no key update');
+    if (account === undefined || (account.suspendedAt !== null) === isSuspended) return account;
+    const [updated] = await tx
+      .update(accounts)
+      .set({ suspendedAt: isSuspended ? sql`now()` : null })
+      .where(living(id))
+      .returning();
+    if (isSuspended) await tx.delete(sessions).where(eq(sessions.accountId, id));
+    const type = isSuspended ? 'accountSuspended' : 'accountResumed';
+    await recordEvent(tx, { accountId: id, type, from: null });
+    return updated;
+  });
+}
+
+/**
  * Updates the account's row first: creating a key locks it, so no key can appear after the revocation. Keeps today's
  * usage until midnight. Returns false for an outdated proof.
  */

@@ -34,6 +34,8 @@ export type StoredSecret = {
   allowedOrigins: string[];
   /** The key was revoked, or the account was deleted. */
   isRevoked: boolean;
+  /** The operator suspended the account. */
+  isSuspended: boolean;
   endsAt: number | null;
   expiresAt: number | null;
 };
@@ -184,6 +186,7 @@ const FIND_SECRET = `
   select s.digest, s.account_id as "accountId", s.key_id as "keyId", a.plan, to_jsonb(k.scopes) as scopes,
          to_jsonb(k.allowed_origins) as "allowedOrigins",
          (k.revoked_at is not null or a.deleted_at is not null) as "isRevoked",
+         a.suspended_at is not null as "isSuspended",
          ${msOf('s.ends_at')} as "endsAt", ${msOf('k.expires_at')} as "expiresAt", ${msOf('now()')} as "readAt"
   from key_secrets s
   join api_keys k on k.account_id = s.account_id and k.id = s.key_id

@@ -64,7 +64,8 @@ export async function createSession(
       sql`insert into sessions (account_id, id, digest, created_at, last_seen_at, address, user_agent)
           select id, ${newId()}::uuid, ${digestOf(secretId)}::bytea, now(), now(), ${from.address}::text, ${from.userAgent}::text
           from accounts
-          where id = ${account.id}::uuid and deleted_at is null and password_hash = ${account.passwordHash}::text
+          where id = ${account.id}::uuid and deleted_at is null and suspended_at is null
+            and password_hash = ${account.passwordHash}::text
           for share
           returning id`,
     );
@@ -84,7 +85,10 @@ export async function findSession(db: Db, secretId: string): Promise<FoundSessio
       isDue: sql<boolean>`${wasNotSeenForAnHour()}`,
     })
     .from(sessions)
-    .innerJoin(accounts, and(eq(accounts.id, sessions.accountId), isNull(accounts.deletedAt)))
+    .innerJoin(
+      accounts,
+      and(eq(accounts.id, sessions.accountId), isNull(accounts.deletedAt), isNull(accounts.suspendedAt)),
+    )
     .where(and(eq(sessions.digest, digestOf(secretId)), lives()));
   if (found === undefined) return undefined;
   const { accountId, id, isDue, plan } = found;

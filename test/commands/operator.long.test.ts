@@ -32,8 +32,8 @@ function run(command: string, args: string[], env: Record<string, string>): Prom
 const passwordIn = (text: string) => /: ([2-9a-z]{5}(?:-[2-9a-z]{5}){3})$/m.exec(text)?.[1] ?? '';
 
 /** A failure is one line to standard error, and nothing else. */
-function failed(t: Test, outcome: Outcome, line: RegExp) {
-  t.match(outcome, { code: 1, stdout: '' });
+function failed(t: Test, outcome: Outcome, line: RegExp, code = 1) {
+  t.match(outcome, { code, stdout: '' });
   t.match(outcome.stderr, line);
   t.equal(outcome.stderr.trimEnd().split('\n').length, 1, outcome.stderr);
 }
@@ -81,7 +81,11 @@ t.test('what is refused is refused with a CommandError, and nothing changes', as
     ['unknown@example.com'],
     /^There is no account with the email address unknown@example\.com\.$/,
   );
-  await refused('reset-password', [], /^Usage: npm run reset-password -- EMAIL$/);
+  await refused(
+    'reset-password',
+    [],
+    /^This command takes EMAIL\. Usage: npx parley accounts reset-password EMAIL \[--json\]$/,
+  );
   await refused(
     'set-plan',
     ['ada@example.com', 'gold', 'yearly'],
@@ -93,7 +97,7 @@ t.test('what is refused is refused with a CommandError, and nothing changes', as
     /^There is no billing period "weekly"\. Available periods: monthly, yearly\.$/,
   );
   await refused('set-plan', ['unknown@example.com', 'pro', 'yearly'], /^There is no account/);
-  await refused('set-plan', ['ada@example.com', 'pro'], /^Usage: npm run set-plan -- EMAIL PLAN PERIOD$/);
+  await refused('set-plan', ['ada@example.com', 'pro'], /^This command takes EMAIL PLAN PERIOD\. Usage: /);
   await refused('no-such-command', [], /^There is no command "no-such-command"/);
   t.match(await findByEmail(database.db, 'ada@example.com'), { plan: 'free', billingPeriod: 'monthly' });
   await t.rejects(runOperatorCommand(undefined, 'reset-password', ['ada@example.com']), {
@@ -166,7 +170,7 @@ t.test('on the command line, failures are one line and exit code 1', async (t) =
       DATABASE_URL: 'postgres://parley:secret@127.0.0.1:9/parley',
     }),
   ]);
-  failed(t, usage, /^Usage: npm run set-plan -- EMAIL PLAN PERIOD$/m);
+  failed(t, usage, /^This command takes EMAIL PLAN PERIOD\. Usage: npx parley accounts set-plan /m, 2);
   failed(t, config, /^PORT must be a whole number/);
   failed(t, empty, /^DATA_DIR .* has no database yet\. Start the service once/);
   failed(t, away, /^The command failed: the database cannot be reached \(ECONNREFUSED\)\.$/m);

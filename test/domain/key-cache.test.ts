@@ -10,6 +10,7 @@ const secret = (accountId: string, keyId = 'key'): StoredSecret => ({
   scopes: ['chat'],
   allowedOrigins: [],
   isRevoked: false,
+  isSuspended: false,
   endsAt: null,
   expiresAt: null,
 });

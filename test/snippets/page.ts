@@ -184,7 +184,7 @@ export class Page {
         if (['pg_dump', 'git'].includes(program) && !isInstalled(program))
           return { what: 'skipped', skipped: `there is no ${program}` };
         if (program === 'pg_dump') return this.#dump(swapped);
-        if (code.startsWith('npm run ')) return this.#operate(swapped);
+        if (/^np(m run|x parley) /.test(code)) return this.#operate(swapped);
         if (program === 'git') await this.#shell('git init -q .');
         write('sh', `${before}\n${swapped}\n${after}`);
         return this.#outcomeOf(`bash -eu ${name}.sh`);

@@ -18,6 +18,8 @@ const sentences: Record<AccountEvent['type'], string> = {
   publicKeyReported: 'Browser key reported as leaked; it still works because it is public',
   originsChanged: 'Allowed origins changed',
   planChanged: 'Plan changed',
+  accountSuspended: 'Account suspended by the operator',
+  accountResumed: 'Account resumed by the operator',
 };
 
 /** The service can add types that this page does not know. */

@@ -1,0 +1,80 @@
+/** What the operator asks about accounts and keys. Contract section 17. */
+import { and, count, eq, isNotNull, isNull, type SQL, sql } from 'drizzle-orm';
+import { type Db, rowsOf } from '../database/client.ts';
+import { accounts, apiKeys, sessions } from '../database/tables.ts';
+import type { Account } from './accounts.ts';
+import { isActive } from './keys.ts';
+
+export type AccountFilter = {
+  /** Part of the email address. */
+  search?: string;
+  plan?: string;
+  suspended?: boolean;
+  limit: number;
+};
+
+const contains = (text: string) => `%${text.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`;
+
+/** By email address. */
+export function listAccounts(db: Db, { limit, plan, search, suspended }: AccountFilter): Promise<Account[]> {
+  const conditions: (SQL | undefined)[] = [
+    isNull(accounts.deletedAt),
+    search === undefined ? undefined : sql`${accounts.emailKey} like ${contains(search)}`,
+    plan === undefined ? undefined : eq(accounts.plan, plan),
+    suspended ? isNotNull(accounts.suspendedAt) : undefined,
+  ];
+  return db
+    .select()
+    .from(accounts)
+    .where(and(...conditions))
+    .orderBy(accounts.emailKey)
+    .limit(limit);
+}
+
+export async function countOfAccount(db: Db, id: string): Promise<{ keys: number; sessions: number }> {
+  const [keys] = await db
+    .select({ count: count() })
+    .from(apiKeys)
+    .where(and(eq(apiKeys.accountId, id), isActive()));
+  const [signedIn] = await db.select({ count: count() }).from(sessions).where(eq(sessions.accountId, id));
+  return { keys: keys?.count ?? 0, sessions: signedIn?.count ?? 0 };
+}
+
+export type FoundKey = {
+  accountId: string;
+  email: string;
+  id: string;
+  name: string;
+  prefix: string;
+  scopes: string[];
+  state: 'active' | 'replaced' | 'expired' | 'revoked' | 'account suspended' | 'account deleted';
+  created: string;
+  lastUsed: string | null;
+};
+
+const KEYS_AT_MOST = 100;
+
+const iso = (column: SQL): SQL => sql`to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+
+/** Keys with a secret whose public ID begins with `publicId`, revoked ones included. */
+export function findKeys(db: Db, publicId: string): Promise<FoundKey[]> {
+  return rowsOf<FoundKey>(
+    db,
+    sql`
+      select k.account_id as "accountId", a.email, k.id, k.name, 'parley_' || s.public_id as prefix,
+             to_jsonb(k.scopes) as scopes,
+             case when a.deleted_at is not null then 'account deleted'
+                  when k.revoked_at is not null then 'revoked'
+                  when s.ends_at <= now() then 'replaced'
+                  when k.expires_at <= now() then 'expired'
+                  when a.suspended_at is not null then 'account suspended'
+                  else 'active' end as state,
+             ${iso(sql`k.created_at`)} as created, ${iso(sql`k.last_used_at`)} as "lastUsed"
+      from key_secrets s
+      join api_keys k on k.account_id = s.account_id and k.id = s.key_id
+      join accounts a on a.id = s.account_id
+      where s.public_id >= ${publicId}::text and left(s.public_id, ${publicId.length}::int) = ${publicId}::text
+      order by s.public_id
+      limit ${KEYS_AT_MOST}::int`,
+  );
+}
