@@ -1,8 +1,6 @@
 /** All commands of `parley`, in the order of its help. */
-import { accountCommands } from './accounts.ts';
-import { backup } from './backup.ts';
 import type { Command } from './command.ts';
-import { keyCommands } from './keys.ts';
-import { ledgerCommands } from './ledger.ts';
+import { databaseCommands } from './database-commands.ts';
+import { doctor } from './doctor/index.ts';
 
-export const commands: readonly Command[] = [...accountCommands, ...keyCommands, ...ledgerCommands, backup];
+export const commands: readonly Command[] = [...databaseCommands, doctor];

@@ -1,14 +1,9 @@
 /** Commands on the database, run by the process that owns it. Contract sections 9, 11, and 17. */
 import { isUnavailable, sqlState } from '../database/client.ts';
 import { parseInput } from './arguments.ts';
-import {
-  type Command,
-  type CommandContext,
-  CommandError,
-  type DatabaseCommand,
-  type Result,
-} from './command.ts';
-import { commands } from './index.ts';
+import { type CommandContext, CommandError, type DatabaseCommand, type Result } from './command.ts';
+import { databaseCommands } from './database-commands.ts';
+import { doctorDatabase } from './doctor/database.ts';
 
 export { type CommandContext, CommandError } from './command.ts';
 
@@ -19,18 +14,13 @@ const shortNames: Readonly<Record<string, string>> = {
 };
 
 /** @throws CommandError if there is none */
-export function commandNamed(name: string): Command {
-  const command = commands.find((one) => one.name === (shortNames[name] ?? name));
-  if (command !== undefined) return command;
-  throw new CommandError(
-    `There is no command "${name}". Available commands: ${commands.map((one) => one.name).join(', ')}.`,
+export function commandNamed(name: string): DatabaseCommand {
+  const command = [...databaseCommands, doctorDatabase].find(
+    (one) => one.name === (shortNames[name] ?? name),
   );
-}
-
-function onDatabase(name: string): DatabaseCommand {
-  const command = commandNamed(name);
-  if ('run' in command) return command;
-  throw new CommandError(`The command "${name}" does not run in the service.`);
+  if (command !== undefined) return command;
+  const names = databaseCommands.map((one) => one.name).join(', ');
+  throw new CommandError(`There is no command "${name}". Available commands: ${names}.`);
 }
 
 /** The database's own message: Drizzle's wrapper contains every parameter. */
@@ -46,7 +36,7 @@ export async function runCommand(
   name: string,
   args: readonly string[],
 ): Promise<Result> {
-  const command = onDatabase(name);
+  const command = commandNamed(name);
   const input = parseInput(command, args);
   if (context === undefined)
     throw new CommandError(

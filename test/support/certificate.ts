@@ -24,12 +24,12 @@ const text = (tag: number, value: string) => der(tag, Buffer.from(value));
 const commonName = identifier('550403');
 const ecdsaWithSha256 = sequence(identifier('2a8648ce3d040302'));
 
-/** Makes a self-signed certificate (X.509, version 1) with a new key. */
-export function selfSigned(): Certificate {
+/** Makes a self-signed certificate (X.509, version 1) with a new key. It ends at `end`, such as `261231235959Z`. */
+export function selfSigned(end = '491231235959Z'): Certificate {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
   const spki = publicKey.export({ type: 'spki', format: 'der' });
   const name = sequence(der(0x31, sequence(commonName, text(0x0c, 'A test of Parley'))));
-  const validity = sequence(text(0x17, '200101000000Z'), text(0x17, '491231235959Z'));
+  const validity = sequence(text(0x17, '200101000000Z'), text(0x17, end));
   const serial = der(0x02, Buffer.from([1]));
   const toBeSigned = sequence(serial, ecdsaWithSha256, name, validity, name, spki);
   const signature = sign('sha256', toBeSigned, privateKey);

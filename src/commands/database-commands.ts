@@ -1,0 +1,13 @@
+/** The commands that the process with the database runs. */
+import { accountCommands } from './accounts.ts';
+import { backup } from './backup.ts';
+import type { DatabaseCommand } from './command.ts';
+import { keyCommands } from './keys.ts';
+import { ledgerCommands } from './ledger.ts';
+
+export const databaseCommands: readonly DatabaseCommand[] = [
+  ...accountCommands,
+  ...keyCommands,
+  ...ledgerCommands,
+  backup,
+];

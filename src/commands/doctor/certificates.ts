@@ -1,0 +1,47 @@
+/** The TLS certificates of upstreams. */
+import { once } from 'node:events';
+import { connect } from 'node:tls';
+import { type Finding, isError, isWarning } from './finding.ts';
+
+const PATIENCE_MS = 5000;
+const DAY_MS = 86_400_000;
+const SOON_DAYS = 21;
+
+const renew = 'Renew the certificate of that server. If it renews itself, check why it did not.';
+
+/** Nothing for a server that cannot be reached: another check says so. */
+export async function checkCertificate(about: string, url: URL, now = Date.now()): Promise<Finding[]> {
+  if (url.protocol !== 'https:') return [];
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  const socket = connect({
+    host,
+    port: Number(url.port || 443),
+    servername: /^[\d.]+$|:/.test(host) ? '' : host,
+    rejectUnauthorized: false,
+    timeout: PATIENCE_MS,
+  });
+  socket.on('timeout', () => socket.destroy(new Error('timeout')));
+  try {
+    await once(socket, 'secureConnect');
+    const end = Date.parse(socket.getPeerCertificate().valid_to);
+    const days = Math.floor((end - now) / DAY_MS);
+    if (end < now)
+      return [isError(about, `The certificate of ${url.host} expired ${-days} days ago.`, renew)];
+    const findings: Finding[] = [];
+    if (!socket.authorized)
+      findings.push(
+        isError(
+          about,
+          `The certificate of ${url.host} is not trusted (${socket.authorizationError}).`,
+          'If it is of a certificate authority of your own, set NODE_EXTRA_CA_CERTS to the file of that authority. Otherwise, correct the certificate or the host name.',
+        ),
+      );
+    if (days <= SOON_DAYS)
+      findings.push(isWarning(about, `The certificate of ${url.host} expires in ${days} days.`, renew));
+    return findings;
+  } catch {
+    return [];
+  } finally {
+    socket.destroy();
+  }
+}

@@ -1,0 +1,216 @@
+/** The database, as the process that owns it sees it. Contract section 11. */
+import { readFileSync } from 'node:fs';
+import { sql } from 'drizzle-orm';
+import type { Config } from '../../config.ts';
+import { type Db, rowsOf } from '../../database/client.ts';
+import { projectRoot } from '../../project.ts';
+import type { DatabaseCommand } from '../command.ts';
+import { type Finding, isError, isWarning } from './finding.ts';
+
+const OLDEST_VERSION = 14;
+/** Cookies, limits, and leases bear less. */
+const SKEW_MS = 2000;
+
+type Server = {
+  version: number;
+  encoding: string;
+  is_standby: boolean;
+  fsync: string;
+  max_connections: number;
+  may_create: boolean;
+  ms: number;
+};
+
+async function checkServer(db: Db, config: Config): Promise<Finding[]> {
+  const [server] = await rowsOf<Server>(
+    db,
+    sql`select current_setting('server_version_num')::int / 10000 as version,
+               current_setting('server_encoding') as encoding,
+               pg_is_in_recovery() as is_standby,
+               current_setting('fsync') as fsync,
+               current_setting('max_connections')::int as max_connections,
+               coalesce(has_schema_privilege(current_schema(), 'create'), false) as may_create,
+               extract(epoch from clock_timestamp())::float8 * 1000 as ms`,
+  );
+  if (server === undefined) return [];
+  const findings: Finding[] = [];
+  if (server.version < OLDEST_VERSION)
+    findings.push(
+      isError(
+        'DATABASE_URL',
+        `The server is Postgres ${server.version}; Parley needs ${OLDEST_VERSION} or later.`,
+        'Upgrade the server, or use another one.',
+      ),
+    );
+  if (server.encoding !== 'UTF8')
+    findings.push(
+      isError(
+        'DATABASE_URL',
+        `The encoding of the database is ${server.encoding}, which cannot store every text.`,
+        "Create the database with: create database parley encoding 'UTF8' template template0",
+      ),
+    );
+  if (server.is_standby)
+    findings.push(
+      isError(
+        'DATABASE_URL',
+        'The server is a standby, which accepts no changes.',
+        'Set DATABASE_URL to the primary.',
+      ),
+    );
+  if (config.databaseUrl === undefined) return findings;
+  if (server.fsync === 'off')
+    findings.push(
+      isError(
+        'DATABASE_URL',
+        'The server runs with fsync off: a power failure can destroy the database.',
+        'Set fsync = on in postgresql.conf, and reload the server.',
+      ),
+    );
+  if (!server.may_create && !server.is_standby)
+    findings.push(
+      isError(
+        'DATABASE_URL',
+        'The role is not allowed to create tables, so migrations and new daily partitions fail.',
+        'Make the role the owner of the database, or run: grant create on schema public to that role',
+      ),
+    );
+  if (config.databaseConnections > server.max_connections)
+    findings.push(
+      isError(
+        'DATABASE_CONNECTIONS',
+        `A process may open ${config.databaseConnections} connections, but the server allows ${server.max_connections} in all.`,
+        'Lower DATABASE_CONNECTIONS, or raise max_connections.',
+      ),
+    );
+  return findings;
+}
+
+async function checkClock(db: Db): Promise<Finding[]> {
+  const start = Date.now();
+  const [clock] = await rowsOf<{ ms: number }>(
+    db,
+    sql`select extract(epoch from ledger_now())::float8 * 1000 as ms`,
+  );
+  // The statement ran at some time between.
+  const ahead = Math.max(0, (clock?.ms ?? start) - Date.now());
+  const behind = Math.max(0, start - (clock?.ms ?? start));
+  const skew = Math.max(ahead, behind);
+  if (skew < SKEW_MS) return [];
+  return [
+    isError(
+      'clock',
+      `The clock of the database is ${Math.round(skew / 1000)} s ${ahead > 0 ? 'ahead of' : 'behind'} the clock of this machine.`,
+      'Synchronize the clocks of both machines, for example with chrony or systemd-timesyncd.',
+    ),
+  ];
+}
+
+const migrated = () =>
+  (
+    JSON.parse(readFileSync(new URL('drizzle/meta/_journal.json', projectRoot), 'utf8')) as {
+      entries: { when: number; tag: string }[];
+    }
+  ).entries;
+
+/** Undefined: there are no tables. */
+async function checkSchema(db: Db): Promise<Finding[] | undefined> {
+  const [tables] = await rowsOf<{ found: boolean }>(
+    db,
+    sql`select to_regclass('drizzle.__drizzle_migrations') is not null and to_regclass('accounts') is not null as found`,
+  );
+  if (tables?.found !== true) return undefined;
+  const applied = await rowsOf<{ at: string }>(
+    db,
+    sql`select created_at::text as at from drizzle.__drizzle_migrations`,
+  );
+  const times = new Set(applied.map(({ at }) => Number(at)));
+  const newest = Math.max(...times);
+  const missing = migrated().filter(({ when }) => when > newest);
+  const findings: Finding[] = [];
+  if (migrated().every(({ when }) => when < newest))
+    findings.push(
+      isError(
+        'migrations',
+        'The database was migrated by a newer version of Parley.',
+        'Use that version, or restore a backup from before the upgrade.',
+      ),
+    );
+  if (missing.length > 0)
+    findings.push(
+      isWarning(
+        'migrations',
+        `${missing.length} migrations are missing: ${missing.map(({ tag }) => tag).join(', ')}.`,
+        'Make a backup, and start the service: it migrates the database.',
+      ),
+    );
+  return findings;
+}
+
+async function checkContents(db: Db, { plans, redisUrl }: Config): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  const known = JSON.stringify(plans.plans.map(({ id }) => id));
+  const orphans = await rowsOf<{ plan: string; count: number }>(
+    db,
+    sql`select plan, count(*)::int as count from accounts
+        where deleted_at is null and not ${known}::text::jsonb ? plan group by plan order by plan`,
+  );
+  for (const { count, plan } of orphans)
+    findings.push(
+      isWarning(
+        'PLANS_FILE',
+        `${count} accounts are on the plan "${plan}", which does not exist, and have the limits of ${plans.standard.id}.`,
+        'Add the plan to PLANS_FILE, or move the accounts: npx parley accounts list --plan and accounts set-plan.',
+      ),
+    );
+  const [processes] = await rowsOf<{ count: number }>(
+    db,
+    sql`select count(*)::int as count from leases where expires_at > ledger_now()`,
+  );
+  if ((processes?.count ?? 0) > 1 && redisUrl === undefined)
+    findings.push(
+      isWarning(
+        'REDIS_URL',
+        `${processes?.count} processes serve this database, and each counts rate limits alone.`,
+        'Set REDIS_URL on all of them.',
+      ),
+    );
+  const [partition] = await rowsOf<{ exists: boolean }>(
+    db,
+    sql`select to_regclass('requests_' || to_char(ledger_day(ledger_now()) + 1, 'YYYYMMDD')) is not null as exists`,
+  );
+  if (partition?.exists !== true)
+    findings.push(
+      isError(
+        'partitions',
+        'The table of requests has no partition for tomorrow, so requests will fail from midnight UTC.',
+        'Restart the service, which creates it, and look into its log for failed maintenance.',
+      ),
+    );
+  return findings;
+}
+
+async function checkDatabase(db: Db, config: Config): Promise<Finding[]> {
+  const findings = await checkServer(db, config);
+  const schema = await checkSchema(db);
+  if (schema === undefined)
+    return [
+      ...findings,
+      isWarning(
+        'migrations',
+        'The database is empty.',
+        'Start the service, which creates the tables. If there should be data, correct DATABASE_URL.',
+      ),
+    ];
+  findings.push(...schema);
+  if (schema.length > 0) return findings;
+  return [...findings, ...(await checkClock(db)), ...(await checkContents(db, config))];
+}
+
+/** Not listed: `doctor` runs it. */
+export const doctorDatabase: DatabaseCommand = {
+  name: 'doctor-database',
+  summary: 'Check the database.',
+  parameters: [],
+  run: async ({ config, db }) => ({ text: [], value: await checkDatabase(db, config) }),
+};

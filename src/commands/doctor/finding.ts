@@ -1,0 +1,34 @@
+/** What `parley doctor` found. Contract section 17. */
+export type Finding = {
+  /** An `error` stops the service, or a part of it. A `warning` is a risk. */
+  level: 'error' | 'warning';
+  /** A variable, or a part of the service. */
+  about: string;
+  /** What is wrong, as a sentence. */
+  problem: string;
+  /** What to do, as a sentence. */
+  remedy: string;
+};
+
+type Said = readonly [about: string, problem: string, remedy: string];
+
+export const isError = (...[about, problem, remedy]: Said): Finding => ({
+  level: 'error',
+  about,
+  problem,
+  remedy,
+});
+
+export const isWarning = (...[about, problem, remedy]: Said): Finding => ({
+  level: 'warning',
+  about,
+  problem,
+  remedy,
+});
+
+/** An error's code, or its message. */
+export function reasonOf(error: unknown): string {
+  const { cause, code, message } = error as { cause?: unknown; code?: unknown; message?: string };
+  if (typeof code === 'string') return code;
+  return cause === undefined ? (message ?? String(error)) : reasonOf(cause);
+}
