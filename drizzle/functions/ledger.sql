@@ -1,11 +1,11 @@
--- Revision 7. Raise it with every change: a database keeps the highest (src/database/functions.ts).
+-- Revision 8. Raise it with every change: a database keeps the highest (src/database/functions.ts).
 --
 -- The ledger's batch protocol: admission, settlement and sweep. Contract sections 5 and 10, argued in
 -- docs/decisions/0010-the-ledgers-protocol.md.
 --
 -- Each function is one round trip and one transaction. Its statements run in sequence, each with its own snapshot, so
--- checks read their data under the lock. Lock order everywhere: charges, then counters by account, meter and day, then
--- idempotency keys by account, owner and key.
+-- checks read their data under the lock. Lock order everywhere: existing charges, then counters by account, meter and
+-- day, then new charges by account and id, then key totals, then idempotency keys by account, owner and key.
 
 -- Fails an admission whose process has no live lease: the process must renew it and retry. The lock lasts until the
 -- admission commits. A sweep then skips the lease instead of missing a charge that it cannot see yet. Renewal does not
@@ -65,7 +65,8 @@ END $$;
 -- Admits charges in the given order, each fully or not at all, and never past the ceiling of the plan read here.
 --
 -- charges:  [{ id, account_id, key_id, endpoint, meter, units, owner?, idempotency_key?, fingerprint? }]
--- counters: [{ account_id, meter }], each counter of the charges once
+-- counters: [{ account_id, meter, held? }], each counter of the charges once; `held` are units that the process's
+--           requests in flight need besides, and which these charges must leave over
 -- ceilings: { plan: { meter: ceiling or null } }
 -- standard: the plan for accounts whose plan is not in `ceilings`
 -- holder:   the process whose lease guards the charges
@@ -147,11 +148,13 @@ BEGIN
       jsonb_to_recordset(charges) AS (id uuid, account_id uuid, key_id uuid, endpoint text, meter text, units int)
     ) WITH ORDINALITY AS c (id, account_id, key_id, endpoint, meter, units, ordinality)
   ), judged AS (
-    SELECT asked.*, u.used AS before, (ceilings -> p.plan ->> asked.meter)::bigint AS ceiling,
+    SELECT asked.*, u.used + coalesce(c.held, 0) AS before, (ceilings -> p.plan ->> asked.meter)::bigint AS ceiling,
            sum(asked.units) OVER (PARTITION BY asked.account_id, asked.meter ORDER BY asked.ordinality) AS running
     FROM asked
     JOIN accounts a ON a.id = asked.account_id AND a.deleted_at IS NULL
     JOIN usage_counters u ON u.account_id = asked.account_id AND u.day = today AND u.meter = asked.meter
+    JOIN jsonb_to_recordset(counters) AS c (account_id uuid, meter text, held bigint)
+      ON c.account_id = asked.account_id AND c.meter = asked.meter
     CROSS JOIN LATERAL (SELECT CASE WHEN ceilings ? a.plan THEN a.plan ELSE standard END AS plan) p
     WHERE NOT obstacles ? asked.id::text AND NOT asked.id = ANY (standing)
   ), decided AS (
@@ -194,23 +197,33 @@ END $$;
 --> statement-breakpoint
 -- Settles charges in one transaction.
 --
--- settlements: [{ kind, account_id, day, id, status, code, model, input_tokens, output_tokens, latency_ms, turn?, response?, answer?, attempt? }]
+-- settlements: [{ kind, account_id, day, id, status, code, model, input_tokens, output_tokens, latency_ms, charge?, turn?, response?, answer?, attempt? }]
+--   kind 'charge':   not in the ledger → final, if its units fit; tokens are null if a 'complete' follows
+--   kind 'uncharged': not in the ledger → refunded, without a counter: its work failed
 --   kind 'final':    admitted → final; tokens are null if a 'complete' follows
 --   kind 'complete': adds what became known of a final charge after its first byte; once
 --   kind 'rerun':    as 'complete', for a final charge that was resumed; once per `attempt`
 --   kind 'refund':   admitted → refunded; returns the units and frees the idempotency key
+--   charge:          { key_id, endpoint, meter, units, admitted_at } of the first two kinds
 --   turn:            { conversation_id, key_id, is_new, title, question_id, question, answer_id, answer, model }
 --   response:        { key_id, previous_id, input, body }, stored under the charge's id
 --   answer:          { status, body }, stored under the idempotency key, including permanent failures;
 --                    {} if our side failed: the next request with the key resumes the charge
 --
--- Returns the ids that are in the requested state, moved now or by a call whose answer was lost. Another process
--- settled the missing ones differently; do not deliver them.
-CREATE OR REPLACE FUNCTION ledger_settle(settlements jsonb, lock_timeout_ms int) RETURNS TABLE (id uuid)
+-- ceilings, standard, holder: as for ledger_admit, for charges
+-- repeated: whether any of them was sent before without an answer
+--
+-- Returns a row per settlement that is in the requested state, moved now or by a call whose answer was lost
+-- (`outcome` 'settled'), and per charge that does not fit ('refused'); with the counter and ceiling of charges judged
+-- now. The missing ones were settled differently, or their account is gone; do not deliver them.
+CREATE OR REPLACE FUNCTION ledger_settle(settlements jsonb, ceilings jsonb, standard text, holder uuid, repeated boolean, lock_timeout_ms int)
+RETURNS TABLE (id uuid, outcome text, used bigint, ceiling bigint)
 LANGUAGE plpgsql VOLATILE AS $$
 #variable_conflict use_column
 DECLARE
   now_at timestamptz := ledger_now();
+  judged jsonb := '[]';
+  charged jsonb;
   of_day date;
   moved uuid[] := '{}';
   moved_of_day uuid[];
@@ -220,7 +233,10 @@ BEGIN
   PERFORM set_config('lock_timeout', lock_timeout_ms::text, true);
 
   -- Name each day's partition: through the parent, every statement would open and lock all of them.
-  FOR of_day IN SELECT DISTINCT s.day FROM jsonb_to_recordset(settlements) AS s (day date) ORDER BY 1 LOOP
+  FOR of_day IN
+    SELECT DISTINCT s.day FROM jsonb_to_recordset(settlements) AS s (kind text, day date)
+    WHERE s.kind NOT IN ('charge', 'uncharged') ORDER BY 1
+  LOOP
     CONTINUE WHEN to_regclass('requests_' || to_char(of_day, 'YYYYMMDD')) IS NULL;
     EXECUTE format($settle$
       WITH s AS MATERIALIZED (
@@ -263,12 +279,12 @@ BEGIN
     amounts := amounts || amounts_of_day;
   END LOOP;
 
-  INSERT INTO key_usage (account_id, day, key_id, meter, used)
-  SELECT a.account_id, a.day, a.key_id, a.meter, a.delivered
-  FROM jsonb_to_recordset(amounts) AS a (account_id uuid, day date, key_id uuid, meter text, delivered bigint)
-  WHERE a.delivered > 0
-  ORDER BY 1, 2, 3, 4
-  ON CONFLICT (account_id, day, key_id, meter) DO UPDATE SET used = key_usage.used + excluded.used;
+  IF settlements @? '$[*] ? (@.kind == "charge")' THEN
+    SELECT c.judged, c.amounts INTO judged, charged
+    FROM ledger_charge(settlements, amounts, ceilings, standard, holder, repeated, now_at) AS c;
+    amounts := amounts || charged;
+    moved := moved || ARRAY(SELECT (j ->> 'id')::uuid FROM jsonb_array_elements(judged) AS j WHERE (j ->> 'fits')::boolean);
+  END IF;
 
   INSERT INTO usage_counters (account_id, day, meter, used)
   SELECT a.account_id, a.day, a.meter, sum(a.counted)
@@ -278,24 +294,155 @@ BEGIN
   ORDER BY 1, 3, 2
   ON CONFLICT (account_id, day, meter) DO UPDATE SET used = usage_counters.used + excluded.used;
 
+  IF settlements @? '$[*] ? (@.kind == "uncharged")' THEN
+    moved := moved || ARRAY(SELECT ledger_note_uncharged(settlements, holder, now_at));
+  END IF;
+
+  INSERT INTO key_usage (account_id, day, key_id, meter, used)
+  SELECT a.account_id, a.day, a.key_id, a.meter, a.delivered
+  FROM jsonb_to_recordset(amounts) AS a (account_id uuid, day date, key_id uuid, meter text, delivered bigint)
+  WHERE a.delivered > 0
+  ORDER BY 1, 2, 3, 4
+  ON CONFLICT (account_id, day, key_id, meter) DO UPDATE SET used = key_usage.used + excluded.used;
+
   IF settlements @? '$[*].turn' THEN PERFORM ledger_store_turns(settlements, moved, now_at); END IF;
 
   IF settlements @? '$[*].response' THEN PERFORM ledger_store_responses(settlements, moved, now_at); END IF;
 
   IF settlements @? '$[*] ? (exists(@.answer) || @.kind == "refund")' THEN PERFORM ledger_settle_keys(settlements, moved); END IF;
 
-  RETURN QUERY SELECT unnest(moved);
+  RETURN QUERY
+  SELECT m.id, 'settled', j.used, j.ceiling
+  FROM unnest(moved) AS m (id) LEFT JOIN jsonb_to_recordset(judged) AS j (id uuid, used bigint, ceiling bigint) ON j.id = m.id;
   IF cardinality(moved) = jsonb_array_length(settlements) THEN RETURN; END IF;
   RETURN QUERY
-  SELECT r.id
+  SELECT j.id, 'refused', j.used, j.ceiling
+  FROM jsonb_to_recordset(judged) AS j (id uuid, fits boolean, used bigint, ceiling bigint) WHERE NOT j.fits;
+  RETURN QUERY
+  SELECT r.id, 'settled', NULL::bigint, NULL::bigint
   FROM jsonb_to_recordset(settlements) AS s (kind text, account_id uuid, day date, id uuid, answer jsonb)
   JOIN requests r ON r.account_id = s.account_id AND r.day = s.day AND r.id = s.id
-  WHERE NOT s.id = ANY (moved) AND r.state = CASE s.kind WHEN 'refund' THEN 'refunded' ELSE 'final' END
+  WHERE NOT s.id = ANY (moved) AND r.state = CASE WHEN s.kind IN ('refund', 'uncharged') THEN 'refunded' ELSE 'final' END
     -- If another attempt's answer is stored, a retry will not get this one.
     AND (s.answer IS NULL OR NOT s.answer ? 'status' OR EXISTS (
       SELECT FROM idempotency_keys i
       WHERE i.account_id = s.account_id AND i.request_id = s.id AND i.body = s.answer ->> 'body'));
 END $$;
+--> statement-breakpoint
+-- The charges of a batch of settlements that were not admitted before: each is inserted as final, fully or not at all,
+-- and never past the ceiling of the plan read here. Locks every counter that the batch changes, in the common order.
+--
+-- others: what the batch's other settlements add to counters: [{ account_id, day, meter, counted }]
+--
+-- Returns `judged`: [{ id, fits, used, ceiling }] per charge of a living account that is not in the ledger yet, and
+-- `amounts`: what the caller adds to counters and key totals.
+CREATE OR REPLACE FUNCTION ledger_charge(settlements jsonb, others jsonb, ceilings jsonb, standard text, holder uuid, repeated boolean, now_at timestamptz, OUT judged jsonb, OUT amounts jsonb)
+LANGUAGE plpgsql AS $$
+DECLARE
+  counters jsonb;
+  locked int;
+  standing uuid[] := '{}';
+BEGIN
+  SELECT jsonb_agg(to_jsonb(c)) INTO counters
+  FROM (
+    SELECT s.account_id, s.day, m.meter
+    FROM jsonb_to_recordset(settlements) AS s (kind text, account_id uuid, day date, input_tokens bigint, output_tokens bigint, charge jsonb)
+    CROSS JOIN LATERAL (
+      VALUES (s.charge ->> 'meter'), (CASE WHEN s.input_tokens + s.output_tokens > 0 THEN 'tokens' END)
+    ) AS m (meter)
+    WHERE s.kind = 'charge' AND m.meter IS NOT NULL
+    UNION
+    SELECT o.account_id, o.day, o.meter FROM jsonb_to_recordset(others) AS o (account_id uuid, day date, meter text, counted bigint)
+    WHERE o.counted <> 0
+  ) c;
+
+  FOR attempt IN 1..2 LOOP
+    SELECT count(*) INTO locked FROM (
+      SELECT FROM usage_counters u
+      JOIN jsonb_to_recordset(counters) AS c (account_id uuid, day date, meter text)
+        ON u.account_id = c.account_id AND u.day = c.day AND u.meter = c.meter
+      ORDER BY u.account_id, u.meter, u.day
+      FOR UPDATE OF u
+    ) l;
+    EXIT WHEN locked = jsonb_array_length(counters) OR attempt = 2;
+    INSERT INTO usage_counters (account_id, day, meter, used)
+    SELECT c.account_id, c.day, c.meter, 0
+    FROM jsonb_to_recordset(counters) AS c (account_id uuid, day date, meter text)
+    JOIN accounts a ON a.id = c.account_id AND a.deleted_at IS NULL
+    ORDER BY 1, 3, 2
+    ON CONFLICT DO NOTHING;
+  END LOOP;
+
+  IF repeated THEN
+    SELECT coalesce(array_agg(r.id), '{}') INTO standing
+    FROM jsonb_to_recordset(settlements) AS s (kind text, account_id uuid, day date, id uuid)
+    JOIN requests r ON r.account_id = s.account_id AND r.day = s.day AND r.id = s.id
+    WHERE s.kind = 'charge';
+  END IF;
+
+  WITH asked AS MATERIALIZED (
+    SELECT s.*, c.*
+    FROM ROWS FROM (
+      jsonb_to_recordset(settlements) AS
+        (kind text, id uuid, account_id uuid, day date, status smallint, code text, model text,
+         input_tokens int, output_tokens int, latency_ms int, charge jsonb)
+    ) WITH ORDINALITY AS s (kind, id, account_id, day, status, code, model, input_tokens, output_tokens, latency_ms, charge, position)
+    CROSS JOIN LATERAL jsonb_to_record(s.charge) AS c (key_id uuid, endpoint text, meter text, units int, admitted_at timestamptz)
+    WHERE s.kind = 'charge' AND NOT s.id = ANY (standing)
+  ), measured AS (
+    SELECT asked.*, u.used AS before, (ceilings -> p.plan ->> asked.meter)::bigint AS ceiling,
+           sum(asked.units) OVER (PARTITION BY asked.account_id, asked.day, asked.meter ORDER BY asked.position) AS running
+    FROM asked
+    JOIN accounts a ON a.id = asked.account_id AND a.deleted_at IS NULL
+    JOIN usage_counters u ON u.account_id = asked.account_id AND u.day = asked.day AND u.meter = asked.meter
+    CROSS JOIN LATERAL (SELECT CASE WHEN ceilings ? a.plan THEN a.plan ELSE standard END AS plan) p
+  ), fitting AS (
+    SELECT measured.*, ceiling IS NULL OR before + running <= ceiling AS fits FROM measured
+  ), decided AS MATERIALIZED (
+    SELECT fitting.*, before + coalesce(sum(units) FILTER (WHERE fits) OVER (PARTITION BY account_id, day, meter), 0) AS used FROM fitting
+  ), logged AS (
+    INSERT INTO requests (account_id, day, id, key_id, endpoint, meter, units, state, process, admitted_at, settled_at,
+                          status, code, model, input_tokens, output_tokens, latency_ms)
+    SELECT d.account_id, d.day, d.id, d.key_id, d.endpoint, d.meter, d.units, 'final', holder, d.admitted_at, now_at,
+           d.status, d.code, d.model, d.input_tokens, d.output_tokens, d.latency_ms
+    FROM decided d WHERE d.fits ORDER BY d.account_id, d.id
+  ), each AS (
+    SELECT d.account_id, d.day, d.key_id, d.meter, d.units::bigint AS amount FROM decided d WHERE d.fits
+    UNION ALL
+    SELECT d.account_id, d.day, d.key_id, 'tokens', d.input_tokens::bigint + d.output_tokens
+    FROM decided d WHERE d.fits AND d.input_tokens + d.output_tokens > 0
+  ), summed AS (
+    SELECT e.account_id, e.day, coalesce(e.key_id, '00000000-0000-0000-0000-000000000000') AS key_id, e.meter,
+           sum(e.amount) AS counted, sum(e.amount) AS delivered
+    FROM each e GROUP BY 1, 2, 3, 4
+  )
+  SELECT (SELECT coalesce(jsonb_agg(jsonb_build_object('id', d.id, 'fits', d.fits, 'used', d.used, 'ceiling', d.ceiling)), '[]') FROM decided d),
+         (SELECT coalesce(jsonb_agg(to_jsonb(summed)), '[]') FROM summed)
+  INTO judged, amounts;
+END $$;
+--> statement-breakpoint
+-- Notes requests that failed before they were charged, for the log. A charge of the same request that arrives later
+-- then fails. Returns the ids of those that were not charged before.
+CREATE OR REPLACE FUNCTION ledger_note_uncharged(settlements jsonb, holder uuid, now_at timestamptz) RETURNS SETOF uuid LANGUAGE sql AS $$
+  INSERT INTO requests (account_id, day, id, key_id, endpoint, meter, units, state, process, admitted_at, settled_at,
+                        status, code, model, input_tokens, output_tokens, latency_ms)
+  SELECT s.account_id, s.day, s.id, c.key_id, c.endpoint, c.meter, c.units, 'refunded', holder, c.admitted_at, now_at,
+         s.status, s.code, s.model, s.input_tokens, s.output_tokens, s.latency_ms
+  FROM jsonb_to_recordset(settlements) AS s
+    (kind text, account_id uuid, day date, id uuid, status smallint, code text, model text,
+     input_tokens int, output_tokens int, latency_ms int, charge jsonb)
+  JOIN accounts a ON a.id = s.account_id AND a.deleted_at IS NULL
+  CROSS JOIN LATERAL jsonb_to_record(s.charge) AS c (key_id uuid, endpoint text, meter text, units int, admitted_at timestamptz)
+  WHERE s.kind = 'uncharged'
+  ORDER BY s.account_id, s.id
+  ON CONFLICT DO NOTHING
+  RETURNING id
+$$;
+--> statement-breakpoint
+-- As earlier versions call it, while they run beside this one.
+CREATE OR REPLACE FUNCTION ledger_settle(settlements jsonb, lock_timeout_ms int) RETURNS TABLE (id uuid) LANGUAGE sql VOLATILE AS $$
+  SELECT s.id FROM ledger_settle(settlements, '{}', '', NULL, false, lock_timeout_ms) AS s
+$$;
 --> statement-breakpoint
 CREATE OR REPLACE FUNCTION ledger_settle_keys(settlements jsonb, moved uuid[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN

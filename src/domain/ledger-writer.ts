@@ -8,8 +8,10 @@ import {
   admitCharges,
   type ChargeRow,
   type Decision,
+  type HeldUnits,
   NO_LEASE,
   renewLease,
+  type Settled,
   type SettlementRow,
   settleCharges,
   sweepCharges,
@@ -43,18 +45,26 @@ export class LedgerWriter {
   readonly process: string = newId();
   readonly #database: Database;
   readonly #rules: AdmissionRules;
+  readonly #held: HeldUnits;
   readonly #log: OutageLog;
   readonly #metrics: Metrics;
   readonly #admissions: AccountQueues<ChargeRow, Decision | undefined>;
-  readonly #settlements: AccountQueues<SettlementRow, boolean>;
+  readonly #settlements: AccountQueues<SettlementRow, Settled>;
   /** Sent but not acknowledged: it may have taken effect, and the charge's next statement has to check. */
   readonly #unanswered = new WeakSet<ChargeRow | SettlementRow>();
   readonly #abandoned = new Map<string, { row: SettlementRow; until: number }>();
   readonly #timers: NodeJS.Timeout[] = [];
   #isSettlingAbandoned = false;
 
-  constructor(database: Database, plans: PlanCatalogue, log: OutageLog, metrics: Metrics) {
+  constructor(
+    database: Database,
+    plans: PlanCatalogue,
+    log: OutageLog,
+    metrics: Metrics,
+    held: HeldUnits = () => 0,
+  ) {
     this.#database = database;
+    this.#held = held;
     this.#metrics = metrics;
     this.#log = log;
     this.#rules = {
@@ -89,8 +99,7 @@ export class LedgerWriter {
     }
   }
 
-  /** @returns whether the charge is in the requested state now */
-  settle(row: SettlementRow): Promise<boolean> {
+  settle(row: SettlementRow): Promise<Settled> {
     const startedAt = performance.now();
     return this.#settlements.submit(row).finally(() => this.#noteWait('settlement', startedAt));
   }
@@ -151,7 +160,7 @@ export class LedgerWriter {
   async #settleOneAbandoned(name: string, row: SettlementRow, until: number): Promise<void> {
     let isOver = false;
     try {
-      isOver = (await this.settle(row)) || Date.now() > until;
+      isOver = (await this.settle(row)).outcome === 'settled' || Date.now() > until;
     } catch (error) {
       // What the database rejects it will reject again; everything else is retried.
       isOver = isRefusal(error);
@@ -167,17 +176,18 @@ export class LedgerWriter {
   async #admitBatch(rows: ChargeRow[], lockTimeoutMs: number): Promise<(Decision | undefined)[]> {
     const decisions = await this.#sendUntilAnswered('admission', rows, () => {
       const isRepeated = rows.some((row) => this.#unanswered.has(row));
-      return admitCharges(this.#database, rows, this.#rules, isRepeated, lockTimeoutMs);
+      return admitCharges(this.#database, rows, this.#rules, isRepeated, lockTimeoutMs, this.#held);
     });
     const byId = new Map(decisions.map((decision) => [decision.id, decision]));
     return rows.map(({ id }) => byId.get(id));
   }
 
-  async #settleBatch(rows: SettlementRow[], lockTimeoutMs: number): Promise<boolean[]> {
-    const settled = await this.#sendUntilAnswered('settlement', rows, () =>
-      settleCharges(this.#database, rows, lockTimeoutMs),
-    );
-    return rows.map(({ id }) => settled.has(id));
+  async #settleBatch(rows: SettlementRow[], lockTimeoutMs: number): Promise<Settled[]> {
+    const settled = await this.#sendUntilAnswered('settlement', rows, () => {
+      const isRepeated = rows.some((row) => this.#unanswered.has(row));
+      return settleCharges(this.#database, rows, this.#rules, isRepeated, lockTimeoutMs);
+    });
+    return rows.map(({ id }) => settled.get(id) ?? { outcome: 'other' });
   }
 
   /**

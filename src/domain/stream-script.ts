@@ -2,7 +2,7 @@
 import type { CompletionChunk, CompletionInput, CompletionResult } from '../engines/types.ts';
 import { charactersOf, estimatedUsage } from '../engines/upstream/usage.ts';
 import type { Envelope } from '../errors.ts';
-import type { Outcome } from './ledger.ts';
+import type { Outcome } from './charge.ts';
 
 /** How a route turns an answer into events. */
 export type Script = {

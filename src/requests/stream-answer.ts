@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Admission } from '../domain/ledger.ts';
+import type { Admission } from '../domain/charge.ts';
 import type { Script } from '../domain/stream-script.ts';
 import type { CompletionChunk } from '../engines/types.ts';
 import { nothingKnown, runUnderCharge } from './charge.ts';

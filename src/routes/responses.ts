@@ -13,8 +13,8 @@ import {
 } from '../../schemas/responses.ts';
 import { bodyLimits } from '../bodies/limits.ts';
 import { writeInTurns } from '../bodies/write-in-turns.ts';
+import type { Outcome } from '../domain/charge.ts';
 import { ignoredFields } from '../domain/completion-fields.ts';
-import type { Outcome } from '../domain/ledger.ts';
 import { noSuchModel, resolveModel } from '../domain/models.ts';
 import { checkNamedUrls } from '../domain/named-urls.ts';
 import { ApiError } from '../errors.ts';

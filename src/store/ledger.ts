@@ -49,7 +49,9 @@ export type ResponseRow = { key_id: string | null; previous_id: string | null; i
 
 /** A step of a charge, from and to the states of its `kind`. */
 export type SettlementRow = ChargeKey & {
-  kind: 'final' | 'complete' | 'rerun' | 'refund';
+  kind: 'charge' | 'uncharged' | 'final' | 'complete' | 'rerun' | 'refund';
+  /** Of the first two kinds: a charge that is not in the ledger yet. */
+  charge?: Pick<ChargeRow, 'key_id' | 'endpoint' | 'meter' | 'units'> & { admitted_at: string };
   status: number;
   code: string | null;
   model: string | null;
@@ -66,6 +68,15 @@ export type SettlementRow = ChargeKey & {
 /** plan → meter → ceiling (null: none). */
 export type Ceilings = Record<string, Record<Meter, number | null>>;
 
+/** How a settlement ended. Settled differently elsewhere, or not at all: `other`. */
+export type Settled =
+  | { outcome: 'settled'; used?: number }
+  | { outcome: 'refused'; used: number; ceiling: number }
+  | { outcome: 'other' };
+
+/** Units of a process's requests in flight that are not in the ledger yet. */
+export type HeldUnits = (charge: Pick<ChargeRow, 'account_id' | 'meter'>) => number;
+
 export type AdmissionRules = {
   ceilings: Ceilings;
   /** The plan whose ceilings apply to accounts on a discontinued plan. */
@@ -76,11 +87,16 @@ export type AdmissionRules = {
 /** SQLSTATE of an admission whose process has no live lease. */
 export const NO_LEASE = 'PL001';
 
-const countersOf = (charges: readonly ChargeRow[]) => [
+const countersOf = (charges: readonly ChargeRow[], held: HeldUnits) => [
   ...new Map(
-    charges.map(({ account_id, meter }) => [`${account_id}/${meter}`, { account_id, meter }]),
+    charges.map(({ account_id, meter }) => [
+      `${account_id}/${meter}`,
+      { account_id, meter, held: held({ account_id, meter }) },
+    ]),
   ).values(),
 ];
+
+const nothingHeld: HeldUnits = () => 0;
 
 /**
  * A charge that does not fit also holds back later ones of its account. Decisions come in any order, for living
@@ -92,6 +108,7 @@ export async function admitCharges(
   { ceilings, holder, standard }: AdmissionRules,
   isRepeated: boolean,
   lockTimeoutMs: number,
+  held = nothingHeld,
 ): Promise<Decision[]> {
   type Row = Omit<Decision, 'used' | 'ceiling' | 'readAt'> & {
     used: string | number | null;
@@ -103,7 +120,7 @@ export async function admitCharges(
      from ledger_admit($1::text::jsonb, $2::text::jsonb, $3::text::jsonb, $4, $5::uuid, $6, $7)`,
     [
       JSON.stringify(charges),
-      JSON.stringify(countersOf(charges)),
+      JSON.stringify(countersOf(charges, held)),
       JSON.stringify(ceilings),
       standard,
       holder,
@@ -119,17 +136,28 @@ export async function admitCharges(
   }));
 }
 
-/** Returns the ids in the requested state; others were settled differently elsewhere. */
+/** Settlements that are missing in the result were settled differently elsewhere, or their account is gone. */
 export async function settleCharges(
   database: Database,
   settlements: readonly SettlementRow[],
+  { ceilings, holder, standard }: AdmissionRules,
+  isRepeated: boolean,
   lockTimeoutMs: number,
-): Promise<Set<string>> {
-  const rows = await database.run<{ id: string }>('select id from ledger_settle($1::text::jsonb, $2)', [
-    JSON.stringify(settlements),
-    lockTimeoutMs,
-  ]);
-  return new Set(rows.map(({ id }) => id));
+): Promise<Map<string, Settled>> {
+  type Row = { id: string; outcome: 'settled' | 'refused'; used: string | null; ceiling: string | null };
+  const rows = await database.run<Row>(
+    `select id, outcome, used::text, ceiling::text
+     from ledger_settle($1::text::jsonb, $2::text::jsonb, $3, $4::uuid, $5, $6)`,
+    [JSON.stringify(settlements), JSON.stringify(ceilings), standard, holder, isRepeated, lockTimeoutMs],
+  );
+  return new Map(
+    rows.map(({ ceiling, id, outcome, used }) => [
+      id,
+      outcome === 'refused'
+        ? { outcome, used: Number(used), ceiling: Number(ceiling) }
+        : { outcome, ...(used !== null && { used: Number(used) }) },
+    ]),
+  );
 }
 
 export async function renewLease(database: Database, holder: string, seconds: number): Promise<void> {

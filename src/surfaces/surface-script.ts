@@ -1,5 +1,5 @@
 /** Streams an engine's answer in the language of a surface. Contract section 14. */
-import type { Outcome } from '../domain/ledger.ts';
+import type { Outcome } from '../domain/charge.ts';
 import { type Script, Tally } from '../domain/stream-script.ts';
 import type { ChatEngine, CompletionInput } from '../engines/types.ts';
 import type { Envelope } from '../errors.ts';

@@ -5,10 +5,10 @@ import { sql } from 'drizzle-orm';
 import t from 'tap';
 import { v7 as uuidv7 } from 'uuid';
 import { type Db, rowsOf } from '../../src/database/client.ts';
-import type { Admission } from '../../src/domain/ledger.ts';
+import type { Admission } from '../../src/domain/charge.ts';
 import { audit } from '../../src/store/audit.ts';
 import { admitCharges, renewLease, sweepCharges } from '../../src/store/ledger.ts';
-import { failure, outcome, rules, start, startLedger, until } from '../support/ledger.ts';
+import { admitInLedger, failure, outcome, rules, start, startLedger, until } from '../support/ledger.ts';
 
 const MIB = 1024 * 1024;
 
@@ -99,7 +99,7 @@ t.test('a refund that the database missed does not wait for one of a locked acco
   const ledger = await startLedger(t, database);
   const other = await newAccount();
   const admissions = await Promise.all(
-    [account, other].map((accountId) => ledger.admit({ ...charge, accountId })),
+    [account, other].map((accountId) => admitInLedger(ledger, { ...charge, accountId })),
   );
   proxy.refuse();
   await Promise.all(admissions.map((admission) => ledger.refund(admission, failure)));

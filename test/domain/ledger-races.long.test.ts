@@ -6,7 +6,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { type Db, rowsOf } from '../../src/database/client.ts';
 import { audit } from '../../src/store/audit.ts';
 import { admitCharges, renewLease, sweepCharges } from '../../src/store/ledger.ts';
-import { failure, outcome, rules, start, startLedger, until } from '../support/ledger.ts';
+import { admitInLedger, failure, outcome, rules, start, startLedger, until } from '../support/ledger.ts';
 
 t.test('an answer is lost, then the lease, then the renewal: charged once, and delivered', async (t) => {
   const { charge, database, db, direct, proxy, states, used } = await start(t);
@@ -34,7 +34,7 @@ t.test('an answer is lost, then the lease, then the renewal: charged once, and d
     end $$`);
   await db.execute(sql`create trigger die before insert on leases for each row execute function die()`);
   proxy.cutAnswerTo('ledger_admit', 1);
-  const admission = await ledger.admit(charge);
+  const admission = await admitInLedger(ledger, charge);
   t.equal(proxy.cuts, 1);
   t.match(await rowsOf(db, sql`select last_value::int as step from step`), [{ step: 3 }]);
   await ledger.finalise(admission, outcome);
@@ -46,9 +46,9 @@ t.test('an answer is lost, then the lease, then the renewal: charged once, and d
 t.test('a refund does not wait behind five hundred that have nothing to give back', async (t) => {
   const { charge, database, proxy, states } = await start(t);
   const ledger = await startLedger(t, database);
-  const admission = await ledger.admit(charge);
+  const admission = await admitInLedger(ledger, charge);
   proxy.blackHole(true);
-  const lost = await Promise.allSettled(Array.from({ length: 200 }, () => ledger.admit(charge)));
+  const lost = await Promise.allSettled(Array.from({ length: 200 }, () => admitInLedger(ledger, charge)));
   t.ok(lost.every(({ status }) => status === 'rejected'));
   await ledger.refund(admission, failure);
   t.same(await states(), ['admitted'], 'the database is away');
@@ -59,7 +59,7 @@ t.test('a refund does not wait behind five hundred that have nothing to give bac
 t.test('more than five hundred refunds that the database missed are all made up for', async (t) => {
   const { charge, database, proxy, states, used } = await start(t);
   const ledger = await startLedger(t, database);
-  const admissions = await Promise.all(Array.from({ length: 1200 }, () => ledger.admit(charge)));
+  const admissions = await Promise.all(Array.from({ length: 1200 }, () => admitInLedger(ledger, charge)));
   proxy.refuse();
   await Promise.all(admissions.map((admission) => ledger.refund(admission, failure)));
   t.match(await used(), [{ used: 1200 }]);

@@ -4,10 +4,11 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'drizzle-orm';
 import t, { type Test } from 'tap';
 import { type Db, rowsOf } from '../../src/database/client.ts';
-import type { Admission, Ledger, Replay } from '../../src/domain/ledger.ts';
+import type { Admission, Replay } from '../../src/domain/charge.ts';
+import type { Ledger } from '../../src/domain/ledger.ts';
 import { audit } from '../../src/store/audit.ts';
 import { settleCharges } from '../../src/store/ledger.ts';
-import { failure, newLedger, outcome, start, startLedger, until } from '../support/ledger.ts';
+import { failure, newLedger, outcome, rules, start, startLedger, until } from '../support/ledger.ts';
 
 const unavailable = { code: 'serviceUnavailable' };
 const whole = (body: string) => ({ answer: { status: 200, body } });
@@ -116,6 +117,8 @@ t.test('a refund that arrives once more does not take the key from the attempt t
           ...{ model: null, input_tokens: 0, output_tokens: 0, latency_ms: 0 },
         },
       ],
+      rules(ledger.process),
+      false,
       1000,
     );
   t.equal((await refund()).size, 0, 'it is final');

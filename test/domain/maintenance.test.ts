@@ -9,7 +9,7 @@ import { Maintenance } from '../../src/domain/maintenance.ts';
 import { defaultPlans } from '../../src/domain/plans.ts';
 import { audit } from '../../src/store/audit.ts';
 import { shiftClock } from '../support/clock.ts';
-import { silentLog } from '../support/ledger.ts';
+import { admitInLedger, silentLog } from '../support/ledger.ts';
 import { type DatabaseKind, databaseKinds, freshDatabase } from '../support/service.ts';
 
 const log = { warn: () => {} };
@@ -243,10 +243,12 @@ for (const kind of databaseKinds) {
         units: 1,
       };
       await ledger.finalise(await ledger.admit(charge), outcome);
+      const inLedger = await admitInLedger(ledger, charge);
       const [finalised, refunded] = [await ledger.admit(charge), await ledger.admit(charge)];
       await deleted(db, account, '2 minutes');
       await maintainer().purge();
-      await t.rejects(ledger.finalise(finalised, outcome), { code: 'serviceUnavailable' });
+      await t.rejects(ledger.finalise(inLedger, outcome), { code: 'serviceUnavailable' });
+      await t.rejects(ledger.finalise(finalised, outcome), { code: 'sessionRequired' });
       await ledger.refund(refunded, { code: 'upstreamError', statusCode: 502 });
       t.ok(Object.values(await rowsByTable(db, account)).every((rows) => rows === 0));
       const half = await newAccount(db);

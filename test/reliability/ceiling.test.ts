@@ -46,14 +46,16 @@ t.test(
       ),
     );
     t.same(history.summary(), { 200: CEILING, quotaExceeded: 600 - CEILING });
-    t.equal((await upstream.calls()).chat, CEILING, 'the engine was called for these, and no other');
+    const wasted = (await upstream.calls()).chat - CEILING;
+    // Far from the ceiling, a replica does not ask the ledger first. It risks a sixteenth of what is left.
+    t.ok(wasted <= 3 * Math.floor(CEILING / 16), `the engine was called for these, and for ${wasted} others`);
     t.same(await history.check(databaseUrl, { ceiling: CEILING }), {
       faults: [],
       delivered: CEILING,
       refused: 600 - CEILING,
       failed: 0,
       final: CEILING,
-      refunded: 0,
+      refunded: wasted,
     });
     t.equal((await client.get('/usage', { cookie })).body.used.chat, CEILING);
 

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
 import t from 'tap';
 import { killUnderLoad, SWEPT_WITHIN_MS } from '../support/crashes.ts';
-import { type Caller, History, load } from '../support/history.ts';
+import { alternating, type Caller, History, load } from '../support/history.ts';
 import { settled } from '../support/ledger-state.ts';
 import { type Replica, startCluster } from '../support/replicas.ts';
 import { plansFile } from '../support/service.ts';
@@ -32,7 +32,7 @@ t.test('30: a process stopped past its lease and continued delivers nothing unch
     isOver = true;
   });
   const running = load(history, {
-    callers: [owner],
+    callers: alternating([owner]),
     concurrency: 64,
     origins: [stopped.origin],
     until: () => isOver,

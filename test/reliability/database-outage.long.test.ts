@@ -1,7 +1,7 @@
 // What an outage of the database, or of the way to it, does to charges: reliability tests 32, 33 and 35.
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { type Caller, History, load } from '../support/history.ts';
+import { alternating, type Caller, History, load } from '../support/history.ts';
 import type { Client } from '../support/http.ts';
 import { settled } from '../support/ledger-state.ts';
 import { type Postgres, postgresUrl, startPostgres } from '../support/postgres.ts';
@@ -56,7 +56,7 @@ t.test('a connection cut or lost', async (t) => {
       `35: the connection cut between COMMIT of an ${what} and its answer: charged once`,
       async (t) => {
         const history = new History();
-        const callers = await callersOf(client);
+        const callers = alternating(await callersOf(client));
         // Statements are prepared by name before they can be recognised.
         await Promise.all(
           callers.flatMap((caller) => Array.from({ length: 8 }, () => history.chat(origin, caller))),
@@ -82,7 +82,7 @@ t.test('a connection cut or lost', async (t) => {
     const history = new History();
     const [caller] = (await callersOf(client)) as [Caller];
     proxy.cutAnswerTo('ledger_admit', 1000);
-    const seen = await history.chat(origin, caller);
+    const seen = await history.chat(origin, { ...caller, sendsIdempotencyKeys: true });
     proxy.cutAnswerTo('ledger_admit', 0);
     t.match(seen, { status: 503, code: 'serviceUnavailable' });
     t.equal(seen.headers?.get('retry-after'), '1');
@@ -128,7 +128,8 @@ t.test('a connection cut or lost', async (t) => {
 t.test(
   '32: Postgres restarted under load: 503 with Retry-After, then served again, and nothing lost',
   async (t) => {
-    const { callers, client, replicas, server, url } = await start(t);
+    const { client, replicas, server, url, ...setting } = await start(t);
+    const callers = alternating(setting.callers);
     const history = new History();
     let isOver = false;
     // Also where it fails on the way: the load must not go on for ever.

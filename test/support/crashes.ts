@@ -1,7 +1,7 @@
 /** kill -9 at random moments under load, as often as asked: reliability test 30. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Test } from 'tap';
-import { type Caller, History, load } from './history.ts';
+import { alternating, type Caller, History, load } from './history.ts';
 import { differences, settled } from './ledger-state.ts';
 import { startPostgres } from './postgres.ts';
 import { type Replica, startCluster } from './replicas.ts';
@@ -40,7 +40,7 @@ export async function killUnderLoad(t: Test, kills: number): Promise<void> {
     isOver = true;
   });
   const running = load(history, {
-    callers,
+    callers: alternating(callers),
     concurrency: 48,
     streams: true,
     origins: replicas.map(({ origin }) => origin),

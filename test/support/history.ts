@@ -1,4 +1,5 @@
 /** What clients saw of every request, compared with what the ledger says. */
+import { randomUUID } from 'node:crypto';
 import postgres from 'postgres';
 import { openDatabase } from '../../src/database/client.ts';
 import { audit } from '../../src/store/audit.ts';
@@ -18,8 +19,12 @@ export type Seen = {
   headers: Headers | undefined;
 };
 
-/** Who sends a request: a key, or the web. */
-export type Caller = { accountId: string; key?: string; cookie?: string };
+/** Who sends a request: a key, or the web. With idempotency keys, the ledger admits each request before its work. */
+export type Caller = { accountId: string; key?: string; cookie?: string; sendsIdempotencyKeys?: boolean };
+
+/** The same callers, of which every other one sends idempotency keys. */
+export const alternating = (callers: readonly Caller[]): Caller[] =>
+  callers.flatMap((caller) => [caller, { ...caller, sendsIdempotencyKeys: true }]);
 
 export type Verdict = {
   /** What must not be; empty is as it should be. */
@@ -40,7 +45,7 @@ export class History {
   /** Sends POST /chat and records how it ended, which is without an answer after `timeoutMs`. Never throws. */
   async chat(origin: string, caller: Caller, body: object = say, timeoutMs = 30_000): Promise<Seen> {
     const sentAt = performance.now();
-    const { accountId, cookie, key } = caller;
+    const { accountId, cookie, key, sendsIdempotencyKeys = false } = caller;
     const seen: Seen = { accountId, sentAt, endedAt: 0, headers: undefined };
     try {
       const response = await fetch(`${origin}/api/v1/chat`, {
@@ -49,6 +54,7 @@ export class History {
           'content-type': 'application/json',
           ...(key !== undefined && { authorization: `Bearer ${key}` }),
           ...(cookie !== undefined && { cookie }),
+          ...(sendsIdempotencyKeys && { 'idempotency-key': randomUUID() }),
         },
         body: JSON.stringify(body),
         signal: AbortSignal.timeout(timeoutMs),

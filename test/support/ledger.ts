@@ -1,9 +1,11 @@
 /** The ledger by itself, on a Postgres that faults can be put in front of. */
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
 import type { Test } from 'tap';
 import { v7 as uuidv7 } from 'uuid';
 import { type Database, openDatabase, rowsOf } from '../../src/database/client.ts';
+import type { Admission, Charge } from '../../src/domain/charge.ts';
 import { Ledger } from '../../src/domain/ledger.ts';
 import type { OutageLog } from '../../src/domain/outage-log.ts';
 import type { PlanCatalogue } from '../../src/domain/plans.ts';
@@ -90,6 +92,13 @@ export async function startLedger(t: Test, database: Database, log = silentLog):
 
 /** The ledger of a process that does nothing by the clock: it renews no lease unless it is made to. */
 export const newLedger = (database: Database, log = silentLog): Ledger => new Ledger(database, plans, log);
+
+/** Far from a ceiling, only requests with an idempotency key are in the ledger before their work is done. */
+export async function admitInLedger(ledger: Ledger, charge: Charge): Promise<Admission> {
+  const admission = await ledger.admit({ ...charge, retry: { key: randomUUID(), fingerprint: 'f' } });
+  if ('answer' in admission) throw new Error('It is answered already.');
+  return admission;
+}
 
 /** Waits until it is so; fails the test after `withinMs`. */
 export async function until(t: Test, what: string, withinMs: number, isSo: () => Promise<boolean>) {

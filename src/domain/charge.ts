@@ -1,0 +1,50 @@
+/** A charge of the ledger, from its admission to its outcome. Contract section 5. */
+import type { Meter } from '../../schemas/plans.ts';
+import type { Turn } from '../store/conversations.ts';
+import type { StoredResponse } from '../store/responses.ts';
+import type { Retry, StoredAnswer } from './idempotency.ts';
+import type { QuotaReading } from './quota.ts';
+import type { UnitsOfRequest } from './units-in-flight.ts';
+
+export type Charge = {
+  /** The request's, so that clients can find the charge. Default: a new one. */
+  id?: string;
+  accountId: string;
+  keyId: string | null;
+  endpoint: string;
+  meter: Meter;
+  units: number;
+};
+
+export type RetryableCharge = Charge & { retry: Retry | undefined };
+
+export type Admission = Charge & {
+  retry?: Retry | undefined;
+  id: string;
+  day: string;
+  startedAt: number;
+  /** Null if the charge is resumed. */
+  reading: QuotaReading | null;
+  /** Set if a final charge is resumed because its answer was interrupted. */
+  attempt?: string;
+  /** Set if the ledger does not know the request: it was admitted from a reading, and the settlement decides. */
+  held?: UnitsOfRequest;
+};
+
+export type Replay = { answer: StoredAnswer };
+
+export type Outcome = {
+  model: string | null;
+  inputTokens: number;
+  outputTokens: number;
+  turn?: Turn;
+  response?: StoredResponse;
+  /** Stored in the same transaction. Omitted if our side failed, so that a retry resumes the charge. */
+  answer?: StoredAnswer;
+  /** Set if charged work failed, or its client disconnected. */
+  failure?: { code: string | null; statusCode: number };
+};
+
+/** Whether a charge that was refused fits: another one of its batch held it back. */
+export const fits = (refusal: { used: number; ceiling: number | null }, { units }: { units: number }) =>
+  refusal.ceiling !== null && refusal.used + units <= refusal.ceiling;

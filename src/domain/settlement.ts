@@ -1,0 +1,75 @@
+/** Builds the rows of settlements. */
+
+import type { Turn } from '../store/conversations.ts';
+import type { ResponseRow, SettlementRow, TurnRow } from '../store/ledger.ts';
+import type { StoredResponse } from '../store/responses.ts';
+import type { Admission, Outcome } from './charge.ts';
+
+/** Upstreams may report any number. The columns hold four bytes, and so must the sum of both. */
+const MOST_TOKENS = 1_000_000_000;
+
+export const storedTokens = (count: number | undefined): number | null =>
+  count === undefined ? null : Math.min(count, MOST_TOKENS);
+
+const latencyMs = (admission: Admission) => Math.round(performance.now() - admission.startedAt);
+
+/** Models can produce text that Postgres cannot store. */
+const storable = (text: string) => text.toWellFormed().replaceAll('\u0000', '\ufffd');
+
+const turnRow = ({ answer, conversationId, isNew, keyId, question, title }: Turn): TurnRow => ({
+  conversation_id: conversationId,
+  key_id: keyId,
+  is_new: isNew,
+  title: storable(title),
+  question_id: question.id,
+  question: storable(question.content),
+  answer_id: answer.id,
+  answer: storable(answer.content),
+  model: answer.model,
+});
+
+/** JSON escapes what Postgres cannot store. */
+const responseRow = ({ body, input, keyId, previousId }: StoredResponse): ResponseRow => ({
+  key_id: keyId,
+  previous_id: previousId,
+  input: JSON.stringify(input),
+  body: JSON.stringify(body),
+});
+
+const chargeRow = ({ endpoint, keyId, meter, readAt, units }: Admission & { readAt: Date }) => ({
+  key_id: keyId,
+  endpoint,
+  meter,
+  units,
+  admitted_at: readAt.toISOString(),
+});
+
+const isFailure = (kind: SettlementRow['kind']) => kind === 'refund' || kind === 'uncharged';
+
+export function settlementOf(
+  kind: SettlementRow['kind'],
+  admission: Admission,
+  outcome?: Outcome,
+): SettlementRow {
+  const { answer, failure, inputTokens, model, outputTokens, response, turn } = outcome ?? {};
+  const { attempt, reading, retry } = admission;
+  const isOver = !isFailure(kind) && outcome !== undefined;
+  const isNew = kind === 'charge' || kind === 'uncharged';
+  return {
+    kind,
+    account_id: admission.accountId,
+    day: admission.day,
+    id: admission.id,
+    status: failure?.statusCode ?? 200,
+    code: failure?.code ?? null,
+    model: model ?? null,
+    input_tokens: storedTokens(inputTokens),
+    output_tokens: storedTokens(outputTokens),
+    latency_ms: latencyMs(admission),
+    ...(isNew && reading && { charge: chargeRow({ ...admission, readAt: reading.readAt }) }),
+    ...(turn && { turn: turnRow(turn) }),
+    ...(response && { response: responseRow(response) }),
+    ...(retry && isOver && { answer: answer ?? {} }),
+    ...(attempt !== undefined && { attempt }),
+  };
+}
