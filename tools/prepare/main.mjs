@@ -31,6 +31,7 @@ const modes = {
     installStep({ root, folder: 'test/agents', scope: 'everything' }),
     installStep({ root, folder: 'test/frameworks', scope: 'everything' }),
     installStep({ root, folder: 'test/generators', scope: 'everything' }),
+    installStep({ root, folder: 'test/operation', scope: 'everything' }),
   ],
   bench: () => [...modes.test(), installStep({ root, folder: 'bench/peers', scope: 'serve' })],
   sdk: () => [
