@@ -16,6 +16,7 @@ import { type DataDirLock, lockDataDir } from './database/data-dir-lock.ts';
 import { migrate } from './database/migrate.ts';
 import { Maintenance } from './domain/maintenance.ts';
 import { settingOnce } from './store/settings.ts';
+import { assertWhole } from './store/transfer.ts';
 
 export type Service = {
   app: FastifyInstance;
@@ -29,6 +30,7 @@ async function open(config: Config, location: DatabaseLocation): Promise<Databas
   const database = await openDatabase(location);
   try {
     await migrate(database, config.databaseDirectUrl);
+    await assertWhole(database.db);
     return database;
   } catch (error) {
     await database.close();

@@ -5,6 +5,8 @@ import type { Snippet } from './markdown.ts';
 export function exceptionOf({ code, file, language }: Snippet): string | undefined {
   if (language === 'bash' && /^(vllm serve|llama-server) /.test(code))
     return 'not run: starts a program of others, with a model of gigabytes';
+  if (language === 'bash' && /parley (export|import) /.test(code))
+    return 'not run: test/commands/transfer.long.test.ts does, with databases of its own';
   if (file === 'docs/guides/coding-agents.md') return 'read by test/agents, which runs the agents with it';
   if (language === 'bash' && /^claude$/m.test(code)) return 'not run: starts a program of others';
   if (language === 'python' && /^(from|import) openai/m.test(code))

@@ -1,0 +1,73 @@
+/** The two databases of a transfer, which no service may use meanwhile. */
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { sql } from 'drizzle-orm';
+import type { Config } from '../../config.ts';
+import { type Database, openDatabase, rowsOf } from '../../database/client.ts';
+import { lockDataDir } from '../../database/data-dir-lock.ts';
+import { migrate } from '../../database/migrate.ts';
+import { CommandError } from '../command.ts';
+import { commandHandler, reasonOf } from '../operator.ts';
+
+export type Place = { url: string } | { dataDir: string };
+
+export const placeOf = (text: string): Place =>
+  /^postgres(ql)?:\/\//.test(text) ? { url: text } : { dataDir: resolve(text) };
+
+export const configuredPlace = ({ databaseDirectUrl, dataDir }: Config): Place =>
+  databaseDirectUrl === undefined ? { dataDir } : { url: databaseDirectUrl };
+
+/** Without a password. */
+export function nameOf(place: Place): string {
+  if ('dataDir' in place) return place.dataDir;
+  const { host, pathname } = new URL(place.url);
+  return `postgres://${host}${pathname}`;
+}
+
+export type End = { database: Database; name: string; close(): Promise<void> };
+
+async function open(place: Place, release: () => Promise<void>): Promise<End> {
+  const database = await openDatabase('url' in place ? { url: place.url, connections: 1 } : place);
+  const close = async () => {
+    await database.close();
+    await release();
+  };
+  try {
+    await migrate(database, 'url' in place ? place.url : undefined);
+    const [processes] = await rowsOf<{ count: number }>(
+      database.db,
+      sql`select count(*)::int as count from leases where expires_at > ledger_now()`,
+    );
+    if (database.kind === 'postgres' && (processes?.count ?? 0) > 0)
+      throw new CommandError(
+        `A service uses ${nameOf(place)}. Stop it, and run the command again. After a crash, wait a minute.`,
+      );
+    return { database, name: nameOf(place), close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** Opens and migrates a database. A new folder becomes one, if `mayCreate`. */
+export async function openEnd(place: Place, mayCreate: boolean): Promise<End> {
+  try {
+    if ('url' in place) return await open(place, async () => {});
+    if (!mayCreate && !existsSync(join(place.dataDir, 'PG_VERSION')))
+      throw new CommandError(`There is no embedded database in ${place.dataDir}.`);
+    process.umask(0o077);
+    const lock = await lockDataDir(
+      place.dataDir,
+      commandHandler(() => undefined),
+    );
+    try {
+      return await open(place, lock.release);
+    } catch (error) {
+      await lock.release().catch(() => {});
+      throw error;
+    }
+  } catch (error) {
+    if (error instanceof CommandError) throw error;
+    throw new CommandError(`${nameOf(place)} cannot be used: ${reasonOf(error)}`, { cause: error });
+  }
+}
