@@ -12,6 +12,7 @@ import { answerClientError } from './plugins/client-errors.ts';
 import { securityHeaders } from './plugins/security-headers.ts';
 import { idHeaders } from './requests/anthropic.ts';
 import { envelopeFor } from './requests/envelope.ts';
+import { traceOf } from './tracing.ts';
 import { buildValidator } from './validation.ts';
 
 /** How long a client may take to send the headers. Reliability test 48. */
@@ -39,6 +40,10 @@ export function serverOptions(config: Config): FastifyHttpOptions<Server> {
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     logController: new OneLinePerRequest(),
+    childLoggerFactory: (logger, bindings, options, { headers }) => {
+      const { id: traceId } = traceOf(headers, String(bindings.reqId));
+      return logger.child({ ...bindings, traceId }, options);
+    },
     logger: {
       level: config.logLevel,
       // The last filter for every log line: addresses, errors and causes can repeat client input.

@@ -1,5 +1,7 @@
 /** Limits the length and duration of every answer, even if the client has left. Contract section 7. */
+
 import { ApiError } from '../errors.ts';
+import { continueTrace } from '../tracing.ts';
 import { AnswerSize } from './answer-size.ts';
 import type { ChatEngine, CompletionChunk, CompletionInput } from './types.ts';
 
@@ -45,6 +47,7 @@ function tooSlow(milliseconds: number): AnswerLimitError {
 function deadlineOf(signal: AbortSignal, milliseconds: number) {
   // Not AbortSignal.any: on Node 20, a long-lived signal retains every signal derived from it.
   const controller = new AbortController();
+  continueTrace(controller.signal, signal);
   const onAbort = () => controller.abort(signal.reason);
   const timer = setTimeout(() => controller.abort(tooSlow(milliseconds)), milliseconds).unref();
   if (signal.aborted) onAbort();

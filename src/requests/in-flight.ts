@@ -1,5 +1,6 @@
 /** Work that shutdown waits for. Contract sections 7 and 11. */
 import type { FastifyReply } from 'fastify';
+import { traceOf, traceWork } from '../tracing.ts';
 
 export type Work = {
   /** Aborted when nobody waits for the work, or the process must end. */
@@ -39,6 +40,7 @@ export class InFlightRequests {
         if (this.#open.size === 0) for (const resolve of this.#waiting.splice(0)) resolve();
       },
     };
+    traceWork(controller.signal, traceOf(reply.request.headers, reply.request.id));
     this.#open.add(controller);
     raw.once('close', onClose);
     if (raw.destroyed) onClose();

@@ -1,4 +1,5 @@
 /** Chat with any OpenAI-compatible server. Contract sections 7 and 8. */
+import { continueTrace } from '../../tracing.ts';
 import type { ChatEngine, CompletionChunk, CompletionInput } from '../types.ts';
 import { completionOf } from './answers.ts';
 import { ChunkReader } from './chunks.ts';
@@ -118,6 +119,7 @@ function abortable<T>(
 ): AsyncIterator<T, void, undefined> {
   // Not AbortSignal.any: on Node 20, a long-lived signal retains every signal derived from it.
   const gone = new AbortController();
+  continueTrace(gone.signal, signal);
   const onAbort = () => gone.abort(signal.reason);
   if (signal.aborted) onAbort();
   else signal.addEventListener('abort', onAbort, { once: true });

@@ -5,6 +5,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Pool } from 'undici';
 import { writeJson } from '../../bodies/sealed.ts';
+import { traceHeaders } from '../../tracing.ts';
 import { Bodies } from './bodies.ts';
 import { Connections } from './connections.ts';
 import { brokenAnswer, connectionError, refusalError } from './errors.ts';
@@ -142,6 +143,7 @@ export function createTransport(options: UpstreamOptions): Transport {
           headers: {
             accept,
             'user-agent': 'parley',
+            ...traceHeaders(signal),
             ...(payload !== undefined && { 'content-type': 'application/json' }),
             ...(Array.isArray(payload) && { 'content-length': String(totalLength(payload)) }),
             ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
