@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 /** `npx parley`: the operator's commands. Contract section 17. */
 import { version } from '../project.ts';
 import { commandOf, overviewOf } from './arguments.ts';

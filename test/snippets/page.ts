@@ -220,7 +220,7 @@ export class Page {
   /** An operator's command, in the checkout, beside the running service. */
   async #operate(command: string): Promise<Outcome> {
     await this.#service.client.post('/auth/signup', ada).catch(() => {});
-    return this.#outcomeOf(command, root);
+    return this.#outcomeOf(`. '${this.#folder}/.state'; ${command}`, root);
   }
 
   /** A dump of a Postgres database, with all that Parley makes in one. */
