@@ -100,9 +100,33 @@ export const ChatReply = Type.Object(
       examples: ['Open "Your API" and press Create key.'],
     }),
     finish_reason: ref(FinishReason),
+    stopped: Type.Optional(
+      Type.Boolean({
+        description: 'True if the reply was stopped: it is what had been generated until then.',
+        examples: [true],
+      }),
+    ),
     usage: ref(TokenUsage),
     history: Type.Optional(ref(ChatHistory)),
     created_at: Timestamp('When the reply was created.'),
   },
   { $id: 'ChatReply', additionalProperties: false, description: 'The reply to a message.' },
+);
+
+export const ChatCancelRequest = Type.Object(
+  {
+    idempotency_key: Type.String({
+      minLength: 1,
+      maxLength: 255,
+      pattern: '^[!-~]*$',
+      description: 'The `Idempotency-Key` of the request to stop.',
+      examples: ['5e3f3a52-7c0b-4b1c-9a55-0d6a1f8c7f11'],
+    }),
+  },
+  { $id: 'ChatCancelRequest', additionalProperties: false, description: 'The request to stop.' },
+);
+
+export const StoppedChat = Type.Object(
+  { stopped: Type.Boolean({ description: 'Always true.', examples: [true] }) },
+  { $id: 'StoppedChat', additionalProperties: false, description: 'A request that was stopped.' },
 );

@@ -42,6 +42,12 @@ export const Message = Type.Object(
       description: 'The model that wrote it; null for the user.',
       examples: ['parley-builtin'],
     }),
+    stopped: Type.Optional(
+      Type.Boolean({
+        description: 'True if this answer was stopped before it was complete.',
+        examples: [true],
+      }),
+    ),
     created_at: Timestamp('When it was stored.'),
   },
   { $id: 'Message', additionalProperties: false, description: 'One message of a conversation.' },

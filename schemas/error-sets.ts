@@ -25,6 +25,7 @@ export const errorSets = {
   SignUpForbiddenError: ['crossSiteRequest', 'signupsClosed'],
   NotFoundError: ['notFound'],
   EmailConflictError: ['emailTaken'],
+  FinishedConflictError: ['alreadyFinished'],
   RetryConflictError: ['idempotencyInProgress'],
   PayloadTooLargeError: ['payloadTooLarge'],
   UnsupportedMediaTypeError: ['unsupportedMediaType'],

@@ -147,6 +147,11 @@ export const errorTable = {
       'A request with this `Idempotency-Key` is still in progress. This one was not charged. Retry in a moment with the same key and body.',
     headers: retryAfter,
   },
+  alreadyFinished: {
+    status: 409,
+    type: 'conflict_error',
+    message: 'The request has already finished, so there is nothing to stop.',
+  },
   payloadTooLarge: { status: 413, type: 'invalid_request_error', message: 'The request body is too large.' },
   unsupportedMediaType: {
     status: 415,

@@ -37,6 +37,7 @@ export const messagesErrorTypes = {
   notFound: 'not_found_error',
   methodNotAllowed: 'invalid_request_error',
   emailTaken: 'invalid_request_error',
+  alreadyFinished: 'invalid_request_error',
   idempotencyInProgress: 'invalid_request_error',
   payloadTooLarge: 'request_too_large',
   unsupportedMediaType: 'invalid_request_error',

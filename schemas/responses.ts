@@ -147,7 +147,7 @@ export const ModelResponse = Type.Object(
     id: responseId,
     object: stringConst('response', { description: 'Always `response`.' }),
     created_at: Count('Unix time in seconds.', [1763596800]),
-    status: stringEnum(['completed', 'incomplete', 'failed', 'in_progress'], {
+    status: stringEnum(['completed', 'incomplete', 'failed', 'in_progress', 'cancelled'], {
       ...extensible,
       description: 'The state of the response.',
     }),
@@ -223,6 +223,24 @@ export const DeletedResponse = Type.Object(
     deleted: Type.Boolean({ description: 'Always true.', examples: [true] }),
   },
   { $id: 'DeletedResponse', additionalProperties: false, description: 'A deleted response.' },
+);
+
+/** With `store: false`, nothing else of it is known afterward. */
+const { id: cancelledId, object: cancelledObject, ...otherFields } = ModelResponse.properties;
+
+export const CancelledResponse = Type.Object(
+  {
+    id: cancelledId,
+    object: cancelledObject,
+    status: stringConst('cancelled', { description: 'Always `cancelled`.' }),
+    ...Type.Partial(Type.Omit(Type.Object(otherFields), ['status'])).properties,
+  },
+  {
+    $id: 'CancelledResponse',
+    additionalProperties: false,
+    description:
+      'A response that was stopped. If it is stored, with all of its fields; the output is what had been generated until then.',
+  },
 );
 
 export const ResponseParams = Type.Object({ id: responseId }, { additionalProperties: false });

@@ -38,6 +38,7 @@ import unreadAnswers from './plugins/unread-answers.ts';
 import account from './routes/account.ts';
 import auth from './routes/auth.ts';
 import chat from './routes/chat.ts';
+import chatCancel from './routes/chat-cancel.ts';
 import completions from './routes/completions.ts';
 import conversations from './routes/conversations.ts';
 import dashboard from './routes/dashboard.ts';
@@ -105,6 +106,7 @@ const callerRoutes: FastifyPluginAsync = async (scope) => {
     guarded.register(callerGuard);
     guarded.register(idempotency);
     guarded.register(chat);
+    guarded.register(chatCancel);
     guarded.register(completions);
     guarded.register(responses);
     guarded.register(messages);
@@ -149,7 +151,7 @@ export async function buildApp(resources: Resources): Promise<FastifyInstance> {
   app.register(singleHeaders);
   app.register(credentials);
   app.register(bodies);
-  app.register(inFlightRequests);
+  app.register(inFlightRequests, { database });
   app.register(draining);
   app.register(unreadAnswers);
   app.register(unnoticedProxy);

@@ -1,4 +1,4 @@
--- Revision 8. Raise it with every change: a database keeps the highest (src/database/functions.ts).
+-- Revision 9. Raise it with every change: a database keeps the highest (src/database/functions.ts).
 --
 -- The ledger's batch protocol: admission, settlement and sweep. Contract sections 5 and 10, argued in
 -- docs/decisions/0010-the-ledgers-protocol.md.
@@ -205,7 +205,7 @@ END $$;
 --   kind 'rerun':    as 'complete', for a final charge that was resumed; once per `attempt`
 --   kind 'refund':   admitted → refunded; returns the units and frees the idempotency key
 --   charge:          { key_id, endpoint, meter, units, admitted_at } of the first two kinds
---   turn:            { conversation_id, key_id, is_new, title, question_id, question, answer_id, answer, model }
+--   turn:            { conversation_id, key_id, is_new, title, question_id, question, answer_id, answer, model, is_stopped? }
 --   response:        { key_id, previous_id, input, body }, stored under the charge's id
 --   answer:          { status, body }, stored under the idempotency key, including permanent failures;
 --                    {} if our side failed: the next request with the key resumes the charge
@@ -496,7 +496,7 @@ BEGIN
       jsonb_to_recordset(settlements) AS (account_id uuid, id uuid, turn jsonb)
     ) WITH ORDINALITY AS s (account_id, id, turn, ordinality)
     CROSS JOIN LATERAL jsonb_to_record(s.turn) AS t
-      (conversation_id uuid, key_id uuid, is_new boolean, title text, question_id uuid, question text, answer_id uuid, answer text, model text)
+      (conversation_id uuid, key_id uuid, is_new boolean, title text, question_id uuid, question text, answer_id uuid, answer text, model text, is_stopped boolean)
     WHERE s.turn IS NOT NULL AND s.id = ANY (moved)
   ), made AS (
     INSERT INTO conversations (account_id, id, key_id, title, created_at, updated_at)
@@ -520,12 +520,13 @@ BEGIN
       ORDER BY m.position DESC, m.id DESC LIMIT 1
     ) last ON true
   )
-  INSERT INTO messages (account_id, conversation_id, id, position, role, content, model, created_at)
-  SELECT t.account_id, t.conversation_id, m.id, k.before + t.place - m.from_end, m.role, m.content, m.model, now_at
+  INSERT INTO messages (account_id, conversation_id, id, position, role, content, model, is_stopped, created_at)
+  SELECT t.account_id, t.conversation_id, m.id, k.before + t.place - m.from_end, m.role, m.content, m.model, m.is_stopped, now_at
   FROM t JOIN kept k ON k.account_id = t.account_id AND k.id = t.conversation_id
   CROSS JOIN LATERAL (
-    VALUES (t.question_id, 1, 'user', t.question, NULL), (t.answer_id, 0, 'assistant', t.answer, t.model)
-  ) AS m (id, from_end, role, content, model);
+    VALUES (t.question_id, 1, 'user', t.question, NULL, false),
+           (t.answer_id, 0, 'assistant', t.answer, t.model, coalesce(t.is_stopped, false))
+  ) AS m (id, from_end, role, content, model, is_stopped);
 END $$;
 --> statement-breakpoint
 -- Stores the responses of settlements that moved. A charge that was resumed may have stored one before.

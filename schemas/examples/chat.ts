@@ -1,4 +1,4 @@
-import { ChatReply, ChatRequest } from '../chat.ts';
+import { ChatCancelRequest, ChatReply, ChatRequest, StoppedChat } from '../chat.ts';
 import { ChatStreamDelta, ChatStreamDone, ChatStreamStart } from '../chat-events.ts';
 import { CompletionChunk } from '../completion-chunks.ts';
 import { Completion, CompletionRequest } from '../completions.ts';
@@ -60,6 +60,15 @@ export const chatExamples: Record<string, OperationExamples> = {
       delta: example(ChatStreamDelta, 'A piece of the reply', { event: 'delta', data: { text: 'Open ' } }),
       done: example(ChatStreamDone, 'The last event', { event: 'done', data: reply }),
     },
+  },
+  cancelChat: { responses: { stopped: example(StoppedChat, 'Stopped', { stopped: true }) } },
+  cancelChatByKey: {
+    requests: {
+      key: example(ChatCancelRequest, 'By idempotency key', {
+        idempotency_key: '5e3f3a52-7c0b-4b1c-9a55-0d6a1f8c7f11',
+      }),
+    },
+    responses: { stopped: example(StoppedChat, 'Stopped', { stopped: true }) },
   },
   createChatCompletion: {
     requests: {

@@ -1,6 +1,6 @@
 import { ResponseEvent } from '../response-events.ts';
 import { ResponseRequest } from '../response-requests.ts';
-import { DeletedResponse, ModelResponse, ResponseInputList } from '../responses.ts';
+import { CancelledResponse, DeletedResponse, ModelResponse, ResponseInputList } from '../responses.ts';
 import { example, type OperationExamples } from './example.ts';
 
 const question = 'How do I create a key?';
@@ -94,6 +94,14 @@ export const responseExamples: Record<string, OperationExamples> = {
     },
   },
   getResponse: { responses: { response: example(ModelResponse, 'A stored response', mutable) } },
+  cancelResponse: {
+    responses: {
+      stopped: example(CancelledResponse, 'Stopped', {
+        ...(mutable as object),
+        ...{ id, object: 'response', status: 'cancelled' },
+      }),
+    },
+  },
   deleteResponse: {
     responses: { deleted: example(DeletedResponse, 'Deleted', { id, object: 'response', deleted: true }) },
   },

@@ -6,6 +6,7 @@
 import { sql } from 'drizzle-orm';
 import {
   bigint,
+  boolean,
   date,
   index,
   integer,
@@ -313,11 +314,29 @@ export const messages = pgTable(
     role: text('role').$type<'user' | 'assistant'>().notNull(),
     content: text('content').notNull(),
     model: text('model'),
+    /** Whether the client stopped the answer. */
+    isStopped: boolean('is_stopped').notNull().default(false),
     createdAt: instant('created_at').notNull(),
   },
   (table) => [
     primaryKey({ columns: [table.accountId, table.conversationId, table.id] }),
     index('messages_in_order').on(table.accountId, table.conversationId, table.position, table.id),
+  ],
+);
+
+/** Requests that a process asks the others to stop. Each lasts for seconds. */
+export const stopRequests = pgTable(
+  'stop_requests',
+  {
+    accountId: accountId(),
+    requestId: uuid('request_id').notNull(),
+    createdAt: instant('created_at').notNull(),
+    /** Null until the process that runs it has answered. */
+    wasStopped: boolean('was_stopped'),
+  },
+  (table) => [
+    primaryKey({ columns: [table.accountId, table.requestId] }),
+    index('stop_requests_by_age').on(table.createdAt),
   ],
 );
 

@@ -6,6 +6,7 @@ import type { Owner, Turn } from '../store/conversations.ts';
 import type { History } from '../store/history.ts';
 import { titleOf } from './conversation.ts';
 import { newId } from './ids.ts';
+import { wasStopped } from './stop.ts';
 import { type Script, Tally } from './stream-script.ts';
 
 export type ChatTurn = {
@@ -41,7 +42,8 @@ export function chatTurn(
       model,
       messages: [
         ...(instructions ? [{ role: 'system' as const, content: instructions }] : []),
-        ...history.messages,
+        // An answer that was stopped before its first word. Some models refuse empty messages.
+        ...history.messages.filter(({ content }) => content !== ''),
         { role: 'user', content: message },
       ],
       ...(temperature !== undefined && { temperature }),
@@ -57,6 +59,7 @@ export type Answered = {
   finishReason: string | null | undefined;
   inputTokens: number;
   outputTokens: number;
+  isStopped: boolean;
 };
 
 export function replyTo(turn: ChatTurn, answered: Answered): Static<typeof ChatReply> {
@@ -66,13 +69,14 @@ export function replyTo(turn: ChatTurn, answered: Answered): Static<typeof ChatR
     model: turn.input.model,
     reply: answered.text,
     finish_reason: finishReasons.find((known) => known === answered.finishReason) ?? 'stop',
+    ...(answered.isStopped && { stopped: true }),
     usage: { input_tokens: answered.inputTokens, output_tokens: answered.outputTokens },
     history: turn.history,
     created_at: new Date().toISOString(),
   };
 }
 
-export function storedTurn(turn: ChatTurn, text: string): { turn?: Turn } {
+export function storedTurn(turn: ChatTurn, text: string, isStopped: boolean): { turn?: Turn } {
   const { conversationId, input, isNew, message, owner } = turn;
   if (conversationId === null) return {};
   return {
@@ -82,7 +86,7 @@ export function storedTurn(turn: ChatTurn, text: string): { turn?: Turn } {
       isNew,
       title: titleOf(message),
       question: { id: newId(), content: message },
-      answer: { id: newId(), content: text, model: input.model },
+      answer: { id: newId(), content: text, model: input.model, isStopped },
     },
   };
 }
@@ -95,6 +99,8 @@ export function chatScript(engine: ChatEngine, turn: ChatTurn, id: string): Scri
   let hasStarted = false;
   let text = '';
   let finishReason: string | null = null;
+  let signal: AbortSignal | undefined;
+  const isStopped = () => signal !== undefined && wasStopped(signal);
 
   const started = event('start', { id, conversation_id: conversationId, model: input.model });
   const start = () => {
@@ -104,12 +110,18 @@ export function chatScript(engine: ChatEngine, turn: ChatTurn, id: string): Scri
   };
   let told: string | undefined;
   const done = () => {
-    told ??= event('done', replyTo(turn, { id, text, finishReason, ...tally.tokens() }));
+    told ??= event(
+      'done',
+      replyTo(turn, { id, text, finishReason, isStopped: isStopped(), ...tally.tokens() }),
+    );
     return told;
   };
 
   return {
-    chunks: (signal) => engine.stream(input, signal),
+    chunks(of) {
+      signal = of;
+      return engine.stream(input, of);
+    },
     tell(chunk) {
       tally.add(chunk);
       const [choice] = chunk.choices;
@@ -123,7 +135,7 @@ export function chatScript(engine: ChatEngine, turn: ChatTurn, id: string): Scri
       model: input.model,
       ...tally.tokens(),
       // A question that was abandoned before its answer began is not a turn.
-      ...(isKept && (text !== '' || finishReason !== null) && storedTurn(turn, text)),
+      ...(isKept && (text !== '' || finishReason !== null) && storedTurn(turn, text, isStopped())),
     }),
     end: () => start() + done(),
     replay: (envelope) =>

@@ -25,9 +25,11 @@ const sha256 = (endpoint: string, text: string): string =>
 /** SHA-256 of method, path and body, in hex, whatever the order of members. Linear for bodies parsed in place. */
 export const fingerprintOf = (endpoint: string, body: unknown): string => sha256(endpoint, digestOf(body));
 
+/** As it is stored: an API key sent by mistake, not in the clear. */
+export const idempotencyKeyOf = (key: string): string => (holdsApiKey(key) ? sha256('', key) : key);
+
 export const retryOf = (key: string, endpoint: string, body: unknown): Retry => ({
-  // An API key sent by mistake is not stored in the clear.
-  key: holdsApiKey(key) ? sha256('', key) : key,
+  key: idempotencyKeyOf(key),
   fingerprint: fingerprintOf(endpoint, body),
   ...(knownDigest(body) === undefined && {
     earlierFingerprint: () => sha256(endpoint, JSON.stringify(body)),

@@ -12,6 +12,7 @@ import { purgeDeletedAccounts } from '../store/purge.ts';
 import { deleteOldRefusals } from '../store/refusals.ts';
 import { deleteOldResponses } from '../store/responses.ts';
 import { deleteEndedSessions } from '../store/sessions.ts';
+import { deleteOldStopRequests } from '../store/stop-requests.ts';
 
 const MINUTE_MS = 60_000;
 /** A hanging database must not keep the process from exiting. */
@@ -41,6 +42,7 @@ const jobs: Readonly<Record<string, Job>> = {
   'delete carried-over usage of earlier days': (db, { signal }) => deleteKeptUsage(db, signal),
   'delete old events': (db, { signal }) => deleteOldEvents(db, signal),
   'delete stored responses': (db, { signal }) => deleteOldResponses(db, signal),
+  'delete old requests to stop': (db, { signal }) => deleteOldStopRequests(db, signal),
   'delete keys that ended long ago': (db, { signal }) => deleteEndedKeys(db, signal),
 };
 

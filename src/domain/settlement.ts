@@ -26,6 +26,7 @@ const turnRow = ({ answer, conversationId, isNew, keyId, question, title }: Turn
   answer_id: answer.id,
   answer: storable(answer.content),
   model: answer.model,
+  is_stopped: answer.isStopped,
 });
 
 /** JSON escapes what Postgres cannot store. */

@@ -8,6 +8,7 @@ import { builtinChat } from './builtin/chat.ts';
 import { builtinEmbeddings } from './builtin/embeddings.ts';
 import { builtinImages } from './builtin/images.ts';
 import { builtinSearch } from './builtin/search.ts';
+import { stoppableChat } from './stoppable.ts';
 import type { Engines } from './types.ts';
 import { createUpstreamChat, type UpstreamChatOptions } from './upstream/chat.ts';
 import { createUpstreamEmbeddings, type UpstreamEmbeddingsOptions } from './upstream/embeddings.ts';
@@ -45,7 +46,10 @@ export function createEngines(
     : builtinChat(documentation, publicUrl);
   const aliases = config.chatModelAliases;
   return {
-    chat: { ...limitedChat(engine, config.answerLimits ?? answerLimits), ...(aliases && { aliases }) },
+    chat: {
+      ...stoppableChat(limitedChat(engine, config.answerLimits ?? answerLimits)),
+      ...(aliases && { aliases }),
+    },
     images: images ? createUpstreamImages({ ...images, ...optionsFor('images') }) : builtinImages(),
     search: search
       ? createUpstreamSearch({ ...search, ...optionsFor('search') })

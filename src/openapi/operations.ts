@@ -28,6 +28,7 @@ const sorted = <T extends object>(value: T): T =>
   Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1))) as T;
 
 const singular: Record<string, string> = {
+  chat: 'Chat',
   conversations: 'Conversation',
   keys: 'Key',
   models: 'Model',

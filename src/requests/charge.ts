@@ -65,12 +65,23 @@ export async function runUnderCharge<T>(
     if (work.isClientGone) return reply.hijack();
     const { accountId, keyId } = caller;
     const admission = await ledger.admit({ id, accountId, keyId, endpoint, meter, units, retry });
-    return 'answer' in admission
-      ? replayTo(request, reply, admission)
-      : await runAdmitted({ admission, reply, request, slot, work }, answer);
+    if ('answer' in admission) return replayTo(request, reply, admission);
+    const run = { admission, reply, request, slot, work };
+    return meter === 'chat' ? await runStoppable(run, answer) : await runAdmitted(run, answer);
   } finally {
     slot.release();
     work.end();
+  }
+}
+
+async function runStoppable<T>(run: Run, answer: WholeAnswer<T> | StreamedAnswer): Promise<T | FastifyReply> {
+  const { accountId, id: requestId, keyId, retry } = run.admission;
+  const identity = { accountId, keyId, requestId, idempotencyKey: retry?.key };
+  const end = run.request.server.running.begin(identity, run.work);
+  try {
+    return await runAdmitted(run, answer);
+  } finally {
+    end();
   }
 }
 

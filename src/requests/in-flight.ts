@@ -1,5 +1,6 @@
 /** Work that shutdown waits for. Contract sections 7 and 11. */
 import type { FastifyReply } from 'fastify';
+import type { Stop } from '../domain/stop.ts';
 import { traceOf, traceWork } from '../tracing.ts';
 
 export type Work = {
@@ -8,6 +9,8 @@ export type Work = {
   isClientGone: boolean;
   /** Whether the work was aborted because the client disconnected. */
   isAbandoned: boolean;
+  /** Ends the engine's work, whose output so far is the answer. */
+  stop(reason: Stop): void;
   /** Call once, when all work is done. */
   end(): void;
 };
@@ -35,6 +38,7 @@ export class InFlightRequests {
       signal: controller.signal,
       isClientGone: false,
       isAbandoned: false,
+      stop: (reason) => controller.abort(reason),
       end: () => {
         this.#open.delete(controller);
         if (this.#open.size === 0) for (const resolve of this.#waiting.splice(0)) resolve();

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Admission } from '../domain/charge.ts';
+import { Stop } from '../domain/stop.ts';
 import type { Script } from '../domain/stream-script.ts';
 import type { CompletionChunk } from '../engines/types.ts';
 import { nothingKnown, runUnderCharge } from './charge.ts';
@@ -60,7 +61,7 @@ export function answerStream(
     async stream(work) {
       stream = request.server.streams.open(reply, work);
       for (const chunk of held) await send(chunk);
-      while (!work.signal.aborted) {
+      while (!work.signal.aborted || work.signal.reason instanceof Stop) {
         const next = await chunks?.next();
         if (next === undefined || next.done) return;
         const isFull = send(next.value);

@@ -7,6 +7,7 @@ import { bodyLimits } from '../bodies/limits.ts';
 import { chatScript, chatTurn, replyTo, storedTurn } from '../domain/chat-turn.ts';
 import { fromFirstQuestion, historyBudget, noHistory } from '../domain/conversation.ts';
 import { noSuchModel, resolveModel } from '../domain/models.ts';
+import { wasStopped } from '../domain/stop.ts';
 import { ApiError } from '../errors.ts';
 import { answerJson } from '../requests/json-answer.ts';
 import { answerStream } from '../requests/stream-answer.ts';
@@ -81,9 +82,10 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         const text = choice.message.content ?? '';
         const { completion_tokens: outputTokens, prompt_tokens: inputTokens } = completion.usage;
         const finishReason = choice.finish_reason;
+        const isStopped = wasStopped(signal);
         return {
-          value: replyTo(turn, { id, text, finishReason, inputTokens, outputTokens }),
-          outcome: { model, inputTokens, outputTokens, ...storedTurn(turn, text) },
+          value: replyTo(turn, { id, text, finishReason, inputTokens, outputTokens, isStopped }),
+          outcome: { model, inputTokens, outputTokens, ...storedTurn(turn, text, isStopped) },
         };
       });
     },

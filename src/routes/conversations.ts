@@ -28,6 +28,7 @@ const toMessage = (row: store.Message) => ({
   role: row.role,
   content: row.content,
   model: row.model,
+  ...(row.isStopped && { stopped: true }),
   created_at: row.createdAt.toISOString(),
 });
 

@@ -5,6 +5,7 @@ import { ref } from '../../schemas/common.ts';
 import { ResponseStreamEvent } from '../../schemas/response-events.ts';
 import { ResponseRequest } from '../../schemas/response-requests.ts';
 import {
+  CancelledResponse,
   DeletedResponse,
   ModelResponse,
   ResponseInputList,
@@ -17,6 +18,7 @@ import type { Outcome } from '../domain/charge.ts';
 import { ignoredFields } from '../domain/completion-fields.ts';
 import { noSuchModel, resolveModel } from '../domain/models.ts';
 import { checkNamedUrls } from '../domain/named-urls.ts';
+import { wasStopped } from '../domain/stop.ts';
 import { ApiError } from '../errors.ts';
 import { answerJson } from '../requests/json-answer.ts';
 import { answerStream } from '../requests/stream-answer.ts';
@@ -120,7 +122,9 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         const completion = await chat.complete(asked, signal);
         const { completion_tokens: outputTokens, prompt_tokens: inputTokens } = completion.usage;
         const tokens = { inputTokens, outputTokens };
-        const value = endedResponse(contextOf(id), blocksOf(completion), tokens);
+        const blocks = blocksOf(completion);
+        blocks.isStopped = wasStopped(signal);
+        const value = endedResponse(contextOf(id), blocks, tokens);
         return { value, outcome: { model, ...tokens, ...keep(value) } };
       });
     },
@@ -159,6 +163,33 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       const id = requestIdOf(request.params.id);
       if (id === undefined || !(await deleteResponse(app.db, request.caller, id))) throw noSuchResponse();
       return { id: responseId(id), object: 'response' as const, deleted: true };
+    },
+  );
+
+  app.post(
+    '/responses/:id/cancel',
+    {
+      schema: {
+        operationId: 'cancelResponse',
+        summary: 'Stop a response',
+        description:
+          "Ends the model's work on a response that is being generated, whichever process runs it. What was generated so far stays the response, and the charge stays.",
+        tags: ['Responses'],
+        params: ResponseParams,
+        response: { 200: ref(CancelledResponse) },
+      },
+      config: {
+        scope: 'chat',
+        errors: ['notFound', 'alreadyFinished'],
+        errorExamples: { ForResponse: noSuchResponse() },
+      },
+    },
+    async (request) => {
+      const id = requestIdOf(request.params.id);
+      if (id === undefined || !(await app.running.stop(request.caller, id))) throw noSuchResponse();
+      const row = await findResponse(app.db, request.caller, id);
+      const fields = row === undefined ? { object: 'response' } : JSON.parse(row.body);
+      return { ...fields, id: responseId(id), status: 'cancelled' };
     },
   );
 

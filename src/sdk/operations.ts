@@ -3,6 +3,9 @@ import type { Method } from './method.ts';
 
 /** Where each operation is: its method and path, whether it has a body, and whether it takes an `Idempotency-Key`. */
 export const operations = {
+  cancelChat: { method: 'POST', path: '/api/v1/chat/{id}/cancel', hasBody: false, isIdempotent: false },
+  cancelChatByKey: { method: 'POST', path: '/api/v1/chat/cancel', hasBody: true, isIdempotent: false },
+  cancelResponse: { method: 'POST', path: '/api/v1/responses/{id}/cancel', hasBody: false, isIdempotent: false },
   changePassword: { method: 'POST', path: '/api/v1/account/password', hasBody: true, isIdempotent: false },
   chat: { method: 'POST', path: '/api/v1/chat', hasBody: true, isIdempotent: true },
   countMessageTokens: { method: 'POST', path: '/api/v1/messages/count_tokens', hasBody: true, isIdempotent: false },
@@ -48,6 +51,30 @@ export const operations = {
 
 /** The operations as methods. */
 export interface Operations {
+  /**
+   * Stop a reply.
+   * Ends the model's work, whichever process runs it. What was sent stays the reply, marked as stopped, and the charge stays. The stopped request itself gets a normal end. The ID is that of the reply, which a stream names in its `start` event, or the `X-Request-Id` of a request to any chat endpoint.
+   *
+   * Requires the `chat` scope when called with a key.
+   */
+  cancelChat: Method<'cancelChat'>;
+
+  /**
+   * Stop a reply by its idempotency key.
+   * Ends the model's work, whichever process runs it. What was sent stays the reply, marked as stopped, and the charge stays. The stopped request itself gets a normal end. Works before the first output, too, when the reply has no ID yet.
+   *
+   * Requires the `chat` scope when called with a key.
+   */
+  cancelChatByKey: Method<'cancelChatByKey'>;
+
+  /**
+   * Stop a response.
+   * Ends the model's work on a response that is being generated, whichever process runs it. What was generated so far stays the response, and the charge stays.
+   *
+   * Requires the `chat` scope when called with a key.
+   */
+  cancelResponse: Method<'cancelResponse'>;
+
   /**
    * Change the password.
    * Ends all other sessions of the account. This session continues with a new cookie. Keys stay valid. Requires the current password.

@@ -136,6 +136,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/chat/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Stop a reply by its idempotency key
+         * @description Ends the model's work, whichever process runs it. What was sent stays the reply, marked as stopped, and the charge stays. The stopped request itself gets a normal end. Works before the first output, too, when the reply has no ID yet.
+         *
+         *     Requires the `chat` scope when called with a key.
+         */
+        post: operations["cancelChatByKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/chat/completions": {
         parameters: {
             query?: never;
@@ -154,6 +176,28 @@ export interface paths {
          *     Counts toward the daily `chat` quota.
          */
         post: operations["createChatCompletion"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/chat/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Stop a reply
+         * @description Ends the model's work, whichever process runs it. What was sent stays the reply, marked as stopped, and the charge stays. The stopped request itself gets a normal end. The ID is that of the reply, which a stream names in its `start` event, or the `X-Request-Id` of a request to any chat endpoint.
+         *
+         *     Requires the `chat` scope when called with a key.
+         */
+        post: operations["cancelChat"];
         delete?: never;
         options?: never;
         head?: never;
@@ -543,6 +587,28 @@ export interface paths {
          *     Requires the `chat` scope when called with a key.
          */
         delete: operations["deleteResponse"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/responses/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Stop a response
+         * @description Ends the model's work on a response that is being generated, whichever process runs it. What was generated so far stays the response, and the charge stays.
+         *
+         *     Requires the `chat` scope when called with a key.
+         */
+        post: operations["cancelResponse"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -1230,6 +1296,102 @@ export interface components {
              */
             charged?: boolean;
         };
+        /** @description A response that was stopped. If it is stored, with all of its fields; the output is what had been generated until then. */
+        CancelledResponse: {
+            /**
+             * @description The response's ID.
+             * @example resp_01932f624e207d90a1b27e8f90a1b2c3
+             */
+            id: string;
+            /**
+             * @description Always `response`.
+             * @example response
+             * @constant
+             */
+            object: "response";
+            /**
+             * @description Always `cancelled`.
+             * @example cancelled
+             * @constant
+             */
+            status: "cancelled";
+            /**
+             * Format: int64
+             * @description Unix time in seconds.
+             * @example 1763596800
+             */
+            created_at?: number;
+            /**
+             * @description Always false: a response is answered in its request.
+             * @example false
+             */
+            background?: boolean;
+            /** @description The reason that the response failed, if it did. */
+            error?: components["schemas"]["ResponseFailure"] | null;
+            /** @description The reason that the response is incomplete, if it is. */
+            incomplete_details?: components["schemas"]["ResponseIncompleteDetails"] | null;
+            /**
+             * @description The instructions.
+             * @example null
+             */
+            instructions?: string | null;
+            /**
+             * Format: int32
+             * @description The limit of the answer, if any.
+             * @example null
+             */
+            max_output_tokens?: number | null;
+            metadata?: components["schemas"]["ResponseMetadata"];
+            /**
+             * @description The model that answered.
+             * @example parley-builtin
+             */
+            model?: string;
+            /** @description The answer. */
+            output?: components["schemas"]["ResponseItem"][];
+            /**
+             * @description Whether the model may call several tools at once.
+             * @example true
+             */
+            parallel_tool_calls?: boolean;
+            /**
+             * @description The response that this one continues.
+             * @example resp_01932f624e207d90a1b27e8f90a1b2c3
+             */
+            previous_response_id?: string | null;
+            reasoning?: components["schemas"]["ResponseReasoning"];
+            /**
+             * @description Whether the response is kept.
+             * @example true
+             */
+            store?: boolean;
+            /**
+             * @description As in the request.
+             * @example 0.7
+             */
+            temperature?: number | null;
+            text?: components["schemas"]["ResponseTextOptions"];
+            /**
+             * @description As in the request.
+             * @example auto
+             */
+            tool_choice?: string | components["schemas"]["ResponseToolChoice"];
+            /** @description The tools offered to the model. */
+            tools?: components["schemas"]["ResponseTool"][];
+            /**
+             * @description As in the request.
+             * @example null
+             */
+            top_p?: number | null;
+            /**
+             * @description Always `disabled`.
+             * @example disabled
+             * @constant
+             */
+            truncation?: "disabled";
+            /** @description Token usage; null until the response ends. */
+            usage?: components["schemas"]["ResponseUsage"] | null;
+        };
         /** @description The current and new passwords. */
         ChangePassword: {
             /**
@@ -1242,6 +1404,14 @@ export interface components {
              * @example correct horse battery
              */
             new_password: string;
+        };
+        /** @description The request to stop. */
+        ChatCancelRequest: {
+            /**
+             * @description The `Idempotency-Key` of the request to stop.
+             * @example 5e3f3a52-7c0b-4b1c-9a55-0d6a1f8c7f11
+             */
+            idempotency_key: string;
         };
         /** @description How much of the conversation was sent to the model. */
         ChatHistory: {
@@ -1283,6 +1453,11 @@ export interface components {
              */
             reply: string;
             finish_reason: components["schemas"]["FinishReason"];
+            /**
+             * @description True if the reply was stopped: it is what had been generated until then.
+             * @example true
+             */
+            stopped?: boolean;
             usage: components["schemas"]["TokenUsage"];
             history?: components["schemas"]["ChatHistory"];
             /**
@@ -2071,7 +2246,7 @@ export interface components {
          * @example invalidRequest
          * @enum {string}
          */
-        ErrorCode: "invalidRequest" | "apiKeyInQuery" | "missingCredentials" | "invalidApiKey" | "apiKeyRevoked" | "apiKeyExpired" | "sessionRequired" | "invalidLogin" | "insufficientScope" | "originNotAllowed" | "listingNotAllowed" | "bearerNotAccepted" | "crossSiteRequest" | "signupsClosed" | "planNotSelfServe" | "notFound" | "methodNotAllowed" | "emailTaken" | "idempotencyInProgress" | "payloadTooLarge" | "unsupportedMediaType" | "idempotencyMismatch" | "apiKeyLimitReached" | "quotaExceeded" | "tooManyStreams" | "tooManyCalls" | "rateLimitExceeded" | "internalError" | "upstreamError" | "serviceUnavailable" | "overloaded" | "upstreamTimeout";
+        ErrorCode: "invalidRequest" | "apiKeyInQuery" | "missingCredentials" | "invalidApiKey" | "apiKeyRevoked" | "apiKeyExpired" | "sessionRequired" | "invalidLogin" | "insufficientScope" | "originNotAllowed" | "listingNotAllowed" | "bearerNotAccepted" | "crossSiteRequest" | "signupsClosed" | "planNotSelfServe" | "notFound" | "methodNotAllowed" | "emailTaken" | "idempotencyInProgress" | "alreadyFinished" | "payloadTooLarge" | "unsupportedMediaType" | "idempotencyMismatch" | "apiKeyLimitReached" | "quotaExceeded" | "tooManyStreams" | "tooManyCalls" | "rateLimitExceeded" | "internalError" | "upstreamError" | "serviceUnavailable" | "overloaded" | "upstreamTimeout";
         /** @description A validation error. */
         ErrorDetail: {
             /**
@@ -2121,6 +2296,54 @@ export interface components {
          * @enum {string}
          */
         FinishReason: "stop" | "length" | "content_filter" | "tool_calls";
+        /** @description Status 409: `alreadyFinished`. */
+        FinishedConflictError: {
+            error: components["schemas"]["FinishedConflictErrorBody"];
+        };
+        /** @description The error. Status 409: `alreadyFinished`. */
+        FinishedConflictErrorBody: {
+            /**
+             * @description The error code.
+             * @example alreadyFinished
+             * @enum {string}
+             */
+            code: "alreadyFinished";
+            /**
+             * @description A readable explanation of the error and how to fix it.
+             * @example The request is not valid.
+             */
+            message: string;
+            type: components["schemas"]["ErrorType"];
+            /**
+             * @description The parameter that caused the error, if any.
+             * @example message
+             */
+            param: string | null;
+            /**
+             * @description The request ID, for support. Also in `X-Request-Id`.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            request_id: string;
+            /**
+             * Format: uri
+             * @description A page that explains this code and how to fix it.
+             * @example http://localhost:3000/docs/errors/invalidRequest
+             */
+            docs: string;
+            /** @description All validation errors. */
+            details?: components["schemas"]["ErrorDetail"][];
+            limit?: components["schemas"]["ExceededLimit"];
+            /**
+             * @description A more specific code if the model rejected the input.
+             * @example context_length_exceeded
+             */
+            reason?: string;
+            /**
+             * @description True if the failed request remains charged; omitted otherwise.
+             * @example true
+             */
+            charged?: boolean;
+        };
         /** @description A generated image. */
         GeneratedImage: {
             /**
@@ -2596,6 +2819,11 @@ export interface components {
              * @example parley-builtin
              */
             model: string | null;
+            /**
+             * @description True if this answer was stopped before it was complete.
+             * @example true
+             */
+            stopped?: boolean;
             /**
              * Format: date-time
              * @description When it was stored.
@@ -3919,7 +4147,7 @@ export interface components {
              * @example completed
              * @enum {string}
              */
-            status: "completed" | "incomplete" | "failed" | "in_progress";
+            status: "completed" | "incomplete" | "failed" | "in_progress" | "cancelled";
             /**
              * @description Always false: a response is answered in its request.
              * @example false
@@ -5188,6 +5416,14 @@ export interface components {
          * @enum {string}
          */
         SignUps: "open" | "closed";
+        /** @description A request that was stopped. */
+        StoppedChat: {
+            /**
+             * @description Always true.
+             * @example true
+             */
+            stopped: boolean;
+        };
         /** @description Status 429: `quotaExceeded`, `tooManyStreams`, `tooManyCalls`, `rateLimitExceeded`. */
         StreamQuotaError: {
             error: components["schemas"]["StreamQuotaErrorBody"];
@@ -5600,6 +5836,29 @@ export interface components {
          * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
          *     - `invalidRequest`: The request is not valid.
          */
+        CallerBadRequestWithoutIdempotencyKey: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                Vary: components["headers"]["Vary"];
+                "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["BadRequestError"];
+            };
+        };
+        /**
+         * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
+         *     - `invalidRequest`: The request is not valid.
+         */
         CallerBadRequestWithoutInput: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5732,6 +5991,25 @@ export interface components {
             };
             content: {
                 "application/json": components["schemas"]["BusyError"];
+            };
+        };
+        /** @description - `alreadyFinished`: The request has already finished, so there is nothing to stop. */
+        CallerFinishedConflict: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                Vary: components["headers"]["Vary"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["FinishedConflictError"];
             };
         };
         /**
@@ -5886,6 +6164,25 @@ export interface components {
             };
         };
         /** @description - `notFound`: The requested resource was not found. */
+        CallerNotFoundForIdempotencyKey: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                Vary: components["headers"]["Vary"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["NotFoundError"];
+            };
+        };
+        /** @description - `notFound`: The requested resource was not found. */
         CallerNotFoundForModel: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5906,6 +6203,25 @@ export interface components {
         };
         /** @description - `notFound`: The requested resource was not found. */
         CallerNotFoundForResponse: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                Vary: components["headers"]["Vary"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["NotFoundError"];
+            };
+        };
+        /** @description - `notFound`: The requested resource was not found. */
+        CallerNotFoundForRunningRequest: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 "Cache-Control": components["headers"]["Cache-Control"];
@@ -7253,6 +7569,11 @@ export interface components {
     };
     parameters: {
         /**
+         * @description The reply's ID.
+         * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+         */
+        ChatId: string;
+        /**
          * @description The conversation's ID.
          * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
          */
@@ -7715,6 +8036,51 @@ export interface operations {
             504: components["responses"]["CallerUpstreamTimeout"];
         };
     };
+    cancelChatByKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The request to stop. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChatCancelRequest"];
+            };
+        };
+        responses: {
+            /** @description A request that was stopped. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    Vary: components["headers"]["Vary"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoppedChat"];
+                };
+            };
+            400: components["responses"]["CallerBadRequestWithoutIdempotencyKey"];
+            401: components["responses"]["CallerUnauthorized"];
+            403: components["responses"]["CallerWriteForbiddenForChat"];
+            404: components["responses"]["CallerNotFoundForIdempotencyKey"];
+            409: components["responses"]["CallerFinishedConflict"];
+            413: components["responses"]["CallerPayloadTooLargeOver1MiB"];
+            415: components["responses"]["CallerUnsupportedMediaType"];
+            429: components["responses"]["CallerRateLimit"];
+            500: components["responses"]["CallerInternal"];
+            503: components["responses"]["CallerBusy"];
+        };
+    };
     createChatCompletion: {
         parameters: {
             query?: never;
@@ -7771,6 +8137,52 @@ export interface operations {
             502: components["responses"]["CallerUpstream"];
             503: components["responses"]["CallerBusy"];
             504: components["responses"]["CallerUpstreamTimeout"];
+        };
+    };
+    cancelChat: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The reply's ID.
+                 * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+                 */
+                id: components["parameters"]["ChatId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A request that was stopped. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    Vary: components["headers"]["Vary"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoppedChat"];
+                };
+            };
+            400: components["responses"]["CallerBadRequest"];
+            401: components["responses"]["CallerUnauthorized"];
+            403: components["responses"]["CallerWriteForbiddenForChat"];
+            404: components["responses"]["CallerNotFoundForRunningRequest"];
+            409: components["responses"]["CallerFinishedConflict"];
+            413: components["responses"]["CallerPayloadTooLargeOver1MiB"];
+            415: components["responses"]["CallerUnsupportedMediaType"];
+            429: components["responses"]["CallerRateLimit"];
+            500: components["responses"]["CallerInternal"];
+            503: components["responses"]["CallerBusy"];
         };
     };
     listConversations: {
@@ -8743,6 +9155,52 @@ export interface operations {
             401: components["responses"]["CallerUnauthorized"];
             403: components["responses"]["CallerWriteForbiddenForChat"];
             404: components["responses"]["CallerNotFoundForResponse"];
+            413: components["responses"]["CallerPayloadTooLargeOver1MiB"];
+            415: components["responses"]["CallerUnsupportedMediaType"];
+            429: components["responses"]["CallerRateLimit"];
+            500: components["responses"]["CallerInternal"];
+            503: components["responses"]["CallerBusy"];
+        };
+    };
+    cancelResponse: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The response's ID.
+                 * @example resp_01932f624e207d90a1b27e8f90a1b2c3
+                 */
+                id: components["parameters"]["ResponseId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A response that was stopped. If it is stored, with all of its fields; the output is what had been generated until then. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    Vary: components["headers"]["Vary"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CancelledResponse"];
+                };
+            };
+            400: components["responses"]["CallerBadRequest"];
+            401: components["responses"]["CallerUnauthorized"];
+            403: components["responses"]["CallerWriteForbiddenForChat"];
+            404: components["responses"]["CallerNotFoundForResponse"];
+            409: components["responses"]["CallerFinishedConflict"];
             413: components["responses"]["CallerPayloadTooLargeOver1MiB"];
             415: components["responses"]["CallerUnsupportedMediaType"];
             429: components["responses"]["CallerRateLimit"];

@@ -17,7 +17,7 @@ export type Turn = {
   isNew: boolean;
   title: string;
   question: { id: string; content: string };
-  answer: { id: string; content: string; model: string };
+  answer: { id: string; content: string; model: string; isStopped: boolean };
 };
 
 const visibleTo = ({ accountId, keyId }: Owner): SQL | undefined =>

@@ -43,6 +43,7 @@ export type TurnRow = {
   answer_id: string;
   answer: string;
   model: string;
+  is_stopped: boolean;
 };
 
 export type ResponseRow = { key_id: string | null; previous_id: string | null; input: string; body: string };

@@ -76,7 +76,7 @@ function parts({ to }: LogFilter, after: LogPosition | undefined): SQL[] {
 }
 
 /** The days on which a request may have been admitted, by the time in its UUIDv7: replicas' clocks differ. */
-function daysOf(id: string): string[] {
+export function daysOf(id: string): string[] {
   const madeAt = Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16);
   const isPossible = id.charAt(14) === '7' && madeAt > DAY_MS && madeAt < Date.UTC(9999, 0);
   return isPossible ? [-1, 0, 1].map((days) => utcDay(madeAt + days * DAY_MS)) : [];

@@ -47,6 +47,8 @@ export class AnswerBlocks {
   /** In the order of the answer. Their texts are complete even if not all was sent yet. */
   readonly all: AnswerBlock[] = [];
   finishReason: string | null = null;
+  /** Whether the client stopped the answer. */
+  isStopped = false;
   /** The stop sequence that ended the answer, if the engine names it. */
   stopSequence: string | null = null;
   /** Parts of the token counts, 0 if the engine does not count them. */

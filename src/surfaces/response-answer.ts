@@ -117,6 +117,11 @@ const incomplete = {
   content_filter: 'content_filter',
 } as const;
 
+function statusOf({ isStopped }: AnswerBlocks, reason: string | undefined): ModelResponse['status'] {
+  if (isStopped) return 'cancelled';
+  return reason === undefined ? 'completed' : 'incomplete';
+}
+
 /** A response that has ended. Its last item is incomplete if a limit cut it off. */
 export function endedResponse(
   context: ResponseContext,
@@ -127,10 +132,10 @@ export function endedResponse(
   const reason = incomplete[finishReason as keyof typeof incomplete];
   const output = blocks.all.map((block) => wholeItem(context, block));
   const last = output.at(-1);
-  if (reason !== undefined && last?.status !== undefined) last.status = 'incomplete';
+  if ((reason !== undefined || blocks.isStopped) && last?.status !== undefined) last.status = 'incomplete';
   return {
     ...begunResponse(context),
-    status: reason === undefined ? 'completed' : 'incomplete',
+    status: statusOf(blocks, reason),
     incomplete_details: reason === undefined ? null : { reason },
     output,
     usage: {

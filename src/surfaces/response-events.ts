@@ -110,7 +110,7 @@ export function responseWriter(context: ResponseContext): SurfaceWriter {
     },
     end(blocks, tokens) {
       const response = endedResponse(context, blocks, tokens);
-      return event(response.status === 'incomplete' ? 'response.incomplete' : 'response.completed', {
+      return event(response.status === 'completed' ? 'response.completed' : 'response.incomplete', {
         response,
       });
     },

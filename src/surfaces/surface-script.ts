@@ -1,5 +1,6 @@
 /** Streams an engine's answer in the language of a surface. Contract section 14. */
 import type { Outcome } from '../domain/charge.ts';
+import { wasStopped } from '../domain/stop.ts';
 import { type Script, Tally } from '../domain/stream-script.ts';
 import type { ChatEngine, CompletionInput } from '../engines/types.ts';
 import type { Envelope } from '../errors.ts';
@@ -27,6 +28,7 @@ export function surfaceScript(engine: ChatEngine, input: CompletionInput, surfac
   const tally = new Tally(input);
   const writer = surface.writer();
   const blocks = new AnswerBlocks(writer);
+  let signal: AbortSignal | undefined;
   let hasStarted = false;
   const start = () => {
     if (hasStarted) return '';
@@ -34,9 +36,13 @@ export function surfaceScript(engine: ChatEngine, input: CompletionInput, surfac
     return writer.start();
   };
   return {
-    chunks: (signal) => engine.stream(input, signal),
+    chunks(of) {
+      signal = of;
+      return engine.stream(input, of);
+    },
     tell(chunk) {
       tally.add(chunk);
+      blocks.isStopped = signal !== undefined && wasStopped(signal);
       return start() + blocks.add(chunk);
     },
     outcome: (isKept) => ({

@@ -6,8 +6,10 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
 import { operationsOf } from '../../src/docs/api-document.ts';
-import type { Owner } from '../support/http.ts';
-import { startTestService, type TestService } from '../support/service.ts';
+import { openStream } from '../support/event-reader.ts';
+import type { Client, Owner } from '../support/http.ts';
+import { startTestService } from '../support/service.ts';
+import { startUpstream, type Upstream } from '../support/upstream/client.ts';
 
 const run = promisify(execFile);
 const languages = ['curl', 'JavaScript', 'Python'] as const;
@@ -26,7 +28,7 @@ const interpreters: Record<
 };
 
 /** An account with one of everything that an operation takes an id of. */
-async function furnish({ client }: TestService, owner: Owner): Promise<Record<string, string>> {
+async function furnish(client: Client, owner: Owner): Promise<Record<string, string>> {
   const { cookie } = owner;
   const scopes = ['chat', 'images', 'search', 'usage', 'models'];
   const { id: keyId, key } = await client.createKey({ cookie }, { scopes });
@@ -44,6 +46,18 @@ async function furnish({ client }: TestService, owner: Owner): Promise<Record<st
   };
 }
 
+/** Begins replies that the samples can stop. Returns their ids. */
+async function beginSlowly(client: Client, key: string, upstream: Upstream): Promise<Record<string, string>> {
+  await upstream.configure({ chunks: 40, chunkIntervalMs: 500 });
+  const headers = { 'idempotency-key': '5e3f3a52-7c0b-4b1c-9a55-0d6a1f8c7f11' };
+  const chat = await openStream(client, '/chat', { message: 'Hi', stream: true }, { key, headers });
+  const response = await openStream(client, '/responses', { input: 'Hi', stream: true }, { key });
+  return {
+    chat: (await chat.next())?.data.id,
+    responses: (await response.next())?.data.response.id,
+  };
+}
+
 async function statusOf(t: Test, language: Language, source: string, owner: Owner, key: string) {
   const folder = t.testdir();
   const [name, value] = owner.cookie.split(/=(.*)/);
@@ -58,16 +72,23 @@ async function statusOf(t: Test, language: Language, source: string, owner: Owne
 
 t.test('samples', { skip: !existsSync('/usr/bin/python3') && 'there is no python3' }, async (t) => {
   const service = await startTestService(t, 'embedded', { BILLING: 'open' });
-  const { app, client, port } = service;
-  const { body: document } = await client.get('//docs/openapi.json');
+  const { app } = service;
+  const { body: document } = await service.client.get('//docs/openapi.json');
+  const upstream = await startUpstream();
+  t.teardown(() => upstream.stop());
+  // For what is stopped while it runs.
+  const slow = await startTestService(t, 'embedded', { CHAT_URL: upstream.url });
   const origin = String(app.config.publicUrl);
 
   for (const { method, operationId, path, responses } of operationsOf(app.swagger())) {
     await t.test(`${method} ${path}`, async (t) => {
       const success = Object.keys(responses).filter((status) => status.startsWith('2'));
+      const { client, port } = operationId.startsWith('cancel') ? slow : service;
       for (const language of languages) {
+        await upstream.reset();
         const owner = await client.signUp();
-        const { key = '', ...ids } = await furnish(service, owner);
+        const { key = '', ...ids } = await furnish(client, owner);
+        if (client === slow.client) Object.assign(ids, await beginSlowly(client, key, upstream));
         const samples = document.paths[path][method.toLowerCase()]['x-codeSamples'];
         const { source } = samples.find(({ label }: { label: string }) => label === language);
         const [, , , noun = ''] = path.split('/');

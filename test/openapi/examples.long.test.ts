@@ -120,7 +120,11 @@ function queryOf({ parameters = [] }: Operation, withFilters: boolean): string {
   return pairs.length === 0 ? '' : `?${new URLSearchParams(pairs)}`;
 }
 
+/** They need a request that runs: test/routes/chat-cancel.test.ts. */
+const stops = new Set(['cancelChat', 'cancelChatByKey', 'cancelResponse']);
+
 for (const { method, operation, path } of operations) {
+  if (stops.has(operation.operationId)) continue;
   const requests = examplesIn(operation.requestBody?.content, 'application/json');
   const cases = requests.length > 0 ? requests : [['', undefined] as const];
   for (const [name, body] of cases) {

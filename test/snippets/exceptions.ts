@@ -14,6 +14,6 @@ export function exceptionOf({ code, file, language }: Snippet): string | undefin
   return undefined;
 }
 
-/** A refusal is meant where the snippet asks for something by a name that says so. */
+/** A refusal is meant where the snippet asks for something by a name that says so, or stops what does not run. */
 export const isMeant = (status: number, { code }: Snippet): boolean =>
-  status < 400 || (status === 404 && code.includes('no-such-'));
+  status < 400 || (status === 404 && /no-such-|\/cancel/.test(code));

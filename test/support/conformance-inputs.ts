@@ -73,6 +73,7 @@ const hints: Hints = {
 };
 
 const idsOf: Record<string, string> = {
+  chat: own.conversation,
   conversations: own.conversation,
   keys: own.key,
   models: 'parley-builtin',

@@ -1,0 +1,112 @@
+/** Ends an engine's work when its client stops it: what was generated so far is the answer. Contract section 16. */
+import { newId } from '../domain/ids.ts';
+import { Stop } from '../domain/stop.ts';
+import type { ChatEngine, CompletionChunk, CompletionInput, CompletionResult } from './types.ts';
+import { charactersOf, estimatedUsage } from './upstream/usage.ts';
+
+const STOPPED = 'stop';
+
+/** The reason if the work was stopped, which is thereby effective. */
+function stopOf(signal: AbortSignal): Stop | undefined {
+  const { reason } = signal;
+  if (!(reason instanceof Stop)) return undefined;
+  reason.isEffective = true;
+  return reason;
+}
+
+const choicesOf = ({ n }: CompletionInput) => Array.from({ length: n ?? 1 }, (_, index) => index);
+
+const headOf = ({ model }: CompletionInput) => ({
+  id: `chatcmpl-${newId().replaceAll('-', '')}`,
+  created: Math.floor(Date.now() / 1000),
+  model,
+  system_fingerprint: null,
+});
+
+const emptyCompletion = (input: CompletionInput): CompletionResult => ({
+  ...headOf(input),
+  object: 'chat.completion',
+  choices: choicesOf(input).map((index) => ({
+    index,
+    message: { role: 'assistant', content: '', refusal: null },
+    logprobs: null,
+    finish_reason: STOPPED,
+  })),
+  usage: estimatedUsage(input, 0),
+});
+
+class StoppableChunks implements AsyncIterator<CompletionChunk, void> {
+  readonly #input: CompletionInput;
+  readonly #signal: AbortSignal;
+  readonly #chunks: AsyncIterator<CompletionChunk, void>;
+  readonly #open: Set<number>;
+  #last: CompletionChunk | undefined;
+  #characters = 0;
+  #ending: CompletionChunk[] | undefined;
+
+  constructor(engine: ChatEngine, input: CompletionInput, signal: AbortSignal) {
+    this.#input = input;
+    this.#signal = signal;
+    this.#chunks = engine.stream(input, signal)[Symbol.asyncIterator]();
+    this.#open = new Set(choicesOf(input));
+  }
+
+  async next(): Promise<IteratorResult<CompletionChunk, void>> {
+    if (this.#ending !== undefined) return this.#nextOfEnding(this.#ending);
+    try {
+      const result = await this.#chunks.next();
+      if (!result.done) this.#note(result.value);
+      return result;
+    } catch (error) {
+      if (stopOf(this.#signal) === undefined) throw error;
+      this.#ending = this.#chunksOfEnding();
+      return this.#nextOfEnding(this.#ending);
+    }
+  }
+
+  async return(): Promise<IteratorResult<CompletionChunk, void>> {
+    await this.#chunks.return?.();
+    return { done: true, value: undefined };
+  }
+
+  #note(chunk: CompletionChunk): void {
+    this.#last = chunk;
+    for (const { delta, finish_reason: finishReason, index } of chunk.choices) {
+      this.#characters += charactersOf(delta);
+      if (finishReason !== null) this.#open.delete(index);
+    }
+  }
+
+  #nextOfEnding(ending: CompletionChunk[]): IteratorResult<CompletionChunk, void> {
+    const value = ending.shift();
+    return value === undefined ? { done: true, value } : { done: false, value };
+  }
+
+  #chunksOfEnding(): CompletionChunk[] {
+    const { id, created, model, system_fingerprint } = this.#last ?? headOf(this.#input);
+    const head = { id, created, model, system_fingerprint, object: 'chat.completion.chunk' as const };
+    const begun = this.#last === undefined ? { role: 'assistant' as const, content: '' } : {};
+    const ends = [...this.#open].map((index) => ({
+      ...head,
+      choices: [{ index, delta: begun, logprobs: null, finish_reason: STOPPED }],
+    }));
+    return [...ends, { ...head, choices: [], usage: estimatedUsage(this.#input, this.#characters) }];
+  }
+}
+
+export function stoppableChat(engine: ChatEngine): ChatEngine {
+  return {
+    ...engine,
+    async complete(input, signal) {
+      try {
+        return await engine.complete(input, signal);
+      } catch (error) {
+        if (stopOf(signal) === undefined) throw error;
+        return emptyCompletion(input);
+      }
+    },
+    stream: (input, signal) => ({
+      [Symbol.asyncIterator]: () => new StoppableChunks(engine, input, signal),
+    }),
+  };
+}

@@ -1,0 +1,151 @@
+/** Requests that run in this process, and can be stopped from any other. Contract section 16. */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Database } from '../database/client.ts';
+import { ownerOf } from '../domain/idempotency.ts';
+import { loggingOutages, type OutageLog } from '../domain/outage-log.ts';
+import { Stop } from '../domain/stop.ts';
+import { ApiError } from '../errors.ts';
+import type { Owner } from '../store/conversations.ts';
+import {
+  answerStopRequest,
+  askToStop,
+  findRequestOfKey,
+  openStopRequests,
+  type RequestState,
+  readStopRequest,
+  type StopRequest,
+  stateOfRequest,
+  withdrawStopRequest,
+} from '../store/stop-requests.ts';
+import type { Work } from './in-flight.ts';
+
+/** How often a process with running requests looks for those that others want to stop. */
+const LOOK_MS = 300;
+/** How long the process that runs a request may take to stop it. */
+const ANSWER_MS = 4000;
+const ANSWER_LOOK_MS = 50;
+/** How long it may take from the end of a request to the answer that it was stopped. */
+const ENDED_MS = 500;
+
+type Request = Owner & { requestId: string; idempotencyKey: string | undefined };
+type Running = Request & { work: Work; stop: Stop; ended: Promise<void> };
+
+const alreadyFinished = () => new ApiError('alreadyFinished');
+
+const notStopped = () =>
+  new ApiError('serviceUnavailable', {
+    message:
+      'The process that runs this request did not respond in time, so the request may still run. Try again.',
+  });
+
+export class RunningRequests {
+  readonly #database: Database;
+  readonly #running = new Map<string, Running>();
+  readonly #look: () => Promise<unknown>;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(database: Database, log: OutageLog) {
+    this.#database = database;
+    this.#look = loggingOutages(log, 'The search for requests to stop', () => this.#stopAsked());
+  }
+
+  /** @returns call it once the request has ended and is recorded */
+  begin(request: Request, work: Work): () => void {
+    let resolve = () => {};
+    const ended = new Promise<void>((done) => {
+      resolve = done;
+    });
+    const running = { ...request, work, stop: new Stop(), ended };
+    this.#running.set(request.requestId, running);
+    // The embedded database has no other processes.
+    if (this.#database.kind === 'postgres')
+      this.#timer ??= setInterval(() => void this.#look(), LOOK_MS).unref();
+    return () => {
+      resolve();
+      if (this.#running.get(request.requestId) === running) this.#running.delete(request.requestId);
+      if (this.#running.size > 0) return;
+      clearInterval(this.#timer);
+      this.#timer = undefined;
+    };
+  }
+
+  /**
+   * Ends the engine's work, on whichever process it runs, and waits until that is recorded.
+   *
+   * @throws ApiError `alreadyFinished`; `serviceUnavailable` if that process does not respond
+   * @returns false if the caller has no such request
+   */
+  async stop(owner: Owner, requestId: string): Promise<boolean> {
+    const here = this.#running.get(requestId);
+    if (here !== undefined && isVisible(here, owner)) return this.#stopHere(here);
+    return this.#stopElsewhere(owner, requestId, await stateOfRequest(this.#database.db, owner, requestId));
+  }
+
+  /** The same by the request's `Idempotency-Key`, also before its first output. */
+  async stopByKey(owner: Owner, key: string): Promise<boolean> {
+    for (const running of this.#running.values())
+      if (running.idempotencyKey === key && isSame(running, owner)) return this.#stopHere(running);
+    const { accountId, keyId } = owner;
+    const found = await findRequestOfKey(this.#database.db, { accountId, owner: ownerOf(keyId), key });
+    return found === undefined ? false : this.#stopElsewhere(owner, found.requestId, found.state);
+  }
+
+  async #stopHere({ ended, stop, work }: Running): Promise<true> {
+    work.stop(stop);
+    await ended;
+    if (!stop.isEffective) throw alreadyFinished();
+    return true;
+  }
+
+  async #stopElsewhere(owner: Owner, requestId: string, state: RequestState | undefined): Promise<boolean> {
+    if (state === undefined) return false;
+    if (state === 'ended') throw alreadyFinished();
+    const { db } = this.#database;
+    const request = { accountId: owner.accountId, requestId };
+    await askToStop(db, request);
+    try {
+      const wasStopped = await this.#answerTo(owner, request);
+      if (wasStopped === null) throw notStopped();
+      if (!wasStopped) throw alreadyFinished();
+      return true;
+    } finally {
+      await withdrawStopRequest(db, request);
+    }
+  }
+
+  /** Null if the process that runs the request does not respond in time. */
+  async #answerTo(owner: Owner, request: StopRequest): Promise<boolean | null> {
+    const { db } = this.#database;
+    let until = performance.now() + ANSWER_MS;
+    let hasEnded = false;
+    while (performance.now() < until) {
+      await delay(ANSWER_LOOK_MS);
+      const wasStopped = await readStopRequest(db, request);
+      if (wasStopped !== null) return wasStopped;
+      if (hasEnded || (await stateOfRequest(db, owner, request.requestId)) === 'running') continue;
+      // By itself, or its process is about to say that it was stopped.
+      hasEnded = true;
+      until = performance.now() + ENDED_MS;
+    }
+    return hasEnded ? false : null;
+  }
+
+  async #stopAsked(): Promise<void> {
+    const { db } = this.#database;
+    const asked = await openStopRequests(db);
+    await Promise.all(
+      asked.map(async (request) => {
+        const running = this.#running.get(request.requestId);
+        if (running === undefined || running.accountId !== request.accountId) return;
+        const wasStopped = await this.#stopHere(running).catch(() => false);
+        await answerStopRequest(db, request, wasStopped);
+      }),
+    );
+  }
+}
+
+const isSame = (one: Owner, other: Owner) => one.accountId === other.accountId && one.keyId === other.keyId;
+
+/** The dashboard sees all requests of its account. */
+const isVisible = (request: Owner, owner: Owner) =>
+  owner.keyId === null ? request.accountId === owner.accountId : isSame(request, owner);

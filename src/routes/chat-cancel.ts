@@ -1,0 +1,69 @@
+/** Stops requests of any chat surface while they run. Contract section 16. */
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { ChatCancelRequest, StoppedChat } from '../../schemas/chat.ts';
+import { idParams, ref } from '../../schemas/common.ts';
+import { idempotencyKeyOf } from '../domain/idempotency.ts';
+import { ApiError } from '../errors.ts';
+
+const noSuchReply = () =>
+  new ApiError('notFound', { message: 'You do not have a running request with this ID.' });
+
+const noSuchKey = () =>
+  new ApiError('notFound', {
+    message: 'You have not sent a request with this `Idempotency-Key` in the last 24 hours.',
+    param: 'idempotency_key',
+  });
+
+const effect =
+  "Ends the model's work, whichever process runs it. What was sent stays the reply, marked as stopped, and the charge stays. The stopped request itself gets a normal end.";
+
+const routes: FastifyPluginAsyncTypebox = async (app) => {
+  app.post(
+    '/chat/:id/cancel',
+    {
+      schema: {
+        operationId: 'cancelChat',
+        summary: 'Stop a reply',
+        description: `${effect} The ID is that of the reply, which a stream names in its \`start\` event, or the \`X-Request-Id\` of a request to any chat endpoint.`,
+        tags: ['Chat'],
+        params: idParams("The reply's ID."),
+        response: { 200: ref(StoppedChat) },
+      },
+      config: {
+        scope: 'chat',
+        errors: ['notFound', 'alreadyFinished'],
+        errorExamples: { ForRunningRequest: noSuchReply() },
+      },
+    },
+    async (request) => {
+      if (!(await app.running.stop(request.caller, request.params.id))) throw noSuchReply();
+      return { stopped: true };
+    },
+  );
+
+  app.post(
+    '/chat/cancel',
+    {
+      schema: {
+        operationId: 'cancelChatByKey',
+        summary: 'Stop a reply by its idempotency key',
+        description: `${effect} Works before the first output, too, when the reply has no ID yet.`,
+        tags: ['Chat'],
+        body: ref(ChatCancelRequest),
+        response: { 200: ref(StoppedChat) },
+      },
+      config: {
+        scope: 'chat',
+        errors: ['notFound', 'alreadyFinished'],
+        errorExamples: { ForIdempotencyKey: noSuchKey() },
+      },
+    },
+    async (request) => {
+      const key = idempotencyKeyOf(request.body.idempotency_key);
+      if (!(await app.running.stopByKey(request.caller, key))) throw noSuchKey();
+      return { stopped: true };
+    },
+  );
+};
+
+export default routes;

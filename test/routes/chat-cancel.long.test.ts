@@ -1,0 +1,99 @@
+// Stopping requests that run on another replica: contract section 16.
+import { randomUUID } from 'node:crypto';
+import t from 'tap';
+import { openStream } from '../support/event-reader.ts';
+import { Client, type OpenApi } from '../support/http.ts';
+import { differences } from '../support/ledger-state.ts';
+import { type Replica, startCluster } from '../support/replicas.ts';
+import { plansFile } from '../support/service.ts';
+import { startUpstream } from '../support/upstream/client.ts';
+import { eventually } from '../support/upstream/engine.ts';
+
+const upstream = await startUpstream();
+t.teardown(() => upstream.stop());
+const { client, databaseUrl, replicas } = await startCluster(t, {
+  count: 2,
+  env: { ...plansFile(t), CHAT_URL: upstream.url },
+});
+const [one, other] = replicas as [Replica, Replica];
+const owner = await client.signUp();
+const { key } = await client.createKey(owner);
+const document = (await (await fetch(`${client.origin}/openapi.json`)).json()) as OpenApi;
+const clients = new Map(replicas.map((replica) => [replica, new Client(replica.origin, document)]));
+const at = (replica: Replica) => clients.get(replica) as Client;
+const question = { message: 'Hi', stream: true };
+const notFinished = 'The process that runs this request did not respond in time';
+
+t.beforeEach(() => upstream.configure({ chunks: 2000, chunkIntervalMs: 20 }));
+
+async function begin(replica: Replica) {
+  const stream = await openStream(at(replica), '/chat', question, { key });
+  const { id } = (await stream.next())?.data ?? {};
+  await stream.next();
+  return { id: String(id), stream };
+}
+
+t.test('a stream, from the other replica, within a second', async (t) => {
+  for (const replica of [one, other]) {
+    const { id, stream } = await begin(replica);
+    const from = performance.now();
+    const answer = await at(replica === one ? other : one).post(`/chat/${id}/cancel`, undefined, { key });
+    const tookMs = Math.round(performance.now() - from);
+    t.match(answer, { status: 200, body: { stopped: true } });
+    t.ok(tookMs < 1000, `after ${tookMs} ms`);
+    t.match((await stream.rest()).at(-1), { event: 'done', data: { stopped: true } });
+    t.equal((await upstream.calls()).open, 0);
+    t.match(await at(one).post(`/chat/${id}/cancel`, undefined, { key }), { status: 409 });
+  }
+});
+
+t.test('before the first output, by the idempotency key', async (t) => {
+  await upstream.configure({ headersDelayMs: 30_000 });
+  const idempotencyKey = randomUUID();
+  const { chat: calls } = await upstream.calls();
+  const answer = at(one).post(
+    '/chat',
+    { message: 'Hi' },
+    { key, headers: { 'idempotency-key': idempotencyKey } },
+  );
+  await eventually('it is at the engine', async () => (await upstream.calls()).chat > calls);
+  const stopped = await at(other).post('/chat/cancel', { idempotency_key: idempotencyKey }, { key });
+  t.match(stopped, { status: 200, body: { stopped: true } });
+  t.match(await answer, { status: 200, body: { reply: '', stopped: true } });
+});
+
+t.test('a race with the end: it was stopped or had finished, and both sides agree', async (t) => {
+  for (let n = 0; n < 20; n += 1) {
+    await upstream.configure({ chunks: 4 + n, chunkIntervalMs: 30 });
+    const { id, stream } = await begin(one);
+    const [answer, events] = await Promise.all([
+      at(other).post(`/chat/${id}/cancel`, undefined, { key }),
+      stream.rest(),
+    ]);
+    const done = events.at(-1);
+    t.equal(done?.event, 'done');
+    t.equal(answer.status, done?.data.stopped ? 200 : 409);
+  }
+});
+
+t.test('a replica that is paused, and then goes on', async (t) => {
+  const { id, stream } = await begin(one);
+  one.pause();
+  t.teardown(() => one.resume());
+  const answer = await at(other).post(`/chat/${id}/cancel`, undefined, { key });
+  t.match(answer, { status: 503, body: { error: { message: new RegExp(notFinished) } } });
+  one.resume();
+  t.match(await at(other).post(`/chat/${id}/cancel`, undefined, { key }), { status: 200 });
+  t.match((await stream.rest()).at(-1), { event: 'done', data: { stopped: true } });
+});
+
+t.test('a replica that is killed leaves nothing to stop', async (t) => {
+  const { id } = await begin(one);
+  await one.kill('SIGKILL');
+  await eventually(
+    'its lease has expired',
+    async () => (await at(other).post(`/chat/${id}/cancel`, undefined, { key })).status === 409,
+    60_000,
+  );
+  t.same(await differences(databaseUrl), []);
+});
