@@ -19,19 +19,26 @@ function remembered(): Kept {
 
 let state = remembered();
 
-function set(next: Kept): void {
-  state = next;
+const WRITE_AFTER_MS = 300;
+let timer: ReturnType<typeof setTimeout> | undefined;
+
+function write(): void {
+  clearTimeout(timer);
+  timer = undefined;
   try {
-    if (next.owner === null) sessionStorage.removeItem(key);
-    else sessionStorage.setItem(key, JSON.stringify(next));
+    if (state.owner === null) sessionStorage.removeItem(key);
+    else sessionStorage.setItem(key, JSON.stringify(state));
   } catch {
     // Storage is unavailable or full: keep it in memory only.
   }
 }
 
+addEventListener('pagehide', () => timer !== undefined && write());
+
 function changeOwner(owner: string | null): void {
   if (owner === state.owner) return;
-  set({ owner, values: {} });
+  state = { owner, values: {} };
+  write();
   for (const clear of clearings) clear();
 }
 
@@ -39,8 +46,11 @@ export const keepFor = (accountId: string): void => changeOwner(accountId);
 
 export const kept = (name: string): unknown => state.values[name];
 
-export const keep = (name: string, value: unknown): void =>
-  set({ ...state, values: { ...state.values, [name]: value } });
+/** Written a moment later, because writing with every key press would delay typing. */
+export function keep(name: string, value: unknown): void {
+  state = { ...state, values: { ...state.values, [name]: value } };
+  timer ??= setTimeout(write, WRITE_AFTER_MS);
+}
 
 export function onForgotten(clear: () => void): void {
   clearings.add(clear);

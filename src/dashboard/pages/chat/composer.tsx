@@ -1,16 +1,20 @@
 import { ActionIcon, Button, Group, NativeSelect, Text, Textarea, VisuallyHidden } from '@mantine/core';
 import { type FormEvent, type KeyboardEvent, type ReactNode, type RefObject, useId } from 'react';
 import classes from './chat.module.css';
+import { setDraft, useDraft } from './drafts.ts';
 import { SendIcon, StopIcon } from './icons.tsx';
 import type { useModels } from './models.ts';
 
 const LONGEST = 100_000;
 
+/** Measuring the height by script lays out the whole page with every key press. */
+const growsByItself = CSS.supports('field-sizing', 'content');
+
 type Props = {
   field: RefObject<HTMLTextAreaElement | null>;
-  draft: string;
-  onDraft: (text: string) => void;
-  onSend: () => void;
+  /** Whose draft it holds; '' for a new conversation. */
+  conversationId: string;
+  onSend: (message: string) => void;
   onStop: (() => void) | undefined;
   onCancelEdit: (() => void) | undefined;
   isClosed: boolean;
@@ -19,13 +23,17 @@ type Props = {
 };
 
 export function Composer(props: Props) {
-  const { children, draft, field, isClosed, models, onCancelEdit, onDraft, onSend, onStop } = props;
+  const { children, conversationId, field, isClosed, models, onCancelEdit, onSend, onStop } = props;
   const hint = useId();
+  // Not in the page, which would render the transcript with every key press.
+  const draft = useDraft(conversationId);
   const isTooLong = draft.length > LONGEST;
   const canSend = !isClosed && !isTooLong && draft.trim() !== '' && onStop === undefined;
   const send = (event?: FormEvent) => {
     event?.preventDefault();
-    if (canSend) onSend();
+    if (!canSend) return;
+    onSend(draft.trim());
+    setDraft(conversationId, '');
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key === 'Escape' && onStop === undefined) onCancelEdit?.();
@@ -50,16 +58,16 @@ export function Composer(props: Props) {
       <Textarea
         ref={field}
         value={draft}
-        onChange={(event) => onDraft(event.currentTarget.value)}
+        onChange={(event) => setDraft(conversationId, event.currentTarget.value)}
         onKeyDown={onKeyDown}
         aria-label="Your message"
         aria-describedby={hint}
         placeholder="Ask a question"
         variant="unstyled"
         size="md"
-        autosize
-        minRows={1}
-        maxRows={8}
+        {...(growsByItself
+          ? { className: classes.field ?? '', rows: 1 }
+          : { autosize: true, minRows: 1, maxRows: 8 })}
         error={isTooLong && `A message can have at most ${LONGEST.toLocaleString('en')} characters.`}
       />
       <div className={classes.below}>

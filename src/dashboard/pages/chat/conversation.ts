@@ -1,10 +1,13 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { api, ok, type Schemas } from '../../api/client.ts';
-import type { Turn } from './turns.ts';
+import { isFinal } from '../../api/errors.ts';
+import { isUnderWay, type Turn } from './turns.ts';
 
 type Message = Schemas['Message'];
 
-export type Line = { kind: 'message'; message: Message } | { kind: 'turn'; turn: Turn };
+export type Line =
+  | { kind: 'message'; key: string; message: Message }
+  | { kind: 'turn'; key: string; turn: Turn };
 
 /** @param isThere - false until the service has stored the conversation */
 export const useConversation = (id: string | undefined, isThere: boolean) =>
@@ -28,28 +31,69 @@ export const messagesOf = (pages: Pages | undefined): Message[] =>
   [...(pages ?? [])].reverse().flatMap(({ messages }) => messages);
 
 /**
- * Merges the stored messages with the turns of this tab. Stored messages replace a completed turn. A stopped turn stays
- * as it was read.
+ * Merges the stored messages with the turns of this tab. Stored messages replace a completed turn under its keys, so
+ * that nothing is drawn again. A stopped turn stays as it was read. A failed one stays where it was asked.
  */
 export function linesOf(messages: readonly Message[], turns: readonly Turn[]): Line[] {
-  const lines: Line[] = messages.map((message) => ({ kind: 'message', message }));
+  const lines: Line[] = messages.map((message) => ({ kind: 'message', key: message.id, message }));
+  const places = placesOf(messages, turns);
+  const unstored = new Map<number, Line[]>();
   const replaced = new Set<Line>();
-  let from = 0;
+  let before = 0;
   for (const turn of turns) {
-    const after = messages.findIndex(({ id }) => id === turn.afterId) + 1;
-    const place = messages.findIndex(
-      ({ content, role }, index) =>
-        index >= Math.max(from, after) && role === 'user' && content === turn.body.message,
-    );
-    if (place < 0) {
-      lines.push({ kind: 'turn', turn });
+    const line: Line = { kind: 'turn', key: turn.id, turn };
+    const place = places.get(turn);
+    if (place === undefined) {
+      before = Math.max(before, turn.state === 'failed' ? placeOfFailed(messages, turn) : messages.length);
+      unstored.set(before, [...(unstored.get(before) ?? []), line]);
       continue;
     }
-    from = place + 2;
-    if (turn.state === 'done') continue;
-    lines[place] = { kind: 'turn', turn };
-    const answer = lines[place + 1];
-    if (answer) replaced.add(answer);
+    before = Math.max(before, place);
+    const [question, answer] = [lines[place], lines[place + 1]];
+    if (turn.state === 'stopped' || isUnderWay(turn)) {
+      lines[place] = line;
+      if (answer) replaced.add(answer);
+    } else {
+      if (question) question.key = questionKey(turn.id);
+      if (answer) answer.key = answerKey(turn.id);
+    }
   }
-  return lines.filter((line) => !replaced.has(line));
+  return [...lines, undefined].flatMap((line, index) => [
+    ...(unstored.get(index) ?? []),
+    ...(line === undefined || replaced.has(line) ? [] : [line]),
+  ]);
+}
+
+export const questionKey = (key: string) => `${key} question`;
+export const answerKey = (key: string) => `${key} answer`;
+
+/** Behind the message that it was asked after, which may be on a page that is not loaded yet. */
+const indexAfter = (messages: readonly Message[], { afterId }: Turn): number =>
+  messages.findIndex(({ id }) => id === afterId) + 1;
+
+const placeOfFailed = (messages: readonly Message[], turn: Turn): number =>
+  turn.afterId === null && turn.body.conversation_id !== undefined
+    ? messages.length
+    : indexAfter(messages, turn);
+
+/** Where the questions of turns are stored. Failed turns come last: the same question may have been asked again. */
+function placesOf(messages: readonly Message[], turns: readonly Turn[]): Map<Turn, number> {
+  const places = new Map<Turn, number>();
+  const taken = new Set<number>();
+  const find = (turn: Turn, from: number) => {
+    const start = Math.max(from, indexAfter(messages, turn));
+    const place = messages.findIndex(
+      ({ content, role }, index) =>
+        index >= start && role === 'user' && content === turn.body.message && !taken.has(index),
+    );
+    if (place < 0) return from;
+    places.set(turn, place);
+    taken.add(place);
+    return place + 2;
+  };
+  let from = 0;
+  for (const turn of turns) if (turn.state !== 'failed') from = find(turn, from);
+  for (const turn of turns)
+    if (turn.state === 'failed' && !(turn.problem && isFinal(turn.problem))) find(turn, 0);
+  return places;
 }

@@ -1,7 +1,7 @@
 import { ActionIcon, Badge, Text, TextInput, Tooltip } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { useInfiniteQuery, useMutation } from '@tanstack/react-query';
-import { useEffect, useState } from 'react';
+import { memo, useEffect, useState } from 'react';
 import { Link } from 'wouter';
 import { api, ok, type Schemas } from '../../api/client.ts';
 import { queryClient } from '../../api/queries.ts';
@@ -12,14 +12,16 @@ import { ProblemAlert } from '../../ui/problem.tsx';
 import { When } from '../../ui/when.tsx';
 import classes from './conversations.module.css';
 import { SearchIcon, TrashIcon } from './icons.tsx';
-import { forget, useTurns } from './turns.ts';
+import { forget, type Turn, useOfTurns } from './turns.ts';
 
 type Conversation = Schemas['ConversationSummary'];
 
 /** How often to poll for a conversation whose first reply is not stored yet. */
 const LOOK_AGAIN_MS = 3000;
+/** A reply that the service could not complete is never stored, so polling slows down and ends. */
+const LONGEST_LOOK_MS = 600_000;
 
-const useConversations = (expected: readonly string[]) =>
+const useConversations = (expected: readonly Expected[]) =>
   useInfiniteQuery({
     queryKey: ['conversations'],
     initialPageParam: '',
@@ -33,17 +35,24 @@ const useConversations = (expected: readonly string[]) =>
     getNextPageParam: ({ next_cursor }) => next_cursor,
     refetchInterval: ({ state }) => {
       const known = new Set(state.data?.pages.flatMap(({ data }) => data.map(({ id }) => id)));
-      return expected.some((id) => !known.has(id)) && LOOK_AGAIN_MS;
+      const missing = expected.filter(({ id }) => !known.has(id));
+      const waited = Date.now() - Math.max(...missing.map(({ since }) => since));
+      return missing.length > 0 && waited < LONGEST_LOOK_MS && Math.max(LOOK_AGAIN_MS, waited / 2);
     },
   });
 
+type Expected = { id: string; since: number };
+
 /** New conversations whose first reply was stopped. The service stores them once the reply is complete. */
-const useExpected = (): string[] =>
-  useTurns().flatMap(({ body, conversationId, state }) =>
+const expectedOf = (turns: readonly Turn[]): Expected[] =>
+  turns.flatMap(({ body, conversationId, state, stoppedAt = 0 }) =>
     state === 'stopped' && conversationId !== null && body.conversation_id === undefined
-      ? conversationId
+      ? { id: conversationId, since: stoppedAt }
       : [],
   );
+
+const expectedText = (turns: readonly Turn[]) => JSON.stringify(expectedOf(turns));
+const useExpected = () => JSON.parse(useOfTurns(expectedText)) as Expected[];
 
 type Props = {
   currentId: string | undefined;
@@ -51,7 +60,8 @@ type Props = {
   onOpen?: () => void;
 };
 
-export function Conversations({ currentId, onDeleted, onOpen }: Props) {
+/** Does not render with every word of a reply. */
+export const Conversations = memo(function Conversations({ currentId, onDeleted, onOpen }: Props) {
   const query = useConversations(useExpected());
   const { fetchNextPage, hasNextPage, isFetching, isFetchNextPageError } = query;
   const [wanted, setWanted] = useState('');
@@ -98,7 +108,7 @@ export function Conversations({ currentId, onDeleted, onOpen }: Props) {
                   conversation={conversation}
                   isCurrent={conversation.id === currentId}
                   onOpen={onOpen}
-                  onDelete={() => setDoomed(conversation)}
+                  onDelete={setDoomed}
                 />
               ))}
             </ul>
@@ -114,16 +124,16 @@ export function Conversations({ currentId, onDeleted, onOpen }: Props) {
       {doomed && <Delete conversation={doomed} onClose={() => setDoomed(null)} onDeleted={onDeleted} />}
     </div>
   );
-}
+});
 
 type ItemProps = {
   conversation: Conversation;
   isCurrent: boolean;
   onOpen: (() => void) | undefined;
-  onDelete: () => void;
+  onDelete: (conversation: Conversation) => void;
 };
 
-function Item({ conversation, isCurrent, onDelete, onOpen }: ItemProps) {
+const Item = memo(function Item({ conversation, isCurrent, onDelete, onOpen }: ItemProps) {
   const { id, key_id: keyId, title, updated_at: at } = conversation;
   return (
     <li className={classes.item} data-current={isCurrent || undefined}>
@@ -153,14 +163,14 @@ function Item({ conversation, isCurrent, onDelete, onOpen }: ItemProps) {
           size={32}
           className={classes.delete ?? ''}
           aria-label={`Delete “${title}”`}
-          onClick={onDelete}
+          onClick={() => onDelete(conversation)}
         >
           <TrashIcon size={18} />
         </ActionIcon>
       </Tooltip>
     </li>
   );
-}
+});
 
 type DeleteProps = { conversation: Conversation; onClose: () => void; onDeleted: (id: string) => void };
 

@@ -34,5 +34,7 @@ export function moveDraft(from: string, to: string): void {
   setDraft(to, text);
 }
 
+export const draftOf = (conversationId: string): string => drafts[conversationId] ?? '';
+
 export const useDraft = (conversationId: string): string =>
-  useSyncExternalStore(subscribe, () => drafts[conversationId] ?? '');
+  useSyncExternalStore(subscribe, () => draftOf(conversationId));

@@ -1,5 +1,5 @@
 import { ActionIcon, Button, Text, Title } from '@mantine/core';
-import { useEffect, useRef, useState } from 'react';
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { useLocation, useParams } from 'wouter';
 import { toProblem, unreachable } from '../../api/errors.ts';
 import { useUsage } from '../../api/usage.ts';
@@ -13,20 +13,20 @@ import classes from './chat.module.css';
 import { Composer } from './composer.tsx';
 import { linesOf, messagesOf, useConversation } from './conversation.ts';
 import { Conversations } from './conversations.tsx';
-import { moveDraft, setDraft, useDraft } from './drafts.ts';
+import { draftOf, moveDraft, setDraft } from './drafts.ts';
 import { DownIcon, ListIcon } from './icons.tsx';
 import { useModels } from './models.ts';
 import { leftOf, OutOfQuota, QuotaLine } from './quota.tsx';
 import { useFollowing } from './scroll.ts';
+import { useStable } from './stable.ts';
 import { Suggestions } from './suggestions.tsx';
 import { Transcript } from './transcript.tsx';
-import { ask, askAgain, forget, isUnderWay, isUnstored, stop, type Turn, useTurns } from './turns.ts';
+import { adopt, ask, askAgain, forget, isUnderWay, isUnstored, stop, type Turn, useTurns } from './turns.ts';
 
 export default function Chat() {
   const { id } = useParams<{ id?: string }>();
   const [, navigate] = useLocation();
   const [isListOpen, setIsListOpen] = useState(false);
-  const draft = useDraft(id ?? '');
   const field = useRef<HTMLTextAreaElement>(null);
   const heading = useRef<HTMLHeadingElement>(null);
   const content = useRef<HTMLDivElement>(null);
@@ -39,7 +39,7 @@ export default function Chat() {
   const isNew = id !== undefined && isUnstored(allTurns, id);
   const query = useConversation(id, !isNew);
   const { data, error } = query;
-  const messages = messagesOf(data?.pages);
+  const messages = useMemo(() => messagesOf(data?.pages), [data?.pages]);
   const lines = linesOf(messages, turns);
   const current = turns.find(isUnderWay);
   const title =
@@ -88,7 +88,8 @@ export default function Chat() {
     const continued = isLost ? undefined : id;
     if (isLost) navigate('/chat', { replace: true });
     if (continued === undefined) shownId.current = undefined;
-    forget((turn) => turns.includes(turn) && turn.state === 'failed');
+    // Failed questions stay where they were asked, because some stay charged.
+    if (continued === undefined) adopt((turn) => turns.includes(turn));
     const body = {
       message,
       ...(continued !== undefined && { conversation_id: continued }),
@@ -114,16 +115,28 @@ export default function Chat() {
   };
 
   const isOut = usage !== undefined && leftOf(usage) === 0;
-  const list = (
-    <Conversations
-      currentId={id}
-      onOpen={() => setIsListOpen(false)}
-      onDeleted={(deleted) => {
-        setDraft(deleted, '');
-        if (deleted === id) navigate('/chat', { replace: true });
-      }}
-    />
-  );
+  const closeList = useCallback(() => setIsListOpen(false), []);
+  const onDeleted = useStable((deleted: string) => {
+    setDraft(deleted, '');
+    if (deleted === id) navigate('/chat', { replace: true });
+  });
+  const list = <Conversations currentId={id} onOpen={closeList} onDeleted={onDeleted} />;
+  const onEdit = useStable((text: string) => {
+    setEdit(edit?.id === id && edit ? edit : { id, before: draftOf(id ?? '') });
+    setDraft(id ?? '', text);
+    field.current?.focus();
+  });
+  const onAsk = useStable((text: string) => {
+    send(text);
+    refocus();
+  });
+  const onRetry = useStable((turn: Turn) => {
+    // A conversation that was never stored can get a new ID.
+    if (isNew) shownId.current = undefined;
+    askAgain(turn.id, named);
+    refocus();
+  });
+  const onOlder = useStable(() => void query.fetchNextPage());
 
   return (
     <div className={classes.page}>
@@ -162,22 +175,10 @@ export default function Chat() {
           isClosed={isOut}
           hasOlder={query.hasNextPage}
           isLoadingOlder={query.isFetchingNextPage}
-          onOlder={() => query.fetchNextPage()}
-          onEdit={(text) => {
-            setEdit(edit?.id === id && edit ? edit : { id, before: draft });
-            setDraft(id ?? '', text);
-            field.current?.focus();
-          }}
-          onAsk={(text) => {
-            send(text);
-            refocus();
-          }}
-          onRetry={(turn: Turn) => {
-            // A conversation that was never stored can get a new ID.
-            if (isNew) shownId.current = undefined;
-            askAgain(turn.id, named);
-            refocus();
-          }}
+          onOlder={onOlder}
+          onEdit={onEdit}
+          onAsk={onAsk}
+          onRetry={onRetry}
         />
         <div className={classes.dock}>
           {isAway && (
@@ -198,12 +199,10 @@ export default function Chat() {
           {isOut && <OutOfQuota usage={usage} />}
           <Composer
             field={field}
-            draft={draft}
-            onDraft={(text) => setDraft(id ?? '', text)}
-            onSend={() => {
+            conversationId={id ?? ''}
+            onSend={(message) => {
               setEdit(null);
-              send(draft.trim());
-              setDraft(id ?? '', '');
+              send(message);
             }}
             onCancelEdit={edit && edit.id === id ? () => cancelEdit(edit.before) : undefined}
             onStop={

@@ -6,6 +6,7 @@ import remarkGfm from 'remark-gfm';
 import remend from 'remend';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import classes from './markdown.module.css';
+import { blocksOf } from './markdown-blocks.ts';
 
 const plugins = [remarkGfm];
 
@@ -66,14 +67,24 @@ const components: Components = {
   h6: heading(5),
 };
 
+const Block = memo(({ text }: { text: string }) => (
+  <Markdown remarkPlugins={plugins} components={components}>
+    {text}
+  </Markdown>
+));
+
 type Props = { text: string; isUnderWay?: boolean };
 
 export const Answer = memo(function Answer({ isUnderWay = false, text }: Props) {
+  const blocks = blocksOf(text);
   return (
     <div className={classes.answer}>
-      <Markdown remarkPlugins={plugins} components={components}>
-        {isUnderWay ? remend(text, { linkMode: 'text-only' }) : text}
-      </Markdown>
+      {blocks.map((block, index) => (
+        <Block
+          key={index}
+          text={isUnderWay && index === blocks.length - 1 ? remend(block, { linkMode: 'text-only' }) : block}
+        />
+      ))}
     </div>
   );
 });

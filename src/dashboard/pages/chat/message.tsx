@@ -1,5 +1,5 @@
 import { Alert, Button, Group, Loader, Text, VisuallyHidden } from '@mantine/core';
-import type { ReactNode } from 'react';
+import { memo } from 'react';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { InfoIcon } from '../../ui/icons.tsx';
 import classes from './chat.module.css';
@@ -8,41 +8,72 @@ import { AgainIcon, EditIcon } from './icons.tsx';
 import { Answer } from './markdown.tsx';
 import { isUnderWay, type Turn } from './turns.ts';
 
-type QuestionProps = { text: string; onEdit: () => void; isBusy: boolean };
+type QuestionProps = { text: string; onEdit: (text: string) => void };
 
-export function QuestionView({ isBusy, onEdit, text }: QuestionProps) {
+export const QuestionView = memo(function QuestionView({ onEdit, text }: QuestionProps) {
   return (
     <article className={classes.question}>
       <VisuallyHidden>You said:</VisuallyHidden>
       <p className={classes.bubble}>{text}</p>
-      {!isBusy && (
-        <Group gap={4} justify="flex-end" className={classes.deeds}>
-          <CopyButton text={text} what="question" size="compact-xs" variant="subtle" color="gray" />
-          <Button
-            size="compact-xs"
-            variant="subtle"
-            color="gray"
-            leftSection={<EditIcon size={16} />}
-            onClick={onEdit}
-          >
-            Edit message
-          </Button>
-        </Group>
-      )}
+      <Group gap={4} justify="flex-end" className={classes.deeds}>
+        <CopyButton text={text} what="question" size="compact-xs" variant="subtle" color="gray" />
+        <Button
+          size="compact-xs"
+          variant="subtle"
+          color="gray"
+          leftSection={<EditIcon size={16} />}
+          onClick={() => onEdit(text)}
+        >
+          Edit message
+        </Button>
+      </Group>
     </article>
   );
-}
+});
 
-type AnswerProps = { text: string; model: string | null; isBusy: boolean; onAgain?: () => void };
+type AnswerProps = {
+  text: string;
+  model: string | null;
+  /** Of this tab; undefined for a stored answer. */
+  turn: Turn | undefined;
+  /** The question, if it can be asked again. */
+  again: string | undefined;
+  isClosed: boolean;
+  onAsk: (text: string) => void;
+  onRetry: (turn: Turn) => void;
+};
 
-export function AnswerView({ isBusy, model, onAgain, text }: AnswerProps) {
+/** One component for both, so that a stored answer replaces its turn without being drawn again. */
+export const AnswerView = memo(function AnswerView(props: AnswerProps) {
+  const { again, isClosed, model, onAsk, onRetry, text, turn } = props;
+  const isOpen = turn !== undefined && isUnderWay(turn);
+  const { isCut, problem, state } = turn ?? { isCut: false, problem: null, state: 'done' };
+  const onAgain = again === undefined ? undefined : () => onAsk(again);
   return (
     <article>
       <VisuallyHidden>The answer:</VisuallyHidden>
-      <Answer text={text} />
-      {!isBusy && (
-        <Deeds text={text}>
-          {onAgain && (
+      {text !== '' && <Answer text={text} isUnderWay={isOpen} />}
+      {isOpen && (
+        <Group gap="xs" mt={text === '' ? 0 : 8} c="dimmed">
+          <Loader type="dots" size="sm" color="gray" aria-hidden />
+          {text === '' && <Text size="sm">Waiting for the answer…</Text>}
+        </Group>
+      )}
+      {isCut && (
+        <Text size="sm" c="dimmed" mt="xs">
+          The answer reached the maximum length and ends here.
+        </Text>
+      )}
+      {turn && state === 'stopped' && (
+        <Stopped hasText={text !== ''} onRetry={() => onRetry(turn)} onAgain={onAgain} />
+      )}
+      {turn && problem && <Failed problem={problem} isClosed={isClosed} onRetry={() => onRetry(turn)} />}
+      {(state === 'stopped' || state === 'done') && (
+        <Group gap={4} mt={6} className={classes.deeds}>
+          {text !== '' && (
+            <CopyButton text={text} what="answer" size="compact-xs" variant="subtle" color="gray" />
+          )}
+          {onAgain && state === 'done' && (
             <Button
               size="compact-xs"
               variant="subtle"
@@ -58,44 +89,11 @@ export function AnswerView({ isBusy, model, onAgain, text }: AnswerProps) {
               {model}
             </Text>
           )}
-        </Deeds>
-      )}
-    </article>
-  );
-}
-
-const Deeds = ({ children, text }: { children?: ReactNode; text: string }) => (
-  <Group gap={4} mt={6} className={classes.deeds}>
-    {text !== '' && <CopyButton text={text} what="answer" size="compact-xs" variant="subtle" color="gray" />}
-    {children}
-  </Group>
-);
-
-type TurnProps = { turn: Turn; isClosed: boolean; onRetry: () => void; onAgain?: () => void };
-
-export function TurnAnswer({ isClosed, onAgain, onRetry, turn }: TurnProps) {
-  const { isCut, problem, state, text } = turn;
-  return (
-    <article>
-      <VisuallyHidden>The answer:</VisuallyHidden>
-      {text !== '' && <Answer text={text} isUnderWay={isUnderWay(turn)} />}
-      {isUnderWay(turn) && (
-        <Group gap="xs" mt={text === '' ? 0 : 8} c="dimmed">
-          <Loader type="dots" size="sm" color="gray" aria-hidden />
-          {text === '' && <Text size="sm">Waiting for the answer…</Text>}
         </Group>
       )}
-      {isCut && (
-        <Text size="sm" c="dimmed" mt="xs">
-          The answer reached the maximum length and ends here.
-        </Text>
-      )}
-      {state === 'stopped' && <Stopped hasText={text !== ''} onRetry={onRetry} onAgain={onAgain} />}
-      {problem && <Failed problem={problem} isClosed={isClosed} onRetry={onRetry} />}
-      {(state === 'stopped' || state === 'done') && <Deeds text={text} />}
     </article>
   );
-}
+});
 
 type StoppedProps = { hasText: boolean; onRetry: () => void; onAgain: (() => void) | undefined };
 

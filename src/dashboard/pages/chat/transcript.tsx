@@ -1,9 +1,9 @@
 import { VisuallyHidden } from '@mantine/core';
-import { type RefObject, useEffect, useRef, useState } from 'react';
+import { memo, type RefObject, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { BusyButton } from '../../ui/busy-button.tsx';
 import classes from './chat.module.css';
-import type { Line } from './conversation.ts';
-import { AnswerView, QuestionView, TurnAnswer } from './message.tsx';
+import { answerKey, type Line, questionKey } from './conversation.ts';
+import { AnswerView, QuestionView } from './message.tsx';
 import { isUnderWay, type Turn } from './turns.ts';
 
 type Props = {
@@ -19,14 +19,16 @@ type Props = {
   onRetry: (turn: Turn) => void;
 };
 
-export function Transcript(props: Props) {
+export const Transcript = memo(function Transcript(props: Props) {
   const { content, current, hasOlder, isClosed, isLoadingOlder, lines } = props;
   const { onAsk, onEdit, onOlder, onRetry } = props;
   const announcement = useAnnouncement(lines, current);
   const isBusy = current !== undefined;
   const canAsk = !isBusy && !isClosed;
   const lastQuestion = lines.findLast((line) => line.kind === 'message' && line.message.role === 'user');
-  const again = lastQuestion?.kind === 'message' ? lastQuestion.message.content : undefined;
+  const lastLine = lines.at(-1);
+  useAnchor(content, lines[0]?.key);
+  useMeasured(content, lines.length);
 
   return (
     <>
@@ -43,36 +45,37 @@ export function Transcript(props: Props) {
         aria-live="off"
         aria-busy={isBusy}
       >
-        {numbered(lines).map(([key, line], index) => {
+        {lines.flatMap((line) => {
+          const last = canAsk && line === lastLine;
           if (line.kind === 'turn') {
-            const { turn } = line;
-            return (
-              <div key={key} className={classes.log}>
-                <QuestionView
-                  text={turn.body.message}
-                  isBusy={isBusy}
-                  onEdit={() => onEdit(turn.body.message)}
-                />
-                <TurnAnswer
-                  turn={turn}
-                  isClosed={isClosed}
-                  onRetry={() => onRetry(turn)}
-                  {...(canAsk && index === lines.length - 1 && { onAgain: () => onAsk(turn.body.message) })}
-                />
-              </div>
-            );
+            const { key, turn } = line;
+            const { message } = turn.body;
+            return [
+              <QuestionView key={questionKey(key)} text={message} onEdit={onEdit} />,
+              <AnswerView
+                key={answerKey(key)}
+                text={turn.text}
+                model={null}
+                turn={turn}
+                again={last ? message : undefined}
+                isClosed={isClosed}
+                onAsk={onAsk}
+                onRetry={onRetry}
+              />,
+            ];
           }
           const { content: text, model, role } = line.message;
-          if (role === 'user')
-            return <QuestionView key={key} text={text} isBusy={isBusy} onEdit={() => onEdit(text)} />;
-          const isLast = index === lines.length - 1;
+          if (role === 'user') return <QuestionView key={line.key} text={text} onEdit={onEdit} />;
           return (
             <AnswerView
-              key={key}
+              key={line.key}
               text={text}
               model={model}
-              isBusy={isBusy}
-              {...(isLast && canAsk && again !== undefined && { onAgain: () => onAsk(again) })}
+              turn={undefined}
+              again={last && lastQuestion?.kind === 'message' ? lastQuestion.message.content : undefined}
+              isClosed={false}
+              onAsk={onAsk}
+              onRetry={onRetry}
             />
           );
         })}
@@ -80,11 +83,45 @@ export function Transcript(props: Props) {
       <VisuallyHidden role="status">{announcement}</VisuallyHidden>
     </>
   );
+});
+
+/** Keeps the reader's place when earlier messages are put above it. */
+function useAnchor(content: RefObject<HTMLDivElement | null>, firstKey: string | undefined): void {
+  const lastKey = useRef(firstKey);
+  const anchor = useRef<{ element: Element; top: number } | null>(null);
+  if (firstKey !== lastKey.current) {
+    // The page still shows what was rendered before.
+    const element = content.current?.firstElementChild;
+    anchor.current = element ? { element, top: element.getBoundingClientRect().top } : null;
+    lastKey.current = firstKey;
+  }
+  useLayoutEffect(() => {
+    const { current } = anchor;
+    anchor.current = null;
+    if (firstKey !== undefined && current?.element.isConnected)
+      window.scrollBy(0, current.element.getBoundingClientRect().top - current.top);
+  }, [firstKey]);
 }
 
-/** These keys do not change when stored messages replace a turn of this tab. */
-const numbered = (lines: readonly Line[]): [string, Line][] =>
-  lines.map((line, index) => [`${index} ${line.kind}`, line]);
+/**
+ * Off-screen messages are not laid out, but only once their height is known: a height that changes on the way would move
+ * what the reader sees.
+ */
+function useMeasured(content: RefObject<HTMLDivElement | null>, count: number): void {
+  useEffect(() => {
+    let request = 0;
+    const inTwoFrames = (then: () => void) => {
+      request = requestAnimationFrame(() => {
+        request = requestAnimationFrame(then);
+      });
+    };
+    // Not before the browser has remembered the heights, which it does at the end of a frame.
+    inTwoFrames(() => {
+      for (const message of content.current?.children ?? []) message.setAttribute('data-measured', '');
+    });
+    return () => cancelAnimationFrame(request);
+  }, [content, count]);
+}
 
 /** Announces a reply to screen readers once at the end, not with every word. */
 function useAnnouncement(lines: readonly Line[], current: Turn | undefined): string {

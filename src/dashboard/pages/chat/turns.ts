@@ -2,9 +2,9 @@
 import { useSyncExternalStore } from 'react';
 import type { ChatEvent } from '../../../sdk/index.ts';
 import { parley } from '../../api/client.ts';
-import { inWords, isFinal, type Problem, toProblem } from '../../api/errors.ts';
+import { inWords, isFinal, Problem, toProblem } from '../../api/errors.ts';
 import { noticeEnd, queryClient } from '../../api/queries.ts';
-import { onForgotten } from '../../api/tab-storage.ts';
+import { keep, kept, onForgotten } from '../../api/tab-storage.ts';
 import { usageChanged } from '../../api/usage.ts';
 
 export type Turn = {
@@ -18,19 +18,51 @@ export type Turn = {
   text: string;
   isCut: boolean;
   problem: Problem | null;
+  /** When it was stopped. */
+  stoppedAt?: number;
+  /** It failed as the first question, and its conversation began with a later one. */
+  isAdopted?: boolean;
 };
 
 const SHOWN_EVERY_MS = 40;
 const ASK_AGAIN_MS = 1000;
 
-let turns: readonly Turn[] = [];
+const name = 'failed-turns';
+/** Kept across reloads, with what an error is made from. */
+type KeptTurn = Omit<Turn, 'problem'> & {
+  problem: Pick<
+    Problem,
+    'code' | 'message' | 'status' | 'docs' | 'isCharged' | 'limit' | 'param' | 'requestId'
+  >;
+};
+
+let turns: readonly Turn[] = ((kept(name) ?? []) as KeptTurn[]).map(({ problem, ...turn }) => {
+  const { code, docs, isCharged, limit, message, param, requestId, status } = problem;
+  const envelope = {
+    charged: isCharged,
+    param,
+    ...(limit && { limit }),
+    ...(docs !== null && { docs }),
+    ...(requestId !== null && { request_id: requestId }),
+  };
+  return { ...turn, problem: new Problem({ code, message, status, envelope }) };
+});
 const listeners = new Set<() => void>();
 const running = new Map<string, AbortController>();
 
 export const isUnderWay = ({ state }: Turn): boolean => state === 'sending' || state === 'streaming';
 
+const failed = (of: readonly Turn[]) => of.filter(({ state }) => state === 'failed');
+
 function set(next: readonly Turn[]): void {
+  const [before, after] = [failed(turns), failed(next)];
   turns = next;
+  if (before.length !== after.length || after.some((turn, index) => turn !== before[index]))
+    keep(
+      name,
+      // An error's message is not an enumerable property.
+      after.map((turn) => ({ ...turn, problem: { ...turn.problem, message: turn.problem?.message } })),
+    );
   for (const listener of listeners) listener();
 }
 
@@ -43,6 +75,10 @@ function subscribe(listener: () => void): () => void {
 }
 
 export const useTurns = (): readonly Turn[] => useSyncExternalStore(subscribe, () => turns);
+
+/** Renders only when `pick` gives another text, and not with every word of a reply. */
+export const useOfTurns = (pick: (turns: readonly Turn[]) => string): string =>
+  useSyncExternalStore(subscribe, () => pick(turns));
 
 // A reply continues while its owner signs in again, but ends for anyone else.
 onForgotten(() => {
@@ -60,7 +96,8 @@ const randomId = () =>
 export const isUnstored = (known: readonly Turn[], conversationId: string): boolean => {
   const own = known.filter((turn) => turn.conversationId === conversationId);
   return (
-    own.some(({ body }) => body.conversation_id === undefined) && !own.some(({ state }) => state === 'done')
+    own.some(({ body, isAdopted }) => body.conversation_id === undefined && !isAdopted) &&
+    !own.some(({ state }) => state === 'done')
   );
 };
 
@@ -74,13 +111,25 @@ export function ask(question: Question, onNamed: (conversationId: string) => voi
 
 /** Sends a turn again without a second charge. If its outcome is final, sends it as a new request, which is charged. */
 export function askAgain(id: string, onNamed: (conversationId: string) => void): void {
-  const problem = turns.find((turn) => turn.id === id)?.problem;
+  const turn = turns.find((known) => known.id === id);
+  if (turn === undefined) return;
+  const { body, conversationId, isAdopted, problem } = turn;
   change(id, {
     state: 'sending',
     problem: null,
     ...(problem && isFinal(problem) && { key: randomId(), text: '' }),
+    // The same key needs the same body.
+    ...(problem &&
+      isFinal(problem) &&
+      isAdopted &&
+      conversationId !== null && { body: { ...body, conversation_id: conversationId } }),
   });
   void run(id, onNamed);
+}
+
+/** Questions that failed before their conversation was stored belong to the one that the next question begins. */
+export function adopt(isAdopted: (turn: Turn) => boolean): void {
+  set(turns.map((turn) => (isAdopted(turn) ? { ...turn, conversationId: null, isAdopted: true } : turn)));
 }
 
 export function stop(id: string): void {
@@ -103,7 +152,7 @@ async function run(id: string, onNamed: (conversationId: string) => void): Promi
     await read(turn, controller.signal, onNamed);
     isSettled = true;
   } catch (error) {
-    if (controller.signal.aborted) change(id, { state: 'stopped' });
+    if (controller.signal.aborted) change(id, { state: 'stopped', stoppedAt: Date.now() });
     else {
       change(id, { state: 'failed', problem: toProblem(error) });
       noticeEnd(error);
@@ -140,6 +189,11 @@ async function firstStored({ body }: Turn, signal: AbortSignal): Promise<void> {
   for await (const _ of answer(first, signal)) break;
 }
 
+function nameAdopted(conversationId: string): void {
+  const isNamed = ({ conversationId: id, isAdopted }: Turn) => id === null && isAdopted === true;
+  if (turns.some(isNamed)) set(turns.map((turn) => (isNamed(turn) ? { ...turn, conversationId } : turn)));
+}
+
 const pause = (signal: AbortSignal) =>
   new Promise<void>((resolve, reject) => {
     const timer = setTimeout(resolve, ASK_AGAIN_MS);
@@ -163,7 +217,10 @@ async function read(turn: Turn, signal: AbortSignal, onNamed: (id: string) => vo
     for await (const { data, event } of answer(turn, signal)) {
       if (event === 'start') {
         change(id, { state: 'streaming', conversationId: data.conversation_id });
-        if (data.conversation_id !== null) onNamed(data.conversation_id);
+        if (data.conversation_id !== null) {
+          nameAdopted(data.conversation_id);
+          onNamed(data.conversation_id);
+        }
         usageChanged();
       } else if (event === 'delta') {
         text += data.text;

@@ -1,6 +1,6 @@
 import { Alert, Button, Group, Stack, Switch, Tabs, Text } from '@mantine/core';
 import { type RefObject, useEffect, useRef, useState } from 'react';
-import { queryClient } from '../../api/queries.ts';
+import { queryClient, useService } from '../../api/queries.ts';
 import { CodeBlock } from '../../ui/code-block.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { CopyField } from '../../ui/copy-field.tsx';
@@ -20,8 +20,10 @@ export default function RawKeyDialog({ created, rotation }: ShownKey) {
   const isWarning = isAsking && !isCopied;
   const foot = useFollowingFocus(isAsking, isWarning);
 
-  const shown = examples(isKeyVisible ? key : `${prefix}_••••••••`, scopes);
-  const whole = examples(key, scopes);
+  const { data: service } = useService();
+  const hasModel = service !== undefined && service.engine.chat !== 'builtin';
+  const shown = examples(isKeyVisible ? key : `${prefix}_••••••••`, scopes, hasModel);
+  const whole = examples(key, scopes, hasModel);
   const close = () => {
     showKey(null);
     // The last use may have changed.

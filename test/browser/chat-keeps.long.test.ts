@@ -1,0 +1,137 @@
+// What the chat keeps: failed questions, the reader's place, and its calm once nothing more can come.
+import t from 'tap';
+import { HOME, noDashboard, startDashboard } from '../support/dashboard-pages.ts';
+import { fillConversation, fillConversations } from '../support/dashboard-volume.ts';
+import { startUpstream } from '../support/upstream/client.ts';
+
+t.setTimeout(600_000);
+
+const upstream = await startUpstream();
+t.teardown(() => upstream.stop());
+t.afterEach(() => upstream.reset());
+
+/** Ends after three words. */
+const broken = { chunks: 20, chunkIntervalMs: 20, fault: 'cut', faultAfter: 3 } as const;
+
+const twoFrames = 'new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))';
+
+t.test('failed questions', { skip: noDashboard }, async (t) => {
+  const { button, complaints, expectRefusals, look, page, text } = await startDashboard(t, '/chat', {
+    CHAT_URL: upstream.url,
+  });
+  page.setDefaultTimeout(15000);
+  const field = page.getByLabel('Your message');
+  const log = page.getByRole('log');
+  const ended = () => page.locator('[role=log][aria-busy=false]').waitFor();
+  const ask = async (message: string) => {
+    await field.fill(message);
+    await field.press('Enter');
+  };
+  const charged = 'Trying again sends a new request, which is charged separately.';
+  const questions = () =>
+    page
+      .locator('[role=log] article p')
+      .filter({ hasText: /^The \w+ question$/ })
+      .allTextContents();
+
+  await upstream.configure(broken);
+  await ask('The first question');
+  await text(charged).waitFor();
+  await upstream.configure({});
+  await ask('The second question');
+  await log.getByText('You said: The second question').waitFor();
+  await ended();
+  t.same(await questions(), ['The first question', 'The second question']);
+  t.equal(await text(charged).count(), 1, 'the charge is still there');
+  await upstream.configure(broken);
+  await ask('The third question');
+  await text(charged).nth(1).waitFor();
+  await upstream.configure({});
+  await ask('The fourth question');
+  await log.getByText('You said: The fourth question').waitFor();
+  await ended();
+  const all = ['The first question', 'The second question', 'The third question', 'The fourth question'];
+  t.same(await questions(), all);
+  await look(t, 'chat-kept-failures');
+  await page.reload();
+  await log.getByText('You said: The fourth question').waitFor();
+  t.same(await questions(), all, 'also when the page is loaded again');
+  t.equal(await text(charged).count(), 2);
+
+  const path = new URL(page.url()).pathname;
+  await button('Try again').first().click();
+  await log.getByText('You said: The first question').waitFor();
+  await ended();
+  t.equal(new URL(page.url()).pathname, path, 'in the same conversation');
+  await page.reload();
+  await log.getByText('You said: The first question').waitFor();
+  t.same(await questions(), [all[1], all[2], all[3], all[0]], 'asked again as the latest question');
+  expectRefusals(0);
+  t.same(complaints, []);
+});
+
+t.test('the reader’s place', { skip: noDashboard }, async (t) => {
+  const { accountId, button, complaints, database, look, page } = await startDashboard(t, '/chat');
+  page.setDefaultTimeout(15000);
+  await fillConversations(database.db, accountId, 200);
+  const id = await fillConversation(database.db, accountId, 'A long conversation', 300);
+  await page.goto(`${HOME}/chat/${id}`);
+  const older = button('Show earlier messages');
+  for (const first of [201, 101]) {
+    const message = page.getByText(`Question ${first}`, { exact: true });
+    await message.waitFor();
+    await older.scrollIntoViewIfNeeded();
+    const before = await message.boundingBox();
+    await older.click();
+    await page.getByText(`Question ${first - 100}`, { exact: true }).waitFor({ state: 'attached' });
+    await page.evaluate(twoFrames);
+    const after = await message.boundingBox();
+    const moved = Math.abs((after?.y ?? Number.NaN) - (before?.y ?? 0));
+    t.ok(moved <= 2, `message ${first} stays where it was, within ${moved} px`);
+  }
+  t.equal(await page.getByRole('article').count(), 300);
+  // Messages above get their true height on the way.
+  const message = page.getByText('Question 95', { exact: true });
+  await message.scrollIntoViewIfNeeded();
+  await page.evaluate(twoFrames);
+  const start = (await message.boundingBox())?.y ?? 0;
+  await page.mouse.move(700, 300);
+  const scrolled = page.evaluate(
+    `new Promise((resolve) => addEventListener('scrollend', resolve, { once: true }))`,
+  );
+  await page.mouse.wheel(0, -400);
+  await scrolled;
+  await page.evaluate(twoFrames);
+  const moved = ((await message.boundingBox())?.y ?? 0) - start;
+  t.ok(Math.abs(moved - 400) <= 2, `a turn of the wheel moves a message by ${moved} px`);
+  await page.evaluate('scrollTo(0, document.documentElement.scrollHeight)');
+  await look(t, 'chat-300-messages');
+  t.same(complaints, []);
+});
+
+t.test('a stopped first answer that is never stored', { skip: noDashboard }, async (t) => {
+  const { button, page, text } = await startDashboard(t, '/chat', { CHAT_URL: upstream.url });
+  page.setDefaultTimeout(15000);
+  await page.clock.install();
+  let lists = 0;
+  page.on('request', (request) => {
+    if (request.method() === 'GET' && new URL(request.url()).pathname === '/api/v1/conversations') lists += 1;
+  });
+  await upstream.configure({ chunks: 100, chunkSize: 6, chunkIntervalMs: 20, fault: 'cut', faultAfter: 60 });
+  await page.getByLabel('Your message').fill('Hello');
+  await page.getByLabel('Your message').press('Enter');
+  await page.getByRole('log').getByText('0xxx').waitFor();
+  await button('Stop').click();
+  await text('You stopped the answer here.').waitFor();
+  const polled = page.waitForRequest('**/api/v1/conversations?*');
+  await page.clock.runFor(4000);
+  await polled;
+  for (let minute = 0; minute < 15; minute += 1) {
+    await page.clock.runFor(60_000);
+    await page.evaluate(`fetch('/api/v1/service').then((response) => response.text())`);
+  }
+  const before = lists;
+  await page.clock.runFor(300_000);
+  await page.evaluate(`fetch('/api/v1/service').then((response) => response.text())`);
+  t.equal(lists, before, 'the list is asked for no longer');
+});

@@ -1,0 +1,99 @@
+// How fast the chat is in a long conversation. Prints its figures; only what is shown at the end is checked.
+import type { Page } from 'playwright-core';
+import t from 'tap';
+import { noDashboard, startDashboard } from '../support/dashboard-pages.ts';
+import { fillConversation, fillConversations, section } from '../support/dashboard-volume.ts';
+import { startUpstream } from '../support/upstream/client.ts';
+
+t.setTimeout(600_000);
+
+const MESSAGES = 300;
+const CONVERSATIONS = 200;
+const STREAMED = 40_000;
+const THROTTLE = 4;
+const TYPED = 'What did we say about the second point, and how does it fit the first one?';
+
+/** From a key to the end of the frame that shows its letter. */
+const watchKeys = `(() => {
+  window.keyTimes = [];
+  addEventListener('keydown', () => {
+    const start = performance.now();
+    requestAnimationFrame(() => {
+      const { port1, port2 } = new MessageChannel();
+      port1.onmessage = () => {
+        window.keyTimes.push(performance.now() - start);
+        window.onShown();
+      };
+      port2.postMessage(null);
+    });
+  }, true);
+})()`;
+
+/** The browser reports tasks over 50 ms only. */
+const watchTasks = `(() => {
+  window.longTasks = [];
+  new PerformanceObserver((list) => {
+    for (const { duration } of list.getEntries()) window.longTasks.push(duration);
+  }).observe({ type: 'longtask' });
+})()`;
+
+const percentile = (values: readonly number[], share: number): number =>
+  values.toSorted((one, other) => one - other)[Math.ceil(values.length * share) - 1] ?? 0;
+
+const ms = (value: number) => `${Math.round(value)} ms`;
+
+async function typeSlowly(page: Page, text: string): Promise<number[]> {
+  const session = await page.context().newCDPSession(page);
+  await session.send('Emulation.setCPUThrottlingRate', { rate: THROTTLE });
+  await page.getByLabel('Your message').focus();
+  await page.evaluate(watchKeys);
+  for (const letter of text) {
+    const shown = page.evaluate('new Promise((resolve) => { window.onShown = resolve; })');
+    await page.keyboard.press(letter === ' ' ? 'Space' : letter);
+    await shown;
+  }
+  await session.send('Emulation.setCPUThrottlingRate', { rate: 1 });
+  return page.evaluate<number[]>('keyTimes');
+}
+
+t.test('300 messages, and an answer of 40,000 characters', { skip: noDashboard }, async (t) => {
+  const upstream = await startUpstream();
+  t.teardown(() => upstream.stop());
+  const { accountId, complaints, database, page } = await startDashboard(t, '/chat', {
+    CHAT_URL: upstream.url,
+  });
+  await fillConversations(database.db, accountId, CONVERSATIONS);
+  const id = await fillConversation(database.db, accountId, 'A long conversation', MESSAGES);
+  await page.goto(`https://parley.test/chat/${id}`);
+  const articles = page.getByRole('article');
+  const older = page.getByRole('button', { name: 'Show earlier messages' });
+  for (let shown = 100; shown < MESSAGES; shown += 100) {
+    await older.click();
+    await articles.nth(shown + 99).waitFor();
+  }
+  t.equal(await articles.count(), MESSAGES);
+
+  const keys = await typeSlowly(page, TYPED);
+  t.equal(await page.getByLabel('Your message').inputValue(), TYPED);
+  console.error(
+    `a key, CPU ${THROTTLE} times slower, ${MESSAGES} messages, ${CONVERSATIONS} conversations: median ` +
+      `${ms(percentile(keys, 0.5))}, p98 ${ms(percentile(keys, 0.98))}, most ${ms(Math.max(...keys))}`,
+  );
+
+  await upstream.configure({ tokensPerSecond: 1000 });
+  const sections = Array.from({ length: Math.ceil(STREAMED / section(1).length) }, (_, at) => section(at));
+  await page.getByLabel('Your message').fill(sections.join(''));
+  await page.evaluate(watchTasks);
+  const start = performance.now();
+  await page.getByLabel('Your message').press('Enter');
+  await page.locator('[role=log][aria-busy=true]').waitFor();
+  await page.locator('[role=log][aria-busy=false]').waitFor();
+  const took = performance.now() - start;
+  const tasks = await page.evaluate<number[]>('longTasks');
+  t.ok(await page.getByRole('heading', { name: `Part ${sections.length - 1}` }).count());
+  console.error(
+    `an answer of ${sections.join('').length} characters in ${ms(took)}: ${tasks.length} tasks over 50 ms, the ` +
+      `longest ${ms(Math.max(0, ...tasks))}, together ${ms(tasks.reduce((sum, task) => sum + task, 0))}`,
+  );
+  t.same(complaints, []);
+});
