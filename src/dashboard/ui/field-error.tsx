@@ -1,10 +1,11 @@
 import { isOfForm, type Problem } from '../api/errors.ts';
 import classes from './field-error.module.css';
+import { messageFor } from './field-sentences.ts';
 import { Sentence } from './sentence.tsx';
 
-export const FieldError = ({ problem }: { problem: Problem }) => (
+export const FieldError = ({ field, problem }: { problem: Problem; field: string }) => (
   <span role="alert" className={classes.error}>
-    <Sentence>{problem.message}</Sentence>
+    <Sentence>{messageFor(problem, field)}</Sentence>
     {problem.requestId !== null && !isOfForm(problem) && (
       <small>
         Request ID <code>{problem.requestId}</code>

@@ -1,7 +1,8 @@
 import { Button, PasswordInput, Stack, TextInput } from '@mantine/core';
-import type { FormEvent, ReactNode } from 'react';
-import { Problem } from '../../api/errors.ts';
+import { type FormEvent, type ReactNode, useState } from 'react';
+import { toProblem } from '../../api/errors.ts';
 import { FieldError } from '../../ui/field-error.tsx';
+import { isOfField, sentenceFor } from '../../ui/field-sentences.ts';
 import { useFocusOnError } from '../../ui/invalid-field.ts';
 import { ProblemAlert } from '../../ui/problem.tsx';
 
@@ -15,21 +16,41 @@ type Props = {
   onSubmit: (credentials: Credentials) => void;
 };
 
-const errorAt = (error: unknown, field: string): ReactNode =>
-  error instanceof Problem && error.param === field ? <FieldError problem={error} /> : undefined;
+const fields = ['email', 'password'] as const;
+type Field = (typeof fields)[number];
 
-export function CredentialsForm({ action, error, isNew, isPending, onSubmit }: Props) {
+/** Found in the form, before it is sent. */
+class Invalid {
+  readonly fields: readonly Field[];
+  constructor(invalid: readonly Field[]) {
+    this.fields = invalid;
+  }
+}
+
+function errorAt(error: unknown, field: Field): ReactNode {
+  if (isOfField(error, field)) return <FieldError problem={toProblem(error)} field={field} />;
+  if (!(error instanceof Invalid) || !error.fields.includes(field)) return undefined;
+  return <span role="alert">{sentenceFor(field)}</span>;
+}
+
+export function CredentialsForm({ action, error: refused, isNew, isPending, onSubmit }: Props) {
+  const [invalid, setInvalid] = useState<Invalid>();
+  const error = invalid ?? refused;
   const form = useFocusOnError<HTMLFormElement>(error);
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     if (isPending) return;
-    const fields = new FormData(event.currentTarget);
-    onSubmit({ email: String(fields.get('email')).trim(), password: String(fields.get('password')) });
+    const { elements } = event.currentTarget;
+    const inputOf = (field: Field) => elements.namedItem(field) as HTMLInputElement;
+    const wrong = fields.filter((field) => !inputOf(field).validity.valid);
+    setInvalid(wrong.length > 0 ? new Invalid(wrong) : undefined);
+    if (wrong.length === 0)
+      onSubmit({ email: inputOf('email').value.trim(), password: inputOf('password').value });
   };
   const emailError = errorAt(error, 'email');
   const passwordError = errorAt(error, 'password');
   return (
-    <form ref={form} method="post" onSubmit={submit}>
+    <form ref={form} method="post" noValidate onSubmit={submit}>
       <Stack>
         <TextInput
           label="Email address"
@@ -54,7 +75,7 @@ export function CredentialsForm({ action, error, isNew, isPending, onSubmit }: P
           error={passwordError}
           {...(isNew && { minLength: 8, description: '8 characters or more.' })}
         />
-        {error !== null && emailError === undefined && passwordError === undefined && (
+        {error !== null && error !== undefined && emailError === undefined && passwordError === undefined && (
           <ProblemAlert error={error} />
         )}
         <Button type="submit" size="md" fullWidth loading={isPending}>

@@ -1,9 +1,10 @@
 import { PasswordInput } from '@mantine/core';
 import type { Problem } from '../../api/errors.ts';
 import { FieldError } from '../../ui/field-error.tsx';
+import { isOfField } from '../../ui/field-sentences.ts';
 
 export const isOfCurrentPassword = (problem: Problem | null): boolean =>
-  problem?.param === 'current_password';
+  isOfField(problem, 'current_password');
 
 type Props = { value: string; problem: Problem | null; onChange: (value: string) => void; isFirst?: boolean };
 
@@ -15,7 +16,10 @@ export const CurrentPassword = ({ isFirst = false, onChange, problem, value }: P
     {...(isFirst && { 'data-autofocus': true })}
     aria-invalid={isOfCurrentPassword(problem)}
     value={value}
-    error={problem !== null && isOfCurrentPassword(problem) && <FieldError problem={problem} />}
+    error={
+      problem !== null &&
+      isOfCurrentPassword(problem) && <FieldError problem={problem} field="current_password" />
+    }
     onChange={(event) => onChange(event.currentTarget.value)}
   />
 );

@@ -6,6 +6,7 @@ import { toProblem } from '../../api/errors.ts';
 import { queryClient } from '../../api/queries.ts';
 import { Confirm } from '../../ui/confirm.tsx';
 import { FieldError } from '../../ui/field-error.tsx';
+import { isOfField } from '../../ui/field-sentences.ts';
 import { CurrentPassword, isOfCurrentPassword } from './current-password.tsx';
 
 type Props = { email: string; onClose: (outcome?: string) => void };
@@ -22,7 +23,7 @@ export function EmailDialog({ email: current, onClose }: Props) {
     },
   });
   const problem = change.error === null ? null : toProblem(change.error);
-  const isOfEmail = problem?.param === 'email' || problem?.code === 'emailTaken';
+  const isOfEmail = isOfField(problem, 'email') || problem?.code === 'emailTaken';
   return (
     <Confirm
       title="Change email address"
@@ -48,7 +49,7 @@ export function EmailDialog({ email: current, onClose }: Props) {
         maxLength={254}
         data-autofocus
         value={email}
-        error={problem && isOfEmail && <FieldError problem={problem} />}
+        error={problem && isOfEmail && <FieldError problem={problem} field="email" />}
         onChange={(event) => setEmail(event.currentTarget.value)}
       />
       <CurrentPassword value={password} problem={problem} onChange={setPassword} />

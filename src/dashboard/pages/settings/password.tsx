@@ -6,6 +6,7 @@ import { toProblem } from '../../api/errors.ts';
 import { queryClient } from '../../api/queries.ts';
 import { Confirm } from '../../ui/confirm.tsx';
 import { FieldError } from '../../ui/field-error.tsx';
+import { isOfField } from '../../ui/field-sentences.ts';
 import { CurrentPassword, isOfCurrentPassword } from './current-password.tsx';
 
 type Props = { email: string; onClose: (outcome?: string) => void };
@@ -24,7 +25,7 @@ export function PasswordDialog({ email, onClose }: Props) {
     },
   });
   const problem = change.error === null ? null : toProblem(change.error);
-  const isOfNext = problem?.param === 'new_password';
+  const isOfNext = isOfField(problem, 'new_password');
   return (
     <Confirm
       title="Change password"
@@ -53,7 +54,7 @@ export function PasswordDialog({ email, onClose }: Props) {
         maxLength={256}
         aria-invalid={isOfNext}
         value={next}
-        error={isOfNext && <FieldError problem={problem} />}
+        error={problem && isOfNext && <FieldError problem={problem} field="new_password" />}
         onChange={(event) => setNext(event.currentTarget.value)}
       />
     </Confirm>

@@ -4,6 +4,7 @@ import { normaliseOrigin, OriginError } from '../../../domain/origins.ts';
 import { toProblem } from '../../api/errors.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { FieldError } from '../../ui/field-error.tsx';
+import { isOfField } from '../../ui/field-sentences.ts';
 import { useFocusOnError } from '../../ui/invalid-field.ts';
 import { ProblemAlert } from '../../ui/problem.tsx';
 import { Sentence } from '../../ui/sentence.tsx';
@@ -11,6 +12,7 @@ import { expiries, expiryFrom } from './expiry.ts';
 import { type Scope, useCreateKey } from './keys.ts';
 import { inListAlready, OriginsField } from './origins-field.tsx';
 import { scopeNames, scopes } from './scopes.ts';
+import { withoutSlash } from './suggested-origin.ts';
 import classes from './your-api.module.css';
 
 const fields = ['name', 'scopes', 'expires_at', 'allowed_origins'];
@@ -31,7 +33,7 @@ export function CreateDialog({ onClose }: { onClose: () => void }) {
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (create.isPending) return;
-    const typed = entry.trim();
+    const typed = withoutSlash(entry.trim());
     const listed = typed === '' ? origins : withOrigin(typed);
     if (listed === undefined) {
       const field = form.current?.querySelector<HTMLInputElement>('input[inputmode=url]');
@@ -65,8 +67,8 @@ export function CreateDialog({ onClose }: { onClose: () => void }) {
   };
 
   const problem = create.error && toProblem(create.error);
-  const field = fields.find((one) => problem?.param === one || problem?.param?.startsWith(`${one}.`));
-  const errorAt = (one: string) => problem && field === one && <FieldError problem={problem} />;
+  const field = fields.find((one) => isOfField(problem, one));
+  const errorAt = (one: string) => problem && field === one && <FieldError problem={problem} field={one} />;
   return (
     <Dialog title="Create a key" onClose={onClose}>
       <form ref={form} onSubmit={submit}>

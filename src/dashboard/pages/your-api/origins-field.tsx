@@ -2,6 +2,7 @@ import { ActionIcon, Button, Group, Stack, Text, TextInput } from '@mantine/core
 import { type KeyboardEvent, type ReactNode, type RefObject, useEffect, useRef, useState } from 'react';
 import { MAX_ORIGINS } from '../../../../schemas/key-limits.ts';
 import { CloseIcon } from '../../ui/icons.tsx';
+import { suggestedOrigin, withoutSlash } from './suggested-origin.ts';
 import classes from './your-api.module.css';
 
 export const inListAlready = 'This origin is already in the list.';
@@ -26,8 +27,10 @@ export function OriginsField(props: Props) {
   const [attempts, setAttempts] = useState(0);
   const field = useFieldInView(origins.length, Boolean(error), attempts);
 
-  const add = async () => {
-    const origin = entry.trim();
+  const suggestion = error ? suggestedOrigin(entry.trim()) : undefined;
+
+  const add = async (typed = entry) => {
+    const origin = withoutSlash(typed.trim());
     if (origin === '' || isPending || isFull) return;
     const isTaken = await onAdd(origin);
     setAttempts((before) => before + 1);
@@ -95,12 +98,19 @@ export function OriginsField(props: Props) {
           onKeyDown={onKeyDown}
           rightSectionWidth={72}
           rightSection={
-            <Button size="xs" variant="default" loading={isPending} disabled={isFull} onClick={add}>
+            <Button size="xs" variant="default" loading={isPending} disabled={isFull} onClick={() => add()}>
               Add
             </Button>
           }
         />
       </Group>
+      {suggestion !== undefined && (
+        <div>
+          <Button size="xs" variant="default" disabled={isPending || isFull} onClick={() => add(suggestion)}>
+            Use {suggestion}
+          </Button>
+        </div>
+      )}
     </Stack>
   );
 }

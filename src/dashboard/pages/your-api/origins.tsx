@@ -3,9 +3,11 @@ import { useRef, useState } from 'react';
 import { toProblem } from '../../api/errors.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { FieldError } from '../../ui/field-error.tsx';
+import { isOfField } from '../../ui/field-sentences.ts';
 import { ProblemAlert } from '../../ui/problem.tsx';
 import { type ApiKey, useChangeOrigins } from './keys.ts';
 import { inListAlready, OriginsField } from './origins-field.tsx';
+import { withoutSlash } from './suggested-origin.ts';
 
 export function OriginsDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
   const { allowed_origins: origins, name } = apiKey;
@@ -41,11 +43,11 @@ export function OriginsDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: ()
   };
 
   const finish = async () => {
-    if (entry.trim() === '' || (await add(entry.trim()))) onClose();
+    if (entry.trim() === '' || (await add(withoutSlash(entry.trim())))) onClose();
   };
 
   const problem = change.error && toProblem(change.error);
-  const isOfField = problem?.param === 'allowed_origins';
+  const isOfOrigins = isOfField(problem, 'allowed_origins');
   return (
     <Dialog title={`Allowed origins for “${name}”`} onClose={onClose}>
       <Stack>
@@ -57,9 +59,13 @@ export function OriginsDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: ()
           onAdd={add}
           onRemove={remove}
           isPending={change.isPending}
-          error={isListed ? inListAlready : isOfField && <FieldError problem={problem} />}
+          error={
+            isListed
+              ? inListAlready
+              : problem && isOfOrigins && <FieldError problem={problem} field="allowed_origins" />
+          }
         />
-        {problem && !isOfField && <ProblemAlert error={problem} />}
+        {problem && !isOfOrigins && <ProblemAlert error={problem} />}
         <div role="status">
           {removed !== undefined && !origins.includes(removed) && (
             <Group gap="xs">
