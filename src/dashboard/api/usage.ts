@@ -21,12 +21,20 @@ export const metersOf = (limits: Usage['limits']): Meter[] =>
 /** Prevents rapid refetching at the end of the day if the device's clock is wrong. */
 const SOONEST_MS = 15_000;
 
+const untilReset = ({ resetsAt }: Usage): number =>
+  Math.max(SOONEST_MS, Date.parse(resetsAt) - Date.now() + 1000);
+
+/** For what changes with the day too. False until today's usage is known. */
+export const untilNextDay = (): number | false => {
+  const usage = queryClient.getQueryData<Usage>(['usage']);
+  return usage !== undefined && untilReset(usage);
+};
+
 export const useUsage = () =>
   useQuery({
     queryKey: ['usage'],
     queryFn: ({ signal }) => ok(api.GET('/api/v1/usage', { signal })),
-    refetchInterval: ({ state }) =>
-      state.data ? Math.max(SOONEST_MS, Date.parse(state.data.resetsAt) - Date.now() + 1000) : false,
+    refetchInterval: ({ state }) => state.data !== undefined && untilReset(state.data),
   });
 
 export const usageChanged = (): void => {

@@ -38,11 +38,10 @@ export function Layout({ children }: { children: ReactNode }) {
       </header>
       <Nav />
       <div className={classes.tools}>
-        {account && (
-          <span className={classes.email} title={account.email}>
-            {account.email}
-          </span>
-        )}
+        {/* A space keeps its place until the address is loaded. */}
+        <span className={classes.email} title={account?.email}>
+          {account?.email ?? '\u00a0'}
+        </span>
         <Tooltip label="API reference and guides" disabled={hasRoom}>
           <a href="/docs" className={classes.tool} aria-label="API reference and guides">
             <DocsIcon />

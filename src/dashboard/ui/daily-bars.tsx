@@ -1,7 +1,7 @@
 /** Bars for UTC days, and the limit as a line. Drawn at the element's pixel size, so text does not scale. */
 import { useElementSize } from '@mantine/hooks';
 import classes from './daily-bars.module.css';
-import { formatCount } from './numbers.ts';
+import { compactCount } from './numbers.ts';
 
 export type Bar = { day: string; count: number };
 
@@ -22,6 +22,8 @@ const LABEL_WIDTH = 68;
 /** A limit far above all bars would make them invisible, so it is drawn above the scale. */
 const MOST_HEADROOM = 4;
 const ABOVE_SCALE = 4;
+/** Above the drawing, so that its text does not cover the axis or the bars. */
+const LIMIT_ROOM = 16;
 
 const short = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short', timeZone: 'UTC' });
 export const shortDay = (day: string): string => short.format(new Date(`${day}T00:00:00Z`));
@@ -58,8 +60,9 @@ export function DailyBars({ bars, label, limit, onSelect, selected }: Props) {
 function Drawing({ bars, label, limit, onSelect, selected, width }: Props & { width: number }) {
   const isToScale = limit === null || isLimitToScale(bars, limit);
   const top = roundUp(Math.max(...bars.map(({ count }) => count), isToScale ? (limit ?? 0) : 0, 2));
-  const room = HEIGHT - TOP - BOTTOM;
-  const y = (count: number) => TOP + room * (1 - count / top);
+  const ceiling = isToScale ? TOP : TOP + LIMIT_ROOM;
+  const room = HEIGHT - ceiling - BOTTOM;
+  const y = (count: number) => ceiling + room * (1 - count / top);
   const slot = (width - LEFT - RIGHT) / bars.length;
   const bar = Math.max(2, Math.min(26, slot * 0.68));
   const limitY = limit === null || !isToScale ? ABOVE_SCALE : y(limit);
@@ -71,7 +74,7 @@ function Drawing({ bars, label, limit, onSelect, selected, width }: Props & { wi
         <g key={count}>
           <line x1={LEFT} x2={width} y1={y(count)} y2={y(count)} className={classes.grid} />
           <text x={LEFT - 8} y={y(count) + 4} textAnchor="end" className={classes.text}>
-            {formatCount(count)}
+            {compactCount(count)}
           </text>
         </g>
       ))}
@@ -87,7 +90,7 @@ function Drawing({ bars, label, limit, onSelect, selected, width }: Props & { wi
             onClick={() => onSelect(day)}
             onPointerEnter={({ pointerType }) => pointerType === 'mouse' && onSelect(day)}
           >
-            <rect x={left} y={TOP} width={slot} height={room} className={classes.target} />
+            <rect x={left} y={ceiling} width={slot} height={room} className={classes.target} />
             {count > 0 && (
               <rect
                 x={left + (slot - bar) / 2}
@@ -118,7 +121,7 @@ function Drawing({ bars, label, limit, onSelect, selected, width }: Props & { wi
         <>
           <line x1={LEFT} x2={width} y1={limitY} y2={limitY} className={classes.limit} />
           <text x={LEFT + 4} y={isToScale ? limitY - 5 : limitY + 11} className={classes.limitText}>
-            Limit {formatCount(limit)}
+            Limit {compactCount(limit)}
             {!isToScale && ' (above the chart)'}
           </text>
         </>

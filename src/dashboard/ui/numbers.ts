@@ -2,6 +2,11 @@ const integer = new Intl.NumberFormat('en');
 
 export const formatCount = (count: number): string => integer.format(count);
 
+const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
+
+/** "1.2M", where there is no room for more. */
+export const compactCount = (count: number): string => compact.format(count);
+
 export const countOf = (count: number, { many, one }: { one: string; many: string }): string =>
   `${formatCount(count)} ${count === 1 ? one : many}`;
 

@@ -1,12 +1,10 @@
 /** A relative time, with the exact one on hover and in `datetime`. */
 
-const units = [
-  ['year', 31_536_000],
-  ['month', 2_592_000],
-  ['day', 86_400],
-  ['hour', 3600],
-  ['minute', 60],
-] as const;
+const MINUTE_S = 60;
+const HOUR_S = 3600;
+const DAY_S = 86_400;
+const DAYS_OF_MONTH = 30.44;
+const DAYS_OF_YEAR = 365.25;
 
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
 const exact = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short', hourCycle: 'h23' });
@@ -17,11 +15,23 @@ export const clockTime = (at: Date): string => clock.format(at);
 export const exactTime = (at: string): string => exact.format(new Date(at));
 export const dayOf = (at: string): string => day.format(new Date(at));
 
+/** "Last month" would be wrong for most dates that are a month away. */
+const counted = new Intl.RelativeTimeFormat('en', { numeric: 'always' });
+
+/** The reader's calendar day, as a number of days. A day with a change of clocks has not 24 hours. */
+const calendarDay = (at: Date): number =>
+  Date.UTC(at.getFullYear(), at.getMonth(), at.getDate()) / (DAY_S * 1000);
+
 export function relativeTime(at: string, now = Date.now()): string {
   const seconds = Math.round((new Date(at).getTime() - now) / 1000);
-  for (const [unit, length] of units)
-    if (Math.abs(seconds) >= length) return relative.format(Math.trunc(seconds / length), unit);
-  return 'just now';
+  const away = Math.abs(seconds);
+  if (away < MINUTE_S) return 'just now';
+  if (away < HOUR_S) return relative.format(Math.trunc(seconds / MINUTE_S), 'minute');
+  if (away < DAY_S) return relative.format(Math.trunc(seconds / HOUR_S), 'hour');
+  const days = calendarDay(new Date(at)) - calendarDay(new Date(now));
+  if (Math.abs(days) < DAYS_OF_MONTH) return relative.format(days, 'day');
+  if (Math.abs(days) < DAYS_OF_YEAR) return counted.format(Math.round(days / DAYS_OF_MONTH), 'month');
+  return counted.format(Math.round(days / DAYS_OF_YEAR), 'year');
 }
 
 export function When({ at }: { at: string }) {

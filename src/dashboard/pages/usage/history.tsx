@@ -1,12 +1,24 @@
-import { ActionIcon, Anchor, NativeSelect, Paper, SegmentedControl, Stack, Text, Title } from '@mantine/core';
-import { useState } from 'react';
-import { Link } from 'wouter';
+import {
+  ActionIcon,
+  Anchor,
+  NativeSelect,
+  Paper,
+  SegmentedControl,
+  Skeleton,
+  Stack,
+  Text,
+  Title,
+  VisuallyHidden,
+} from '@mantine/core';
+import { useEffect, useState } from 'react';
+import { Link, useSearch } from 'wouter';
 import type { Schemas } from '../../api/client.ts';
 import { type Meter, useUsage } from '../../api/usage.ts';
 import { type Bar, DailyBars, shortDay } from '../../ui/daily-bars.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
 import { countOf, formatCount } from '../../ui/numbers.ts';
+import { filtersOf } from './filters.ts';
 import { NextIcon, PreviousIcon } from './icons.tsx';
 import { DAYS, keyChoices, keyName, useHistory } from './keys.ts';
 import classes from './usage.module.css';
@@ -35,14 +47,17 @@ export function History() {
   const query = useHistory();
   const { data: usage } = useUsage();
   const [meter, setMeter] = useState('chat');
-  const [key, setKey] = useState('');
+  // A link to the log of one key shows that key's bars too.
+  const { key_id: linked } = filtersOf(useSearch());
+  const [key, setKey] = useState(linked);
+  useEffect(() => setKey(linked), [linked]);
 
   return (
     <section aria-labelledby="history" className={classes.section}>
       <Title order={2} id="history" mb="sm">
         The last {DAYS} days
       </Title>
-      <Loaded query={query}>
+      <Loaded query={query} loading={<Loading />}>
         {({ data, keys }) => {
           if (data.every(({ used }) => used === 0))
             return (
@@ -78,6 +93,14 @@ export function History() {
     </section>
   );
 }
+
+/** As high as the chart and what is below it, so that the log stays where it is. */
+const Loading = () => (
+  <div role="status">
+    <VisuallyHidden>Loading…</VisuallyHidden>
+    <Skeleton className={classes.historyLoading ?? ''} />
+  </div>
+);
 
 /** Looks disabled, but keeps the focus. */
 const offAt = (isEnd: boolean) => ({ 'aria-disabled': isEnd, 'data-disabled': isEnd });

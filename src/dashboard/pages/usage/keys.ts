@@ -1,16 +1,21 @@
 import { useQuery } from '@tanstack/react-query';
 import { api, ok, type Schemas } from '../../api/client.ts';
+import { untilNextDay, useUsage } from '../../api/usage.ts';
 
 export const DAYS = 30;
 
 export type KeyLabel = Schemas['KeyLabel'];
 
-export const useHistory = () =>
-  useQuery({
+export function useHistory() {
+  // Renders once today's usage is known, and with it when the day ends.
+  useUsage();
+  return useQuery({
     queryKey: ['usage', 'history', DAYS],
     queryFn: ({ signal }) =>
       ok(api.GET('/api/v1/usage/history', { params: { query: { days: DAYS } }, signal })),
+    refetchInterval: untilNextDay,
   });
+}
 
 const labelOf = ({ active, key_prefix, name }: KeyLabel): string =>
   active ? `${name} (${key_prefix}…)` : `${name} (${key_prefix}…, no longer active)`;

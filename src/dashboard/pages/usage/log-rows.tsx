@@ -1,4 +1,5 @@
 import { Badge, Button, Group, Paper, Stack, Table, Text } from '@mantine/core';
+import { Fragment } from 'react';
 import type { KeyLabel } from './keys.ts';
 import { keyName } from './keys.ts';
 import { chargeOf, isCall, outcomeOf, type Row, tookOf, utcTime, whatOf } from './requests.ts';
@@ -9,11 +10,28 @@ type Props = { rows: readonly Row[]; keys: readonly KeyLabel[]; onShow: (row: Ro
 export function Outcome({ row }: { row: Row }) {
   const { color, text } = outcomeOf(row);
   return (
-    <Badge color={color} variant="light" tt="none" className={classes.outcome ?? ''} data-color={color}>
+    <Badge
+      color={color}
+      variant="light"
+      tt="none"
+      classNames={{ root: classes.outcome ?? '', label: classes.outcomeLabel ?? '' }}
+      data-color={color}
+    >
       {text}
     </Badge>
   );
 }
+
+/** Breaks a path at its slashes only. */
+const What = ({ row }: { row: Row }) =>
+  whatOf(row)
+    .split(/(?=\/)/)
+    .map((part, index) => (
+      <Fragment key={index}>
+        {index > 0 && <wbr />}
+        {part}
+      </Fragment>
+    ));
 
 const DetailsButton = ({ onShow, row }: { row: Row; onShow: (row: Row) => void }) => (
   <Button
@@ -47,7 +65,9 @@ export function RequestTable({ keys, onShow, rows }: Props) {
           {rows.map((row) => (
             <Table.Tr key={row.id}>
               <Table.Td className={classes.time ?? ''}>{utcTime(row)}</Table.Td>
-              <Table.Td className={isCall(row) ? (classes.code ?? '') : ''}>{whatOf(row)}</Table.Td>
+              <Table.Td className={isCall(row) ? (classes.code ?? '') : ''}>
+                <What row={row} />
+              </Table.Td>
               <Table.Td className={classes.who ?? ''}>{keyName(row.key_id, keys)}</Table.Td>
               <Table.Td>
                 <Outcome row={row} />
@@ -72,7 +92,7 @@ export function RequestCards({ keys, onShow, rows }: Props) {
         <Paper key={row.id} component="li" withBorder p="sm" bg="var(--parley-panel)">
           <Group justify="space-between" gap="xs" wrap="nowrap" align="flex-start">
             <Text size="sm" fw={600} className={isCall(row) ? (classes.code ?? '') : ''}>
-              {whatOf(row)}
+              <What row={row} />
             </Text>
             <Text size="sm" c="dimmed" className={classes.time ?? ''}>
               {utcTime(row)}

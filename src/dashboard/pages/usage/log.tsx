@@ -1,9 +1,10 @@
 import { Button, Group, Text, Title } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
-import { useInfiniteQuery } from '@tanstack/react-query';
+import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { useLocation, useSearch } from 'wouter';
 import { api, ok } from '../../api/client.ts';
+import { useUsage } from '../../api/usage.ts';
 import { BusyButton } from '../../ui/busy-button.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
@@ -27,6 +28,8 @@ const useRequests = (filters: Filters) =>
       return ok(api.GET('/api/v1/requests', { params: { query }, signal }));
     },
     getNextPageParam: ({ next_cursor }) => next_cursor,
+    // The page keeps its height while a filter is applied.
+    placeholderData: keepPreviousData,
   });
 
 function download(text: string, name: string): void {
@@ -49,10 +52,15 @@ export function RequestLog() {
   const [shown, setShown] = useState<Row | null>(null);
   const heading = useRef<HTMLHeadingElement>(null);
 
-  // A link to the log of one key ends in #log.
+  // A link to the log of one key ends in #log. What is above it has to be there first.
+  const { data: usage } = useUsage();
+  const isSettled =
+    usage !== undefined && history !== undefined && query.isFetched && !query.isPlaceholderData;
   useEffect(() => {
-    if (location.hash === '#log') heading.current?.focus();
-  }, [search]);
+    if (!isSettled || location.hash !== '#log' || search === '') return;
+    heading.current?.focus({ preventScroll: true });
+    heading.current?.scrollIntoView();
+  }, [search, isSettled]);
 
   const filter = (changes: Partial<Filters>) =>
     navigate(pathOf({ ...filters, ...changes }), { replace: true });

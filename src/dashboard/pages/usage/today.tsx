@@ -1,7 +1,7 @@
-import { Box, Paper, Text, Title } from '@mantine/core';
+import { Box, Paper, Skeleton, Text, Title, VisuallyHidden } from '@mantine/core';
 import { type Meter, metersOf, type Usage, useUsage } from '../../api/usage.ts';
 import { Loaded } from '../../ui/loaded.tsx';
-import { formatCount } from '../../ui/numbers.ts';
+import { compactCount, formatCount } from '../../ui/numbers.ts';
 import { Reset } from '../../ui/reset.tsx';
 import classes from './usage.module.css';
 
@@ -12,6 +12,9 @@ const what = {
   embeddings: 'Embedded inputs',
 } as const;
 
+/** One for each meter that most plans have, and one for tokens. */
+const loadingFigures = ['chat', 'images', 'search', 'tokens'];
+
 export function Today() {
   const query = useUsage();
   return (
@@ -19,7 +22,7 @@ export function Today() {
       <Title order={2} id="today" mb="sm">
         Today
       </Title>
-      <Loaded query={query}>
+      <Loaded query={query} loading={<Loading />}>
         {(usage) => (
           <>
             <div className={classes.today}>
@@ -30,7 +33,11 @@ export function Today() {
                 <Text size="sm" c="dimmed" mb={4}>
                   Model tokens
                 </Text>
-                <div className={classes.figure}>{formatCount(usage.used.tokens)}</div>
+                <div className={classes.figure} title={formatCount(usage.used.tokens)}>
+                  {usage.used.tokens < 1_000_000
+                    ? formatCount(usage.used.tokens)
+                    : compactCount(usage.used.tokens)}
+                </div>
                 <Text size="sm" c="dimmed" mt="sm">
                   Input and output. No limit.
                 </Text>
@@ -45,6 +52,19 @@ export function Today() {
     </section>
   );
 }
+
+/** As high as the figures. */
+const Loading = () => (
+  <div role="status">
+    <VisuallyHidden>Loading…</VisuallyHidden>
+    <div className={classes.today}>
+      {loadingFigures.map((figure) => (
+        <Skeleton key={figure} height={146.5} />
+      ))}
+    </div>
+    <Skeleton height={20} mt="sm" width="60%" />
+  </div>
+);
 
 function Figure({ meter, usage }: { meter: Meter; usage: Usage }) {
   const used = usage.used[meter] ?? 0;
