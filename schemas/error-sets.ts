@@ -18,6 +18,7 @@ export const errorSets = {
   CallerForbiddenError: ['insufficientScope', 'originNotAllowed'],
   CallerListForbiddenError: ['insufficientScope', 'originNotAllowed', 'listingNotAllowed'],
   CallerWriteForbiddenError: ['insufficientScope', 'originNotAllowed', 'crossSiteRequest'],
+  ModelForbiddenError: ['insufficientScope', 'originNotAllowed', 'crossSiteRequest', 'modelNotInPlan'],
   SessionForbiddenError: ['bearerNotAccepted'],
   SessionWriteForbiddenError: ['bearerNotAccepted', 'crossSiteRequest'],
   PlanForbiddenError: ['bearerNotAccepted', 'crossSiteRequest', 'planNotSelfServe'],

@@ -128,6 +128,12 @@ export const errorTable = {
     type: 'permission_error',
     message: 'Only the operator of this service can change plans. Ask them to change yours.',
   },
+  modelNotInPlan: {
+    status: 403,
+    type: 'permission_error',
+    message:
+      "The account's plan does not include this model. `GET /api/v1/models` lists the models that it includes.",
+  },
   notFound: { status: 404, type: 'not_found_error', message: 'The requested resource was not found.' },
   methodNotAllowed: {
     status: 405,
@@ -232,6 +238,10 @@ export const errorTable = {
     headers: retryUnlessCharged,
   },
 } as const satisfies Record<string, ErrorEntry>;
+
+/** Errors with `X-Parley-Attempts`. */
+export const tellsAttempts = (code: ErrorCode): boolean =>
+  code === 'upstreamError' || code === 'upstreamTimeout';
 
 export type ErrorCode = keyof typeof errorTable;
 

@@ -34,6 +34,7 @@ export const messagesErrorTypes = {
   crossSiteRequest: 'permission_error',
   signupsClosed: 'permission_error',
   planNotSelfServe: 'permission_error',
+  modelNotInPlan: 'permission_error',
   notFound: 'not_found_error',
   methodNotAllowed: 'invalid_request_error',
   emailTaken: 'invalid_request_error',
@@ -104,7 +105,7 @@ export type MessagesError = Static<typeof _MessagesError>;
 const returned = [
   'BadRequestError',
   'CallerUnauthorizedError',
-  'CallerWriteForbiddenError',
+  'ModelForbiddenError',
   'NotFoundError',
   'RetryConflictError',
   'PayloadTooLargeError',

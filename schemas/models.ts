@@ -1,6 +1,8 @@
 /** Models, compatible with OpenAI's list: contract section 8. */
 import { Type } from '@sinclair/typebox';
-import { Count, ref, stringConst } from './common.ts';
+import { Count, ref, stringConst, stringEnum } from './common.ts';
+
+export const modelCapabilities = ['tools', 'images', 'json_schema', 'reasoning'] as const;
 
 export const Model = Type.Object(
   {
@@ -12,6 +14,19 @@ export const Model = Type.Object(
       description: 'The provider of the model.',
       examples: ['parley'],
     }),
+    description: Type.Optional(
+      Type.String({ maxLength: 500, description: 'What the model is for.', examples: ['Fast and cheap.'] }),
+    ),
+    context_window: Type.Optional(Count('Tokens of input and output together.', [128_000])),
+    max_output_tokens: Type.Optional(Count('Most tokens of an answer.', [16_384])),
+    capabilities: Type.Optional(
+      Type.Array(stringEnum(modelCapabilities), {
+        maxItems: modelCapabilities.length,
+        description: 'What the model supports besides text.',
+        examples: [['tools', 'images']],
+      }),
+    ),
+    units: Type.Optional(Count('Units of chat that each answer costs. Absent means 1.', [5])),
   },
   { $id: 'Model', additionalProperties: false, description: 'A chat model.' },
 );

@@ -19,6 +19,7 @@ import {
   type SearchUpstream,
   searchUpstream,
 } from './upstream-settings.ts';
+import { type Upstreams, upstreamsFile } from './upstreams/load.ts';
 
 export type Config = Readonly<{
   port: number;
@@ -35,6 +36,8 @@ export type Config = Readonly<{
   sessionSecrets: readonly [string, ...string[]] | undefined;
   /** Undefined: the built-in engine. */
   chat: ChatUpstream | undefined;
+  /** Several chat upstreams, instead of `chat`. */
+  upstreams: Upstreams | undefined;
   /** Chat completion fields that reach the engine besides those that Parley knows. */
   chatFields: readonly string[];
   chatModelAliases: ModelAliases;
@@ -197,6 +200,8 @@ export function loadConfig(env: Env = process.env): Config {
   const databaseUrl = postgresUrl(env, 'DATABASE_URL');
   const host = text(env, 'HOST') ?? '127.0.0.1';
   const isLocal = isLoopback(host) && isLoopback(new URL(publicUrl).hostname);
+  const catalogue = plans(env);
+  const upstreams = upstreamsFile(env, catalogue);
   return Object.freeze({
     port,
     host,
@@ -208,6 +213,7 @@ export function loadConfig(env: Env = process.env): Config {
     dataDir: resolve(text(env, 'DATA_DIR') ?? 'data'),
     sessionSecrets: sessionSecrets(env),
     chat: chatUpstream(env),
+    upstreams,
     chatFields: parsed(env, 'CHAT_FIELDS', parseChatFields),
     chatModelAliases: parsed(env, 'CHAT_MODEL_ALIASES', parseModelAliases),
     imageHosts: parsed(env, 'IMAGE_HOSTS', parseImageHosts),
@@ -226,7 +232,7 @@ export function loadConfig(env: Env = process.env): Config {
     streamsPerAccount: integer(env, 'STREAMS_PER_ACCOUNT', 20, 1, 100_000),
     // Must hold the largest body, besides the part reserved for small ones.
     bodyMemoryBytes: integer(env, 'BODY_MEMORY_MB', 64, 24, 65_536) * 1024 * 1024,
-    plans: plans(env),
+    plans: catalogue,
     signups: oneOf(env, 'SIGNUPS', ['open', 'closed'], 'open'),
     billing: oneOf(env, 'BILLING', ['open', 'managed'], isLocal ? 'open' : 'managed'),
     operatorContact: text(env, 'OPERATOR_CONTACT') ?? null,

@@ -6,13 +6,20 @@ import type { Service } from './service.ts';
 /** Added to `drainSeconds`; then the process exits regardless of open requests. */
 const GRACE_SECONDS = 5;
 
-/** SIGTERM first gives load balancers time to notice. A second signal ends that wait, or else the process. */
-export function endInOrder({ app, stop }: Service, { drainSeconds }: Pick<Config, 'drainSeconds'>): void {
+/** With several upstreams, SIGHUP reloads them. SIGTERM first gives load balancers time to notice. A second signal ends that wait, or else the process. */
+export function endInOrder(
+  { app, reload, stop }: Service,
+  { drainSeconds, upstreams }: Pick<Config, 'drainSeconds' | 'upstreams'>,
+): void {
   const wait = new AbortController();
   let isStopping = false;
   const grace = closeWithGrace(
     // Handled below: `closeWithGrace` would exit on any second signal.
-    { delay: (drainSeconds + GRACE_SECONDS) * 1000, logger: app.log, skip: ['SIGTERM'] },
+    {
+      delay: (drainSeconds + GRACE_SECONDS) * 1000,
+      logger: app.log,
+      skip: upstreams ? ['SIGTERM', 'SIGHUP'] : ['SIGTERM'],
+    },
     async ({ err, signal }) => {
       isStopping = true;
       if (err) app.log.fatal({ err }, 'Shutting down after an uncaught error.');
@@ -21,6 +28,8 @@ export function endInOrder({ app, stop }: Service, { drainSeconds }: Pick<Config
       await stop();
     },
   );
+
+  if (upstreams !== undefined) process.on('SIGHUP', reload);
 
   process.on('SIGTERM', () => {
     if (isStopping) {

@@ -49,7 +49,12 @@ export class OneLinePerRequest extends LogController {
     request: FastifyRequest,
     reply: FastifyReply,
   ): void {
-    const line = { req: request, res: reply, responseTime: reply.elapsedTime };
+    const line = {
+      req: request,
+      res: reply,
+      responseTime: reply.elapsedTime,
+      ...(request.routed && { routed: request.routed }),
+    };
     if (error) reply.log.error({ ...line, err: error }, 'request errored');
     else reply.log.info(line, 'request completed');
   }

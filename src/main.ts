@@ -35,8 +35,13 @@ async function banner({ database, port }: Service, config: Config): Promise<stri
       ? `embedded Postgres ${await database.version()} in ${config.dataDir} (for evaluation and small installs; not safe against power loss). Set DATABASE_URL to use a Postgres server.`
       : `Postgres ${await database.version()}`;
   const by = (upstream: { url: string } | undefined) => (upstream ? new URL(upstream.url).host : 'built-in');
-  const engines = `chat ${by(config.chat)}, images ${by(config.images)}, search ${by(config.search)}, embeddings ${by(config.embeddings)}`;
-  const hint = config.chat ? '' : '. Answers come from the guides; set CHAT_URL to connect a language model.';
+  const names = config.upstreams?.settings.upstreams.map(({ name }) => name);
+  const chat = names === undefined ? by(config.chat) : names.join(', ');
+  const engines = `chat ${chat}, images ${by(config.images)}, search ${by(config.search)}, embeddings ${by(config.embeddings)}`;
+  const hint =
+    (config.chat ?? config.upstreams)
+      ? ''
+      : '. Answers come from the guides; set CHAT_URL to connect a language model.';
   return [
     '',
     `  Parley is running at ${url}`,

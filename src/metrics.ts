@@ -1,5 +1,5 @@
 /**
- * The metrics of this process, for Prometheus. Contract section 17. Label values come from fixed sets, never from clients:
+ * The metrics of this process, for Prometheus. Contract section 17. Label values come from fixed sets, or the operator's file, never from clients:
  * no accounts, keys, models, or unknown paths.
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
@@ -81,6 +81,13 @@ export class Metrics {
     help: 'Time from a request to the response headers of an upstream. Status `none`: it did not respond.',
     labelNames: ['upstream', 'status'],
     buckets: requestSeconds,
+    ...this.#registers,
+  });
+
+  readonly upstreamAttempts = new Counter({
+    name: 'parley_upstream_attempts_total',
+    help: 'Attempts at the upstreams of UPSTREAMS_FILE. Outcome `left`: the client left, or asked for too much.',
+    labelNames: ['upstream', 'outcome'],
     ...this.#registers,
   });
 

@@ -15,6 +15,7 @@ import {
 import { type DataDirLock, lockDataDir } from './database/data-dir-lock.ts';
 import { migrate } from './database/migrate.ts';
 import { Maintenance } from './domain/maintenance.ts';
+import { ConfigError } from './environment.ts';
 import { settingOnce } from './store/settings.ts';
 import { assertWhole } from './store/transfer.ts';
 
@@ -24,6 +25,8 @@ export type Service = {
   port: number;
   /** Stops accepting, waits for open requests, closes the database. Call it once. */
   stop(): Promise<void>;
+  /** Reads the operator's file of upstreams again. A wrong file changes nothing and is logged. */
+  reload(): void;
 };
 
 async function open(config: Config, location: DatabaseLocation): Promise<Database> {
@@ -59,6 +62,17 @@ async function configuredLocation(config: Config): Promise<DatabaseLocation> {
   return { url: databaseUrl, connections: databaseConnections, isPooled, patienceMs: STATEMENT_TIMEOUT_MS };
 }
 
+function reloadUpstreams({ engines, log }: FastifyInstance, { upstreams }: Config): void {
+  if (upstreams === undefined || engines.router === undefined) return;
+  try {
+    engines.router.reload(upstreams.reread());
+    log.info('Reloaded UPSTREAMS_FILE.');
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    log.error(`${error.message}\nThe previous upstreams remain in use.`);
+  }
+}
+
 /**
  * Throws DataDirError, and errors of the database or of listening. `givenLocation` replaces the configured database.
  */
@@ -85,6 +99,7 @@ export async function startService(config: Config, givenLocation?: DatabaseLocat
     return {
       app,
       database: opened,
+      reload: () => reloadUpstreams(app, config),
       port: (app.server.address() as AddressInfo).port,
       stop: async () => {
         const maintained = maintenance.stop();

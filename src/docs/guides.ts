@@ -55,6 +55,7 @@ const readingOrder = [
   'running-parley',
   'operator-commands',
   'connect-a-model',
+  'several-upstreams',
 ];
 
 /** The origin in the guides' examples. */

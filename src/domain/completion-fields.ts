@@ -60,6 +60,11 @@ export function parseChatFields(value: string | undefined): readonly string[] {
   return [...new Set(names)];
 }
 
+const known: ReadonlySet<string> = new Set([...own, ...openai, ...vllm]);
+
+/** Whether a field reaches every upstream. */
+export const isKnownField = (name: string): boolean => known.has(name);
+
 export class CompletionFields {
   readonly #names: ReadonlySet<string>;
   /** By folded name. */

@@ -20,22 +20,48 @@ export async function findModel(engine: Models, id: string): Promise<Model> {
   throw noSuchModel();
 }
 
-/** The default one if `named` is undefined. Throws `notFound` with `param: "model"` if there is none. */
-export async function resolveModel(engine: ChatEngine, named: string | undefined): Promise<Model> {
-  if (named !== undefined) return findModel(engine, named);
-  const [standard] = await engine.models();
+const isIn = (plan: string, { plans }: Model): boolean => plans === undefined || plans.includes(plan);
+
+/** A model for an account on a plan, with the units that each answer costs. */
+export type ResolvedModel = Model & { units: number };
+
+/**
+ * The plan's default one if `named` is undefined.
+ *
+ * @throws ApiError `notFound` with `param: "model"` if there is none; `modelNotInPlan`
+ */
+export async function resolveModel(
+  engine: ChatEngine,
+  named: string | undefined,
+  plan: string,
+): Promise<ResolvedModel> {
+  const model = named === undefined ? await defaultModel(engine, plan) : await findModel(engine, named);
+  if (!isIn(plan, model)) throw new ApiError('modelNotInPlan', { param: 'model' });
+  return { ...model, units: model.units ?? 1 };
+}
+
+async function defaultModel(engine: ChatEngine, plan: string): Promise<Model> {
+  const all = await engine.models();
+  const standard = all.find((model) => isIn(plan, model)) ?? all[0];
   if (standard === undefined) throw new ApiError('upstreamError', { cause: 'The engine has no models.' });
   return standard;
 }
 
-/** The models, the default first, then the aliases that stand for one name each. */
-export async function listedModels(engine: Models): Promise<Model[]> {
+/** The models of a plan, the default first, then the aliases that stand for one name each. */
+export async function listedModels(engine: Models, plan: string): Promise<Model[]> {
   const { aliases } = engine;
-  const all = await engine.models();
+  const all = (await engine.models()).filter((model) => isIn(plan, model));
   const named = new Map(all.map((model) => [model.id, model]));
   const others = [...(aliases?.exact ?? [])].flatMap(([id, target]) => {
     const model = named.get(target);
     return model === undefined || named.has(id) ? [] : [{ ...model, id }];
   });
   return [...all, ...others];
+}
+
+/** A model that a plan lists. Throws `notFound` for others, so that a plan sees only its own. */
+export async function findListedModel(engine: Models, id: string, plan: string): Promise<Model> {
+  const model = await findModel(engine, id);
+  if (isIn(plan, model)) return model;
+  throw noSuchModel();
 }

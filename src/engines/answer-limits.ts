@@ -3,7 +3,7 @@
 import { ApiError } from '../errors.ts';
 import { continueTrace } from '../tracing.ts';
 import { AnswerSize } from './answer-size.ts';
-import type { ChatEngine, CompletionChunk, CompletionInput } from './types.ts';
+import type { ChatCall, ChatEngine, CompletionChunk, CompletionInput } from './types.ts';
 
 export type AnswerLimits = {
   /** Across all choices. */
@@ -71,9 +71,10 @@ function limitedChunks(
   input: CompletionInput,
   signal: AbortSignal,
   limits: AnswerLimits,
+  call: ChatCall | undefined,
 ): AsyncIterator<CompletionChunk, void> {
   const deadline = deadlineOf(signal, limits.milliseconds);
-  const chunks = engine.stream(input, deadline.signal)[Symbol.asyncIterator]();
+  const chunks = engine.stream(input, deadline.signal, call)[Symbol.asyncIterator]();
   const size = sizeWithin(limits);
   return {
     async next() {
@@ -100,10 +101,10 @@ function limitedChunks(
 export function limitedChat(engine: ChatEngine, limits: AnswerLimits): ChatEngine {
   return {
     ...engine,
-    async complete(input, signal) {
+    async complete(input, signal, call) {
       const deadline = deadlineOf(signal, limits.milliseconds);
       try {
-        const completion = await engine.complete(input, deadline.signal);
+        const completion = await engine.complete(input, deadline.signal, call);
         const size = sizeWithin(limits);
         for (const { logprobs, message } of completion.choices) size.add(message, logprobs);
         return completion;
@@ -111,8 +112,8 @@ export function limitedChat(engine: ChatEngine, limits: AnswerLimits): ChatEngin
         deadline.end();
       }
     },
-    stream: (input, signal) => ({
-      [Symbol.asyncIterator]: () => limitedChunks(engine, input, signal, limits),
+    stream: (input, signal, call) => ({
+      [Symbol.asyncIterator]: () => limitedChunks(engine, input, signal, limits, call),
     }),
   };
 }

@@ -3,11 +3,13 @@ import type { EngineInfo } from '../../schemas/service.ts';
 import type { Documentation } from '../docs/documentation.ts';
 import type { ModelAliases } from '../domain/model-aliases.ts';
 import { Metrics } from '../metrics.ts';
+import type { RoutingSettings } from '../upstreams/settings.ts';
 import { type AnswerLimits, answerLimits, limitedChat } from './answer-limits.ts';
 import { builtinChat } from './builtin/chat.ts';
 import { builtinEmbeddings } from './builtin/embeddings.ts';
 import { builtinImages } from './builtin/images.ts';
 import { builtinSearch } from './builtin/search.ts';
+import { ChatRouter } from './routing/router.ts';
 import { stoppableChat } from './stoppable.ts';
 import type { Engines } from './types.ts';
 import { createUpstreamChat, type UpstreamChatOptions } from './upstream/chat.ts';
@@ -20,6 +22,8 @@ export type EngineConfig = {
   /** Base of links. */
   publicUrl: string;
   chat?: UpstreamChatOptions | undefined;
+  /** Instead of `chat`. */
+  upstreams?: { settings: RoutingSettings } | undefined;
   images?: UpstreamImagesOptions | undefined;
   search?: UpstreamSearchOptions | undefined;
   embeddings?: UpstreamEmbeddingsOptions | undefined;
@@ -41,11 +45,15 @@ export function createEngines(
     onResponse: (status: number | undefined, seconds: number) =>
       metrics.upstreamSeconds.observe({ upstream, status: status ?? 'none' }, seconds),
   });
-  const engine = chat
-    ? createUpstreamChat({ ...chat, ...optionsFor('chat') })
-    : builtinChat(documentation, publicUrl);
+  const router =
+    config.upstreams &&
+    new ChatRouter(config.upstreams.settings, { limits: config.upstreamLimits ?? {}, metrics });
+  const engine =
+    router ??
+    (chat ? createUpstreamChat({ ...chat, ...optionsFor('chat') }) : builtinChat(documentation, publicUrl));
   const aliases = config.chatModelAliases;
   return {
+    ...(router && { router }),
     chat: {
       ...stoppableChat(limitedChat(engine, config.answerLimits ?? answerLimits)),
       ...(aliases && { aliases }),

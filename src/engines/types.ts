@@ -7,10 +7,13 @@ import type { GeneratedImage as GeneratedImageSchema, ImageRequest } from '../..
 import type { Model as ModelSchema } from '../../schemas/models.ts';
 import type { SearchResult as SearchResultSchema } from '../../schemas/search.ts';
 import type { ModelAliases } from '../domain/model-aliases.ts';
+import type { ChatRouter } from './routing/router.ts';
 
 export type Model = Static<typeof ModelSchema> & {
   /** Context window, if the upstream's list has it. Not public. */
   contextTokens?: number;
+  /** The only plans that include the model, if the operator limits it. Not public. */
+  plans?: readonly string[];
 };
 export type SearchResult = Static<typeof SearchResultSchema>;
 export type GeneratedImage = Static<typeof GeneratedImageSchema>;
@@ -25,6 +28,18 @@ export type CompletionChunk = Static<typeof CompletionChunkSchema>;
 /** A client's request, with the model resolved. */
 export type CompletionInput = Static<typeof CompletionRequest> & { model: string } & Record<string, unknown>;
 
+/** What a request tells its engine besides its input, and learns from it. */
+export type ChatCall = {
+  /** Requests with the same value go to the same target while it works, so that its prompt cache is used. */
+  affinity?: string | undefined;
+  /** Called before each attempt with the name of an upstream. */
+  onAttempt?(upstream: string): void;
+  /** Called after each failed attempt that another one may replace. */
+  onFailure?(upstream: string, error: unknown): void;
+  /** Called when the answer begins. */
+  onOutput?(): void;
+};
+
 export type ChatEngine = {
   kind: 'builtin' | 'upstream';
   /** The default model comes first. */
@@ -34,12 +49,12 @@ export type ChatEngine = {
   /** Call it before charging a request. Throws ApiError `invalidRequest` if the engine is known to lack support. */
   check?(input: Pick<CompletionInput, 'model' | 'n'>): void;
   /** @throws ApiError `upstreamError`, `upstreamTimeout`, `overloaded`, or `invalidRequest` */
-  complete(input: CompletionInput, signal: AbortSignal): Promise<CompletionResult>;
+  complete(input: CompletionInput, signal: AbortSignal, call?: ChatCall): Promise<CompletionResult>;
   /**
    * Streams the answer: a chunk with the role, chunks of text, one with `finish_reason`, and always a last one with
    * `usage` and no choices. A slow consumer slows the engine.
    */
-  stream(input: CompletionInput, signal: AbortSignal): AsyncIterable<CompletionChunk>;
+  stream(input: CompletionInput, signal: AbortSignal, call?: ChatCall): AsyncIterable<CompletionChunk>;
 };
 
 export type SearchEngine = {
@@ -72,6 +87,8 @@ export type EmbeddingEngine = {
 
 export type Engines = {
   chat: ChatEngine;
+  /** Set if the operator's file configures several upstreams. `chat` then uses it. */
+  router?: ChatRouter;
   images: ImageEngine;
   search: SearchEngine;
   embeddings: EmbeddingEngine;

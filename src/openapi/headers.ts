@@ -1,6 +1,6 @@
 /** Documents which headers each response carries, derived from its route config. */
 import type { FastifyContextConfig } from 'fastify';
-import { type ErrorCode, headersOf } from '../../schemas/errors.ts';
+import { type ErrorCode, headersOf, tellsAttempts } from '../../schemas/errors.ts';
 
 type Reference = { $ref: string };
 
@@ -58,7 +58,7 @@ export const headers = {
   ),
   'Access-Control-Expose-Headers': text(
     'The headers that the page can read.',
-    'retry-after, x-should-retry, ratelimit-limit, ratelimit-remaining, ratelimit-reset, ratelimit-policy, ratelimit, x-request-id, request-id, idempotency-replayed, x-parley-ignored-fields, www-authenticate',
+    'retry-after, x-should-retry, ratelimit-limit, ratelimit-remaining, ratelimit-reset, ratelimit-policy, ratelimit, x-request-id, request-id, idempotency-replayed, x-parley-ignored-fields, x-parley-attempts, www-authenticate',
   ),
   Vary: text('The response depends on the calling origin.', 'Origin'),
   'Set-Cookie': text(
@@ -80,6 +80,7 @@ export const headers = {
     'provider, metadata',
     500,
   ),
+  'X-Parley-Attempts': text('How many upstreams were tried, if the operator configured several.', '1', 10),
   'X-Accel-Buffering': text('`no` for a stream, so that proxies do not buffer it.', 'no'),
 } as const;
 
@@ -130,6 +131,7 @@ export function errorHeaders(status: number, config: FastifyContextConfig, codes
     ...(status === 429 && access === 'public' ? rateNames : []),
     ...challengeAndPause.filter(has),
     ...(codes.some((code) => stored.includes(code)) ? (['Idempotency-Replayed'] as const) : []),
+    ...(codes.some(tellsAttempts) ? (['X-Parley-Attempts'] as const) : []),
     ...(has('X-Should-Retry') ? (['X-Should-Retry'] as const) : []),
   ]);
 }
@@ -140,6 +142,7 @@ export function successHeaders(config: FastifyContextConfig, isStreamed: boolean
     ...baseNames(config),
     ...(meter === undefined ? [] : (['Idempotency-Replayed'] as const)),
     ...(ignoresFields ? (['X-Parley-Ignored-Fields'] as const) : []),
+    ...(meter === 'chat' ? (['X-Parley-Attempts'] as const) : []),
     ...(isStreamed ? (['X-Accel-Buffering'] as const) : []),
     ...(setsCookie ? (['Set-Cookie'] as const) : []),
   ]);

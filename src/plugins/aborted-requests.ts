@@ -6,7 +6,11 @@ export default fp(
     app.addHook('onRequest', (request, reply, done) => {
       reply.raw.once('close', () => {
         if (reply.raw.writableFinished) return;
-        request.log.info({ req: request, responseTime: reply.elapsedTime }, 'request aborted');
+        const { routed } = request;
+        request.log.info(
+          { req: request, responseTime: reply.elapsedTime, ...(routed && { routed }) },
+          'request aborted',
+        );
       });
       done();
     });

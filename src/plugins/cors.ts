@@ -27,6 +27,7 @@ export const exposedHeaders = [
   'request-id',
   'idempotency-replayed',
   'x-parley-ignored-fields',
+  'x-parley-attempts',
   'www-authenticate',
 ].join(', ');
 

@@ -1,6 +1,8 @@
 /** Sends every error in its client's envelope, and answers unknown paths. Contract sections 6 and 14. */
+
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
+import { tellsAttempts } from '../../schemas/errors.ts';
 import { NO_CONNECTION_LEFT, noConnectionLeft, sqlState } from '../database/client.ts';
 import { sendDashboard, wantsNotFoundPage } from '../docs/dashboard-page.ts';
 import { errorPage, wantsErrorPage } from '../docs/error-answer.ts';
@@ -36,6 +38,7 @@ export default fp(
       // Waiting does not lift this 429, so clients must not mistake it for a rate limit.
       if (error.code === 'apiKeyLimitReached') for (const name of rateHeaderNames) reply.removeHeader(name);
       reply.removeHeader('x-parley-ignored-fields');
+      if (!tellsAttempts(error.code)) reply.removeHeader('x-parley-attempts');
       return (
         reply
           .code(error.statusCode)

@@ -2,35 +2,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Admission } from '../domain/charge.ts';
 import { Stop } from '../domain/stop.ts';
 import type { Script } from '../domain/stream-script.ts';
+import { firstOutput } from '../engines/first-output.ts';
 import type { CompletionChunk } from '../engines/types.ts';
 import { nothingKnown, runUnderCharge } from './charge.ts';
 import type { EventStream } from './event-stream.ts';
-
-/** Most chunks held back, even if all are empty. No response has more choices. */
-const MOST_HELD = 16;
-
-const isSomething = (value: unknown) =>
-  value !== null && value !== undefined && value !== '' && !(Array.isArray(value) && value.length === 0);
-
-/** Servers send the role at once, long before the model has output. */
-const isOutput = ({ choices }: CompletionChunk): boolean =>
-  choices.some(
-    ({ delta, finish_reason }) =>
-      finish_reason !== null ||
-      Object.entries(delta).some(([name, value]) => name !== 'role' && isSomething(value)),
-  );
-
-/** Returns all chunks up to and including the first with output. */
-async function firstOutput(chunks: AsyncIterator<CompletionChunk, void>): Promise<CompletionChunk[]> {
-  const held: CompletionChunk[] = [];
-  while (held.length < MOST_HELD) {
-    const { done, value } = await chunks.next();
-    if (done) break;
-    held.push(value);
-    if (isOutput(value)) break;
-  }
-  return held;
-}
 
 /**
  * Runs metered work and streams its events. No byte precedes the engine's first output. Contract section 7.

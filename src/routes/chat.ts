@@ -10,6 +10,7 @@ import { noSuchModel, resolveModel } from '../domain/models.ts';
 import { wasStopped } from '../domain/stop.ts';
 import { ApiError } from '../errors.ts';
 import { answerJson } from '../requests/json-answer.ts';
+import { chatFor } from '../requests/routed-chat.ts';
 import { answerStream } from '../requests/stream-answer.ts';
 import { findConversation, type Owner } from '../store/conversations.ts';
 import { type History, readHistory } from '../store/history.ts';
@@ -51,14 +52,14 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       config: {
         scope: 'chat',
         meter: 'chat',
-        errors: ['notFound', 'tooManyStreams'],
+        errors: ['notFound', 'modelNotInPlan', 'tooManyStreams'],
         errorExamples: { ForModel: noSuchModel() },
       },
     },
     async (request, reply) => {
       const { body, caller } = request;
-      const { chat } = app.engines;
-      const { contextTokens, id: model } = await resolveModel(chat, body.model);
+      const plan = app.config.plans.of(caller).id;
+      const { contextTokens, id: model, units } = await resolveModel(app.engines.chat, body.model, plan);
       const budget = historyBudget(
         app.config.chatHistoryCharacters,
         contextTokens,
@@ -71,10 +72,11 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
           : await historyOf(caller, body.conversation_id, budget);
       const { accountId, keyId } = caller;
       const turn = chatTurn({ accountId, keyId }, body, model, history);
+      const chat = chatFor(app.engines.chat, request, reply, turn.conversationId);
 
-      if (body.stream) return answerStream(request, reply, 1, ({ id }) => chatScript(chat, turn, id));
+      if (body.stream) return answerStream(request, reply, units, ({ id }) => chatScript(chat, turn, id));
 
-      return answerJson(request, reply, 1, async ({ id }, signal) => {
+      return answerJson(request, reply, units, async ({ id }, signal) => {
         const completion = await chat.complete(turn.input, signal);
         const [choice] = completion.choices;
         if (choice === undefined)

@@ -9,10 +9,20 @@ import { completionScript } from '../domain/completion-script.ts';
 import { noSuchModel, resolveModel } from '../domain/models.ts';
 import { checkNamedUrls } from '../domain/named-urls.ts';
 import { answerJson } from '../requests/json-answer.ts';
+import { chatFor } from '../requests/routed-chat.ts';
 import { answerStream } from '../requests/stream-answer.ts';
 
 const routes: FastifyPluginAsyncTypebox = async (app) => {
-  const fields = new CompletionFields(app.config.chatFields);
+  const { chatFields } = app.config;
+  let ofUpstreams: readonly string[] = [];
+  let fields = new CompletionFields(chatFields);
+  /** A reload of the upstreams can change them. */
+  const currentFields = (): CompletionFields => {
+    const { fields: added = ofUpstreams } = app.engines.router ?? {};
+    if (added !== ofUpstreams) fields = new CompletionFields([...chatFields, ...added]);
+    ofUpstreams = added;
+    return fields;
+  };
 
   app.post(
     '/chat/completions',
@@ -39,7 +49,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       config: {
         scope: 'chat',
         meter: 'chat',
-        errors: ['notFound', 'tooManyStreams'],
+        errors: ['notFound', 'modelNotInPlan', 'tooManyStreams'],
         errorExamples: { ForModel: noSuchModel() },
         ignoresFields: true,
         passesBodyOn: true,
@@ -47,18 +57,26 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       // Also before a replayed response.
       preValidation: async ({ body }, reply) => {
         if (typeof body !== 'object' || body === null) return;
-        fields.check(body);
-        const ignored = fields.ignored(body);
+        const known = currentFields();
+        known.check(body);
+        const ignored = known.ignored(body);
         if (ignored !== '') reply.header('x-parley-ignored-fields', ignored);
       },
     },
     async (request, reply) => {
-      const { chat } = app.engines;
-      const body = fields.passed(request.body);
+      const body = currentFields().passed(request.body);
       checkNamedUrls(body, app.config.imageHosts);
-      const input = { ...body, model: (await resolveModel(chat, body.model)).id };
+      const plan = app.config.plans.of(request.caller).id;
+      const model = await resolveModel(app.engines.chat, body.model, plan);
+      const input = { ...body, model: model.id };
+      const chat = chatFor(
+        app.engines.chat,
+        request,
+        reply,
+        'prompt_cache_key' in body && body.prompt_cache_key,
+      );
       chat.check?.(input);
-      const units = input.n ?? 1;
+      const units = model.units * (input.n ?? 1);
 
       if (input.stream)
         return answerStream(request, reply, units, ({ retry }) =>

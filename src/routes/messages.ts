@@ -11,6 +11,7 @@ import { noSuchModel, resolveModel } from '../domain/models.ts';
 import { checkNamedUrls } from '../domain/named-urls.ts';
 import { estimatedUsage } from '../engines/upstream/usage.ts';
 import { answerJson } from '../requests/json-answer.ts';
+import { chatFor } from '../requests/routed-chat.ts';
 import { answerStream } from '../requests/stream-answer.ts';
 import { blocksOf } from '../surfaces/answer-blocks.ts';
 import { wholeMessage } from '../surfaces/messages-answer.ts';
@@ -21,7 +22,7 @@ import { assertReadable } from '../surfaces/readable-body.ts';
 import { surfaceScript } from '../surfaces/surface-script.ts';
 
 const routes: FastifyPluginAsyncTypebox = async (app) => {
-  const chat = optionalEffort(app.engines.chat);
+  const engine = optionalEffort(app.engines.chat);
 
   app.post(
     '/messages',
@@ -50,7 +51,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         scope: 'chat',
         meter: 'chat',
         surface: 'anthropic',
-        errors: ['notFound', 'tooManyStreams'],
+        errors: ['notFound', 'modelNotInPlan', 'tooManyStreams'],
         errorExamples: { ForModel: noSuchModel() },
         ignoresFields: true,
       },
@@ -64,7 +65,9 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     async (request, reply) => {
       const { body } = request;
       assertReadable(body);
-      const { id: model } = await resolveModel(app.engines.chat, body.model);
+      const plan = app.config.plans.of(request.caller).id;
+      const { id: model, units } = await resolveModel(engine, body.model, plan);
+      const chat = chatFor(engine, request, reply, body.metadata?.user_id);
       const input = messagesInput(body, model);
       checkNamedUrls(input, app.config.imageHosts);
       chat.check?.(input);
@@ -73,12 +76,12 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       const contextOf = (id: string) => ({ id, model, stopSequences: body.stop_sequences ?? [] });
 
       if (body.stream)
-        return answerStream(request, reply, 1, ({ id }) => {
+        return answerStream(request, reply, units, ({ id }) => {
           const estimated = estimatedUsage(input, 0).prompt_tokens;
           return surfaceScript(chat, input, { writer: () => messagesWriter(contextOf(id), estimated) });
         });
 
-      return answerJson(request, reply, 1, async ({ id }, signal) => {
+      return answerJson(request, reply, units, async ({ id }, signal) => {
         const completion = await chat.complete(input, signal);
         const { completion_tokens: outputTokens, prompt_tokens: inputTokens } = completion.usage;
         const tokens = { inputTokens, outputTokens };
@@ -105,13 +108,14 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       config: {
         scope: 'chat',
         surface: 'anthropic',
-        errors: ['notFound'],
+        errors: ['notFound', 'modelNotInPlan'],
         errorExamples: { ForModel: noSuchModel() },
       },
     },
-    async ({ body }) => {
+    async ({ body, caller }) => {
       assertReadable(body);
-      const { id: model } = await resolveModel(app.engines.chat, body.model);
+      const plan = app.config.plans.of(caller).id;
+      const { id: model } = await resolveModel(engine, body.model, plan);
       return { input_tokens: estimatedUsage(conversationInput(body, model), 0).prompt_tokens };
     },
   );

@@ -4,7 +4,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ref } from '../../schemas/common.ts';
 import { AnthropicModelQuery, Model, ModelList, ModelParams } from '../../schemas/models.ts';
-import { findModel, listedModels, noSuchModel } from '../domain/models.ts';
+import { findListedModel, listedModels, noSuchModel } from '../domain/models.ts';
 import { isOfAnthropic } from '../requests/anthropic.ts';
 import { anthropicModel, anthropicModelPage } from '../surfaces/anthropic-models.ts';
 
@@ -32,6 +32,7 @@ const anthropicShape =
 
 const routes: FastifyPluginAsyncTypebox = async (app) => {
   const { chat } = app.engines;
+  const planOf = ({ caller }: FastifyRequest) => app.config.plans.of(caller).id;
 
   app.get(
     '/models',
@@ -39,7 +40,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       schema: {
         operationId: 'listModels',
         summary: 'List models',
-        description: `Lists the models available for chat, default first. ${anthropicShape}`,
+        description: `Lists the models that the account's plan can use for chat, default first. ${anthropicShape}`,
         tags: ['Models'],
         querystring: anyQuery,
         response: { 200: ref(ModelList) },
@@ -48,7 +49,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       preValidation: checkQuery,
     },
     async (request, reply) => {
-      const data = await listedModels(chat);
+      const data = await listedModels(chat, planOf(request));
       if (isOfAnthropic(request))
         return sendAnthropic(
           reply,
@@ -59,7 +60,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
   );
 
   const getModel = async (request: FastifyRequest, reply: FastifyReply, id: string) => {
-    const model = await findModel(chat, id);
+    const model = await findListedModel(chat, id, planOf(request));
     return isOfAnthropic(request) ? sendAnthropic(reply, anthropicModel(model)) : model;
   };
 

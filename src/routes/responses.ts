@@ -21,6 +21,7 @@ import { checkNamedUrls } from '../domain/named-urls.ts';
 import { wasStopped } from '../domain/stop.ts';
 import { ApiError } from '../errors.ts';
 import { answerJson } from '../requests/json-answer.ts';
+import { chatFor } from '../requests/routed-chat.ts';
 import { answerStream } from '../requests/stream-answer.ts';
 import type { Owner } from '../store/conversations.ts';
 import { deleteResponse, findResponse } from '../store/responses.ts';
@@ -40,7 +41,7 @@ import { assertStorable, conversationOf, listedInput, noSuchResponse } from '../
 import { type AnswerTokens, surfaceScript } from '../surfaces/surface-script.ts';
 
 const routes: FastifyPluginAsyncTypebox = async (app) => {
-  const chat = optionalEffort(app.engines.chat);
+  const engine = optionalEffort(app.engines.chat);
 
   const stored = async (owner: Owner, id: string) => {
     const requestId = requestIdOf(id);
@@ -74,7 +75,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       config: {
         scope: 'chat',
         meter: 'chat',
-        errors: ['notFound', 'tooManyStreams'],
+        errors: ['notFound', 'modelNotInPlan', 'tooManyStreams'],
         errorExamples: { ForModel: noSuchModel() },
         ignoresFields: true,
       },
@@ -94,7 +95,9 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       const isKept = body.store !== false;
       if (isKept) assertStorable(input);
       const tools = new ResponseTools(body.tools ?? []);
-      const { id: model } = await resolveModel(app.engines.chat, body.model);
+      const plan = app.config.plans.of(request.caller).id;
+      const { id: model, units } = await resolveModel(engine, body.model, plan);
+      const chat = chatFor(engine, request, reply, body.prompt_cache_key);
       const asked = completionInput(body, model, items, tools);
       checkNamedUrls(asked, app.config.imageHosts);
       chat.check?.(asked);
@@ -109,7 +112,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         isKept ? { response: { keyId, previousId, input, body: response } } : {};
 
       if (body.stream)
-        return answerStream(request, reply, 1, ({ id }) => {
+        return answerStream(request, reply, units, ({ id }) => {
           const context = contextOf(id);
           return surfaceScript(chat, asked, {
             writer: () => responseWriter(context),
@@ -118,7 +121,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
           });
         });
 
-      return answerJson(request, reply, 1, async ({ id }, signal) => {
+      return answerJson(request, reply, units, async ({ id }, signal) => {
         const completion = await chat.complete(asked, signal);
         const { completion_tokens: outputTokens, prompt_tokens: inputTokens } = completion.usage;
         const tokens = { inputTokens, outputTokens };

@@ -465,7 +465,7 @@ export interface paths {
         };
         /**
          * List models
-         * @description Lists the models available for chat, default first. With an `anthropic-version` header, the request and response, errors included, have the format of the Anthropic API ([Anthropic-compatible endpoint](/docs/guides/anthropic-compatible#list-models-with-an-anthropic-client)).
+         * @description Lists the models that the account's plan can use for chat, default first. With an `anthropic-version` header, the request and response, errors included, have the format of the Anthropic API ([Anthropic-compatible endpoint](/docs/guides/anthropic-compatible#list-models-with-an-anthropic-client)).
          *
          *     Requires the `models` scope when called with a key.
          */
@@ -2246,7 +2246,7 @@ export interface components {
          * @example invalidRequest
          * @enum {string}
          */
-        ErrorCode: "invalidRequest" | "apiKeyInQuery" | "missingCredentials" | "invalidApiKey" | "apiKeyRevoked" | "apiKeyExpired" | "sessionRequired" | "invalidLogin" | "insufficientScope" | "originNotAllowed" | "listingNotAllowed" | "bearerNotAccepted" | "crossSiteRequest" | "signupsClosed" | "planNotSelfServe" | "notFound" | "methodNotAllowed" | "emailTaken" | "idempotencyInProgress" | "alreadyFinished" | "payloadTooLarge" | "unsupportedMediaType" | "idempotencyMismatch" | "apiKeyLimitReached" | "quotaExceeded" | "tooManyStreams" | "tooManyCalls" | "rateLimitExceeded" | "internalError" | "upstreamError" | "serviceUnavailable" | "overloaded" | "upstreamTimeout";
+        ErrorCode: "invalidRequest" | "apiKeyInQuery" | "missingCredentials" | "invalidApiKey" | "apiKeyRevoked" | "apiKeyExpired" | "sessionRequired" | "invalidLogin" | "insufficientScope" | "originNotAllowed" | "listingNotAllowed" | "bearerNotAccepted" | "crossSiteRequest" | "signupsClosed" | "planNotSelfServe" | "modelNotInPlan" | "notFound" | "methodNotAllowed" | "emailTaken" | "idempotencyInProgress" | "alreadyFinished" | "payloadTooLarge" | "unsupportedMediaType" | "idempotencyMismatch" | "apiKeyLimitReached" | "quotaExceeded" | "tooManyStreams" | "tooManyCalls" | "rateLimitExceeded" | "internalError" | "upstreamError" | "serviceUnavailable" | "overloaded" | "upstreamTimeout";
         /** @description A validation error. */
         ErrorDetail: {
             /**
@@ -2999,60 +2999,6 @@ export interface components {
              */
             charged?: boolean;
         };
-        /** @description Status 403: `insufficientScope`, `originNotAllowed`, `crossSiteRequest`. */
-        MessagesCallerWriteForbiddenError: {
-            /**
-             * @description Always `error`.
-             * @example error
-             * @constant
-             */
-            type: "error";
-            error: components["schemas"]["MessagesCallerWriteForbiddenErrorObject"];
-            /**
-             * @description The request ID, for support. Also in `X-Request-Id`.
-             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
-             */
-            request_id: string;
-        };
-        /** @description The error. Status 403: `insufficientScope`, `originNotAllowed`, `crossSiteRequest`. */
-        MessagesCallerWriteForbiddenErrorObject: {
-            type: components["schemas"]["MessagesErrorType"];
-            /**
-             * @description A readable explanation of the error and how to fix it.
-             * @example The request is not valid.
-             */
-            message: string;
-            /**
-             * @description The error code.
-             * @example insufficientScope
-             * @enum {string}
-             */
-            code: "insufficientScope" | "originNotAllowed" | "crossSiteRequest";
-            /**
-             * @description The parameter that caused the error, if any.
-             * @example messages.0.content
-             */
-            param?: string;
-            /**
-             * Format: uri
-             * @description A page that explains this code and how to fix it.
-             * @example http://localhost:3000/docs/errors/invalidRequest
-             */
-            docs: string;
-            /** @description All validation errors. */
-            details?: components["schemas"]["ErrorDetail"][];
-            limit?: components["schemas"]["ExceededLimit"];
-            /**
-             * @description A more specific code if the model rejected the input.
-             * @example context_length_exceeded
-             */
-            reason?: string;
-            /**
-             * @description True if the failed request remains charged; omitted otherwise.
-             * @example true
-             */
-            charged?: boolean;
-        };
         /** @description A block of the answer. Which members it has depends on `type`. */
         MessagesContentBlock: {
             /**
@@ -3361,6 +3307,60 @@ export interface components {
             user_id?: string | null;
         } & {
             [key: string]: components["schemas"]["JsonValue"];
+        };
+        /** @description Status 403: `insufficientScope`, `originNotAllowed`, `crossSiteRequest`, `modelNotInPlan`. */
+        MessagesModelForbiddenError: {
+            /**
+             * @description Always `error`.
+             * @example error
+             * @constant
+             */
+            type: "error";
+            error: components["schemas"]["MessagesModelForbiddenErrorObject"];
+            /**
+             * @description The request ID, for support. Also in `X-Request-Id`.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            request_id: string;
+        };
+        /** @description The error. Status 403: `insufficientScope`, `originNotAllowed`, `crossSiteRequest`, `modelNotInPlan`. */
+        MessagesModelForbiddenErrorObject: {
+            type: components["schemas"]["MessagesErrorType"];
+            /**
+             * @description A readable explanation of the error and how to fix it.
+             * @example The request is not valid.
+             */
+            message: string;
+            /**
+             * @description The error code.
+             * @example insufficientScope
+             * @enum {string}
+             */
+            code: "insufficientScope" | "originNotAllowed" | "crossSiteRequest" | "modelNotInPlan";
+            /**
+             * @description The parameter that caused the error, if any.
+             * @example messages.0.content
+             */
+            param?: string;
+            /**
+             * Format: uri
+             * @description A page that explains this code and how to fix it.
+             * @example http://localhost:3000/docs/errors/invalidRequest
+             */
+            docs: string;
+            /** @description All validation errors. */
+            details?: components["schemas"]["ErrorDetail"][];
+            limit?: components["schemas"]["ExceededLimit"];
+            /**
+             * @description A more specific code if the model rejected the input.
+             * @example context_length_exceeded
+             */
+            reason?: string;
+            /**
+             * @description True if the failed request remains charged; omitted otherwise.
+             * @example true
+             */
+            charged?: boolean;
         };
         /** @description Status 404: `notFound`. */
         MessagesNotFoundError: {
@@ -4111,6 +4111,85 @@ export interface components {
              * @example parley
              */
             owned_by: string;
+            /**
+             * @description What the model is for.
+             * @example Fast and cheap.
+             */
+            description?: string;
+            /**
+             * Format: int64
+             * @description Tokens of input and output together.
+             * @example 128000
+             */
+            context_window?: number;
+            /**
+             * Format: int64
+             * @description Most tokens of an answer.
+             * @example 16384
+             */
+            max_output_tokens?: number;
+            /**
+             * @description What the model supports besides text.
+             * @example [
+             *       "tools",
+             *       "images"
+             *     ]
+             */
+            capabilities?: ("tools" | "images" | "json_schema" | "reasoning")[];
+            /**
+             * Format: int64
+             * @description Units of chat that each answer costs. Absent means 1.
+             * @example 5
+             */
+            units?: number;
+        };
+        /** @description Status 403: `insufficientScope`, `originNotAllowed`, `crossSiteRequest`, `modelNotInPlan`. */
+        ModelForbiddenError: {
+            error: components["schemas"]["ModelForbiddenErrorBody"];
+        };
+        /** @description The error. Status 403: `insufficientScope`, `originNotAllowed`, `crossSiteRequest`, `modelNotInPlan`. */
+        ModelForbiddenErrorBody: {
+            /**
+             * @description The error code.
+             * @example insufficientScope
+             * @enum {string}
+             */
+            code: "insufficientScope" | "originNotAllowed" | "crossSiteRequest" | "modelNotInPlan";
+            /**
+             * @description A readable explanation of the error and how to fix it.
+             * @example The request is not valid.
+             */
+            message: string;
+            type: components["schemas"]["ErrorType"];
+            /**
+             * @description The parameter that caused the error, if any.
+             * @example message
+             */
+            param: string | null;
+            /**
+             * @description The request ID, for support. Also in `X-Request-Id`.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            request_id: string;
+            /**
+             * Format: uri
+             * @description A page that explains this code and how to fix it.
+             * @example http://localhost:3000/docs/errors/invalidRequest
+             */
+            docs: string;
+            /** @description All validation errors. */
+            details?: components["schemas"]["ErrorDetail"][];
+            limit?: components["schemas"]["ExceededLimit"];
+            /**
+             * @description A more specific code if the model rejected the input.
+             * @example context_length_exceeded
+             */
+            reason?: string;
+            /**
+             * @description True if the failed request remains charged; omitted otherwise.
+             * @example true
+             */
+            charged?: boolean;
         };
         /** @description The models of this service. */
         ModelList: {
@@ -6125,6 +6204,31 @@ export interface components {
                 "application/json": components["schemas"]["CallerListForbiddenError"];
             };
         };
+        /**
+         * @description - `crossSiteRequest`: This request came from another site. Open the dashboard at its own address and try again.
+         *     - `insufficientScope`: This API key does not have the scope that this endpoint requires. Create a key that has it.
+         *     - `modelNotInPlan`: The account's plan does not include this model. `GET /api/v1/models` lists the models that it includes.
+         *     - `originNotAllowed`: This origin is not in the allowed origins of the API key. Add it in the dashboard under "Your API".
+         */
+        CallerModelForbiddenForChat: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                Vary: components["headers"]["Vary"];
+                "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ModelForbiddenError"];
+            };
+        };
         /** @description - `notFound`: The requested resource was not found. */
         CallerNotFoundForConversation: {
             headers: {
@@ -6554,6 +6658,7 @@ export interface components {
                 "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
                 Vary: components["headers"]["Vary"];
                 "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                "X-Parley-Attempts": components["headers"]["X-Parley-Attempts"];
                 "X-Should-Retry": components["headers"]["X-Should-Retry"];
                 [name: string]: unknown;
             };
@@ -6575,6 +6680,7 @@ export interface components {
                 "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
                 Vary: components["headers"]["Vary"];
                 "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                "X-Parley-Attempts": components["headers"]["X-Parley-Attempts"];
                 "X-Should-Retry": components["headers"]["X-Should-Retry"];
                 [name: string]: unknown;
             };
@@ -6721,6 +6827,32 @@ export interface components {
             };
             content: {
                 "application/json": components["schemas"]["MessagesInternalError"];
+            };
+        };
+        /**
+         * @description - `crossSiteRequest`: This request came from another site. Open the dashboard at its own address and try again.
+         *     - `insufficientScope`: This API key does not have the scope that this endpoint requires. Create a key that has it.
+         *     - `modelNotInPlan`: The account's plan does not include this model. `GET /api/v1/models` lists the models that it includes.
+         *     - `originNotAllowed`: This origin is not in the allowed origins of the API key. Add it in the dashboard under "Your API".
+         */
+        MessagesCallerModelForbiddenForChat: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Request-Id": components["headers"]["Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                Vary: components["headers"]["Vary"];
+                "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["MessagesModelForbiddenError"];
             };
         };
         /** @description - `notFound`: The requested resource was not found. */
@@ -6914,6 +7046,7 @@ export interface components {
                 "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
                 Vary: components["headers"]["Vary"];
                 "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                "X-Parley-Attempts": components["headers"]["X-Parley-Attempts"];
                 "X-Should-Retry": components["headers"]["X-Should-Retry"];
                 [name: string]: unknown;
             };
@@ -6936,36 +7069,12 @@ export interface components {
                 "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
                 Vary: components["headers"]["Vary"];
                 "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                "X-Parley-Attempts": components["headers"]["X-Parley-Attempts"];
                 "X-Should-Retry": components["headers"]["X-Should-Retry"];
                 [name: string]: unknown;
             };
             content: {
                 "application/json": components["schemas"]["MessagesUpstreamTimeoutError"];
-            };
-        };
-        /**
-         * @description - `crossSiteRequest`: This request came from another site. Open the dashboard at its own address and try again.
-         *     - `insufficientScope`: This API key does not have the scope that this endpoint requires. Create a key that has it.
-         *     - `originNotAllowed`: This origin is not in the allowed origins of the API key. Add it in the dashboard under "Your API".
-         */
-        MessagesCallerWriteForbiddenForChat: {
-            headers: {
-                "X-Request-Id": components["headers"]["X-Request-Id"];
-                "Request-Id": components["headers"]["Request-Id"];
-                "Cache-Control": components["headers"]["Cache-Control"];
-                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
-                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
-                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                RateLimit: components["headers"]["RateLimit"];
-                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
-                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
-                Vary: components["headers"]["Vary"];
-                "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["MessagesCallerWriteForbiddenError"];
             };
         };
         /**
@@ -7633,7 +7742,7 @@ export interface components {
         "Access-Control-Allow-Origin": string;
         /**
          * @description The headers that the page can read.
-         * @example retry-after, x-should-retry, ratelimit-limit, ratelimit-remaining, ratelimit-reset, ratelimit-policy, ratelimit, x-request-id, request-id, idempotency-replayed, x-parley-ignored-fields, www-authenticate
+         * @example retry-after, x-should-retry, ratelimit-limit, ratelimit-remaining, ratelimit-reset, ratelimit-policy, ratelimit, x-request-id, request-id, idempotency-replayed, x-parley-ignored-fields, x-parley-attempts, www-authenticate
          */
         "Access-Control-Expose-Headers": string;
         /**
@@ -7701,6 +7810,11 @@ export interface components {
          * @example no
          */
         "X-Accel-Buffering": string;
+        /**
+         * @description How many upstreams were tried, if the operator configured several.
+         * @example 1
+         */
+        "X-Parley-Attempts": string;
         /**
          * @description Body fields that were not sent to the model because Parley does not know them.
          * @example provider, metadata
@@ -8013,6 +8127,7 @@ export interface operations {
                     "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
                     Vary: components["headers"]["Vary"];
                     "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    "X-Parley-Attempts": components["headers"]["X-Parley-Attempts"];
                     "X-Accel-Buffering": components["headers"]["X-Accel-Buffering"];
                     [name: string]: unknown;
                 };
@@ -8023,7 +8138,7 @@ export interface operations {
             };
             400: components["responses"]["CallerBadRequestWithoutMessage"];
             401: components["responses"]["CallerUnauthorized"];
-            403: components["responses"]["CallerWriteForbiddenForChat"];
+            403: components["responses"]["CallerModelForbiddenForChat"];
             404: components["responses"]["CallerNotFoundForModel"];
             409: components["responses"]["CallerRetryConflict"];
             413: components["responses"]["CallerPayloadTooLargeOver20MiB"];
@@ -8116,6 +8231,7 @@ export interface operations {
                     Vary: components["headers"]["Vary"];
                     "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                     "X-Parley-Ignored-Fields": components["headers"]["X-Parley-Ignored-Fields"];
+                    "X-Parley-Attempts": components["headers"]["X-Parley-Attempts"];
                     "X-Accel-Buffering": components["headers"]["X-Accel-Buffering"];
                     [name: string]: unknown;
                 };
@@ -8126,7 +8242,7 @@ export interface operations {
             };
             400: components["responses"]["CallerBadRequestWithoutMessages"];
             401: components["responses"]["CallerUnauthorized"];
-            403: components["responses"]["CallerWriteForbiddenForChat"];
+            403: components["responses"]["CallerModelForbiddenForChat"];
             404: components["responses"]["CallerNotFoundForModel"];
             409: components["responses"]["CallerRetryConflict"];
             413: components["responses"]["CallerPayloadTooLargeOver20MiB"];
@@ -8763,6 +8879,7 @@ export interface operations {
                     Vary: components["headers"]["Vary"];
                     "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                     "X-Parley-Ignored-Fields": components["headers"]["X-Parley-Ignored-Fields"];
+                    "X-Parley-Attempts": components["headers"]["X-Parley-Attempts"];
                     "X-Accel-Buffering": components["headers"]["X-Accel-Buffering"];
                     [name: string]: unknown;
                 };
@@ -8773,7 +8890,7 @@ export interface operations {
             };
             400: components["responses"]["MessagesCallerBadRequestWithoutMessages"];
             401: components["responses"]["MessagesCallerUnauthorized"];
-            403: components["responses"]["MessagesCallerWriteForbiddenForChat"];
+            403: components["responses"]["MessagesCallerModelForbiddenForChat"];
             404: components["responses"]["MessagesCallerNotFoundForModel"];
             409: components["responses"]["MessagesCallerRetryConflict"];
             413: components["responses"]["MessagesCallerPayloadTooLargeOver20MiB"];
@@ -8828,7 +8945,7 @@ export interface operations {
             };
             400: components["responses"]["MessagesCallerBadRequestWithoutMessages"];
             401: components["responses"]["MessagesCallerUnauthorized"];
-            403: components["responses"]["MessagesCallerWriteForbiddenForChat"];
+            403: components["responses"]["MessagesCallerModelForbiddenForChat"];
             404: components["responses"]["MessagesCallerNotFoundForModel"];
             413: components["responses"]["MessagesCallerPayloadTooLargeOver20MiB"];
             415: components["responses"]["MessagesCallerUnsupportedMediaType"];
@@ -9051,6 +9168,7 @@ export interface operations {
                     Vary: components["headers"]["Vary"];
                     "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                     "X-Parley-Ignored-Fields": components["headers"]["X-Parley-Ignored-Fields"];
+                    "X-Parley-Attempts": components["headers"]["X-Parley-Attempts"];
                     "X-Accel-Buffering": components["headers"]["X-Accel-Buffering"];
                     [name: string]: unknown;
                 };
@@ -9061,7 +9179,7 @@ export interface operations {
             };
             400: components["responses"]["CallerBadRequestWithoutInput"];
             401: components["responses"]["CallerUnauthorized"];
-            403: components["responses"]["CallerWriteForbiddenForChat"];
+            403: components["responses"]["CallerModelForbiddenForChat"];
             404: components["responses"]["CallerNotFoundForModel"];
             409: components["responses"]["CallerRetryConflict"];
             413: components["responses"]["CallerPayloadTooLargeOver20MiB"];

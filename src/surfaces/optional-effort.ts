@@ -2,7 +2,7 @@
  * Coding agents always ask for an effort. To the models that they are made for it is a hint, but servers reject it for
  * models that cannot reason. Contract section 14.
  */
-import type { ChatEngine, CompletionChunk, CompletionInput } from '../engines/types.ts';
+import type { ChatCall, ChatEngine, CompletionChunk, CompletionInput } from '../engines/types.ts';
 import { refusesField, UpstreamProblem } from '../engines/upstream/errors.ts';
 import { ApiError } from '../errors.ts';
 
@@ -33,8 +33,12 @@ export function optionalEffort(engine: ChatEngine, now = () => performance.now()
     return without(input);
   };
 
-  function chunks(asked: CompletionInput, signal: AbortSignal): AsyncIterator<CompletionChunk, void> {
-    const begin = (input: CompletionInput) => engine.stream(input, signal)[Symbol.asyncIterator]();
+  function chunks(
+    asked: CompletionInput,
+    signal: AbortSignal,
+    call: ChatCall | undefined,
+  ): AsyncIterator<CompletionChunk, void> {
+    const begin = (input: CompletionInput) => engine.stream(input, signal, call)[Symbol.asyncIterator]();
     const first = known(asked);
     let current = begin(first);
     let hasBegun = false;
@@ -60,14 +64,14 @@ export function optionalEffort(engine: ChatEngine, now = () => performance.now()
 
   return {
     ...engine,
-    async complete(input, signal) {
+    async complete(input, signal, call) {
       const first = known(input);
       try {
-        return await engine.complete(first, signal);
+        return await engine.complete(first, signal, call);
       } catch (error) {
-        return engine.complete(again(first, error), signal);
+        return engine.complete(again(first, error), signal, call);
       }
     },
-    stream: (input, signal) => ({ [Symbol.asyncIterator]: () => chunks(input, signal) }),
+    stream: (input, signal, call) => ({ [Symbol.asyncIterator]: () => chunks(input, signal, call) }),
   };
 }

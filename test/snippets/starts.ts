@@ -53,6 +53,11 @@ async function start(t: Test, code: string, upstream: Upstream): Promise<Started
   t.teardown(() => database.drop());
   writeFileSync(join(folder, 'plans.json'), JSON.stringify({ data: defaultPlans.plans }));
 
+  const guide = readFileSync(join(root, 'docs/guides/several-upstreams.md'), 'utf8');
+  const [, upstreams = ''] = /```json\n([^`]*)```/.exec(guide) ?? [];
+  const ours = upstreams.replaceAll(/"https?:[^"]*"/g, JSON.stringify(upstream.url));
+  writeFileSync(join(folder, 'upstreams.json'), ours);
+
   // What differs on this machine: where the databases and the upstreams are, and which port is free.
   const origins = ['CHAT_URL', 'IMAGES_URL', 'EMBEDDINGS_URL', 'SEARCH_URL'].flatMap(
     (name) => given[name] ?? [],
@@ -63,6 +68,7 @@ async function start(t: Test, code: string, upstream: Upstream): Promise<Started
     [given.DATA_DIR, database.env.DATA_DIR] as const,
     [given.PORT && `PORT=${given.PORT}`, `PORT=${port}`] as const,
     [given.PLANS_FILE, join(folder, 'plans.json')] as const,
+    [given.UPSTREAMS_FILE, join(folder, 'upstreams.json')] as const,
   ];
   let swapped = code;
   for (const [written, here] of swaps) if (written && here) swapped = swapped.replaceAll(written, here);
@@ -78,6 +84,7 @@ async function start(t: Test, code: string, upstream: Upstream): Promise<Started
       ...own,
       PATH: `${join(folder, 'bin')}:${own.PATH}`,
       PROVIDER_KEY,
+      HOSTED_KEY: PROVIDER_KEY,
       OLD_SECRET: 'the secret before this one, long enough',
       PORT: String(port),
       ...(given.DATABASE_URL ? {} : database.env),
@@ -120,7 +127,7 @@ export async function runStart(t: Test, { code }: Snippet, upstream: Upstream): 
     operator_contact: given.OPERATOR_CONTACT ?? null,
     billing: given.PUBLIC_URL ? 'managed' : 'open',
     engine: {
-      chat: engine(given.CHAT_URL),
+      chat: engine(given.CHAT_URL ?? given.UPSTREAMS_FILE),
       images: engine(given.IMAGES_URL),
       search: engine(given.SEARCH_URL),
     },

@@ -15,12 +15,15 @@ export class UpstreamProblem extends Error {
   readonly status: number | undefined;
   /** The request field that the upstream rejected, if it says so. */
   readonly field: string | undefined;
+  /** `Retry-After` in seconds, if the upstream sent one. */
+  readonly retryAfterSeconds: number | undefined;
 
-  constructor(message: string, status?: number, field?: string) {
+  constructor(message: string, status?: number, field?: string, retryAfterSeconds?: number) {
     super(message);
     this.name = 'UpstreamProblem';
     this.status = status;
     this.field = field;
+    this.retryAfterSeconds = retryAfterSeconds;
   }
 }
 
@@ -33,13 +36,14 @@ function forLog(said: string, apiKey: string | undefined): string {
   return withoutKey.replace(/\bsk-[\w*.-]{4,}/gi, '[key]').slice(0, LOGGED_LENGTH);
 }
 
-/** Seconds from 1 to 60. Ignores dates, because clocks may differ. */
-function retryAfterSeconds(headers: IncomingHttpHeaders): number {
-  const seconds = Number(
-    /^\s*\d{1,9}(\.\d+)?\s*$/.test(headers['retry-after'] ?? '') ? headers['retry-after'] : 1,
-  );
-  return Math.min(Math.max(Math.ceil(seconds), 1), MAX_RETRY_AFTER_SECONDS);
+/** Ignores dates, because clocks may differ. */
+function retryAfterOf({ 'retry-after': value = '' }: IncomingHttpHeaders): number | undefined {
+  return /^\s*\d{1,9}(\.\d+)?\s*$/.test(value) ? Number(value) : undefined;
 }
+
+/** Seconds from 1 to 60. */
+const retryAfterSeconds = (headers: IncomingHttpHeaders): number =>
+  Math.min(Math.max(Math.ceil(retryAfterOf(headers) ?? 1), 1), MAX_RETRY_AFTER_SECONDS);
 
 function invalidRequest(
   problem: Problem,
@@ -82,6 +86,7 @@ export function refusalError(refusal: Refusal, apiKey: string | undefined): ApiE
     forLog(`The upstream ${what}`, apiKey),
     status,
     problem.param ?? fieldNamed(problem.message, sent),
+    retryAfterOf(headers),
   );
 
   if (status === 400 || status === 413 || status === 422) return invalidRequest(problem, status, sent, cause);

@@ -17,6 +17,8 @@ export type UpstreamOptions = {
   /** The API's base, such as `https://api.openai.com/v1`. A query string is added to every request. */
   url: string;
   apiKey?: string | undefined;
+  /** Added to every request. */
+  headers?: Readonly<Record<string, string>>;
   connectTimeoutMs?: number;
   /** To the first byte of the body: reading a long prompt takes time. */
   firstByteTimeoutMs?: number;
@@ -141,6 +143,7 @@ export function createTransport(options: UpstreamOptions): Transport {
           path: `${root}${pathname}${search && `?${search}`}`,
           method,
           headers: {
+            ...options.headers,
             accept,
             'user-agent': 'parley',
             ...traceHeaders(signal),

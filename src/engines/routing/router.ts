@@ -1,0 +1,253 @@
+/** Chat over several upstreams: one request, one answer, whatever happens behind it. Contract section 15. */
+import { ApiError } from '../../errors.ts';
+import type { Metrics } from '../../metrics.ts';
+import type { ModelSettings, RoutingSettings } from '../../upstreams/settings.ts';
+import { abortable } from '../abortable.ts';
+import { firstOutput } from '../first-output.ts';
+import type {
+  ChatCall,
+  ChatEngine,
+  CompletionChunk,
+  CompletionInput,
+  CompletionResult,
+  Model,
+} from '../types.ts';
+import { UpstreamProblem } from '../upstream/errors.ts';
+import { AttemptSignal } from './attempt-signal.ts';
+import { chosen } from './choice.ts';
+import { failureOf } from './failures.ts';
+import type { Attempt, AttemptEnd } from './health.ts';
+import { type Target, Targets, type UpstreamLimits } from './targets.ts';
+
+export type RouterOptions = {
+  limits?: UpstreamLimits;
+  metrics: Metrics;
+  /** The clock, in milliseconds. */
+  now?: () => number;
+  /** Above 0 and below 1. */
+  random?: () => number;
+};
+
+/** An attempt whose answer has begun. */
+type Opened<T> = { value: T; target: Target; attempt: Attempt };
+
+type Asked = { input: CompletionInput; signal: AttemptSignal; call: ChatCall | undefined };
+
+const publicModel = (model: ModelSettings): Model => ({
+  id: model.name,
+  object: 'model',
+  created: 0,
+  owned_by: 'upstream',
+  ...(model.description !== undefined && { description: model.description }),
+  ...(model.contextTokens !== undefined && {
+    contextTokens: model.contextTokens,
+    context_window: model.contextTokens,
+  }),
+  ...(model.maxOutputTokens !== undefined && { max_output_tokens: model.maxOutputTokens }),
+  ...(model.capabilities !== undefined && { capabilities: [...model.capabilities] }),
+  units: model.units,
+  ...(model.plans !== undefined && { plans: model.plans }),
+});
+
+export class ChatRouter implements ChatEngine {
+  readonly kind = 'upstream';
+  readonly #limits: UpstreamLimits;
+  readonly #metrics: Metrics;
+  readonly #now: () => number;
+  readonly #random: () => number;
+  #targets: Targets;
+  #models: readonly Model[];
+  #fields: readonly string[];
+
+  constructor(settings: RoutingSettings, options: RouterOptions) {
+    const { limits = {}, metrics, now = () => performance.now(), random = Math.random } = options;
+    this.#limits = limits;
+    this.#metrics = metrics;
+    this.#now = now;
+    this.#random = random;
+    this.#targets = this.#targetsOf(settings);
+    this.#models = settings.models.map(publicModel);
+    this.#fields = settings.upstreams.flatMap(({ fields }) => fields);
+    metrics.gauge(
+      'parley_upstream_cooling_targets',
+      'Targets of an upstream that receive no requests because they failed or asked for a pause.',
+      ['upstream'],
+      () =>
+        [...this.#targets.upstreams.values()].map(({ health, settings: { name } }) => ({
+          labels: { upstream: name },
+          value: [...health.values()].filter(({ until }) => until > this.#now()).length,
+        })),
+    );
+  }
+
+  /** Replaces the configuration. Requests in progress end on the targets where they began. */
+  reload(settings: RoutingSettings): void {
+    this.#targets = this.#targetsOf(settings, this.#targets);
+    this.#models = settings.models.map(publicModel);
+    this.#fields = settings.upstreams.flatMap(({ fields }) => fields);
+  }
+
+  /** Fields of chat completions that at least one upstream takes besides those that Parley knows. */
+  get fields(): readonly string[] {
+    return this.#fields;
+  }
+
+  #targetsOf(settings: RoutingSettings, before?: Targets): Targets {
+    const onResponse = (upstream: string, status: number | undefined, seconds: number) =>
+      this.#metrics.upstreamSeconds.observe({ upstream, status: status ?? 'none' }, seconds);
+    return new Targets(settings, this.#limits, onResponse, before);
+  }
+
+  models = async (): Promise<Model[]> => [...this.#models];
+
+  /** Throws only if every target is known to lack support. */
+  check = (input: Pick<CompletionInput, 'model' | 'n'>): void => {
+    this.#capable(input);
+  };
+
+  /** The targets that may support a request. */
+  #capable({ model, n }: Pick<CompletionInput, 'model' | 'n'>): Target[] {
+    let refusal: unknown;
+    const capable = (this.#targets.models.get(model)?.targets ?? []).filter(({ model: name, upstream }) => {
+      try {
+        upstream.engine.check?.({ model: name, ...(n !== undefined && { n }) });
+        return true;
+      } catch (error) {
+        refusal = error;
+        return false;
+      }
+    });
+    if (capable.length === 0 && refusal !== undefined) throw refusal;
+    return capable;
+  }
+
+  complete = async (
+    input: CompletionInput,
+    outer: AbortSignal,
+    call?: ChatCall,
+  ): Promise<CompletionResult> => {
+    const signal = new AttemptSignal(outer, this.#targets.settings.deadlineMs);
+    try {
+      const { attempt, target, value } = await this.#open({ input, signal, call }, (engine, sent) =>
+        engine.complete(sent, signal.signal),
+      );
+      this.#end(target, attempt, 'success');
+      value.model = input.model;
+      return value;
+    } finally {
+      signal.end();
+    }
+  };
+
+  stream = (input: CompletionInput, outer: AbortSignal, call?: ChatCall): AsyncIterable<CompletionChunk> => ({
+    [Symbol.asyncIterator]: () => abortable(outer, (gone) => this.#chunks(input, gone, call)),
+  });
+
+  async *#chunks(
+    input: CompletionInput,
+    outer: AbortSignal,
+    call: ChatCall | undefined,
+  ): AsyncGenerator<CompletionChunk, void, undefined> {
+    const signal = new AttemptSignal(outer, this.#targets.settings.deadlineMs);
+    const named = (chunk: CompletionChunk) => {
+      chunk.model = input.model;
+      return chunk;
+    };
+    try {
+      const { attempt, target, value } = await this.#open({ input, signal, call }, async (engine, sent) => {
+        const chunks = engine.stream(sent, signal.signal)[Symbol.asyncIterator]();
+        try {
+          return { chunks, held: await firstOutput(chunks) };
+        } catch (error) {
+          await chunks.return?.();
+          throw error;
+        }
+      });
+      signal.lift();
+      let how: AttemptEnd = 'left';
+      try {
+        for (const chunk of value.held) yield named(chunk);
+        for (;;) {
+          const next = await value.chunks.next();
+          if (next.done) break;
+          yield named(next.value);
+        }
+        how = 'success';
+      } catch (error) {
+        if (!signal.signal.aborted && failureOf(error).isOfTarget) how = 'failure';
+        throw error;
+      } finally {
+        this.#end(target, attempt, how);
+        await value.chunks.return?.();
+      }
+    } finally {
+      signal.end();
+    }
+  }
+
+  /** Tries targets until an answer begins. The caller ends the attempt. */
+  async #open<T>(
+    { call, input, signal }: Asked,
+    begin: (engine: ChatEngine, input: CompletionInput) => Promise<T>,
+  ): Promise<Opened<T>> {
+    const left = new Set(this.#capable(input));
+    let error: unknown;
+    for (;;) {
+      signal.signal.throwIfAborted();
+      const target = chosen([...left], call?.affinity, this.#now(), this.#random);
+      if (target === undefined) throw error ?? this.#noneReady([...left]);
+      left.delete(target);
+      const { health, upstream } = target;
+      const { name } = upstream.settings;
+      call?.onAttempt?.(name);
+      const attempt = health.begin();
+      upstream.open += 1;
+      try {
+        const value = await begin(upstream.engine, this.#sent(input, target));
+        health.answered(attempt);
+        call?.onOutput?.();
+        return { value, target, attempt };
+      } catch (thrown) {
+        if (!this.#failed(target, attempt, thrown, signal)) throw thrown;
+        call?.onFailure?.(name, thrown);
+        error = thrown;
+      }
+    }
+  }
+
+  /** Ends a failed attempt. Returns whether to try another target. */
+  #failed(target: Target, attempt: Attempt, error: unknown, { signal }: AttemptSignal): boolean {
+    // Either the client left, or the deadline for all attempts passed.
+    const isOver = signal.aborted;
+    const isLate = isOver && signal.reason instanceof ApiError;
+    const { isOfTarget, isWorthAnother, pauseMs } = failureOf(isOver ? signal.reason : error);
+    const didAnswer = error instanceof ApiError && error.code === 'invalidRequest';
+    if (pauseMs !== undefined) target.health.pauseFor(pauseMs, this.#now());
+    this.#end(target, attempt, isLate || isOfTarget ? 'failure' : didAnswer ? 'success' : 'left');
+    return isWorthAnother && !isOver;
+  }
+
+  #end(target: Target, attempt: Attempt, how: AttemptEnd): void {
+    target.upstream.open -= 1;
+    target.health.end(attempt, how, this.#now());
+    this.#metrics.upstreamAttempts.inc({ upstream: target.upstream.settings.name, outcome: how });
+  }
+
+  /** The request for one target, without the fields that only other upstreams take. */
+  #sent(input: CompletionInput, { model, upstream }: Target): CompletionInput {
+    const sent: CompletionInput = { ...input, model };
+    for (const { settings } of this.#targets.upstreams.values())
+      for (const field of settings.fields) if (!upstream.settings.fields.includes(field)) delete sent[field];
+    return sent;
+  }
+
+  #noneReady(targets: readonly Target[]): ApiError {
+    const now = this.#now();
+    const earliest = Math.min(...targets.map(({ health }) => Math.max(health.until, now)));
+    const retryAfterSeconds = Math.max(1, Math.ceil((earliest - now) / 1000));
+    return new ApiError('overloaded', {
+      ...(Number.isFinite(retryAfterSeconds) && { retryAfterSeconds }),
+      cause: new UpstreamProblem('All targets of the model are cooling down.'),
+    });
+  }
+}

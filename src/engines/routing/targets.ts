@@ -1,0 +1,94 @@
+/** The targets of each model, and the upstreams behind them. Contract section 15. */
+import type { ModelSettings, RoutingSettings, UpstreamSettings } from '../../upstreams/settings.ts';
+import type { ChatEngine } from '../types.ts';
+import type { UpstreamOptions } from '../upstream/transport.ts';
+import { Health } from './health.ts';
+import { chatConstructors } from './kinds.ts';
+
+export type Upstream = {
+  settings: UpstreamSettings;
+  engine: ChatEngine;
+  concurrency: number;
+  /** Requests in progress. */
+  open: number;
+  /** By the upstream's name of a model, because a quota or a fault often concerns one model. */
+  health: Map<string, Health>;
+};
+
+export type Target = {
+  upstream: Upstream;
+  /** The upstream's name of the model. */
+  model: string;
+  weight: number;
+  order: number;
+  health: Health;
+};
+
+export type RoutedModel = { settings: ModelSettings; targets: readonly Target[] };
+
+export type UpstreamLimits = Omit<UpstreamOptions, 'url' | 'apiKey' | 'headers' | 'onResponse'>;
+export type OnResponse = (upstream: string, status: number | undefined, seconds: number) => void;
+
+const CONCURRENCY = 1000;
+
+function upstreamOf(
+  settings: UpstreamSettings,
+  models: readonly string[],
+  limits: UpstreamLimits,
+  onResponse: OnResponse,
+): Upstream {
+  const { apiKey, concurrency, headers, kind, name, timeouts, url } = settings;
+  const create = chatConstructors[kind];
+  if (create === undefined) throw new Error(`There is no engine for upstreams of kind "${kind}".`);
+  const connections = concurrency ?? limits.connections ?? CONCURRENCY;
+  const engine = create({
+    ...limits,
+    ...{ url, apiKey, headers, connections },
+    ...(timeouts.connectMs !== undefined && { connectTimeoutMs: timeouts.connectMs }),
+    ...(timeouts.firstByteMs !== undefined && { firstByteTimeoutMs: timeouts.firstByteMs }),
+    ...(timeouts.idleMs !== undefined && { idleTimeoutMs: timeouts.idleMs }),
+    models: { kind: 'exact', models: models.map((id) => ({ id, upstream: id })) },
+    onResponse: (status, seconds) => onResponse(name, status, seconds),
+  });
+  return { settings, engine, concurrency: connections, open: 0, health: new Map() };
+}
+
+const healthOf = ({ health }: Upstream, model: string): Health => {
+  const known = health.get(model) ?? new Health();
+  health.set(model, known);
+  return known;
+};
+
+export class Targets {
+  readonly settings: RoutingSettings;
+  readonly upstreams: ReadonlyMap<string, Upstream>;
+  readonly models: ReadonlyMap<string, RoutedModel>;
+
+  /** @param before - targets whose unchanged upstreams are kept, with their connections and health */
+  constructor(settings: RoutingSettings, limits: UpstreamLimits, onResponse: OnResponse, before?: Targets) {
+    this.settings = settings;
+    this.upstreams = new Map(
+      settings.upstreams.map((upstream) => {
+        const models = settings.models
+          .flatMap(({ targets }) => targets)
+          .filter((target) => target.upstream === upstream.name)
+          .map(({ model }) => model);
+        const old = before?.upstreams.get(upstream.name);
+        const isSame = old !== undefined && JSON.stringify(old.settings) === JSON.stringify(upstream);
+        return [upstream.name, isSame ? old : upstreamOf(upstream, [...new Set(models)], limits, onResponse)];
+      }),
+    );
+    this.models = new Map(
+      settings.models.map((model) => [model.name, { settings: model, targets: this.#targetsOf(model) }]),
+    );
+  }
+
+  #targetsOf(settings: ModelSettings): Target[] {
+    return settings.targets.flatMap(({ model, order, upstream: name, weight }) => {
+      const upstream = this.upstreams.get(name);
+      return upstream === undefined
+        ? []
+        : [{ upstream, model, weight, order, health: healthOf(upstream, model) }];
+    });
+  }
+}

@@ -1,0 +1,56 @@
+/** What requests learn from the upstreams that answer them. Contract section 15. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { ChatCall, ChatEngine } from '../engines/types.ts';
+
+/** For the log. */
+export type Routed = {
+  /** The upstream of the last attempt. */
+  upstream: string;
+  attempts: number;
+  firstOutputMs?: number;
+};
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    routed?: Routed;
+  }
+}
+
+function callOf(request: FastifyRequest, reply: FastifyReply, affinity: string | undefined): ChatCall {
+  const startedAt = performance.now();
+  return {
+    // Accounts cannot steer each other's requests.
+    affinity: affinity && `${request.caller.accountId} ${affinity}`,
+    onAttempt(upstream) {
+      const attempts = (request.routed?.attempts ?? 0) + 1;
+      request.routed = { upstream, attempts };
+      reply.header('x-parley-attempts', attempts);
+    },
+    onFailure(upstream, err) {
+      request.log.warn({ upstream, err }, 'An upstream failed before its first output.');
+    },
+    onOutput() {
+      if (request.routed) request.routed.firstOutputMs = Math.round(performance.now() - startedAt);
+    },
+  };
+}
+
+/**
+ * The engine for one request. Its attempts go to a header and the log.
+ *
+ * @param affinity - requests of an account with the same text go to the same upstream while it works
+ */
+export function chatFor(
+  engine: ChatEngine,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  affinity?: unknown,
+): ChatEngine {
+  if (request.server.engines.router === undefined) return engine;
+  const call = callOf(request, reply, typeof affinity === 'string' ? affinity : undefined);
+  return {
+    ...engine,
+    complete: (input, signal) => engine.complete(input, signal, call),
+    stream: (input, signal) => engine.stream(input, signal, call),
+  };
+}

@@ -1,0 +1,153 @@
+/** Collects the mistakes in `UPSTREAMS_FILE`, each as one sentence. */
+import { parseChatFields } from '../domain/completion-fields.ts';
+import { includes, type PlanCatalogue } from '../domain/plans.ts';
+import type { Env } from '../environment.ts';
+import { faultsOf } from '../validation.ts';
+import {
+  type FileModel,
+  FileModel as FileModelSchema,
+  type FileUpstream,
+  FileUpstream as FileUpstreamSchema,
+} from './schema.ts';
+
+const NAME = /^[A-Za-z0-9][\w.-]{0,63}$/;
+const VARIABLE = /^[A-Za-z_]\w*$/;
+const VISIBLE = /^[\x21-\x7e]+$/;
+const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]{1,100}$/;
+const HEADER_VALUE = /^[\x20-\x7e]{0,4000}$/;
+/** Parley sets these itself. */
+const ownHeaders = new Set([
+  ...['accept', 'authorization', 'connection', 'content-length', 'content-type', 'expect', 'host'],
+  ...['keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'user-agent', 'x-api-key'],
+]);
+
+const upstreamFaults = faultsOf(FileUpstreamSchema);
+const modelFaults = faultsOf(FileModelSchema);
+
+const repeated = (names: readonly string[]) => [
+  ...new Set(names.filter((name, position) => names.indexOf(name) < position)),
+];
+const quoted = (names: readonly string[]) => names.map((name) => `"${name}"`).join(', ');
+
+/** A name for messages, even if the entry has none. */
+function titleOf(what: string, entry: unknown, position: number): string {
+  const name = typeof entry === 'object' && entry !== null && 'name' in entry ? entry.name : undefined;
+  return typeof name === 'string' && name !== ''
+    ? `${what} "${name.slice(0, 100)}"`
+    : `${what} ${position + 1}`;
+}
+
+export function namesOf(entries: readonly unknown[]): string[] {
+  return entries.flatMap((entry) => {
+    const name = typeof entry === 'object' && entry !== null && 'name' in entry ? entry.name : undefined;
+    return typeof name === 'string' ? [name] : [];
+  });
+}
+
+/** Never quotes the URL: its query string may contain a key. */
+function urlMistakes(value: string): string[] {
+  const url = URL.canParse(value) ? new URL(value) : undefined;
+  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.hash)
+    return ['`url` must be an http or https URL without credentials or a fragment.'];
+  const [endpoint] = /\/(chat\/completions|responses|messages)\/*$/.exec(url.pathname) ?? [];
+  return endpoint === undefined ? [] : [`\`url\` must be the base URL, without ${endpoint}.`];
+}
+
+/** Never quotes the key. */
+function keyMistakes(variable: string, env: Env): string[] {
+  if (!VARIABLE.test(variable)) return ['`keyVariable` must be the name of an environment variable.'];
+  const key = env[variable]?.trim() ?? '';
+  if (key === '') return [`the environment variable ${variable} that \`keyVariable\` names is not set.`];
+  return VISIBLE.test(key)
+    ? []
+    : [`the key in ${variable} must contain only visible ASCII characters, without spaces.`];
+}
+
+function headerMistakes(headers: Record<string, string>): string[] {
+  return Object.entries(headers).flatMap(([name, value]) => {
+    if (!HEADER_NAME.test(name))
+      return [`"${name.slice(0, 100)}" in \`headers\` is not the name of a header.`];
+    if (ownHeaders.has(name.toLowerCase())) return [`\`headers\` must not set ${name}.`];
+    return HEADER_VALUE.test(value)
+      ? []
+      : [`the value of ${name} in \`headers\` must be visible ASCII text.`];
+  });
+}
+
+function fieldMistakes(fields: readonly string[]): string[] {
+  const apart = fields.find((field) => field.includes(','));
+  if (apart !== undefined) return ['`fields` must list one name per entry.'];
+  try {
+    parseChatFields(fields.join(','));
+    return [];
+  } catch (error) {
+    return [`\`fields\` ${(error as Error).message}`];
+  }
+}
+
+/** @param isBuilt - whether this version can speak to a kind of upstream */
+export function mistakesInUpstream(
+  entry: unknown,
+  position: number,
+  env: Env,
+  isBuilt: (kind: FileUpstream['kind']) => boolean,
+): string[] {
+  const title = titleOf('Upstream', entry, position);
+  const faults = upstreamFaults(entry);
+  if (faults.length > 0) return faults.map((fault) => `${title}: ${fault}.`);
+  const { fields = [], headers = {}, keyVariable, kind, name, url } = entry as FileUpstream;
+  return [
+    ...(NAME.test(name)
+      ? []
+      : [
+          '`name` must be 1 to 64 letters, digits, dots, hyphens, or underscores, and begin with a letter or digit.',
+        ]),
+    ...(isBuilt(kind) ? [] : [`this version of Parley does not support the kind "${kind}".`]),
+    ...urlMistakes(url),
+    ...(keyVariable === undefined ? [] : keyMistakes(keyVariable, env)),
+    ...headerMistakes(headers),
+    ...fieldMistakes(fields),
+  ].map((mistake) => `${title}: ${mistake}`);
+}
+
+export function mistakesInModel(
+  entry: unknown,
+  position: number,
+  upstreams: readonly string[],
+  catalogue: PlanCatalogue,
+): string[] {
+  const title = titleOf('Model', entry, position);
+  const faults = modelFaults(entry);
+  if (faults.length > 0) return faults.map((fault) => `${title}: ${fault}.`);
+  const { contextTokens, maxOutputTokens, name, plans = [], targets } = entry as FileModel;
+  const unknown = targets.map(({ upstream }) => upstream).filter((target) => !upstreams.includes(target));
+  const twice = repeated(targets.map(({ model = name, upstream }) => `${upstream}/${model}`));
+  const noPlans = plans.filter((plan) => catalogue.find(plan) === undefined);
+  const isTooLong = contextTokens !== undefined && (maxOutputTokens ?? 0) > contextTokens;
+  return [
+    ...(/[\p{Cc}=*]/u.test(name) || name.trim() !== name
+      ? ['`name` must not contain control characters, `=`, `*`, or outer spaces.']
+      : []),
+    ...[...new Set(unknown)].map((target) => `no upstream is named "${target}".`),
+    ...twice.map((target) => `the target ${target} is listed twice.`),
+    ...noPlans.map((plan) => `no plan has the ID "${plan}".`),
+    ...(isTooLong ? ['`maxOutputTokens` must be at most `contextTokens`.'] : []),
+  ].map((mistake) => `${title}: ${mistake}`);
+}
+
+export function mistakesInNames(upstreams: readonly string[], models: readonly string[]): string[] {
+  return [
+    ...repeated(upstreams).map((name) => `Two upstreams are named "${name}".`),
+    ...repeated(models).map((name) => `Two models are named "${name}".`),
+  ];
+}
+
+/** Plans that include chat, but none of the models. */
+export function mistakesInPlans(models: readonly FileModel[], catalogue: PlanCatalogue): string[] {
+  const isServed = (id: string) => models.some(({ plans }) => plans === undefined || plans.includes(id));
+  const left = catalogue.plans.filter((plan) => includes(plan, 'chat') && !isServed(plan.id));
+  if (left.length === 0) return [];
+  return [
+    `No model is available to ${left.length === 1 ? 'the plan' : 'the plans'} ${quoted(left.map(({ id }) => id))}.`,
+  ];
+}

@@ -1,0 +1,77 @@
+/** The format of `UPSTREAMS_FILE`. Contract section 15. */
+import { type Static, Type } from '@sinclair/typebox';
+import { modelCapabilities } from '../../schemas/models.ts';
+
+const closed = { additionalProperties: false } as const;
+
+export const upstreamKinds = ['openai', 'openai-responses', 'anthropic'] as const;
+export type UpstreamKind = (typeof upstreamKinds)[number];
+
+const Milliseconds = (maximum: number) => Type.Optional(Type.Integer({ minimum: 1, maximum }));
+const HOUR_MS = 3_600_000;
+const MOST_TOKENS = 1_000_000_000;
+
+export const FileUpstream = Type.Object(
+  {
+    name: Type.String(),
+    kind: Type.Unsafe<UpstreamKind>(Type.String({ enum: upstreamKinds })),
+    url: Type.String(),
+    keyVariable: Type.Optional(Type.String()),
+    concurrency: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
+    timeouts: Type.Optional(
+      Type.Object(
+        {
+          connectMs: Milliseconds(60_000),
+          firstByteMs: Milliseconds(HOUR_MS),
+          idleMs: Milliseconds(HOUR_MS),
+        },
+        closed,
+      ),
+    ),
+    headers: Type.Optional(Type.Record(Type.String(), Type.String())),
+    fields: Type.Optional(Type.Array(Type.String())),
+  },
+  closed,
+);
+
+export const FileTarget = Type.Object(
+  {
+    upstream: Type.String(),
+    model: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+    weight: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
+    order: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
+  },
+  closed,
+);
+
+export const FileModel = Type.Object(
+  {
+    name: Type.String({ minLength: 1, maxLength: 200 }),
+    description: Type.Optional(Type.String({ minLength: 1, maxLength: 500 })),
+    targets: Type.Array(FileTarget, { minItems: 1, maxItems: 20 }),
+    units: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
+    plans: Type.Optional(Type.Array(Type.String(), { minItems: 1, maxItems: 100 })),
+    contextTokens: Type.Optional(Type.Integer({ minimum: 1, maximum: MOST_TOKENS })),
+    maxOutputTokens: Type.Optional(Type.Integer({ minimum: 1, maximum: MOST_TOKENS })),
+    capabilities: Type.Optional(
+      Type.Array(Type.Unsafe<(typeof modelCapabilities)[number]>(Type.String({ enum: modelCapabilities })), {
+        uniqueItems: true,
+      }),
+    ),
+  },
+  closed,
+);
+
+/** The outer shape. Each upstream and model is checked by itself, so that all mistakes are found at once. */
+export const FileOutline = Type.Object(
+  {
+    upstreams: Type.Array(Type.Unknown(), { minItems: 1, maxItems: 100 }),
+    models: Type.Array(Type.Unknown(), { minItems: 1, maxItems: 1000 }),
+    deadlineMs: Type.Optional(Type.Integer({ minimum: 1000, maximum: 1_800_000 })),
+  },
+  closed,
+);
+
+export type FileUpstream = Static<typeof FileUpstream>;
+export type FileTarget = Static<typeof FileTarget>;
+export type FileModel = Static<typeof FileModel>;

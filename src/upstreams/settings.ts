@@ -1,0 +1,38 @@
+/** What `UPSTREAMS_FILE` says, with defaults and keys filled in. */
+import type { modelCapabilities } from '../../schemas/models.ts';
+import type { FileTarget, UpstreamKind } from './schema.ts';
+
+export type UpstreamSettings = Readonly<{
+  name: string;
+  kind: UpstreamKind;
+  url: string;
+  apiKey: string | undefined;
+  concurrency: number | undefined;
+  timeouts: Readonly<{ connectMs?: number; firstByteMs?: number; idleMs?: number }>;
+  headers: Readonly<Record<string, string>>;
+  /** Fields of chat completions that reach this upstream besides those that Parley knows. */
+  fields: readonly string[];
+}>;
+
+export type TargetSettings = Readonly<Required<FileTarget>>;
+
+export type ModelSettings = Readonly<{
+  name: string;
+  description: string | undefined;
+  targets: readonly TargetSettings[];
+  /** Charged for each answer. */
+  units: number;
+  /** Undefined: every plan. */
+  plans: readonly string[] | undefined;
+  contextTokens: number | undefined;
+  maxOutputTokens: number | undefined;
+  capabilities: readonly (typeof modelCapabilities)[number][] | undefined;
+}>;
+
+export type RoutingSettings = Readonly<{
+  upstreams: readonly UpstreamSettings[];
+  /** The default comes first. */
+  models: readonly ModelSettings[];
+  /** From a request to its first output, over all attempts. */
+  deadlineMs: number;
+}>;

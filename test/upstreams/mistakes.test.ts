@@ -1,0 +1,97 @@
+// The operator's file of upstreams: every mistake is named at once, in a sentence.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { loadConfig } from '../../src/config.ts';
+import { ConfigError } from '../../src/environment.ts';
+
+const SECRET = 'sk-secret-0123456789';
+
+function mistakesOf(t: Test, content: unknown, env: Record<string, string> = {}): string {
+  const file = join(t.testdir(), 'upstreams.json');
+  writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content));
+  try {
+    loadConfig({ ...env, UPSTREAMS_FILE: file });
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message;
+    throw error;
+  }
+  return '';
+}
+
+const upstream = { name: 'a', kind: 'openai', url: 'http://localhost:9/v1' };
+const model = { name: 'm', targets: [{ upstream: 'a' }] };
+
+t.test('UPSTREAMS_FILE: twenty planted mistakes, twenty sentences', async (t) => {
+  const message = mistakesOf(
+    t,
+    {
+      upstreams: [
+        upstream,
+        { ...upstream, keyVariable: 'NO_SUCH_KEY' },
+        { ...upstream, name: 'bad name' },
+        { ...upstream, name: 'kind', kind: 'gemini' },
+        { ...upstream, name: 'url', url: `ftp://${SECRET}@host/v1` },
+        { ...upstream, name: 'endpoint', url: 'http://localhost:9/v1/chat/completions' },
+        { ...upstream, name: 'key', keyVariable: 'SPACED_KEY' },
+        { ...upstream, name: 'headers', headers: { Authorization: SECRET, 'X-Fine': 'line\nbreak' } },
+        { ...upstream, name: 'fields', fields: ['provider'] },
+        { ...upstream, name: 'concurrency', concurrency: 0, timeouts: { firstByteMs: '5' } },
+      ],
+      models: [
+        model,
+        { ...model, description: 'The same name.' },
+        { name: 'none', targets: [] },
+        { name: 'lost', targets: [{ upstream: 'nowhere' }] },
+        { name: 'twice', targets: [{ upstream: 'a' }, { upstream: 'a', weight: 2 }] },
+        { name: 'weight', targets: [{ upstream: 'a', weight: 0 }] },
+        { name: 'units', targets: [{ upstream: 'a' }], units: 1.5 },
+        { name: 'plans', targets: [{ upstream: 'a' }], plans: ['gold'] },
+        { name: 'tokens', targets: [{ upstream: 'a' }], contextTokens: 10, maxOutputTokens: 11 },
+        { name: 'sight', targets: [{ upstream: 'a' }], capabilities: ['sight'], price: 1 },
+      ],
+    },
+    { CHAT_URL: 'http://localhost:9/v1', SPACED_KEY: `${SECRET} x` },
+  );
+  const wanted = [
+    'CHAT_URL is set too.',
+    'Two upstreams are named "a".',
+    'Two models are named "m".',
+    'Upstream "a": the environment variable NO_SUCH_KEY that `keyVariable` names is not set.',
+    'Upstream "bad name": `name` must be 1 to 64 letters',
+    'Upstream "kind": `kind` must be one of openai, openai-responses, anthropic.',
+    'Upstream "url": `url` must be an http or https URL',
+    'Upstream "endpoint": `url` must be the base URL, without /chat/completions.',
+    'Upstream "key": the key in SPACED_KEY must contain only visible ASCII characters',
+    'Upstream "headers": `headers` must not set Authorization.',
+    'Upstream "headers": the value of X-Fine in `headers` must be visible ASCII text.',
+    'Upstream "fields": `fields` must not list provider',
+    'Upstream "concurrency": `concurrency` must be at least 1.',
+    'Upstream "concurrency": `timeouts/firstByteMs` must be a whole number.',
+    'Model "none": `targets` must have at least 1 entry.',
+    'Model "lost": no upstream is named "nowhere".',
+    'Model "twice": the target a/twice is listed twice.',
+    'Model "weight": `targets/0/weight` must be at least 1.',
+    'Model "units": `units` must be a whole number.',
+    'Model "plans": no plan has the ID "gold".',
+    'Model "tokens": `maxOutputTokens` must be at most `contextTokens`.',
+    'Model "sight": `capabilities/0` must be one of tools, images, json_schema, reasoning.',
+    'Model "sight": `price` is not a known field.',
+  ];
+  for (const sentence of wanted) t.match(message, sentence);
+  t.match(message, `UPSTREAMS_FILE has ${wanted.length} mistakes:`);
+  t.notMatch(message, SECRET, 'no key is repeated');
+});
+
+t.test('UPSTREAMS_FILE: no JSON, no file, no plan served, an empty file', async (t) => {
+  t.equal(mistakesOf(t, '{"upstreams": '), 'UPSTREAMS_FILE must contain JSON.');
+  t.match(mistakesOf(t, {}), /`upstreams` is required.\n.*`models` is required./);
+  t.throws(() => loadConfig({ UPSTREAMS_FILE: '/no/such/file.json' }), {
+    message: 'UPSTREAMS_FILE must be a readable file: ENOENT.',
+  });
+  t.match(
+    mistakesOf(t, { upstreams: [upstream], models: [{ ...model, plans: ['pro'] }] }),
+    'No model is available to the plans "free", "plus".',
+  );
+  t.equal(mistakesOf(t, { upstreams: [upstream], models: [model] }), '', 'a correct file');
+});
