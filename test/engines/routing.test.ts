@@ -1,0 +1,124 @@
+// Health of targets and the choice among them, with a clock of the test's own.
+import t from 'tap';
+import { chosen } from '../../src/engines/routing/choice.ts';
+import { Health } from '../../src/engines/routing/health.ts';
+import type { Target } from '../../src/engines/routing/targets.ts';
+
+const fail = (health: Health, now: number) => health.end(health.begin(), 'failure', now);
+const succeed = (health: Health, now: number) => {
+  const attempt = health.begin();
+  health.answered(attempt);
+  health.end(attempt, 'success', now);
+};
+
+t.test('five failures in a row cool a target down, 5 s doubling to 5 min', async (t) => {
+  const health = new Health();
+  for (let count = 0; count < 4; count += 1) fail(health, 0);
+  t.ok(health.isReady(0), 'four do not');
+  fail(health, 0);
+  let now = 0;
+  for (const seconds of [5, 10, 20, 40, 80, 160, 300, 300]) {
+    t.notOk(health.isReady(now + seconds * 1000 - 1), `not before ${seconds} s`);
+    now += seconds * 1000;
+    t.ok(health.isReady(now), `after ${seconds} s`);
+    fail(health, now);
+  }
+  now += 300_000;
+  succeed(health, now);
+  for (let count = 0; count < 4; count += 1) fail(health, now);
+  t.ok(health.isReady(now), 'a success forgets the failures before');
+  fail(health, now);
+  t.ok(health.isReady(now + 5000), 'and the doubling');
+});
+
+t.test('half of the last 20 cool a target down', async (t) => {
+  const health = new Health();
+  for (let pair = 0; pair < 9; pair += 1) {
+    fail(health, 0);
+    succeed(health, 0);
+  }
+  succeed(health, 0);
+  t.ok(health.isReady(0), '9 of 19');
+  fail(health, 0);
+  t.notOk(health.isReady(0), '10 of 20');
+});
+
+t.test('one request at a time probes a target that has cooled down', async (t) => {
+  const health = new Health();
+  const before = health.begin();
+  for (let count = 0; count < 5; count += 1) fail(health, 0);
+  health.end(before, 'success', 1000);
+  t.notOk(health.isReady(1000), 'a request from before the cooldown does not end it');
+  const probe = health.begin();
+  t.notOk(health.isReady(5000), 'somebody is probing');
+  health.end(probe, 'left', 5000);
+  t.ok(health.isReady(5000), 'a client that leaves lets the next one probe');
+  const next = health.begin();
+  health.answered(next);
+  t.ok(health.isReady(5000), 'its output ends the probe');
+  health.end(next, 'failure', 6000);
+  t.notOk(health.isReady(15_999), 'a stream that breaks cools it down again, for longer');
+  t.ok(health.isReady(16_000));
+});
+
+t.test("a target's Retry-After is a pause of at most 5 min", async (t) => {
+  const health = new Health();
+  health.pauseFor(7000, 0);
+  t.notOk(health.isReady(6999));
+  t.ok(health.isReady(7000));
+  health.pauseFor(86_400_000, 7000);
+  t.ok(health.isReady(307_000));
+});
+
+const target = (name: string, fields: Partial<Target> & { open?: number; concurrency?: number } = {}) =>
+  ({
+    model: 'm',
+    weight: 1,
+    order: 1,
+    health: new Health(),
+    ...fields,
+    upstream: {
+      settings: { name },
+      open: fields.open ?? 0,
+      concurrency: fields.concurrency ?? 10,
+    },
+  }) as unknown as Target;
+const nameOf = (chosen: Target | undefined) => chosen?.upstream.settings.name;
+
+t.test('the choice: lowest order, fewest open requests for the weight, free before full', async (t) => {
+  const choose = (...targets: Target[]) => nameOf(chosen(targets, undefined, 0, () => 0.5));
+  t.equal(choose(target('later', { order: 2 }), target('first', { open: 5 })), 'first');
+  t.equal(choose(target('busy', { open: 3 }), target('heavy', { open: 5, weight: 2 })), 'heavy');
+  t.equal(choose(target('full', { open: 10 }), target('later', { order: 2, open: 1 })), 'later');
+  t.equal(choose(target('full', { open: 10 })), 'full', 'a request waits for a connection');
+  const cooling = target('cooling');
+  cooling.health.pauseFor(1000, 0);
+  t.equal(choose(cooling, target('later', { order: 2 })), 'later');
+  t.equal(choose(cooling), undefined);
+});
+
+t.test('the choice by weight, and by affinity', async (t) => {
+  const targets = [target('one'), target('three', { weight: 3 })];
+  let state = 1;
+  /** Park and Miller's generator: the same numbers in every run. */
+  const random = () => {
+    state = (state * 48_271) % 2_147_483_647;
+    return state / 2_147_483_647;
+  };
+  const share = (affinity: (index: number) => string | undefined) => {
+    const names = Array.from({ length: 4000 }, (_, index) =>
+      nameOf(chosen(targets, affinity(index), 0, random)),
+    );
+    return names.filter((name) => name === 'three').length / names.length;
+  };
+  const byHash = share((index) => `conversation ${index}`);
+  t.ok(byHash > 0.72 && byHash < 0.78, `${byHash} of the conversations`);
+  const atRandom = share(() => undefined);
+  t.ok(atRandom > 0.72 && atRandom < 0.78, `${atRandom} of the requests`);
+  const others = [...targets, target('new')];
+  for (let index = 0; index < 200; index += 1) {
+    const before = nameOf(chosen(targets, `c${index}`, 0, random));
+    const after = nameOf(chosen(others, `c${index}`, 0, random));
+    t.ok(after === before || after === 'new', 'a new target takes only what is its own');
+  }
+});
