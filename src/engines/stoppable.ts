@@ -1,7 +1,7 @@
 /** Ends an engine's work when its client stops it: what was generated so far is the answer. Contract section 16. */
 import { newId } from '../domain/ids.ts';
 import { Stop } from '../domain/stop.ts';
-import type { ChatEngine, CompletionChunk, CompletionInput, CompletionResult } from './types.ts';
+import type { ChatCall, ChatEngine, CompletionChunk, CompletionInput, CompletionResult } from './types.ts';
 import { charactersOf, estimatedUsage } from './upstream/usage.ts';
 
 const STOPPED = 'stop';
@@ -44,10 +44,10 @@ class StoppableChunks implements AsyncIterator<CompletionChunk, void> {
   #characters = 0;
   #ending: CompletionChunk[] | undefined;
 
-  constructor(engine: ChatEngine, input: CompletionInput, signal: AbortSignal) {
+  constructor(engine: ChatEngine, input: CompletionInput, signal: AbortSignal, call?: ChatCall) {
     this.#input = input;
     this.#signal = signal;
-    this.#chunks = engine.stream(input, signal)[Symbol.asyncIterator]();
+    this.#chunks = engine.stream(input, signal, call)[Symbol.asyncIterator]();
     this.#open = new Set(choicesOf(input));
   }
 
@@ -97,16 +97,16 @@ class StoppableChunks implements AsyncIterator<CompletionChunk, void> {
 export function stoppableChat(engine: ChatEngine): ChatEngine {
   return {
     ...engine,
-    async complete(input, signal) {
+    async complete(input, signal, call) {
       try {
-        return await engine.complete(input, signal);
+        return await engine.complete(input, signal, call);
       } catch (error) {
         if (stopOf(signal) === undefined) throw error;
         return emptyCompletion(input);
       }
     },
-    stream: (input, signal) => ({
-      [Symbol.asyncIterator]: () => new StoppableChunks(engine, input, signal),
+    stream: (input, signal, call) => ({
+      [Symbol.asyncIterator]: () => new StoppableChunks(engine, input, signal, call),
     }),
   };
 }
