@@ -15,6 +15,7 @@ import { startService } from '../../src/service.ts';
 import { selfSigned } from '../support/certificate.ts';
 import { freePort } from '../support/programs.ts';
 import { freshDatabase } from '../support/service.ts';
+import { upstreamsFile } from '../support/upstreams-file.ts';
 
 type Env = Record<string, string>;
 
@@ -271,6 +272,25 @@ t.test('doctor', async (t) => {
       remedy: /base URL/,
     });
     const searx = `http://127.0.0.1:${await listen(t, createServer(status(403)))}/search`;
+    const file = (model: string, keyVariable: string) =>
+      upstreamsFile({
+        upstreams: [{ name: 'gpu', kind: 'openai', url: upstream, keyVariable }],
+        models: [{ name: 'public', targets: [{ upstream: 'gpu', model }] }],
+      }).env;
+    const keys = { RIGHT: 'right', WRONG: 'wrong' };
+    await found(
+      t,
+      { ...well, ...keys, ...file('mistral', 'RIGHT') },
+      'the targets on "gpu" in UPSTREAMS_FILE',
+      {
+        problem: /no model "mistral"/,
+        remedy: /set the targets on "gpu" in UPSTREAMS_FILE to one that it lists: llama/,
+      },
+    );
+    await found(t, { ...well, ...keys, ...file('llama', 'WRONG') }, 'the key of "gpu" in UPSTREAMS_FILE', {
+      problem: /refuses the key/,
+      remedy: /to a valid key/,
+    });
     await found(t, { ...well, SEARCH_URL: searx }, 'SEARCH_URL', {
       problem: /not return JSON/,
       remedy: /search\.formats/,

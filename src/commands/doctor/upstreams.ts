@@ -7,38 +7,63 @@ import { type Finding, isError, isWarning, reasonOf } from './finding.ts';
 const PATIENCE_MS = 10_000;
 
 type Upstream = {
-  /** The variables' common beginning, such as `CHAT`. */
-  name: string;
+  /** What the operator calls its settings. */
+  names: { url: string; key: string; model: string };
   url: string;
   apiKey?: string | undefined;
+  headers?: Readonly<Record<string, string>>;
   models?: readonly string[];
   /** Requested to try it. */
   path: string;
 };
 
-function upstreamsOf({ chat, embeddings, images, search }: Config): Upstream[] {
-  const upstreams: Upstream[] = [];
+const variables = (prefix: string) => ({
+  url: `${prefix}_URL`,
+  key: `${prefix}_API_KEY`,
+  model: `${prefix}_MODEL`,
+});
+
+/** Those of `UPSTREAMS_FILE`. */
+function upstreamsOfFile({ upstreams }: Config): Upstream[] {
+  const { models = [], upstreams: all = [] } = upstreams?.settings ?? {};
+  return all.map(({ apiKey, headers, name, url }) => ({
+    names: {
+      url: `the url of "${name}" in UPSTREAMS_FILE`,
+      key: `the key of "${name}" in UPSTREAMS_FILE`,
+      model: `the targets on "${name}" in UPSTREAMS_FILE`,
+    },
+    ...{ url, apiKey, headers, path: '/models' },
+    models: models
+      .flatMap(({ targets }) => targets)
+      .filter(({ upstream }) => upstream === name)
+      .map(({ model }) => model),
+  }));
+}
+
+function upstreamsOf(config: Config): Upstream[] {
+  const { chat, embeddings, images, search } = config;
+  const upstreams = upstreamsOfFile(config);
   if (chat) {
     const { models } = chat;
     const named = models.kind === 'exact' ? models.models.map(({ upstream }) => upstream) : [];
     const preferred = models.kind === 'preferred' ? [models.name] : [];
-    upstreams.push({ name: 'CHAT', ...chat, models: [...named, ...preferred], path: '/models' });
+    upstreams.push({ names: variables('CHAT'), ...chat, models: [...named, ...preferred], path: '/models' });
   }
   if (images)
     upstreams.push({
-      name: 'IMAGES',
+      names: variables('IMAGES'),
       ...images,
       models: images.model === undefined ? [] : [images.model],
       path: '/models',
     });
   if (embeddings)
     upstreams.push({
-      name: 'EMBEDDINGS',
+      names: variables('EMBEDDINGS'),
       ...embeddings,
       models: embeddings.models.map(({ upstream }) => upstream),
       path: '/models',
     });
-  if (search) upstreams.push({ name: 'SEARCH', ...search, path: '' });
+  if (search) upstreams.push({ names: variables('SEARCH'), ...search, path: '' });
   return upstreams;
 }
 
@@ -58,7 +83,7 @@ function addressOf({ path, url }: Upstream): URL {
   return address;
 }
 
-function refused({ apiKey, name, path }: Upstream, address: URL, status: number): Finding[] {
+function refused({ apiKey, names, path }: Upstream, address: URL, status: number): Finding[] {
   const where = `${address.host}${address.pathname}`;
   if (path === '' && status === 403)
     return [
@@ -71,24 +96,24 @@ function refused({ apiKey, name, path }: Upstream, address: URL, status: number)
   if (status === 401 || status === 403)
     return [
       isError(
-        `${name}_API_KEY`,
+        names.key,
         `${address.host} refuses ${apiKey === undefined ? 'requests without a key' : 'the key'} (status ${status}).`,
         apiKey === undefined
-          ? `Set ${name}_API_KEY to a key of that server.`
-          : `Set ${name}_API_KEY to a valid key: this one may be mistyped, expired, or of another provider.`,
+          ? `Set ${names.key} to a key of that server.`
+          : `Set ${names.key} to a valid key: this one may be mistyped, expired, or of another provider.`,
       ),
     ];
   if (status === 404)
     return [
       isWarning(
-        `${name}_URL`,
+        names.url,
         `${where} does not exist (status 404), so the models cannot be listed.`,
-        `Check that ${name}_URL is the base URL of the API; most end in /v1.`,
+        `Check that ${names.url} is the base URL of the API; most end in /v1.`,
       ),
     ];
   return [
     isError(
-      `${name}_URL`,
+      names.url,
       `${where} responds with status ${status}.`,
       'Look into the log of that server. If another program has this address, correct the URL.',
     ),
@@ -96,7 +121,7 @@ function refused({ apiKey, name, path }: Upstream, address: URL, status: number)
 }
 
 /** Models that the server does not list. */
-function missingModels({ models = [], name }: Upstream, answer: unknown): Finding[] {
+function missingModels({ models = [], names }: Upstream, answer: unknown): Finding[] {
   const { data } = (answer ?? {}) as { data?: { id?: unknown }[] };
   if (!Array.isArray(data)) return [];
   const listed = new Set(data.map((model) => model?.id));
@@ -104,16 +129,16 @@ function missingModels({ models = [], name }: Upstream, answer: unknown): Findin
     .filter((model) => !listed.has(model) && !listed.has(`${model}:latest`))
     .map((model) =>
       isError(
-        `${name}_MODEL`,
+        names.model,
         `The server has no model "${model}".`,
-        `Load the model on that server, or set ${name}_MODEL to one that it lists: ${[...listed].slice(0, 5).join(', ') || 'none'}.`,
+        `Load the model on that server, or set ${names.model} to one that it lists: ${[...listed].slice(0, 5).join(', ') || 'none'}.`,
       ),
     );
 }
 
 async function checkUpstream(upstream: Upstream): Promise<Finding[]> {
   const address = addressOf(upstream);
-  const about = `${upstream.name}_URL`;
+  const about = upstream.names.url;
   const findings = await checkCertificate(about, address);
   if (upstream.apiKey !== undefined && address.protocol === 'http:' && !isLoopback(address.hostname))
     findings.push(
@@ -126,7 +151,10 @@ async function checkUpstream(upstream: Upstream): Promise<Finding[]> {
   if (findings.some(({ level }) => level === 'error')) return findings;
   try {
     const response = await fetch(address, {
-      headers: upstream.apiKey === undefined ? {} : { authorization: `Bearer ${upstream.apiKey}` },
+      headers: {
+        ...upstream.headers,
+        ...(upstream.apiKey !== undefined && { authorization: `Bearer ${upstream.apiKey}` }),
+      },
       redirect: 'manual',
       signal: AbortSignal.timeout(PATIENCE_MS),
     });
