@@ -60,7 +60,7 @@ export const DayUsage = Type.Object(
     by_key: Type.Array(ref(KeyShare), {
       maxItems: 1000,
       description:
-        'Usage by key, largest first. `key_id` is null for the web. In-flight requests count in `used` but do not appear here yet.',
+        'Usage by key, largest first. `key_id` is null for the web. Requests whose answer has not begun do not appear here yet.',
     }),
   },
   {

@@ -2019,7 +2019,7 @@ export interface components {
              * @example 12
              */
             used: number;
-            /** @description Usage by key, largest first. `key_id` is null for the web. In-flight requests count in `used` but do not appear here yet. */
+            /** @description Usage by key, largest first. `key_id` is null for the web. Requests whose answer has not begun do not appear here yet. */
             by_key: components["schemas"]["KeyShare"][];
         };
         /** @description Confirms that the owner wants to delete the account. */

@@ -74,9 +74,9 @@ t.test('usage and plan', { skip: noDashboard }, async (t) => {
     await page.getByLabel('Status').selectOption('2xx');
     await page.getByLabel('Endpoint').selectOption('POST /api/v1/search');
     await page
-      .getByRole('row', { name: /search/ })
+      .getByRole('row', { name: /\/chat/ })
       .first()
-      .waitFor();
+      .waitFor({ state: 'detached' });
     await button(/^Details for POST/).click();
     await dialog.getByText('Request ID').waitFor();
     await look(t, 'usage-details');

@@ -29,6 +29,9 @@ export function Failed({ isClosed, onRetry, problem }: Props) {
         <Countdown until={problem.limit.resetsAt} /> For a higher limit, <PlansLink />.
       </Waiting>
     );
+  // Another attempt would need a reply, and none is left.
+  if (isClosed && problem.requestId !== null && !problem.isCharged)
+    return <ProblemAlert error={problem} mt="sm" />;
   return (
     <>
       <ProblemAlert error={problem} onRetry={onRetry} mt="sm" />
