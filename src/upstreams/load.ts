@@ -62,6 +62,10 @@ function mistakesIn(content: unknown, env: Env, plans: PlanCatalogue): string[] 
   ];
 }
 
+/** Every upstream gets the fields that Parley knows, and those of `CHAT_FIELDS`. */
+const isForAll = (field: string, env: Env): boolean =>
+  isKnownField(field) || (text(env, 'CHAT_FIELDS') ?? '').split(',').some((name) => name.trim() === field);
+
 const upstreamOf = (given: FileUpstream, env: Env): UpstreamSettings => ({
   name: given.name,
   kind: given.kind,
@@ -70,8 +74,7 @@ const upstreamOf = (given: FileUpstream, env: Env): UpstreamSettings => ({
   concurrency: given.concurrency,
   timeouts: given.timeouts ?? {},
   headers: given.headers ?? {},
-  // Parley passes on the fields that it knows to every upstream.
-  fields: (given.fields ?? []).filter((field) => !isKnownField(field)),
+  fields: (given.fields ?? []).filter((field) => !isForAll(field, env)),
 });
 
 const modelOf = (given: FileModel): ModelSettings => ({

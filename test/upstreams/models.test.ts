@@ -89,18 +89,18 @@ t.test('a field reaches the upstreams that take it, and no other', async (t) => 
   const [first, second] = file.upstreams;
   const targets = [{ upstream: 'a' }, { upstream: 'b', order: 2 }];
   const { env } = upstreamsFile({
-    upstreams: [{ ...first, fields: ['mirostat', 'top_k'] }, second],
+    upstreams: [{ ...first, fields: ['mirostat', 'top_k', 'grammar'] }, second],
     models: [{ name: 'public', targets }],
   });
-  onEachDatabase(t, { ...env, ...plansFile(t) }, async (t, { client }) => {
+  onEachDatabase(t, { ...env, ...plansFile(t), CHAT_FIELDS: 'grammar' }, async (t, { client }) => {
     const { key } = await client.createKey(await client.signUp());
     await a.configure({ fault: 'status' });
-    const body = { model: 'public', messages, mirostat: 2, top_k: 3, unknown: 1 };
+    const body = { model: 'public', messages, mirostat: 2, top_k: 3, grammar: 'g', unknown: 1 };
     const answer = await client.post('/chat/completions', body, { key });
     t.equal(answer.headers.get('x-parley-ignored-fields'), 'unknown');
     t.match((await a.onlyCall()).body, { mirostat: 2, top_k: 3 });
     const sent = (await b.onlyCall()).body as object;
-    t.match(sent, { top_k: 3 });
+    t.match(sent, { top_k: 3, grammar: 'g' });
     t.notOk('mirostat' in sent);
     t.notOk('unknown' in sent);
   });
