@@ -147,13 +147,15 @@ export class Admissions {
 
   async #decide(row: ChargeRow, units: UnitsOfRequest): Promise<Decision> {
     let decided: Decision | undefined;
+    let releases: number;
     units.decide();
     try {
       do {
+        ({ releases } = units);
         decided = await this.#writer.admit(row);
         if (decided === undefined) throw accountGone(row.key_id);
-        // A larger charge earlier in the batch held it back; alone it fits.
-      } while (decided.outcome === 'refused' && fits(decided, row));
+        // A larger charge earlier in the batch held it back, and alone it fits, or units were counted twice.
+      } while (decided.outcome === 'refused' && (fits(decided, row) || units.releases !== releases));
       return decided;
     } finally {
       units.end(decided);

@@ -115,6 +115,7 @@ export class Ledger {
     }
     const row = settlementOf(admission.held === undefined ? 'final' : 'charge', admission, outcome);
     let settled: Settled | undefined;
+    admission.held?.settle();
     try {
       do settled = await this.#writer.settle(row);
       while (settled.outcome === 'refused' && fits(settled, admission));

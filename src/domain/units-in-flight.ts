@@ -16,15 +16,24 @@ type Counter = { accountId: string; meter: Meter };
 export type CounterReading = { day: string; used: number; ceiling: number | null };
 
 type Units = {
-  /** Of requests that were admitted from a reading. */
+  /** Of requests that were admitted from a reading, and whose work is not done. */
   held: number;
+  /** Of those whose settlement is on its way. They may be in the ledger already. */
+  settling: number;
   /** Of requests whose admission the database is deciding. */
   deciding: number;
-  /** Requests that read, decide, or hold. */
+  /** Requests that read, decide, hold, or settle. */
   requests: number;
+  /** How often units were held no longer. */
+  releases: number;
   /** The last decision's: a reading may have been taken before it. */
   known: { day: string; used: number } | undefined;
 };
+
+const newUnits = (): Units => ({
+  ...{ held: 0, settling: 0, deciding: 0, requests: 0, releases: 0 },
+  known: undefined,
+});
 
 export class UnitsInFlight {
   readonly #counters = new Map<string, Units>();
@@ -32,7 +41,7 @@ export class UnitsInFlight {
   /** Begins a request, before its reading is taken. End it once. */
   begin(counter: Counter, units: number): UnitsOfRequest {
     const name = `${counter.accountId}/${counter.meter}`;
-    const all = this.#counters.get(name) ?? { held: 0, deciding: 0, requests: 0, known: undefined };
+    const all = this.#counters.get(name) ?? newUnits();
     this.#counters.set(name, all);
     all.requests += 1;
     return new UnitsOfRequest(all, units, () => {
@@ -48,7 +57,7 @@ export class UnitsOfRequest {
   readonly #all: Units;
   readonly #units: number;
   #onEnd: (() => void) | undefined;
-  #as: 'held' | 'deciding' | undefined;
+  #as: 'held' | 'settling' | 'deciding' | undefined;
 
   constructor(all: Units, units: number, onEnd: () => void) {
     this.#all = all;
@@ -64,27 +73,45 @@ export class UnitsOfRequest {
   hold({ ceiling, day, used }: CounterReading): number | undefined {
     const all = this.#all;
     const atLeast = all.known?.day === day ? Math.max(used, all.known.used) : used;
-    const inFlight = all.held + all.deciding + this.#units;
+    const inFlight = all.held + all.settling + all.deciding + this.#units;
     if (ceiling !== null && inFlight > (ceiling - atLeast) * PART_IN_FLIGHT) {
       this.decide();
       return undefined;
     }
-    this.#as = 'held';
-    all.held += this.#units;
-    return atLeast + all.held;
+    this.#countAs('held');
+    return atLeast + all.held + all.settling;
   }
 
   /** The units count as being decided by the database. */
   decide(): void {
-    if (this.#as !== undefined) return;
-    this.#as = 'deciding';
-    this.#all.deciding += this.#units;
+    if (this.#as === undefined) this.#countAs('deciding');
+  }
+
+  /** The work is done, and the units are on their way to the ledger. Call it before they are sent. */
+  settle(): void {
+    if (this.#as === 'held') this.#countAs('settling');
+  }
+
+  /**
+   * Changes whenever units of the account and meter are held no longer. If it changed while the database decided, it may
+   * have counted units twice that reached the ledger meanwhile.
+   */
+  get releases(): number {
+    return this.#all.releases;
+  }
+
+  #countAs(next: 'held' | 'settling' | 'deciding' | undefined): void {
+    const all = this.#all;
+    if (this.#as === 'held') all.releases += 1;
+    if (this.#as !== undefined) all[this.#as] -= this.#units;
+    if (next !== undefined) all[next] += this.#units;
+    this.#as = next;
   }
 
   /** The request has ended, or is in the ledger, which may say how much is used now. */
   end(now?: { day: string; used: number }): void {
     if (this.#onEnd === undefined) return;
-    if (this.#as !== undefined) this.#all[this.#as] -= this.#units;
+    this.#countAs(undefined);
     const { known } = this.#all;
     if (now !== undefined && (known === undefined || known.day < now.day)) this.#all.known = now;
     else if (now !== undefined && known?.day === now.day) known.used = Math.max(known.used, now.used);

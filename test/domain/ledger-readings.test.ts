@@ -140,6 +140,26 @@ for (const kind of databaseKinds) {
       await isExact();
     });
 
+    await t.test('raced over two processes: every unit is used, and no more', async (t) => {
+      const accounts = await Promise.all(Array.from({ length: 20 }, newAccount));
+      const served = await Promise.all(
+        accounts.map(async (account) => {
+          const results = await Promise.allSettled(
+            Array.from({ length: 190 }, async (_, n) => {
+              const of = n % 2 === 0 ? ledger : other;
+              await of.finalise(await of.admit(chargeOf(account)), outcome);
+            }),
+          );
+          return results.filter(({ status }) => status === 'fulfilled').length;
+        }),
+      );
+      t.same(
+        served,
+        accounts.map(() => 160),
+      );
+      await isExact();
+    });
+
     await t.test('a plan that was lowered, and an account that is gone, before the settlement', async (t) => {
       const [lowered, gone] = [await newAccount(), await newAccount()];
       const admissions = await Promise.all(
