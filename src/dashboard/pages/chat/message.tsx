@@ -36,6 +36,8 @@ type AnswerProps = {
   model: string | null;
   /** Of this tab; undefined for a stored answer. */
   turn: Turn | undefined;
+  /** Whether a stored answer was stopped. */
+  isStopped?: boolean | undefined;
   /** The question, if it can be asked again. */
   again: string | undefined;
   isClosed: boolean;
@@ -45,7 +47,7 @@ type AnswerProps = {
 
 /** One component for both, so that a stored answer replaces its turn without being drawn again. */
 export const AnswerView = memo(function AnswerView(props: AnswerProps) {
-  const { again, isClosed, model, onAsk, onRetry, text, turn } = props;
+  const { again, isClosed, isStopped = false, model, onAsk, onRetry, text, turn } = props;
   const isOpen = turn !== undefined && isUnderWay(turn);
   const { isCut, problem, state } = turn ?? { isCut: false, problem: null, state: 'done' };
   const onAgain = again === undefined ? undefined : () => onAsk(again);
@@ -64,8 +66,13 @@ export const AnswerView = memo(function AnswerView(props: AnswerProps) {
           The answer reached the maximum length and ends here.
         </Text>
       )}
-      {turn && state === 'stopped' && (
-        <Stopped hasText={text !== ''} onRetry={() => onRetry(turn)} onAgain={onAgain} />
+      {(isStopped || turn?.isEnded) && (
+        <Text size="sm" c="dimmed" mt="xs">
+          {whereStopped(text)} It counts as one reply.
+        </Text>
+      )}
+      {turn && state === 'stopped' && !turn.isEnded && (
+        <Left text={text} onRetry={() => onRetry(turn)} onAgain={onAgain} />
       )}
       {turn && problem && <Failed problem={problem} isClosed={isClosed} onRetry={() => onRetry(turn)} />}
       {(state === 'stopped' || state === 'done') && (
@@ -73,7 +80,7 @@ export const AnswerView = memo(function AnswerView(props: AnswerProps) {
           {text !== '' && (
             <CopyButton text={text} what="answer" size="compact-xs" variant="subtle" color="gray" />
           )}
-          {onAgain && state === 'done' && (
+          {onAgain && (state === 'done' || turn?.isEnded) && (
             <Button
               size="compact-xs"
               variant="subtle"
@@ -95,14 +102,17 @@ export const AnswerView = memo(function AnswerView(props: AnswerProps) {
   );
 });
 
-type StoppedProps = { hasText: boolean; onRetry: () => void; onAgain: (() => void) | undefined };
+const whereStopped = (text: string) =>
+  text === '' ? 'You stopped before the answer started.' : 'You stopped the answer here.';
 
-function Stopped({ hasText, onAgain, onRetry }: StoppedProps) {
+type LeftProps = { text: string; onRetry: () => void; onAgain: (() => void) | undefined };
+
+/** An answer that the service could not be asked to stop. */
+function Left({ onAgain, onRetry, text }: LeftProps) {
   return (
     <Alert variant="light" color="gray" icon={<InfoIcon />} mt="sm">
       <Text size="sm">
-        {hasText ? 'You stopped the answer here.' : 'You stopped before the answer started.'} The full answer
-        is stored in the conversation and counts as one reply.
+        {whereStopped(text)} The full answer is stored in the conversation and counts as one reply.
       </Text>
       <Group gap="xs" mt="sm">
         <Button size="xs" variant="default" onClick={onRetry}>

@@ -64,7 +64,7 @@ export const Transcript = memo(function Transcript(props: Props) {
               />,
             ];
           }
-          const { content: text, model, role } = line.message;
+          const { content: text, model, role, stopped } = line.message;
           if (role === 'user') return <QuestionView key={line.key} text={text} onEdit={onEdit} />;
           return (
             <AnswerView
@@ -72,6 +72,7 @@ export const Transcript = memo(function Transcript(props: Props) {
               text={text}
               model={model}
               turn={undefined}
+              isStopped={stopped}
               again={last && lastQuestion?.kind === 'message' ? lastQuestion.message.content : undefined}
               isClosed={false}
               onAsk={onAsk}
@@ -136,7 +137,7 @@ function useAnnouncement(lines: readonly Line[], current: Turn | undefined): str
     else if (before.current !== undefined) {
       const last = latest.current.at(-1);
       const text = last?.kind === 'turn' ? last.turn.text : last?.message.content;
-      const isStopped = last?.kind === 'turn' && last.turn.state === 'stopped';
+      const isStopped = last?.kind === 'turn' ? last.turn.state === 'stopped' : last?.message.stopped;
       const isFailed = last?.kind === 'turn' && last.turn.state === 'failed';
       setSaid(isFailed ? '' : `${isStopped ? 'The answer was stopped' : 'Answer ready'}: ${text ?? ''}`);
     }

@@ -20,6 +20,10 @@ export type Turn = {
   problem: Problem | null;
   /** When it was stopped. */
   stoppedAt?: number;
+  /** The service was asked to stop it. */
+  isStopping?: boolean;
+  /** The service ended the answer where it was stopped, and has stored it so. */
+  isEnded?: boolean;
   /** It failed as the first question, and its conversation began with a later one. */
   isAdopted?: boolean;
 };
@@ -97,7 +101,7 @@ export const isUnstored = (known: readonly Turn[], conversationId: string): bool
   const own = known.filter((turn) => turn.conversationId === conversationId);
   return (
     own.some(({ body, isAdopted }) => body.conversation_id === undefined && !isAdopted) &&
-    !own.some(({ state }) => state === 'done')
+    !own.some(({ isEnded, state }) => state === 'done' || isEnded)
   );
 };
 
@@ -117,6 +121,7 @@ export function askAgain(id: string, onNamed: (conversationId: string) => void):
   change(id, {
     state: 'sending',
     problem: null,
+    isStopping: false,
     ...(problem && isFinal(problem) && { key: randomId(), text: '' }),
     // The same key needs the same body.
     ...(problem &&
@@ -132,8 +137,14 @@ export function adopt(isAdopted: (turn: Turn) => boolean): void {
   set(turns.map((turn) => (isAdopted(turn) ? { ...turn, conversationId: null, isAdopted: true } : turn)));
 }
 
+/** The service ends the answer, which the turn then reads. If it cannot be asked to, the turn leaves the answer. */
 export function stop(id: string): void {
-  running.get(id)?.abort();
+  const turn = turns.find((known) => known.id === id);
+  if (turn === undefined || turn.isStopping || !isUnderWay(turn)) return;
+  change(id, { isStopping: true });
+  parley.cancelChatByKey({ idempotency_key: turn.key }).catch((error: unknown) => {
+    if (toProblem(error).code !== 'alreadyFinished') running.get(id)?.abort();
+  });
 }
 
 export function forget(isForgotten: (turn: Turn) => boolean): void {
@@ -228,7 +239,12 @@ async function read(turn: Turn, signal: AbortSignal, onNamed: (id: string) => vo
       } else {
         text = data.reply;
         clearTimeout(timer);
-        change(id, { state: 'done', text, isCut: data.finish_reason === 'length' });
+        change(
+          id,
+          data.stopped
+            ? { state: 'stopped', text, stoppedAt: Date.now(), isEnded: true }
+            : { state: 'done', text, isCut: data.finish_reason === 'length' },
+        );
       }
     }
   } catch (error) {
