@@ -1,4 +1,4 @@
--- Revision 9. Raise it with every change: a database keeps the highest (src/database/functions.ts).
+-- Revision 10. Raise it with every change: a database keeps the highest (src/database/functions.ts).
 --
 -- The ledger's batch protocol: admission, settlement and sweep. Contract sections 5 and 10, argued in
 -- docs/decisions/0010-the-ledgers-protocol.md.
@@ -65,8 +65,8 @@ END $$;
 -- Admits charges in the given order, each fully or not at all, and never past the ceiling of the plan read here.
 --
 -- charges:  [{ id, account_id, key_id, endpoint, meter, units, owner?, idempotency_key?, fingerprint? }]
--- counters: [{ account_id, meter, held? }], each counter of the charges once; `held` are units that the process's
---           requests in flight need besides, and which these charges must leave over
+-- counters: [{ account_id, meter, held?, held_day? }], each counter of the charges once; `held` are units that the
+--           process's requests in flight need besides on that day, and which these charges must leave over
 -- ceilings: { plan: { meter: ceiling or null } }
 -- standard: the plan for accounts whose plan is not in `ceilings`
 -- holder:   the process whose lease guards the charges
@@ -148,17 +148,17 @@ BEGIN
       jsonb_to_recordset(charges) AS (id uuid, account_id uuid, key_id uuid, endpoint text, meter text, units int)
     ) WITH ORDINALITY AS c (id, account_id, key_id, endpoint, meter, units, ordinality)
   ), judged AS (
-    SELECT asked.*, u.used + coalesce(c.held, 0) AS before, (ceilings -> p.plan ->> asked.meter)::bigint AS ceiling,
+    SELECT asked.*, u.used AS before, CASE WHEN c.held_day = today THEN c.held ELSE 0 END AS held, (ceilings -> p.plan ->> asked.meter)::bigint AS ceiling,
            sum(asked.units) OVER (PARTITION BY asked.account_id, asked.meter ORDER BY asked.ordinality) AS running
     FROM asked
     JOIN accounts a ON a.id = asked.account_id AND a.deleted_at IS NULL
     JOIN usage_counters u ON u.account_id = asked.account_id AND u.day = today AND u.meter = asked.meter
-    JOIN jsonb_to_recordset(counters) AS c (account_id uuid, meter text, held bigint)
+    JOIN jsonb_to_recordset(counters) AS c (account_id uuid, meter text, held bigint, held_day date)
       ON c.account_id = asked.account_id AND c.meter = asked.meter
     CROSS JOIN LATERAL (SELECT CASE WHEN ceilings ? a.plan THEN a.plan ELSE standard END AS plan) p
     WHERE NOT obstacles ? asked.id::text AND NOT asked.id = ANY (standing)
   ), decided AS (
-    SELECT judged.*, judged.ceiling IS NULL OR judged.before + judged.running <= judged.ceiling AS fits FROM judged
+    SELECT judged.*, judged.ceiling IS NULL OR judged.before + judged.held + judged.running <= judged.ceiling AS fits FROM judged
   ), totals AS (
     SELECT d.account_id, d.meter, coalesce(sum(d.units) FILTER (WHERE d.fits), 0) AS units FROM decided d GROUP BY 1, 2
   ), charged AS (

@@ -146,19 +146,18 @@ export class Admissions {
     findIdempotentRequest(this.#db, { accountId, owner: ownerOf(keyId), key });
 
   async #decide(row: ChargeRow, units: UnitsOfRequest): Promise<Decision> {
-    let decided: Decision | undefined;
-    let releases: number;
+    let inLedger: Decision | undefined;
     units.decide();
     try {
-      do {
-        ({ releases } = units);
-        decided = await this.#writer.admit(row);
-        if (decided === undefined) throw accountGone(row.key_id);
-        // A larger charge earlier in the batch held it back, and alone it fits, or units were counted twice.
-      } while (decided.outcome === 'refused' && (fits(decided, row) || units.releases !== releases));
-      return decided;
+      for (;;) {
+        inLedger = await this.#writer.admit(row);
+        if (inLedger === undefined) throw accountGone(row.key_id);
+        const decided = { ...inLedger, used: inLedger.used + units.heldOn(inLedger.day) };
+        // Otherwise a larger charge of its batch held it back, or units that were held and are in the ledger by now.
+        if (decided.outcome !== 'refused' || !fits(decided, row)) return decided;
+      }
     } finally {
-      units.end(decided);
+      units.end(inLedger);
     }
   }
 }

@@ -61,7 +61,7 @@ export class LedgerWriter {
     plans: PlanCatalogue,
     log: OutageLog,
     metrics: Metrics,
-    held: HeldUnits = () => 0,
+    held: HeldUnits = () => undefined,
   ) {
     this.#database = database;
     this.#held = held;

@@ -86,6 +86,7 @@ async function runStoppable<T>(run: Run, answer: WholeAnswer<T> | StreamedAnswer
 }
 
 async function runAdmitted<T>(run: Run, answer: WholeAnswer<T> | StreamedAnswer): Promise<T | FastifyReply> {
+  let isSettling = false;
   let isFinal = false;
   try {
     const { admission, reply, request, work } = run;
@@ -98,6 +99,7 @@ async function runAdmitted<T>(run: Run, answer: WholeAnswer<T> | StreamedAnswer)
     const outcome = await answer.prepare(admission, work.signal);
     if ('stream' in answer) noteFirstOutput(run);
     const ending = work.isAbandoned ? { failure: clientLeft } : {};
+    isSettling = true;
     await request.server.ledger.finalise(admission, outcome && { ...outcome, ...ending });
     isFinal = true;
     if ('stream' in answer) return await streamFinal(run, answer);
@@ -105,7 +107,8 @@ async function runAdmitted<T>(run: Run, answer: WholeAnswer<T> | StreamedAnswer)
   } catch (error) {
     const { admission, reply, request, work } = run;
     if (isFinal) throw error;
-    if (!work.isAbandoned) throw await giveBack(run, error);
+    // A settlement that failed is not tried again, whoever waits for it.
+    if (!work.isAbandoned || isSettling) throw await giveBack(run, error);
     const outcome = 'stream' in answer ? answer.outcome(false) : nothingKnown;
     await request.server.ledger.finalise(admission, { ...outcome, failure: clientLeft });
     return reply.hijack();

@@ -25,7 +25,7 @@ export type Decision = {
   id: string;
   outcome: 'admitted' | 'refused' | ClaimObstacle;
   day: string;
-  /** The counter after the charge; 0 if nothing was judged. */
+  /** The counter after the charge, without what is held; 0 if nothing was judged. */
   used: number;
   ceiling: number | null;
   readAt: Date;
@@ -75,8 +75,10 @@ export type Settled =
   | { outcome: 'refused'; used: number; ceiling: number }
   | { outcome: 'other' };
 
-/** Units of a process's requests in flight that are not in the ledger yet. */
-export type HeldUnits = (charge: Pick<ChargeRow, 'account_id' | 'meter'>) => number;
+/** Units of a process's requests in flight that are not in the ledger yet, on one day. */
+export type HeldUnits = (
+  charge: Pick<ChargeRow, 'account_id' | 'meter'>,
+) => { day: string; units: number } | undefined;
 
 export type AdmissionRules = {
   ceilings: Ceilings;
@@ -90,14 +92,14 @@ export const NO_LEASE = 'PL001';
 
 const countersOf = (charges: readonly ChargeRow[], held: HeldUnits) => [
   ...new Map(
-    charges.map(({ account_id, meter }) => [
-      `${account_id}/${meter}`,
-      { account_id, meter, held: held({ account_id, meter }) },
-    ]),
+    charges.map(({ account_id, meter }) => {
+      const { day, units } = held({ account_id, meter }) ?? {};
+      return [`${account_id}/${meter}`, { account_id, meter, held: units, held_day: day }];
+    }),
   ).values(),
 ];
 
-const nothingHeld: HeldUnits = () => 0;
+const nothingHeld: HeldUnits = () => undefined;
 
 /**
  * A charge that does not fit also holds back later ones of its account. Decisions come in any order, for living

@@ -140,6 +140,36 @@ for (const kind of databaseKinds) {
       await isExact();
     });
 
+    await t.test('what is held on the day before is not in the way of today', async (t) => {
+      const account = await newAccount();
+      const held = await Promise.all(Array.from({ length: 10 }, () => ledger.admit(chargeOf(account))));
+      await shiftClock(db, '1 day');
+      await spend(account, 155);
+      const rest = await Promise.all(Array.from({ length: 5 }, () => ledger.admit(chargeOf(account))));
+      await Promise.all([...held, ...rest].map((admission) => ledger.finalise(admission, outcome)));
+      t.equal(await used(account), 160);
+      await shiftClock(db, '0');
+      t.equal(await used(account), 10);
+      await isExact();
+    });
+
+    await t.test('headers count what is charged and what is in flight, once', async (t) => {
+      const account = await newAccount();
+      const retry = () => ({ key: uuidv7(), fingerprint: 'f' });
+      const held = await Promise.all([1, 2, 3].map(() => ledger.admit(chargeOf(account))));
+      const decided = (await ledger.admit({ ...chargeOf(account), retry: retry() })) as Admission;
+      t.equal(decided.reading?.used, 4, 'three in flight');
+      const next = await ledger.admit(chargeOf(account));
+      t.equal(next.reading?.used, 5, 'one charged, four in flight');
+      const big = (await ledger.admit({ ...chargeOf(account, 100), retry: retry() })) as Admission;
+      await ledger.refund(big, failure);
+      const last = await ledger.admit(chargeOf(account));
+      t.equal(last.reading?.used, 6, 'what was refunded no longer counts');
+      for (const one of [...held, decided, next, last]) await ledger.refund(one, failure);
+      t.equal(await used(account), 0);
+      await isExact();
+    });
+
     await t.test('raced over two processes: every unit is used, and no more', async (t) => {
       const accounts = await Promise.all(Array.from({ length: 20 }, newAccount));
       const served = await Promise.all(
