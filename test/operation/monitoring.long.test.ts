@@ -7,6 +7,7 @@ import { parse } from 'yaml';
 import { generateApiKey } from '../../src/domain/api-key.ts';
 import { startTestService } from '../support/service.ts';
 import { MODEL, startUpstream } from '../support/upstream/client.ts';
+import { eventually } from '../support/upstream/engine.ts';
 
 type Rule = { alert: string; expr: string; for?: string; annotations: { summary: string; action: string } };
 type Panel = { title: string; targets: { expr: string }[] };
@@ -64,11 +65,15 @@ async function scrape(): Promise<Map<string, Map<string, Set<string>>>> {
   const { key } = await client.createKey(await client.signUp());
   const chat = { model: MODEL, messages: [{ role: 'user', content: 'Hello.' }] };
   for (const stream of [false, true]) await client.post('/chat/completions', { ...chat, stream }, { key });
-  await client.get('/usage', { key });
   await client.get('/usage', { key: generateApiKey().rawKey });
   await upstream.configure({ fault: 'status', status: 500 });
   await client.post('/chat/completions', chat, { key });
-  const { text } = await client.get('//metrics');
+  let text = '';
+  await eventually('keys come from the cache', async () => {
+    await client.get('/usage', { key });
+    ({ text } = await client.get('//metrics'));
+    return text.includes('result="cached"');
+  });
   const metrics = new Map<string, Map<string, Set<string>>>();
   for (const [, name = '', type] of text.matchAll(/^# TYPE (\w+) (\w+)$/gm)) {
     const series = type === 'histogram' ? ['_bucket', '_sum', '_count'].map((end) => name + end) : [name];

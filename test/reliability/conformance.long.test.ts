@@ -34,7 +34,9 @@ for (const [kind, share] of Object.entries(seconds) as [DatabaseKind, number][])
     console.error([heading, ...run.lines(), ''].join('\n'));
     const { cause, message } = (outcome.errorInstance ?? {}) as Error;
     t.notOk(outcome.failed, outcome.failed ? `SEED=${seed}: ${message}: ${cause}` : 'every answer fits');
-    for (const [operationId, statuses] of run.report)
+    // What stops requests needs one that runs: test/routes/chat-cancel.test.ts.
+    const report = [...run.report].filter(([operationId]) => !operationId.startsWith('cancel'));
+    for (const [operationId, statuses] of report)
       t.ok(
         [...statuses.keys()].some((status) => status < 300),
         `${operationId} succeeded`,
