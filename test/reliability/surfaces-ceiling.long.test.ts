@@ -34,7 +34,9 @@ t.test('of 600 requests at once over three surfaces and three replicas, the ceil
   t.equal(statuses.filter((status) => status === 200).length, CEILING);
   t.equal(statuses.filter((status) => status === 429).length, REQUESTS - CEILING);
   t.equal((await client.get('/usage', { cookie: owner.cookie })).body.used.chat, CEILING);
-  t.equal((await upstream.calls()).chat, CEILING, 'the engine was called for these, and no other');
+  // Far from the ceiling, a replica does not ask the ledger first. It risks a sixteenth of what is left.
+  const wasted = (await upstream.calls()).chat - CEILING;
+  t.ok(wasted <= 3 * Math.floor(CEILING / 16), `the engine was called for these, and for ${wasted} others`);
 
   const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
   const charges = await sql<{ endpoint: string; count: number }[]>`
