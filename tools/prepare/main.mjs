@@ -42,6 +42,7 @@ const modes = {
     installStep({ root, folder: 'tools/lint', scope: 'everything' }),
     installStep({ root, folder: 'tools/sdk', scope: 'everything' }),
     installStep({ root, folder: 'src/dashboard', scope: 'everything' }),
+    installStep({ root, folder: 'test/operation', scope: 'everything' }),
   ],
 };
 
