@@ -17,7 +17,7 @@ import {
 } from './idempotency.ts';
 import { newId } from './ids.ts';
 import type { LedgerWriter } from './ledger-writer.ts';
-import { ceilingsOf, type PlanCatalogue } from './plans.ts';
+import { ceilingOf, type PlanCatalogue } from './plans.ts';
 import { quotaExceeded } from './quota.ts';
 import type { UnitsInFlight, UnitsOfRequest } from './units-in-flight.ts';
 import { accountGone } from './verify-key.ts';
@@ -88,7 +88,7 @@ export class Admissions {
     }
     if (usage === undefined) throw accountGone(keyId);
     const { readAt } = usage;
-    const ceiling = ceilingsOf(this.#plans.of(usage))[meter];
+    const ceiling = ceilingOf(this.#plans.of(usage), meter);
     const used = usage.used[meter];
     if (ceiling !== null && used + charge.units > ceiling) {
       this.#metrics.charges.inc({ meter, step: 'refused' });

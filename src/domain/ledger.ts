@@ -47,6 +47,8 @@ export class Ledger {
   readonly #admissions: Admissions;
   readonly #readings: GroupCommit<string, UsageReading | undefined>;
   readonly #metrics: Metrics;
+  /** A charge whose settlement failed is refunded twice, and counts once. */
+  readonly #refunded = new WeakSet<Admission>();
 
   constructor(database: Database, plans: PlanCatalogue, log: OutageLog, metrics = new Metrics()) {
     this.#metrics = metrics;
@@ -169,7 +171,10 @@ export class Ledger {
     admission.held?.end();
     try {
       const isWritten = (await this.#writer.settle(row)).outcome === 'settled';
-      if (isWritten && kind !== 'rerun') this.#noteEnd(admission, 'refunded');
+      if (isWritten && kind !== 'rerun' && !this.#refunded.has(admission)) {
+        this.#refunded.add(admission);
+        this.#noteEnd(admission, 'refunded');
+      }
       return isWritten;
     } catch {
       this.#writer.abandon(row);

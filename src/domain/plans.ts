@@ -27,11 +27,13 @@ export const yearlyPriceCents = (monthlyPriceCents: number): number =>
 /** Whether accounts on the plan can use a meter at all. A plan can leave out meters. */
 export const includes = (plan: Plan, meter: Meter): boolean => plan.limits[meter] !== undefined;
 
-/** The ceiling of every meter: null if unlimited, 0 if the plan does not include the meter. */
+/** Null if unlimited, 0 if the plan does not include the meter. */
+export const ceilingOf = (plan: Plan, meter: Meter): number | null =>
+  includes(plan, meter) ? (plan.limits[meter] ?? null) : 0;
+
+/** The ceiling of every meter. */
 export const ceilingsOf = (plan: Plan): Record<Meter, number | null> =>
-  Object.fromEntries(
-    meters.map((meter) => [meter, includes(plan, meter) ? (plan.limits[meter] ?? null) : 0]),
-  ) as Record<Meter, number | null>;
+  Object.fromEntries(meters.map((meter) => [meter, ceilingOf(plan, meter)])) as Record<Meter, number | null>;
 
 export const priceCents = (plan: Plan, period: BillingPeriod): number =>
   period === 'yearly' ? plan.yearly_price_cents : plan.monthly_price_cents;

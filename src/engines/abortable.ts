@@ -1,5 +1,5 @@
 /** Iterators that end at once. */
-import { continueTrace } from '../tracing.ts';
+import { DerivedSignal } from './derived-signal.ts';
 
 /**
  * An iterator whose `return` ends the work at once. A generator's own `return` waits for a pending `next`, up to a
@@ -9,15 +9,10 @@ export function abortable<T>(
   signal: AbortSignal,
   make: (gone: AbortSignal) => AsyncGenerator<T, void, undefined>,
 ): AsyncIterator<T, void, undefined> {
-  // Not AbortSignal.any: on Node 20, a long-lived signal retains every signal derived from it.
-  const gone = new AbortController();
-  continueTrace(gone.signal, signal);
-  const onAbort = () => gone.abort(signal.reason);
-  if (signal.aborted) onAbort();
-  else signal.addEventListener('abort', onAbort, { once: true });
+  const gone = new DerivedSignal(signal);
   const generator = make(gone.signal);
   const ended = <R>(result: R): R => {
-    signal.removeEventListener('abort', onAbort);
+    gone.end();
     return result;
   };
   return {

@@ -1,8 +1,8 @@
 /** Limits the length and duration of every answer, even if the client has left. Contract section 7. */
 
 import { ApiError } from '../errors.ts';
-import { continueTrace } from '../tracing.ts';
 import { AnswerSize } from './answer-size.ts';
+import { DerivedSignal } from './derived-signal.ts';
 import type { ChatCall, ChatEngine, CompletionChunk, CompletionInput } from './types.ts';
 
 export type AnswerLimits = {
@@ -43,23 +43,10 @@ function tooSlow(milliseconds: number): AnswerLimitError {
   return new AnswerLimitError('upstreamTimeout', `The answer exceeded the limit of ${limit}.`);
 }
 
-/** A signal that aborts with another signal, manually, or on timeout. */
-function deadlineOf(signal: AbortSignal, milliseconds: number) {
-  // Not AbortSignal.any: on Node 20, a long-lived signal retains every signal derived from it.
-  const controller = new AbortController();
-  continueTrace(controller.signal, signal);
-  const onAbort = () => controller.abort(signal.reason);
-  const timer = setTimeout(() => controller.abort(tooSlow(milliseconds)), milliseconds).unref();
-  if (signal.aborted) onAbort();
-  else signal.addEventListener('abort', onAbort, { once: true });
-  return {
-    signal: controller.signal,
-    abort: (reason: unknown) => controller.abort(reason),
-    end: () => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', onAbort);
-    },
-  };
+function deadlineOf(signal: AbortSignal, milliseconds: number): DerivedSignal {
+  const deadline = new DerivedSignal(signal);
+  deadline.abortAfter(milliseconds, () => tooSlow(milliseconds));
+  return deadline;
 }
 
 function sizeWithin({ characters }: AnswerLimits): AnswerSize {

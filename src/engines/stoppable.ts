@@ -6,12 +6,11 @@ import { charactersOf, estimatedUsage } from './upstream/usage.ts';
 
 const STOPPED = 'stop';
 
-/** The reason if the work was stopped, which is thereby effective. */
-function stopOf(signal: AbortSignal): Stop | undefined {
-  const { reason } = signal;
-  if (!(reason instanceof Stop)) return undefined;
+/** Notes that a stop cut the work short. Returns false if something else ended it. */
+function cutShort({ reason }: AbortSignal): boolean {
+  if (!(reason instanceof Stop)) return false;
   reason.isEffective = true;
-  return reason;
+  return true;
 }
 
 const choicesOf = ({ n }: CompletionInput) => Array.from({ length: n ?? 1 }, (_, index) => index);
@@ -58,7 +57,7 @@ class StoppableChunks implements AsyncIterator<CompletionChunk, void> {
       if (!result.done) this.#note(result.value);
       return result;
     } catch (error) {
-      if (stopOf(this.#signal) === undefined) throw error;
+      if (!cutShort(this.#signal)) throw error;
       this.#ending = this.#chunksOfEnding();
       return this.#nextOfEnding(this.#ending);
     }
@@ -101,7 +100,7 @@ export function stoppableChat(engine: ChatEngine): ChatEngine {
       try {
         return await engine.complete(input, signal, call);
       } catch (error) {
-        if (stopOf(signal) === undefined) throw error;
+        if (!cutShort(signal)) throw error;
         return emptyCompletion(input);
       }
     },

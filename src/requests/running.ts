@@ -28,7 +28,8 @@ const ANSWER_LOOK_MS = 50;
 const ENDED_MS = 500;
 
 type Request = Owner & { requestId: string; idempotencyKey: string | undefined };
-type Running = Request & { work: Work; stop: Stop; ended: Promise<void> };
+/** What only a stop needs is made with it. */
+type Running = Request & { work: Work; stop?: Stop; onEnd?: (() => void)[] };
 
 const alreadyFinished = () => new ApiError('alreadyFinished');
 
@@ -51,21 +52,14 @@ export class RunningRequests {
 
   /** @returns call it once the request has ended and is recorded */
   begin(request: Request, work: Work): () => void {
-    let resolve = () => {};
-    const ended = new Promise<void>((done) => {
-      resolve = done;
-    });
-    const running = { ...request, work, stop: new Stop(), ended };
+    const running: Running = { ...request, work };
     this.#running.set(request.requestId, running);
     // The embedded database has no other processes.
     if (this.#database.kind === 'postgres')
       this.#timer ??= setInterval(() => void this.#look(), LOOK_MS).unref();
     return () => {
-      resolve();
+      for (const resolve of running.onEnd ?? []) resolve();
       if (this.#running.get(request.requestId) === running) this.#running.delete(request.requestId);
-      if (this.#running.size > 0) return;
-      clearInterval(this.#timer);
-      this.#timer = undefined;
     };
   }
 
@@ -90,7 +84,11 @@ export class RunningRequests {
     return found === undefined ? false : this.#stopElsewhere(owner, found.requestId, found.state);
   }
 
-  async #stopHere({ ended, stop, work }: Running): Promise<true> {
+  async #stopHere(running: Running): Promise<true> {
+    running.stop ??= new Stop();
+    running.onEnd ??= [];
+    const { onEnd, stop, work } = running;
+    const ended = new Promise<void>((resolve) => onEnd.push(resolve));
     work.stop(stop);
     await ended;
     if (!stop.isEffective) throw alreadyFinished();
@@ -131,6 +129,11 @@ export class RunningRequests {
   }
 
   async #stopAsked(): Promise<void> {
+    if (this.#running.size === 0) {
+      clearInterval(this.#timer);
+      this.#timer = undefined;
+      return;
+    }
     const { db } = this.#database;
     const asked = await openStopRequests(db);
     await Promise.all(

@@ -190,9 +190,18 @@ export type IdempotentRequest = {
   answer: { status: number; body: string } | null;
 };
 
+/** The claim of a key, while it is kept. */
+export const isOfKey = ({ accountId, key, owner }: IdempotencyKey) =>
+  and(
+    eq(idempotencyKeys.accountId, accountId),
+    eq(idempotencyKeys.owner, owner),
+    eq(idempotencyKeys.key, key),
+    sql`created_at > ledger_now() - interval '24 hours'`,
+  );
+
 export async function findIdempotentRequest(
   db: Db,
-  { accountId, key, owner }: IdempotencyKey,
+  key: IdempotencyKey,
 ): Promise<IdempotentRequest | undefined> {
   const [row] = await db
     .select({
@@ -203,14 +212,7 @@ export async function findIdempotentRequest(
       body: idempotencyKeys.body,
     })
     .from(idempotencyKeys)
-    .where(
-      and(
-        eq(idempotencyKeys.accountId, accountId),
-        eq(idempotencyKeys.owner, owner),
-        eq(idempotencyKeys.key, key),
-        sql`created_at > ledger_now() - interval '24 hours'`,
-      ),
-    );
+    .where(isOfKey(key));
   if (row === undefined) return undefined;
   const { body, status, ...request } = row;
   return { ...request, answer: status === null || body === null ? null : { status, body } };

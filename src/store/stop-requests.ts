@@ -4,7 +4,7 @@ import { deleteUpTo } from '../database/batches.ts';
 import { type Db, rowsOf } from '../database/client.ts';
 import { idempotencyKeys, stopRequests } from '../database/tables.ts';
 import type { Owner } from './conversations.ts';
-import type { IdempotencyKey } from './ledger.ts';
+import { type IdempotencyKey, isOfKey } from './ledger.ts';
 import { daysOf } from './request-log.ts';
 
 export type StopRequest = { accountId: string; requestId: string };
@@ -71,7 +71,7 @@ export async function stateOfRequest(
 /** The same for a request with an idempotency key, which may not have any output yet. */
 export async function findRequestOfKey(
   db: Db,
-  { accountId, key, owner }: IdempotencyKey,
+  key: IdempotencyKey,
 ): Promise<{ requestId: string; state: RequestState } | undefined> {
   const [row] = await db
     .select({
@@ -80,13 +80,6 @@ export async function findRequestOfKey(
         select from leases l where l.process = ${idempotencyKeys.process} and l.expires_at > ledger_now())`,
     })
     .from(idempotencyKeys)
-    .where(
-      and(
-        eq(idempotencyKeys.accountId, accountId),
-        eq(idempotencyKeys.owner, owner),
-        eq(idempotencyKeys.key, key),
-        sql`created_at > ledger_now() - interval '24 hours'`,
-      ),
-    );
+    .where(isOfKey(key));
   return row && { requestId: row.requestId, state: row.isRunning ? 'running' : 'ended' };
 }

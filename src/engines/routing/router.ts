@@ -3,6 +3,7 @@ import { ApiError } from '../../errors.ts';
 import type { Metrics } from '../../metrics.ts';
 import type { ModelSettings, RoutingSettings } from '../../upstreams/settings.ts';
 import { abortable } from '../abortable.ts';
+import type { DerivedSignal } from '../derived-signal.ts';
 import { firstOutput } from '../first-output.ts';
 import type {
   ChatCall,
@@ -13,7 +14,7 @@ import type {
   Model,
 } from '../types.ts';
 import { UpstreamProblem } from '../upstream/errors.ts';
-import { AttemptSignal } from './attempt-signal.ts';
+import { attemptSignal } from './attempt-signal.ts';
 import { chosen } from './choice.ts';
 import { failureOf } from './failures.ts';
 import type { Attempt, AttemptEnd } from './health.ts';
@@ -31,7 +32,7 @@ export type RouterOptions = {
 /** An attempt whose answer has begun. */
 type Opened<T> = { value: T; target: Target; attempt: Attempt };
 
-type Asked = { input: CompletionInput; signal: AttemptSignal; call: ChatCall | undefined };
+type Asked = { input: CompletionInput; signal: DerivedSignal; call: ChatCall | undefined };
 
 const publicModel = (model: ModelSettings): Model => ({
   id: model.name,
@@ -126,7 +127,7 @@ export class ChatRouter implements ChatEngine {
     outer: AbortSignal,
     call?: ChatCall,
   ): Promise<CompletionResult> => {
-    const signal = new AttemptSignal(outer, this.#targets.settings.deadlineMs);
+    const signal = attemptSignal(outer, this.#targets.settings.deadlineMs);
     try {
       const { attempt, target, value } = await this.#open({ input, signal, call }, (engine, sent) =>
         engine.complete(sent, signal.signal),
@@ -148,7 +149,7 @@ export class ChatRouter implements ChatEngine {
     outer: AbortSignal,
     call: ChatCall | undefined,
   ): AsyncGenerator<CompletionChunk, void, undefined> {
-    const signal = new AttemptSignal(outer, this.#targets.settings.deadlineMs);
+    const signal = attemptSignal(outer, this.#targets.settings.deadlineMs);
     const named = (chunk: CompletionChunk) => {
       chunk.model = input.model;
       return chunk;
@@ -216,7 +217,7 @@ export class ChatRouter implements ChatEngine {
   }
 
   /** Ends a failed attempt. Returns whether to try another target. */
-  #failed(target: Target, attempt: Attempt, error: unknown, { signal }: AttemptSignal): boolean {
+  #failed(target: Target, attempt: Attempt, error: unknown, { signal }: DerivedSignal): boolean {
     // Either the client left, or the deadline for all attempts passed.
     const isOver = signal.aborted;
     const isLate = isOver && signal.reason instanceof ApiError;
