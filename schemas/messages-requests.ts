@@ -73,7 +73,7 @@ export const MessagesInputBlock = Type.Object(
       Type.Boolean({ description: 'Whether the tool of a `tool_result` block failed.', examples: [false] }),
     ),
     thinking: text('The text of a `thinking` block.', 'The user wants a key.'),
-    signature: text('The signature of a `thinking` block. Not verified.', 'parley'),
+    signature: text('The signature of a `thinking` block, as the answer gave it.', 'parley'),
   },
   {
     $id: 'MessagesInputBlock',

@@ -10,13 +10,17 @@ const text = (description: string, example: string) =>
 
 export const MessagesContentBlock = Type.Object(
   {
-    type: stringEnum(['text', 'thinking', 'tool_use'], {
+    type: stringEnum(['text', 'thinking', 'redacted_thinking', 'tool_use'], {
       ...extensible,
       description: 'The kind of block.',
     }),
     text: text('The text of a `text` block.', 'Open "Your API" and press Create key.'),
     thinking: text('The text of a `thinking` block.', 'The user wants a key.'),
-    signature: text('The signature of a `thinking` block.', 'parley'),
+    signature: text('The signature of a `thinking` block. Send it back unchanged.', 'parley'),
+    data: text(
+      'The hidden text of a `redacted_thinking` block. Send it back unchanged.',
+      'EmwKAhgBEgy3va3pzix',
+    ),
     id: text('Identifies a tool call. Send its result with this ID.', 'call_1'),
     name: text('The called tool.', 'get_weather'),
     input: Type.Optional(ref(MessagesToolInput)),
@@ -30,9 +34,9 @@ export const MessagesContentBlock = Type.Object(
 
 export const MessagesUsage = Type.Object(
   {
-    input_tokens: Count('Input tokens, without those read from a cache.', [42]),
+    input_tokens: Count('Input tokens, without those read from or written to a cache.', [42]),
     output_tokens: Count('Output tokens.', [128]),
-    cache_creation_input_tokens: Count('Always 0.', [0]),
+    cache_creation_input_tokens: Count('Input tokens written to a cache.', [0]),
     cache_read_input_tokens: Count('Input tokens read from a cache.', [0]),
   },
   { $id: 'MessagesUsage', additionalProperties: false, description: 'Token usage.' },
@@ -89,6 +93,10 @@ export const AnsweredMessage = Type.Object(
 );
 
 export const MessagesTokenCount = Type.Object(
-  { input_tokens: Count('The estimated number of input tokens.', [42]) },
-  { $id: 'MessagesTokenCount', additionalProperties: false, description: 'An estimate of input tokens.' },
+  { input_tokens: Count('The number of input tokens.', [42]) },
+  {
+    $id: 'MessagesTokenCount',
+    additionalProperties: false,
+    description: 'The number of input tokens, counted or estimated.',
+  },
 );

@@ -78,6 +78,9 @@ export const ResponseItem = Type.Object(
     namespace: Type.Optional(answered('The namespace of the called tool.', 'weather')),
     arguments: Type.Optional(answered('The arguments of a function call, as JSON.', '{"city":"Paris"}')),
     input: Type.Optional(answered('The input of a custom tool call.', 'ls -l')),
+    encrypted_content: Type.Optional(
+      answered('Reasoning that only the model can read. Send it back unchanged.', 'gAAAAABo'),
+    ),
   },
   {
     $id: 'ResponseItem',

@@ -28,8 +28,19 @@ export type CompletionChunk = Static<typeof CompletionChunkSchema>;
 /** A client's request, with the model resolved. */
 export type CompletionInput = Static<typeof CompletionRequest> & { model: string } & Record<string, unknown>;
 
+/** A request of another API than chat completions, which upstreams of the same API get almost as it is. */
+export type SaidRequest = {
+  language: 'responses' | 'anthropic';
+  /** Makes the body, without what this service does itself, and what it does not allow. */
+  body(): Record<string, unknown>;
+  headers?: Readonly<Record<string, string>>;
+};
+
 /** What a request tells its engine besides its input, and learns from it. */
 export type ChatCall = {
+  said?: SaidRequest | undefined;
+  /** The model's limit, for upstreams that require one in each request. */
+  maxOutputTokens?: number | undefined;
   /** Requests with the same value go to the same target while it works, so that its prompt cache is used. */
   affinity?: string | undefined;
   /** Called before each attempt with the name of an upstream. */
@@ -48,6 +59,8 @@ export type ChatEngine = {
   aliases?: ModelAliases;
   /** Call it before charging a request. Throws ApiError `invalidRequest` if the engine is known to lack support. */
   check?(input: Pick<CompletionInput, 'model' | 'n'>): void;
+  /** The tokens of a request, counted by the upstream. Undefined if it does not count them or fails to. */
+  countTokens?(input: CompletionInput, signal: AbortSignal, call?: ChatCall): Promise<number | undefined>;
   /** @throws ApiError `upstreamError`, `upstreamTimeout`, `overloaded`, or `invalidRequest` */
   complete(input: CompletionInput, signal: AbortSignal, call?: ChatCall): Promise<CompletionResult>;
   /**

@@ -1,6 +1,6 @@
 /** What requests learn from the upstreams that answer them. Contract section 15. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { ChatCall, ChatEngine } from '../engines/types.ts';
+import type { ChatCall, ChatEngine, SaidRequest } from '../engines/types.ts';
 
 /** For the log. */
 export type Routed = {
@@ -16,9 +16,15 @@ declare module 'fastify' {
   }
 }
 
-function callOf(request: FastifyRequest, reply: FastifyReply, affinity: string | undefined): ChatCall {
+function callOf(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  affinity: string | undefined,
+  said: SaidRequest | undefined,
+): ChatCall {
   const startedAt = performance.now();
   return {
+    said,
     // Accounts cannot steer each other's requests.
     affinity: affinity && `${request.caller.accountId} ${affinity}`,
     onAttempt(upstream) {
@@ -39,18 +45,24 @@ function callOf(request: FastifyRequest, reply: FastifyReply, affinity: string |
  * The engine for one request. Its attempts go to a header and the log.
  *
  * @param affinity - requests of an account with the same text go to the same upstream while it works
+ * @param said - the request as the client sent it, if its API is not chat completions
  */
 export function chatFor(
   engine: ChatEngine,
   request: FastifyRequest,
   reply: FastifyReply,
   affinity?: unknown,
+  said?: SaidRequest,
 ): ChatEngine {
-  if (request.server.engines.router === undefined) return engine;
-  const call = callOf(request, reply, typeof affinity === 'string' ? affinity : undefined);
+  const isRouted = request.server.engines.router !== undefined;
+  if (!isRouted && said === undefined) return engine;
+  const call = isRouted
+    ? callOf(request, reply, typeof affinity === 'string' ? affinity : undefined, said)
+    : { said };
   return {
     ...engine,
     complete: (input, signal) => engine.complete(input, signal, call),
     stream: (input, signal) => engine.stream(input, signal, call),
+    countTokens: async (input, signal) => engine.countTokens?.(input, signal, call),
   };
 }

@@ -18,6 +18,7 @@ import { wholeMessage } from '../surfaces/messages-answer.ts';
 import { messagesWriter } from '../surfaces/messages-events.ts';
 import { conversationInput, messagesFields, messagesInput } from '../surfaces/messages-request.ts';
 import { optionalEffort } from '../surfaces/optional-effort.ts';
+import { messagesSaid } from '../surfaces/passed-on.ts';
 import { assertReadable } from '../surfaces/readable-body.ts';
 import { surfaceScript } from '../surfaces/surface-script.ts';
 
@@ -67,7 +68,8 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       assertReadable(body);
       const plan = app.config.plans.of(request.caller).id;
       const { id: model, units } = await resolveModel(engine, body.model, plan);
-      const chat = chatFor(engine, request, reply, body.metadata?.user_id);
+      const said = messagesSaid(body, request.headers['anthropic-beta']);
+      const chat = chatFor(engine, request, reply, body.metadata?.user_id, said);
       const input = messagesInput(body, model);
       checkNamedUrls(input, app.config.imageHosts);
       chat.check?.(input);
@@ -97,9 +99,9 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       bodyLimit: bodyLimits.chat,
       schema: {
         operationId: 'countMessageTokens',
-        summary: 'Estimate the tokens of a message',
+        summary: 'Count the tokens of a message',
         description:
-          'Estimates the input tokens of a conversation: one for every four characters of its text, tool calls, and tools. Images do not count. Free.',
+          "Counts the input tokens of a conversation, if the model's server counts them. Otherwise estimates them: one for every four characters of its text, tool calls, and tools; images do not count. Free.",
         tags: ['Messages'],
         querystring: MessagesQuery,
         body: ref(MessagesCountRequest),
@@ -112,11 +114,19 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         errorExamples: { ForModel: noSuchModel() },
       },
     },
-    async ({ body, caller }) => {
+    async (request, reply) => {
+      const { body, caller } = request;
       assertReadable(body);
       const plan = app.config.plans.of(caller).id;
       const { id: model } = await resolveModel(engine, body.model, plan);
-      return { input_tokens: estimatedUsage(conversationInput(body, model), 0).prompt_tokens };
+      const input = conversationInput(body, model);
+      checkNamedUrls(input, app.config.imageHosts);
+      const said = messagesSaid(body, request.headers['anthropic-beta']);
+      const chat = chatFor(engine, request, reply, undefined, said);
+      const left = new AbortController();
+      reply.raw.once('close', () => left.abort());
+      const counted = await chat.countTokens?.(input, left.signal);
+      return { input_tokens: counted ?? estimatedUsage(input, 0).prompt_tokens };
     },
   );
 };

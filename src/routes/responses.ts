@@ -27,6 +27,7 @@ import type { Owner } from '../store/conversations.ts';
 import { deleteResponse, findResponse } from '../store/responses.ts';
 import { type AnswerBlocks, blocksOf } from '../surfaces/answer-blocks.ts';
 import { optionalEffort } from '../surfaces/optional-effort.ts';
+import { responseSaid } from '../surfaces/passed-on.ts';
 import { assertReadable } from '../surfaces/readable-body.ts';
 import { endedResponse, type ResponseContext, requestIdOf, responseId } from '../surfaces/response-answer.ts';
 import { responseWriter } from '../surfaces/response-events.ts';
@@ -97,7 +98,8 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       const tools = new ResponseTools(body.tools ?? []);
       const plan = app.config.plans.of(request.caller).id;
       const { id: model, units } = await resolveModel(engine, body.model, plan);
-      const chat = chatFor(engine, request, reply, body.prompt_cache_key);
+      const said = responseSaid(body, items, tools);
+      const chat = chatFor(engine, request, reply, body.prompt_cache_key, said);
       const asked = completionInput(body, model, items, tools);
       checkNamedUrls(asked, app.config.imageHosts);
       chat.check?.(asked);

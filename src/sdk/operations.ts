@@ -92,8 +92,8 @@ export interface Operations {
   chat: Method<'chat'>;
 
   /**
-   * Estimate the tokens of a message.
-   * Estimates the input tokens of a conversation: one for every four characters of its text, tool calls, and tools. Images do not count. Free.
+   * Count the tokens of a message.
+   * Counts the input tokens of a conversation, if the model's server counts them. Otherwise estimates them: one for every four characters of its text, tool calls, and tools; images do not count. Free.
    *
    * Requires the `chat` scope when called with a key.
    */

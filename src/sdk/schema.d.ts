@@ -444,8 +444,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Estimate the tokens of a message
-         * @description Estimates the input tokens of a conversation: one for every four characters of its text, tool calls, and tools. Images do not count. Free.
+         * Count the tokens of a message
+         * @description Counts the input tokens of a conversation, if the model's server counts them. Otherwise estimates them: one for every four characters of its text, tool calls, and tools; images do not count. Free.
          *
          *     Requires the `chat` scope when called with a key.
          */
@@ -3006,7 +3006,7 @@ export interface components {
              * @example text
              * @enum {string}
              */
-            type: "text" | "thinking" | "tool_use";
+            type: "text" | "thinking" | "redacted_thinking" | "tool_use";
             /**
              * @description The text of a `text` block.
              * @example Open "Your API" and press Create key.
@@ -3018,10 +3018,15 @@ export interface components {
              */
             thinking?: string;
             /**
-             * @description The signature of a `thinking` block.
+             * @description The signature of a `thinking` block. Send it back unchanged.
              * @example parley
              */
             signature?: string;
+            /**
+             * @description The hidden text of a `redacted_thinking` block. Send it back unchanged.
+             * @example EmwKAhgBEgy3va3pzix
+             */
+            data?: string;
             /**
              * @description Identifies a tool call. Send its result with this ID.
              * @example call_1
@@ -3237,7 +3242,7 @@ export interface components {
              */
             thinking?: string;
             /**
-             * @description The signature of a `thinking` block. Not verified.
+             * @description The signature of a `thinking` block, as the answer gave it.
              * @example parley
              */
             signature?: string;
@@ -3833,11 +3838,11 @@ export interface components {
         } & {
             [key: string]: components["schemas"]["JsonValue"];
         };
-        /** @description An estimate of input tokens. */
+        /** @description The number of input tokens, counted or estimated. */
         MessagesTokenCount: {
             /**
              * Format: int64
-             * @description The estimated number of input tokens.
+             * @description The number of input tokens.
              * @example 42
              */
             input_tokens: number;
@@ -4058,7 +4063,7 @@ export interface components {
         MessagesUsage: {
             /**
              * Format: int64
-             * @description Input tokens, without those read from a cache.
+             * @description Input tokens, without those read from or written to a cache.
              * @example 42
              */
             input_tokens: number;
@@ -4070,7 +4075,7 @@ export interface components {
             output_tokens: number;
             /**
              * Format: int64
-             * @description Always 0.
+             * @description Input tokens written to a cache.
              * @example 0
              */
             cache_creation_input_tokens: number;
@@ -4889,6 +4894,11 @@ export interface components {
              * @example ls -l
              */
             input?: string;
+            /**
+             * @description Reasoning that only the model can read. Send it back unchanged.
+             * @example gAAAAABo
+             */
+            encrypted_content?: string;
         };
         /** @description Up to 16 pairs that the response returns unchanged. */
         ResponseMetadata: {
@@ -8923,7 +8933,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description An estimate of input tokens. */
+            /** @description The number of input tokens, counted or estimated. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];

@@ -1,7 +1,8 @@
 /** Reads an engine's answer as blocks, of which one is open at a time. Contract section 14. */
 import { newId } from '../domain/ids.ts';
+import { type Seal, type SealedReasoning, sealedReasoning } from '../engines/reasoning-details.ts';
 import type { CompletionChunk, CompletionResult } from '../engines/types.ts';
-import { isObject, wholeNumber } from '../engines/upstream/json.ts';
+import { isObject, type JsonObject, wholeNumber } from '../engines/upstream/json.ts';
 
 export type AnswerBlock = {
   kind: 'text' | 'refusal' | 'reasoning' | 'tool';
@@ -12,6 +13,8 @@ export type AnswerBlock = {
   /** Of a tool call; otherwise empty. */
   callId: string;
   name: string;
+  /** Of reasoning that only its model can read or verify. It may arrive after the text. */
+  seal?: Seal;
 };
 
 /** What a surface sends for each step of a block. In `open`, nothing of the block's text has been sent. */
@@ -53,6 +56,7 @@ export class AnswerBlocks {
   stopSequence: string | null = null;
   /** Parts of the token counts, 0 if the engine does not count them. */
   cachedTokens = 0;
+  cacheWriteTokens = 0;
   reasoningTokens = 0;
   readonly #writer: BlockWriter;
   readonly #calls = new Map<unknown, AnswerBlock>();
@@ -99,13 +103,18 @@ export class AnswerBlocks {
   }
 
   #count({ completion_tokens_details: output, prompt_tokens_details: input }: Delta): void {
-    if (isObject(input)) this.cachedTokens = wholeNumber(input.cached_tokens) ?? 0;
+    if (isObject(input)) {
+      this.cachedTokens = wholeNumber(input.cached_tokens) ?? 0;
+      this.cacheWriteTokens = wholeNumber(input.cache_write_tokens) ?? 0;
+    }
     if (isObject(output)) this.reasoningTokens = wholeNumber(output.reasoning_tokens) ?? 0;
   }
 
   #read(delta: Delta): string {
-    let told = '';
-    let hasReasoning = false;
+    const sealed = sealedReasoning(delta as JsonObject);
+    let told = sealed.map((one) => this.#seal(one)).join('');
+    // The same text is in whatever was sealed.
+    let hasReasoning = sealed.length > 0;
     for (const [field, kind] of textFields) {
       const text = textOf(delta[field]);
       // Some servers send the same reasoning under both names.
@@ -131,7 +140,16 @@ export class AnswerBlocks {
 
   #textBlock(kind: TextKind): AnswerBlock {
     const last = this.all.at(-1);
-    return last?.kind === kind ? last : this.#add(kind);
+    return last?.kind === kind && last.seal === undefined ? last : this.#add(kind);
+  }
+
+  /** In a stream, the text came before. In a whole answer, it comes along. */
+  #seal({ seal, text }: SealedReasoning): string {
+    const last = this.all.at(-1);
+    const isOpen = last?.kind === 'reasoning' && last.seal === undefined;
+    const block = isOpen ? last : this.#add('reasoning');
+    block.seal = seal;
+    return isOpen ? '' : this.#append(block, text);
   }
 
   #add(kind: AnswerBlock['kind'], callId = '', name = ''): AnswerBlock {

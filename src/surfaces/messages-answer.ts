@@ -5,8 +5,10 @@ import type {
   MessagesContentBlock,
   MessagesStopReason,
 } from '../../schemas/messages.ts';
+import { MESSAGES_FORMAT, writtenSeal } from '../engines/reasoning-details.ts';
 import { isObject, type JsonObject } from '../engines/upstream/json.ts';
 import type { AnswerBlock, AnswerBlocks } from './answer-blocks.ts';
+import { UNSIGNED } from './messages-input.ts';
 import type { AnswerTokens } from './surface-script.ts';
 
 export type AnsweredMessage = Static<typeof AnsweredMessageSchema>;
@@ -22,8 +24,13 @@ export type MessageContext = {
   stopSequences: readonly string[];
 };
 
-/** Clients require a signature. It is never verified. */
-export const SIGNATURE = 'parley';
+/** Clients require a signature. */
+export const signatureOf = ({ seal }: AnswerBlock): string =>
+  seal === undefined ? UNSIGNED : writtenSeal(seal, MESSAGES_FORMAT);
+
+/** Anthropic's models may hide what they thought. */
+const isRedacted = ({ seal, text }: AnswerBlock) =>
+  seal?.format === MESSAGES_FORMAT && seal.kind === 'data' && text === '';
 
 /** What the model wrote as the input of a tool: an empty object if it is not one, because clients require one. */
 function inputOf(text: string): JsonObject {
@@ -36,8 +43,12 @@ function inputOf(text: string): JsonObject {
 }
 
 /** A block without its content, as it is when it begins. */
-export function emptyBlock({ callId, kind, name }: AnswerBlock): ContentBlock {
-  if (kind === 'reasoning') return { type: 'thinking', thinking: '', signature: '' };
+export function emptyBlock(block: AnswerBlock): ContentBlock {
+  const { callId, kind, name } = block;
+  if (kind === 'reasoning')
+    return isRedacted(block)
+      ? { type: 'redacted_thinking', data: signatureOf(block) }
+      : { type: 'thinking', thinking: '', signature: '' };
   if (kind === 'tool') return { type: 'tool_use', id: callId, name, input: {} };
   // Without `citations`: the AI SDK refuses null there.
   return { type: 'text', text: '' };
@@ -45,7 +56,8 @@ export function emptyBlock({ callId, kind, name }: AnswerBlock): ContentBlock {
 
 function wholeBlock(block: AnswerBlock): ContentBlock {
   const empty = emptyBlock(block);
-  if (empty.type === 'thinking') return { ...empty, thinking: block.text, signature: SIGNATURE };
+  if (empty.type === 'redacted_thinking') return empty;
+  if (empty.type === 'thinking') return { ...empty, thinking: block.text, signature: signatureOf(block) };
   return empty.type === 'tool_use'
     ? { ...empty, input: inputOf(block.text) }
     : { ...empty, text: block.text };
@@ -69,14 +81,20 @@ export function stopOf(blocks: AnswerBlocks, { stopSequences }: MessageContext):
   return { ...notStopped, stop_reason: reason, stop_sequence: reason === 'stop_sequence' ? sequence : null };
 }
 
-/** Anthropic counts tokens from a cache separately. */
-export function usageOf({ inputTokens, outputTokens }: AnswerTokens, cachedTokens = 0) {
-  const cached = Math.min(cachedTokens, inputTokens);
+const uncached = { cachedTokens: 0, cacheWriteTokens: 0 };
+
+/** Anthropic counts tokens that were read from or written to a cache separately. */
+export function usageOf(
+  { inputTokens, outputTokens }: AnswerTokens,
+  { cachedTokens, cacheWriteTokens }: Pick<AnswerBlocks, 'cachedTokens' | 'cacheWriteTokens'> = uncached,
+) {
+  const read = Math.min(cachedTokens, inputTokens);
+  const written = Math.min(cacheWriteTokens, inputTokens - read);
   return {
-    input_tokens: inputTokens - cached,
+    input_tokens: inputTokens - read - written,
     output_tokens: outputTokens,
-    cache_creation_input_tokens: 0,
-    cache_read_input_tokens: cached,
+    cache_creation_input_tokens: written,
+    cache_read_input_tokens: read,
   };
 }
 
@@ -99,5 +117,5 @@ export const wholeMessage = (
   ...begunMessage(context, tokens),
   content: blocks.all.map(wholeBlock),
   ...stopOf(blocks, context),
-  usage: usageOf(tokens, blocks.cachedTokens),
+  usage: usageOf(tokens, blocks),
 });

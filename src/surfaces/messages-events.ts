@@ -5,7 +5,7 @@ import {
   begunMessage,
   emptyBlock,
   type MessageContext,
-  SIGNATURE,
+  signatureOf,
   stopOf,
   usageOf,
 } from './messages-answer.ts';
@@ -31,12 +31,13 @@ export function messagesWriter(context: MessageContext, estimatedInput: number):
     open: (block) => event('content_block_start', { index: block.index, content_block: emptyBlock(block) }),
     delta: (block, text) => delta(block, deltaOf(block, text)),
     close: (block) =>
-      (block.kind === 'reasoning' ? delta(block, { type: 'signature_delta', signature: SIGNATURE }) : '') +
-      event('content_block_stop', { index: block.index }),
+      (emptyBlock(block).type === 'thinking'
+        ? delta(block, { type: 'signature_delta', signature: signatureOf(block) })
+        : '') + event('content_block_stop', { index: block.index }),
     end: (blocks, tokens) =>
       event('message_delta', {
         delta: stopOf(blocks, context),
-        usage: usageOf(tokens, blocks.cachedTokens),
+        usage: usageOf(tokens, blocks),
       }) + event('message_stop', {}),
     error: (envelope) => event('error', envelope),
   };

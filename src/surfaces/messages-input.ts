@@ -1,6 +1,7 @@
 /** Translates the messages of the Messages API to those of chat completions. Contract section 14. */
 import type { Static } from '@sinclair/typebox';
 import type { MessagesInput } from '../../schemas/messages-requests.ts';
+import { detailOf, MESSAGES_FORMAT, readSeal } from '../engines/reasoning-details.ts';
 import type { JsonObject } from '../engines/upstream/json.ts';
 import {
   type Content,
@@ -16,6 +17,9 @@ import {
 
 export type Message = { role: 'system' | 'user' | 'assistant' | 'tool' } & JsonObject;
 type Asked = Static<typeof MessagesInput>;
+
+/** The signature of thinking that its model did not sign. It is never verified. */
+export const UNSIGNED = 'parley';
 
 const blocksIn = (content: Asked['content']): InputBlock[] =>
   typeof content === 'string' ? [] : (content as InputBlock[]);
@@ -55,13 +59,27 @@ function userMessages({ content }: Asked, path: string): Message[] {
   return parts.length === 0 ? tools : [...tools, { role: 'user', content: contentOf(parts) }];
 }
 
+/** Reasoning that only the model that wrote it can read or verify. */
+function sealedOf({ data, signature, thinking = '', type }: InputBlock & { data?: unknown }): JsonObject[] {
+  const isRedacted = type === 'redacted_thinking';
+  const text = isRedacted ? data : signature;
+  if (typeof text !== 'string' || text === '' || text === UNSIGNED) return [];
+  if (type !== 'thinking' && !isRedacted) return [];
+  return [
+    detailOf({ text: thinking, seal: readSeal(text, MESSAGES_FORMAT, isRedacted ? 'data' : 'signature') }),
+  ];
+}
+
 function assistantMessages({ content }: Asked, path: string): Message[] {
   const texts = textsOf(partsOf(content, path));
   const thoughts: string[] = [];
+  const sealed: JsonObject[] = [];
   const calls: JsonObject[] = [];
-  for (const [index, { id, input, name, thinking, type }] of blocksIn(content).entries()) {
+  for (const [index, block] of blocksIn(content).entries()) {
+    const { id, input, name, thinking, type } = block;
     const place = `${path}.${index}`;
     if (type === 'thinking' && thinking) thoughts.push(thinking);
+    sealed.push(...sealedOf(block));
     if (type !== 'tool_use') continue;
     const called = required(name, `${place}.name`);
     calls.push({
@@ -76,6 +94,7 @@ function assistantMessages({ content }: Asked, path: string): Message[] {
       role: 'assistant',
       content: texts.length === 0 ? null : joined(texts),
       ...(thoughts.length > 0 && { reasoning_content: joined(thoughts) }),
+      ...(sealed.length > 0 && { reasoning_details: sealed }),
       ...(calls.length > 0 && { tool_calls: calls }),
     },
   ];

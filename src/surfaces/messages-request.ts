@@ -9,7 +9,7 @@ import { toolFields } from './messages-tools.ts';
 
 export type MessagesBody = Static<typeof MessagesRequest>;
 /** What both operations take. */
-type Conversation = Static<typeof MessagesCountRequest>;
+export type Conversation = Static<typeof MessagesCountRequest>;
 
 /** The fields that have a meaning here, or whose absence makes no difference to an answer. */
 export const messagesFields: ReadonlySet<string> = new Set([

@@ -4,6 +4,7 @@ import type {
   ModelResponse as ModelResponseSchema,
   ResponseItem as ResponseItemSchema,
 } from '../../schemas/responses.ts';
+import { RESPONSES_FORMAT, writtenSeal } from '../engines/reasoning-details.ts';
 import type { AnswerBlock, AnswerBlocks } from './answer-blocks.ts';
 import type { ResponseBody } from './response-request.ts';
 import { customInputOf, type ResponseTools } from './response-tools.ts';
@@ -80,7 +81,11 @@ export function wholeItem(context: ResponseContext, block: AnswerBlock): Respons
   if (item.type === 'function_call') return { ...item, status: 'completed', arguments: block.text || '{}' };
   if (item.type === 'message') return { ...item, status: 'completed', content: [partOf(block, block.text)] };
   const isSummary = wantsSummary(context.body);
-  return { ...item, [isSummary ? 'summary' : 'content']: [partOf(block, block.text, isSummary)] };
+  return {
+    ...item,
+    ...(block.text !== '' && { [isSummary ? 'summary' : 'content']: [partOf(block, block.text, isSummary)] }),
+    ...(block.seal && { encrypted_content: writtenSeal(block.seal, RESPONSES_FORMAT) }),
+  };
 }
 
 /** A response that has just begun. */

@@ -51,6 +51,9 @@ const textEvents = {
   },
 } as const satisfies Record<string, TextEvents>;
 
+/** Some models send only the seal of their reasoning. */
+const isEmptyReasoning = ({ kind, text }: AnswerBlock) => kind === 'reasoning' && text === '';
+
 export function responseWriter(context: ResponseContext): SurfaceWriter {
   const isSummary = wantsSummary(context.body);
   let sequence = 0;
@@ -79,7 +82,7 @@ export function responseWriter(context: ResponseContext): SurfaceWriter {
       const events = eventsOf(block);
       const item = emptyItem(context, block);
       const opened = event('response.output_item.added', { output_index: block.index, item });
-      if (events.added === undefined) return opened;
+      if (events.added === undefined || isEmptyReasoning(block)) return opened;
       return opened + event(events.added, { ...placeOf(block, events), part: partOf(block, '', isSummary) });
     },
     delta(block, delta) {
@@ -94,6 +97,8 @@ export function responseWriter(context: ResponseContext): SurfaceWriter {
       const item = wholeItem(context, block);
       const { input = '' } = item;
       const whole = { text: block.text, refusal: block.text, arguments: item.arguments, input }[events.whole];
+      const done = () => event('response.output_item.done', { output_index: block.index, item });
+      if (isEmptyReasoning(block)) return done();
       return [
         events === textEvents.custom && input !== '' ? event(events.delta, { ...place, delta: input }) : '',
         event(events.done, {
@@ -105,7 +110,7 @@ export function responseWriter(context: ResponseContext): SurfaceWriter {
         events.partDone === undefined
           ? ''
           : event(events.partDone, { ...place, part: partOf(block, block.text, isSummary) }),
-        event('response.output_item.done', { output_index: block.index, item }),
+        done(),
       ].join('');
     },
     end(blocks, tokens) {

@@ -1,7 +1,8 @@
 /** Translates the input items of the Responses API to messages. Contract section 14. */
+import { flatName } from '../domain/tool-names.ts';
+import { detailOf, RESPONSES_FORMAT, readSeal } from '../engines/reasoning-details.ts';
 import { isObject, type JsonObject } from '../engines/upstream/json.ts';
 import { ApiError } from '../errors.ts';
-import { flatName } from './response-tools.ts';
 
 export type Message = { role: 'system' | 'user' | 'assistant' | 'tool' } & JsonObject;
 type Part = JsonObject & { type: string };
@@ -66,18 +67,38 @@ function reasoningOf({ content, summary }: JsonObject): string {
   return (own.length > 0 ? own : texts(summary)).join('\n\n');
 }
 
+/** Reasoning that only the model that wrote it can read. */
+function sealedOf(item: JsonObject): JsonObject[] {
+  const text = textIn(item.encrypted_content);
+  if (text === '') return [];
+  return [detailOf({ text: reasoningOf(item), seal: readSeal(text, RESPONSES_FORMAT, 'data') })];
+}
+
 class Conversation {
   readonly messages: Message[] = [];
   /** What tool messages cannot hold follows them in a message of the user. */
   #leftOver: Part[] = [];
-  #reasoning = '';
+  #reasoning: string[] = [];
+  #sealed: JsonObject[] = [];
 
   add(item: JsonObject, path: string): void {
     const { type = 'message' } = item;
     if (type === 'message') this.#message(item, path);
     else if (type === 'function_call' || type === 'custom_tool_call') this.#call(item, path);
     else if (type === 'function_call_output' || type === 'custom_tool_call_output') this.#result(item, path);
-    else if (type === 'reasoning') this.#reasoning = reasoningOf(item);
+    else if (type === 'reasoning') this.#think(item);
+  }
+
+  /** Several items in a row belong to the same turn. */
+  #think(item: JsonObject): void {
+    const text = reasoningOf(item);
+    if (text !== '') this.#reasoning.push(text);
+    this.#sealed.push(...sealedOf(item));
+  }
+
+  #forget(): void {
+    this.#reasoning = [];
+    this.#sealed = [];
   }
 
   end(): Message[] {
@@ -98,7 +119,7 @@ class Conversation {
     this.#flush();
     if (known === 'assistant') Object.assign(this.#assistant(true), { content: translated });
     else {
-      this.#reasoning = '';
+      this.#forget();
       const [first] = this.messages;
       // Many models take one system message only, at the beginning.
       if (
@@ -117,12 +138,13 @@ class Conversation {
     const last = this.messages.at(-1);
     if (last?.role === 'assistant' && !(isText && (last.content !== null || last.tool_calls !== undefined)))
       return last;
-    const reasoning = this.#reasoning;
-    this.#reasoning = '';
+    const [reasoning, sealed] = [this.#reasoning, this.#sealed];
+    this.#forget();
     const message: Message = {
       role: 'assistant',
       content: null,
-      ...(reasoning !== '' && { reasoning_content: reasoning }),
+      ...(reasoning.length > 0 && { reasoning_content: reasoning.join('\n\n') }),
+      ...(sealed.length > 0 && { reasoning_details: sealed }),
     };
     this.messages.push(message);
     return message;

@@ -1,10 +1,6 @@
 /** Tools of the Responses API, as functions that any model can call. Contract section 14. */
-import { createHash } from 'node:crypto';
+import { flatName } from '../domain/tool-names.ts';
 import { isObject, type JsonObject } from '../engines/upstream/json.ts';
-
-/** What upstreams accept as the name of a function. */
-const LONGEST_NAME = 64;
-const DIGEST_LENGTH = 8;
 
 /** A tool as the client named it. */
 type Called = { name: string; namespace: string | undefined; isCustom: boolean };
@@ -16,15 +12,6 @@ const customInput = {
   required: ['input'],
   additionalProperties: false,
 };
-
-/** The function name of a tool in a namespace: `namespace__name`, shortened to a unique name if it is too long. */
-export function flatName(name: string, namespace: string | undefined): string {
-  if (namespace === undefined) return name;
-  const flat = `${namespace.replace(/_+$/, '')}__${name}`;
-  if (flat.length <= LONGEST_NAME) return flat;
-  const digest = createHash('sha256').update(flat).digest('hex').slice(0, DIGEST_LENGTH);
-  return `${flat.slice(0, LONGEST_NAME - DIGEST_LENGTH - 1)}_${digest}`;
-}
 
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 

@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { isKnownField } from '../domain/completion-fields.ts';
 import type { PlanCatalogue } from '../domain/plans.ts';
-import { isBuilt } from '../engines/routing/kinds.ts';
 import { ConfigError, type Env, text } from '../environment.ts';
 import { faultsOf } from '../validation.ts';
 import {
@@ -24,7 +23,7 @@ type Outline = { upstreams: unknown[]; models: unknown[]; deadlineMs?: number };
 const outlineFaults = faultsOf(FileOutline);
 
 /** Variables for a single upstream, which the file replaces. */
-const replaced = ['CHAT_URL', 'CHAT_API_KEY', 'CHAT_MODEL'];
+const replaced = ['CHAT_URL', 'CHAT_API_KEY', 'CHAT_MODEL', 'CHAT_KIND'];
 
 function contentOf(file: string): unknown {
   let content: string;
@@ -55,7 +54,7 @@ function mistakesIn(content: unknown, env: Env, plans: PlanCatalogue): string[] 
   return [
     ...both,
     ...mistakesInNames(upstreamNames, modelNames),
-    ...upstreams.flatMap((upstream, position) => mistakesInUpstream(upstream, position, env, isBuilt)),
+    ...upstreams.flatMap((upstream, position) => mistakesInUpstream(upstream, position, env)),
     ...inModels,
     // Wrong names of plans would be reported twice.
     ...(inModels.length > 0 ? [] : mistakesInPlans(models as FileModel[], plans)),

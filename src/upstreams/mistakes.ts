@@ -85,24 +85,17 @@ function fieldMistakes(fields: readonly string[]): string[] {
   }
 }
 
-/** @param isBuilt - whether this version can speak to a kind of upstream */
-export function mistakesInUpstream(
-  entry: unknown,
-  position: number,
-  env: Env,
-  isBuilt: (kind: FileUpstream['kind']) => boolean,
-): string[] {
+export function mistakesInUpstream(entry: unknown, position: number, env: Env): string[] {
   const title = titleOf('Upstream', entry, position);
   const faults = upstreamFaults(entry);
   if (faults.length > 0) return faults.map((fault) => `${title}: ${fault}.`);
-  const { fields = [], headers = {}, keyVariable, kind, name, url } = entry as FileUpstream;
+  const { fields = [], headers = {}, keyVariable, name, url } = entry as FileUpstream;
   return [
     ...(NAME.test(name)
       ? []
       : [
           '`name` must be 1 to 64 letters, digits, dots, hyphens, or underscores, and begin with a letter or digit.',
         ]),
-    ...(isBuilt(kind) ? [] : [`this version of Parley does not support the kind "${kind}".`]),
     ...urlMistakes(url),
     ...(keyVariable === undefined ? [] : keyMistakes(keyVariable, env)),
     ...headerMistakes(headers),

@@ -113,6 +113,10 @@ onEachDatabase(t, { CHAT_URL: upstream.url }, async (t, service) => {
         role: 'assistant',
         content: 'I look.',
         reasoning_content: 'Hm.',
+        reasoning_details: [
+          { type: 'reasoning.text', format: 'anthropic-claude-v1', text: 'Hm.', signature: 'x' },
+          { type: 'reasoning.encrypted', format: 'anthropic-claude-v1', data: 'x' },
+        ],
         tool_calls: [
           { id: 'c1', type: 'function', function: { name: 'weather', arguments: '{"city":"Paris"}' } },
           { id: 'c2', type: 'function', function: { name: 'map', arguments: '{}' } },

@@ -1,6 +1,9 @@
 /** Whether upstreams can be reached, accept their keys, and have their models. Contract section 8. */
 import type { Config } from '../../config.ts';
 import { isLoopback } from '../../config.ts';
+import type { Dialect } from '../../engines/dialects/dialect.ts';
+import { dialects } from '../../engines/dialects/index.ts';
+import { bearer } from '../../engines/upstream/transport.ts';
 import { checkCertificate } from './certificates.ts';
 import { type Finding, isError, isWarning, reasonOf } from './finding.ts';
 
@@ -15,6 +18,8 @@ type Upstream = {
   models?: readonly string[];
   /** Requested to try it. */
   path: string;
+  /** Of a chat server. */
+  dialect?: Dialect;
 };
 
 const variables = (prefix: string) => ({
@@ -26,13 +31,13 @@ const variables = (prefix: string) => ({
 /** Those of `UPSTREAMS_FILE`. */
 function upstreamsOfFile({ upstreams }: Config): Upstream[] {
   const { models = [], upstreams: all = [] } = upstreams?.settings ?? {};
-  return all.map(({ apiKey, headers, name, url }) => ({
+  return all.map(({ apiKey, headers, kind, name, url }) => ({
     names: {
       url: `the url of "${name}" in UPSTREAMS_FILE`,
       key: `the key of "${name}" in UPSTREAMS_FILE`,
       model: `the targets on "${name}" in UPSTREAMS_FILE`,
     },
-    ...{ url, apiKey, headers, path: '/models' },
+    ...{ url, apiKey, headers, path: dialects[kind].modelsPath, dialect: dialects[kind] },
     models: models
       .flatMap(({ targets }) => targets)
       .filter(({ upstream }) => upstream === name)
@@ -47,7 +52,12 @@ function upstreamsOf(config: Config): Upstream[] {
     const { models } = chat;
     const named = models.kind === 'exact' ? models.models.map(({ upstream }) => upstream) : [];
     const preferred = models.kind === 'preferred' ? [models.name] : [];
-    upstreams.push({ names: variables('CHAT'), ...chat, models: [...named, ...preferred], path: '/models' });
+    upstreams.push({
+      names: variables('CHAT'),
+      ...chat,
+      models: [...named, ...preferred],
+      path: chat.dialect.modelsPath,
+    });
   }
   if (images)
     upstreams.push({
@@ -79,7 +89,11 @@ function addressOf({ path, url }: Upstream): URL {
   if (path === '') {
     address.searchParams.set('q', 'parley');
     address.searchParams.set('format', 'json');
-  } else address.pathname = `${address.pathname.replace(/\/+$/, '')}${path}`;
+  } else {
+    const [name = '', query = ''] = path.split('?');
+    address.pathname = `${address.pathname.replace(/\/+$/, '')}${name}`;
+    for (const [key, value] of new URLSearchParams(query)) address.searchParams.set(key, value);
+  }
   return address;
 }
 
@@ -153,7 +167,7 @@ async function checkUpstream(upstream: Upstream): Promise<Finding[]> {
     const response = await fetch(address, {
       headers: {
         ...upstream.headers,
-        ...(upstream.apiKey !== undefined && { authorization: `Bearer ${upstream.apiKey}` }),
+        ...(upstream.dialect?.keyHeaders ?? bearer)(upstream.apiKey),
       },
       redirect: 'manual',
       signal: AbortSignal.timeout(PATIENCE_MS),

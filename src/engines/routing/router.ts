@@ -34,6 +34,12 @@ type Opened<T> = { value: T; target: Target; attempt: Attempt };
 
 type Asked = { input: CompletionInput; signal: DerivedSignal; call: ChatCall | undefined };
 
+/** What the engine of a target learns of a request. */
+const toldTo = ({ maxOutputTokens }: Target, call: ChatCall | undefined): ChatCall => ({
+  said: call?.said,
+  maxOutputTokens,
+});
+
 const publicModel = (model: ModelSettings): Model => ({
   id: model.name,
   object: 'model',
@@ -122,6 +128,19 @@ export class ChatRouter implements ChatEngine {
     return capable;
   }
 
+  /** Asks one of the healthy upstreams that count. */
+  countTokens = async (
+    input: CompletionInput,
+    signal: AbortSignal,
+    call?: ChatCall,
+  ): Promise<number | undefined> => {
+    const counting = this.#capable(input).filter(({ upstream }) => upstream.engine.countTokens);
+    const target = chosen(counting, call?.affinity, this.#now(), this.#random);
+    if (target === undefined) return undefined;
+    const { engine } = target.upstream;
+    return engine.countTokens?.(this.#sent(input, target), signal, toldTo(target, call));
+  };
+
   complete = async (
     input: CompletionInput,
     outer: AbortSignal,
@@ -129,8 +148,8 @@ export class ChatRouter implements ChatEngine {
   ): Promise<CompletionResult> => {
     const signal = attemptSignal(outer, this.#targets.settings.deadlineMs);
     try {
-      const { attempt, target, value } = await this.#open({ input, signal, call }, (engine, sent) =>
-        engine.complete(sent, signal.signal),
+      const { attempt, target, value } = await this.#open({ input, signal, call }, (engine, sent, told) =>
+        engine.complete(sent, signal.signal, told),
       );
       this.#end(target, attempt, 'success');
       value.model = input.model;
@@ -155,15 +174,18 @@ export class ChatRouter implements ChatEngine {
       return chunk;
     };
     try {
-      const { attempt, target, value } = await this.#open({ input, signal, call }, async (engine, sent) => {
-        const chunks = engine.stream(sent, signal.signal)[Symbol.asyncIterator]();
-        try {
-          return { chunks, held: await firstOutput(chunks) };
-        } catch (error) {
-          await chunks.return?.();
-          throw error;
-        }
-      });
+      const { attempt, target, value } = await this.#open(
+        { input, signal, call },
+        async (engine, sent, told) => {
+          const chunks = engine.stream(sent, signal.signal, told)[Symbol.asyncIterator]();
+          try {
+            return { chunks, held: await firstOutput(chunks) };
+          } catch (error) {
+            await chunks.return?.();
+            throw error;
+          }
+        },
+      );
       signal.lift();
       let how: AttemptEnd = 'left';
       try {
@@ -189,7 +211,7 @@ export class ChatRouter implements ChatEngine {
   /** Tries targets until an answer begins. The caller ends the attempt. */
   async #open<T>(
     { call, input, signal }: Asked,
-    begin: (engine: ChatEngine, input: CompletionInput) => Promise<T>,
+    begin: (engine: ChatEngine, input: CompletionInput, call: ChatCall) => Promise<T>,
   ): Promise<Opened<T>> {
     const left = new Set(this.#capable(input));
     let error: unknown;
@@ -204,7 +226,7 @@ export class ChatRouter implements ChatEngine {
       const attempt = health.begin();
       upstream.open += 1;
       try {
-        const value = await begin(upstream.engine, this.#sent(input, target));
+        const value = await begin(upstream.engine, this.#sent(input, target), toldTo(target, call));
         health.answered(attempt);
         call?.onOutput?.();
         return { value, target, attempt };

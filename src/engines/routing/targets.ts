@@ -1,9 +1,10 @@
 /** The targets of each model, and the upstreams behind them. Contract section 15. */
 import type { ModelSettings, RoutingSettings, UpstreamSettings } from '../../upstreams/settings.ts';
+import { dialects } from '../dialects/index.ts';
 import type { ChatEngine } from '../types.ts';
+import { createUpstreamChat } from '../upstream/chat.ts';
 import type { UpstreamOptions } from '../upstream/transport.ts';
 import { Health } from './health.ts';
-import { chatConstructors } from './kinds.ts';
 
 export type Upstream = {
   settings: UpstreamSettings;
@@ -21,6 +22,7 @@ export type Target = {
   model: string;
   weight: number;
   order: number;
+  maxOutputTokens: number | undefined;
   health: Health;
 };
 
@@ -38,12 +40,11 @@ function upstreamOf(
   onResponse: OnResponse,
 ): Upstream {
   const { apiKey, concurrency, headers, kind, name, timeouts, url } = settings;
-  const create = chatConstructors[kind];
-  if (create === undefined) throw new Error(`There is no engine for upstreams of kind "${kind}".`);
   const connections = concurrency ?? limits.connections ?? CONCURRENCY;
-  const engine = create({
+  const engine = createUpstreamChat({
     ...limits,
     ...{ url, apiKey, headers, connections },
+    dialect: dialects[kind],
     ...(timeouts.connectMs !== undefined && { connectTimeoutMs: timeouts.connectMs }),
     ...(timeouts.firstByteMs !== undefined && { firstByteTimeoutMs: timeouts.firstByteMs }),
     ...(timeouts.idleMs !== undefined && { idleTimeoutMs: timeouts.idleMs }),
@@ -83,12 +84,12 @@ export class Targets {
     );
   }
 
-  #targetsOf(settings: ModelSettings): Target[] {
-    return settings.targets.flatMap(({ model, order, upstream: name, weight }) => {
+  #targetsOf({ maxOutputTokens, targets }: ModelSettings): Target[] {
+    return targets.flatMap(({ model, order, upstream: name, weight }) => {
       const upstream = this.upstreams.get(name);
       return upstream === undefined
         ? []
-        : [{ upstream, model, weight, order, health: healthOf(upstream, model) }];
+        : [{ upstream, model, weight, order, maxOutputTokens, health: healthOf(upstream, model) }];
     });
   }
 }

@@ -1,110 +1,149 @@
-/** Chat with any OpenAI-compatible server. Contract sections 7 and 8. */
+/** Chat with a server of any of the known APIs. Contract sections 7, 8, and 15. */
+import { writeInTurns } from '../../bodies/write-in-turns.ts';
 import { abortable } from '../abortable.ts';
-import type { ChatEngine, CompletionChunk, CompletionInput } from '../types.ts';
+import { completionsDialect } from '../dialects/completions.ts';
+import type { Asked, Dialect } from '../dialects/dialect.ts';
+import type { ChatCall, ChatEngine, CompletionChunk, CompletionInput } from '../types.ts';
 import { completionOf } from './answers.ts';
 import { ChunkReader } from './chunks.ts';
 import { refusesField } from './errors.ts';
 import { readEvents } from './events.ts';
-import type { Exchange } from './exchange.ts';
-import { isObject, type JsonObject } from './json.ts';
-import { KnownLimits } from './known-limits.ts';
+import type { JsonObject } from './json.ts';
+import { KnownLimits, TooFew } from './known-limits.ts';
 import type { ModelMap } from './model-map.ts';
 import { createModelList } from './models.ts';
-import { createTransport, type UpstreamOptions } from './transport.ts';
+import { createTransport, type Request, type UpstreamOptions } from './transport.ts';
 
 export type UpstreamChatOptions = UpstreamOptions & {
   /** `CHAT_MODEL`, parsed by `parseModelMap`. */
   models: ModelMap;
+  /** Defaults to chat completions. */
+  dialect?: Dialect;
 };
 
-const PATH = '/chat/completions';
-const DONE = '[DONE]';
 /** Longest part of a stream without output, in characters. */
 const MAX_IDLE_LENGTH = 32 * 1024 * 1024;
 /** Added per event without output, because parsing it costs time. */
 const EVENT_LENGTH = 100;
+/** A count that comes later is of no use to the client. */
+const COUNT_MS = 5000;
 
 export function createUpstreamChat(options: UpstreamChatOptions): ChatEngine {
-  const transport = createTransport(options);
-  const list = createModelList(transport, options.models);
-  const limits = new KnownLimits('choices');
-  /** Some servers reject the field that requests token counts. From then on, tokens are estimated. */
-  let takesStreamOptions = true;
-
-  const bodyOf = (input: CompletionInput): JsonObject => ({
-    ...input,
-    model: list.upstreamName(input.model),
+  const { dialect = completionsDialect } = options;
+  const { added } = dialect;
+  const transport = createTransport({
+    ...options,
+    ...(dialect.keyHeaders && { keyHeaders: dialect.keyHeaders }),
   });
+  const list = createModelList(transport, options.models, dialect.modelsPath);
+  const limits = new KnownLimits('choices');
+  /** Models whose upstream rejected the added field. */
+  const refusing = new Set<string>();
 
-  async function openStream(input: CompletionInput, signal: AbortSignal): Promise<Exchange> {
-    const body: JsonObject = { ...bodyOf(input), stream: true };
-    const given = isObject(body.stream_options) ? body.stream_options : undefined;
-    const withUsage = { ...body, stream_options: { ...given, include_usage: true } };
-    const isOurs = given === undefined;
+  function askedOf(input: CompletionInput, call: ChatCall | undefined, isStream: boolean): Asked {
+    const model = list.upstreamName(input.model);
+    return { input, model, isStream, said: call?.said, maxOutputTokens: call?.maxOutputTokens };
+  }
+
+  function requestOf({ input, said }: Asked, path: string, body: JsonObject, signal: AbortSignal): Request {
+    const headers = said?.language === dialect.language ? said?.headers : undefined;
+    const isTranslated = dialect !== completionsDialect;
+    return { method: 'POST', path, headers, body, signal, ...(isTranslated && { sent: Object.keys(input) }) };
+  }
+
+  /** Sends a request, with the added field unless the upstream rejects it. */
+  async function ask<T>(
+    asked: Asked,
+    signal: AbortSignal,
+    send: (request: Request) => Promise<T>,
+  ): Promise<T> {
+    const body = dialect.body(asked);
+    // A body that reaches the upstream as it came was written before.
+    if (dialect !== completionsDialect)
+      for (const value of Object.values(body))
+        if (typeof value === 'object' && value !== null) await writeInTurns(value);
+    const value = refusing.has(asked.model) ? undefined : added?.value(body);
+    const request = (sent: JsonObject) => requestOf(asked, dialect.path, sent, signal);
+    if (added === undefined || value === undefined) return send(request(body));
     try {
-      return await transport.events({
-        method: 'POST',
-        path: PATH,
-        body: takesStreamOptions || !isOurs ? withUsage : body,
-        signal,
-      });
+      return await send(request({ ...body, [added.name]: value }));
     } catch (error) {
       // The upstream only validated the body, so a second request does not repeat any work.
-      if (!isOurs || !takesStreamOptions || !refusesField(error, 'stream_options')) throw error;
-      takesStreamOptions = false;
-      return transport.events({ method: 'POST', path: PATH, body, signal });
+      if (!refusesField(error, added.name)) throw error;
+      refusing.add(asked.model);
+      return send(request(body));
     }
   }
 
   async function* chunks(
     input: CompletionInput,
     signal: AbortSignal,
+    call: ChatCall | undefined,
   ): AsyncGenerator<CompletionChunk, void, undefined> {
-    const exchange = await openStream(input, signal);
+    const exchange = await ask(askedOf(input, call, true), signal, transport.events);
     const reader = new ChunkReader(input, transport.broken);
-    let isDone = false;
+    const events = dialect.events(transport.broken);
     let idle = 0;
     try {
-      for await (const events of readEvents(exchange)) {
-        for (const event of events) {
+      for await (const batch of readEvents(exchange)) {
+        for (const event of batch) {
           signal.throwIfAborted();
-          isDone = event.data === DONE;
-          if (isDone) break;
-          const chunk = reader.chunk(event);
-          idle = reader.hasGrown ? 0 : idle + event.data.length + EVENT_LENGTH;
+          idle += event.data.length + EVENT_LENGTH;
+          for (const read of events.read(event)) {
+            const chunk = reader.chunk(read);
+            if (reader.hasGrown) idle = 0;
+            if (chunk !== undefined) yield chunk;
+          }
+          if (events.isDone) break;
           if (idle > MAX_IDLE_LENGTH)
             throw transport.broken(`The stream sent ${idle} characters without output.`);
-          if (chunk !== undefined) yield chunk;
         }
-        if (isDone) break;
+        if (events.isDone) break;
       }
-      yield reader.last(isDone);
+      yield reader.last(events.isDone);
     } catch (error) {
       limits.note(input.model, error);
       throw transport.failure(error, signal);
     } finally {
-      if (isDone) exchange.release();
+      if (events.isDone) exchange.release();
       else exchange.abort(new Error('The reader stopped.'));
     }
+  }
+
+  async function countTokens(
+    input: CompletionInput,
+    signal: AbortSignal,
+    call?: ChatCall,
+  ): Promise<number | undefined> {
+    const counter = dialect.countTokens;
+    if (counter === undefined) return undefined;
+    const asked = askedOf(input, call, false);
+    const inTime = AbortSignal.any([signal, AbortSignal.timeout(COUNT_MS)]);
+    const answer = await transport
+      .json(requestOf(asked, counter.path, counter.body(asked), inTime))
+      .catch(() => undefined);
+    return answer && counter.count(answer);
   }
 
   return {
     kind: 'upstream',
     models: list.models,
-    check: ({ model, n }) => limits.check(model, n ?? 1),
-    async complete(input, signal) {
-      const body = bodyOf(input);
-      if (body.stream) body.stream = false;
-      const answer = await transport.json({ method: 'POST', path: PATH, body, signal });
+    check({ model, n }) {
+      if (!dialect.takesChoices && (n ?? 1) > 1) throw new TooFew('choices', 1, n ?? 1);
+      limits.check(model, n ?? 1);
+    },
+    ...(dialect.countTokens && { countTokens }),
+    async complete(input, signal, call) {
+      const answer = await ask(askedOf(input, call, false), signal, transport.json);
       try {
-        return completionOf(answer, input, transport.broken);
+        return completionOf(dialect.completion(answer, transport.broken), input, transport.broken);
       } catch (error) {
         limits.note(input.model, error);
         throw error;
       }
     },
-    stream(input, signal) {
-      return { [Symbol.asyncIterator]: () => abortable(signal, (gone) => chunks(input, gone)) };
+    stream(input, signal, call) {
+      return { [Symbol.asyncIterator]: () => abortable(signal, (gone) => chunks(input, gone, call)) };
     },
   };
 }

@@ -1,8 +1,7 @@
 /** Normalizes the chunks of a streamed completion, as `answers.ts` does for whole ones. Contract section 7. */
-import type { EventSourceMessage } from 'eventsource-parser';
 import type { CompletionChunk, CompletionInput } from '../types.ts';
 import { newHead, settleChoice, settleHead } from './answers.ts';
-import { isObject, type JsonObject, parseJson, plainText } from './json.ts';
+import { isObject, type JsonObject, plainText } from './json.ts';
 import { TooFew } from './known-limits.ts';
 import type { Broken } from './transport.ts';
 import { charactersOf, countedUsage, estimatedUsage, type Usage } from './usage.ts';
@@ -32,16 +31,13 @@ export class ChunkReader {
   }
 
   /**
-   * Converts an event to a chunk. Drops choices beyond those charged, and keeps usage for the last chunk. As with
+   * Normalizes a chunk in place. Drops choices beyond those charged, and keeps usage for the last chunk. As with
    * OpenAI, other chunks have `usage: null` if the client requested usage.
    *
    * @returns undefined if the chunk had only usage or dropped choices
-   * @throws ApiError `upstreamError` for an invalid event or an error event
+   * @throws ApiError `upstreamError` for an invalid choice
    */
-  chunk({ data, event }: EventSourceMessage): CompletionChunk | undefined {
-    const chunk = parseJson(data);
-    if (!isObject(chunk)) throw this.#broken('A stream event is not a chunk:', data);
-    if (chunk.error || event === 'error') throw this.#broken('The upstream ended the stream early:', data);
+  chunk(chunk: JsonObject): CompletionChunk | undefined {
     const choices = Array.isArray(chunk.choices) ? (chunk.choices as unknown[]) : [];
     settleHead(chunk, 'chat.completion.chunk', this.#input.model, this.#head);
     const wanted = this.#input.n ?? 1;
@@ -63,7 +59,7 @@ export class ChunkReader {
   }
 
   /**
-   * Makes the last chunk, with the usage and no choices. `isDone` says whether the upstream sent `[DONE]`.
+   * Makes the last chunk, with the usage and no choices. `isDone` says whether the upstream sent the event that ends a stream.
    *
    * @throws ApiError `upstreamError` if the stream was cut off or empty; `invalidRequest` (`TooFew`) for too few
    *   choices

@@ -41,6 +41,9 @@ function retryAfterOf({ 'retry-after': value = '' }: IncomingHttpHeaders): numbe
   return /^\s*\d{1,9}(\.\d+)?\s*$/.test(value) ? Number(value) : undefined;
 }
 
+/** What Anthropic answers when it is overloaded. */
+const OVERLOADED = 529;
+
 /** Seconds from 1 to 60. */
 const retryAfterSeconds = (headers: IncomingHttpHeaders): number =>
   Math.min(Math.max(Math.ceil(retryAfterOf(headers) ?? 1), 1), MAX_RETRY_AFTER_SECONDS);
@@ -90,7 +93,7 @@ export function refusalError(refusal: Refusal, apiKey: string | undefined): ApiE
   );
 
   if (status === 400 || status === 413 || status === 422) return invalidRequest(problem, status, sent, cause);
-  if (status === 429)
+  if (status === 429 || status === OVERLOADED)
     return new ApiError('overloaded', { retryAfterSeconds: retryAfterSeconds(headers), cause });
   if (status === 404 && sent.includes('model') && saysNoSuchModel(problem)) return modelUnavailable(cause);
   return new ApiError('upstreamError', { cause });

@@ -53,10 +53,11 @@ export type ModelList = {
   upstreamName(id: string): string;
 };
 
-/** `map` is `CHAT_MODEL`, and `now` the clock in milliseconds. */
+/** `map` is `CHAT_MODEL`, `path` that of the list, and `now` the clock in milliseconds. */
 export function createModelList(
   transport: Pick<Transport, 'json'>,
   map: ModelMap,
+  path = '/models',
   now: () => number = () => performance.now(),
 ): ModelList {
   if (map.kind === 'exact') {
@@ -76,7 +77,7 @@ export function createModelList(
       const models = readModels(
         await transport.json({
           method: 'GET',
-          path: '/models',
+          path,
           signal,
           maxBytes: ANSWER_BYTES,
           isUncounted: true,

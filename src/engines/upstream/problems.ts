@@ -85,5 +85,8 @@ export function sentences(reason: string | undefined, param: string | undefined)
 }
 
 /** Whether a 404 is about the model, rather than a wrong path. */
-export const saysNoSuchModel = ({ code, message = '' }: Problem): boolean =>
-  code === 'model_not_found' || saysNoModel.test(message);
+export const saysNoSuchModel = ({ code, message = '', type }: Problem): boolean =>
+  code === 'model_not_found' ||
+  saysNoModel.test(message) ||
+  // Anthropic's: `model: claude-0`.
+  (type === 'not_found_error' && message.startsWith('model:'));

@@ -19,6 +19,8 @@ export type UpstreamOptions = {
   apiKey?: string | undefined;
   /** Added to every request. */
   headers?: Readonly<Record<string, string>>;
+  /** Headers with the key. Defaults to a bearer token. */
+  keyHeaders?(apiKey: string | undefined): Readonly<Record<string, string>>;
   connectTimeoutMs?: number;
   /** To the first byte of the body: reading a long prompt takes time. */
   firstByteTimeoutMs?: number;
@@ -35,7 +37,10 @@ export type UpstreamOptions = {
 export type Request = {
   method: 'GET' | 'POST';
   path: string;
+  headers?: Readonly<Record<string, string>> | undefined;
   body?: JsonObject;
+  /** The client's names of the fields, if they are not those of `body`. */
+  sent?: readonly string[];
   signal: AbortSignal;
   maxBytes?: number;
   /** Reads the answer instead of `parseJson`, which holds the event loop for long answers. */
@@ -76,6 +81,9 @@ const connectionLosses: ReadonlySet<unknown> = new Set([
   'UND_ERR_SOCKET',
 ]);
 
+export const bearer = (apiKey: string | undefined): Readonly<Record<string, string>> =>
+  apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
+
 const totalLength = (pieces: readonly Uint8Array[]) => pieces.reduce((sum, { length }) => sum + length, 0);
 const codeOf = (error: unknown): unknown => (error as { code?: unknown } | null)?.code;
 const isType = ({ headers }: AnswerHead, type: RegExp): boolean => type.test(headers['content-type'] ?? '');
@@ -103,6 +111,7 @@ export function createTransport(options: UpstreamOptions): Transport {
     connections: most = CONNECTIONS,
   } = options;
   const apiKey = options.apiKey || undefined;
+  const keyHeaders = (options.keyHeaders ?? bearer)(apiKey);
   const base = new URL(options.url);
   const root = base.pathname.replace(/\/+$/, '');
   // undici's timers are off because each exchange has its own. Before writing, undici waits one turn of the event loop
@@ -124,7 +133,7 @@ export function createTransport(options: UpstreamOptions): Transport {
 
   /** Sends a request, with one retry if there was no connection. */
   async function dispatch(
-    { body, isUncounted, method, path, signal }: Request,
+    { body, headers, isUncounted, method, path, signal }: Request,
     accept: string,
   ): Promise<[AnswerHead, Exchange]> {
     const [pathname, query] = path.split('?', 2);
@@ -143,13 +152,14 @@ export function createTransport(options: UpstreamOptions): Transport {
           path: `${root}${pathname}${search && `?${search}`}`,
           method,
           headers: {
+            ...headers,
             ...options.headers,
             accept,
             'user-agent': 'parley',
             ...traceHeaders(signal),
             ...(payload !== undefined && { 'content-type': 'application/json' }),
             ...(Array.isArray(payload) && { 'content-length': String(totalLength(payload)) }),
-            ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
+            ...keyHeaders,
           },
           // undici takes any iterable, but its types do not say so.
           ...(payload !== undefined && { body: payload as string }),
@@ -178,9 +188,9 @@ export function createTransport(options: UpstreamOptions): Transport {
     if (status >= 200 && status < 300) return [head, exchange];
     const text = await refusalText(head, exchange, bodies);
     request.signal.throwIfAborted();
-    const { body = {}, path } = request;
+    const { body = {}, path, sent = Object.keys(body) } = request;
     const asked = textOf([...new URLSearchParams(path.split('?')[1]).values(), body]);
-    throw refusalError({ status, headers, text, sent: Object.keys(body), asked }, apiKey);
+    throw refusalError({ status, headers, text, sent, asked }, apiKey);
   }
 
   const broken: Broken = brokenAnswer;

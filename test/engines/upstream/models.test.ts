@@ -12,7 +12,7 @@ t.beforeEach(() => upstream.reset());
 /** A list with a clock that the test turns. */
 function listAt(map: ModelMap) {
   const clock = { ms: 0 };
-  const list = createModelList(createTransport({ url: upstream.url }), map, () => clock.ms);
+  const list = createModelList(createTransport({ url: upstream.url }), map, '/models', () => clock.ms);
   return { clock, list, ids: async () => (await list.models()).map(({ id }) => id) };
 }
 const fetches = async () => (await upstream.calls()).models;
@@ -75,7 +75,7 @@ t.test('a name and a list that hangs: only the first call waits for it', async (
   await upstream.configure({ fault: 'hang' });
   const clock = { ms: 0 };
   const transport = createTransport({ url: upstream.url, firstByteTimeoutMs: 3000 });
-  const list = createModelList(transport, { kind: 'preferred', name: 'other' }, () => clock.ms);
+  const list = createModelList(transport, { kind: 'preferred', name: 'other' }, '/models', () => clock.ms);
   t.same(
     (await list.models()).map(({ id }) => id),
     ['other'],

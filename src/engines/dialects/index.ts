@@ -1,0 +1,12 @@
+import type { UpstreamKind } from '../../upstreams/schema.ts';
+import { completionsDialect } from './completions.ts';
+import type { Dialect } from './dialect.ts';
+import { messagesDialect } from './messages.ts';
+import { responsesDialect } from './responses.ts';
+
+/** Contract section 15. */
+export const dialects: Readonly<Record<UpstreamKind, Dialect>> = {
+  openai: completionsDialect,
+  'openai-responses': responsesDialect,
+  anthropic: messagesDialect,
+};

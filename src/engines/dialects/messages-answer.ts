@@ -1,0 +1,193 @@
+/** Answers of Anthropic's Messages API as chat completions. Contract section 15. */
+import { detailOf, MESSAGES_FORMAT, type SealedReasoning } from '../reasoning-details.ts';
+import { isObject, type JsonObject, parseJson, wholeNumber } from '../upstream/json.ts';
+import type { Broken } from '../upstream/transport.ts';
+import type { EventReader } from './dialect.ts';
+
+const finishReasons: Readonly<Record<string, string>> = {
+  end_turn: 'stop',
+  stop_sequence: 'stop',
+  pause_turn: 'stop',
+  max_tokens: 'length',
+  model_context_window_exceeded: 'length',
+  tool_use: 'tool_calls',
+  refusal: 'content_filter',
+};
+
+const textIn = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+function finishOf({ stop_reason: reason, stop_sequence: sequence }: JsonObject): JsonObject {
+  const known = typeof reason === 'string' && Object.hasOwn(finishReasons, reason);
+  return {
+    finish_reason: known ? finishReasons[reason] : 'stop',
+    // vLLM's name for it.
+    ...(typeof sequence === 'string' && { stop_reason: sequence }),
+  };
+}
+
+/** Anthropic counts tokens that were read from or written to a cache apart. */
+export function usageOf(usage: JsonObject): JsonObject | undefined {
+  const input = wholeNumber(usage.input_tokens);
+  if (input === undefined) return undefined;
+  const read = wholeNumber(usage.cache_read_input_tokens) ?? 0;
+  const written = wholeNumber(usage.cache_creation_input_tokens) ?? 0;
+  const output = wholeNumber(usage.output_tokens) ?? 0;
+  return {
+    prompt_tokens: input + read + written,
+    completion_tokens: output,
+    total_tokens: input + read + written + output,
+    prompt_tokens_details: { cached_tokens: read, cache_write_tokens: written },
+  };
+}
+
+const sealOf = ({ data, signature, thinking, type }: JsonObject): SealedReasoning[] => {
+  const value = textIn(type === 'redacted_thinking' ? data : signature);
+  if (value === '' || (type !== 'thinking' && type !== 'redacted_thinking')) return [];
+  const kind = type === 'thinking' ? 'signature' : 'data';
+  return [{ text: textIn(thinking), seal: { format: MESSAGES_FORMAT, kind, value } }];
+};
+
+const callOf = ({ id, name }: JsonObject, text: string): JsonObject => ({
+  id: textIn(id),
+  type: 'function',
+  function: { name: textIn(name), arguments: text },
+});
+
+/** @throws ApiError `upstreamError` */
+export function completionOf(answer: JsonObject, broken: Broken): JsonObject {
+  const { content, id, usage } = answer;
+  if (!Array.isArray(content)) throw broken('The message has no content.');
+  const blocks = (content as unknown[]).filter(isObject);
+  const texts = (type: string) =>
+    blocks.filter((block) => block.type === type).map((block) => textIn(block[type]));
+  const calls = blocks
+    .filter(({ type }) => type === 'tool_use')
+    .map((block) => callOf(block, JSON.stringify(block.input ?? {})));
+  const details = blocks.flatMap(sealOf).map(detailOf);
+  const thoughts = texts('thinking').filter((text) => text !== '');
+  const said = texts('text');
+  return {
+    id,
+    choices: [
+      {
+        index: 0,
+        message: {
+          role: 'assistant',
+          content: said.length === 0 ? null : said.join(''),
+          ...(thoughts.length > 0 && { reasoning_content: thoughts.join('\n\n') }),
+          ...(details.length > 0 && { reasoning_details: details }),
+          ...(calls.length > 0 && { tool_calls: calls }),
+        },
+        ...finishOf(answer),
+      },
+    ],
+    usage: isObject(usage) ? usageOf(usage) : undefined,
+  };
+}
+
+/** A block of a stream. `text` is all of its thinking, or of its input as JSON. */
+type OpenBlock = { block: JsonObject; call: number; text: string; signature: string };
+
+export class MessagesReader implements EventReader {
+  isDone = false;
+  readonly #broken: Broken;
+  readonly #open = new Map<unknown, OpenBlock>();
+  #id: unknown;
+  #calls = 0;
+  #usage: JsonObject = {};
+
+  constructor(broken: Broken) {
+    this.#broken = broken;
+  }
+
+  read({ data, event: name }: { data: string; event?: string | undefined }): JsonObject[] {
+    const event = parseJson(data);
+    if (!isObject(event)) throw this.#broken('A stream event is not an object:', data);
+    switch (event.type ?? name) {
+      case 'message_start':
+        return this.#start(event);
+      case 'content_block_start':
+        return this.#openBlock(event);
+      case 'content_block_delta':
+        return this.#delta(event);
+      case 'content_block_stop':
+        return this.#close(event);
+      case 'message_delta':
+        return this.#finish(event);
+      case 'message_stop':
+        this.isDone = true;
+        return [];
+      case 'error':
+        throw this.#broken('The upstream ended the stream early:', data);
+      default:
+        return [];
+    }
+  }
+
+  #chunk(delta: JsonObject, rest: JsonObject = {}): JsonObject[] {
+    return [{ id: this.#id, choices: [{ index: 0, delta, finish_reason: null, ...rest }] }];
+  }
+
+  #start({ message }: JsonObject): JsonObject[] {
+    if (!isObject(message)) return [];
+    this.#id = message.id;
+    if (isObject(message.usage)) this.#usage = message.usage;
+    return this.#chunk({ role: 'assistant', content: '' });
+  }
+
+  #openBlock({ content_block: block, index }: JsonObject): JsonObject[] {
+    if (!isObject(block)) return [];
+    const open: OpenBlock = { block, call: this.#calls, text: '', signature: '' };
+    this.#open.set(index, open);
+    if (block.type === 'text' && textIn(block.text) !== '') return this.#chunk({ content: block.text });
+    if (block.type === 'thinking' && textIn(block.thinking) !== '')
+      return this.#think(open, textIn(block.thinking));
+    if (block.type !== 'tool_use') return [];
+    this.#calls += 1;
+    return this.#chunk({ tool_calls: [{ index: open.call, ...callOf(block, '') }] });
+  }
+
+  #think(open: OpenBlock, text: string): JsonObject[] {
+    open.text += text;
+    return this.#chunk({ reasoning_content: text });
+  }
+
+  #delta({ delta, index }: JsonObject): JsonObject[] {
+    const open = this.#open.get(index);
+    if (!isObject(delta) || open === undefined) return [];
+    const { partial_json: json, signature, text, thinking, type } = delta;
+    if (type === 'text_delta') return this.#chunk({ content: textIn(text) });
+    if (type === 'thinking_delta') return this.#think(open, textIn(thinking));
+    if (type === 'signature_delta') open.signature += textIn(signature);
+    if (type !== 'input_json_delta' || textIn(json) === '') return [];
+    open.text += textIn(json);
+    return this.#arguments(open, textIn(json));
+  }
+
+  #arguments({ call }: OpenBlock, text: string): JsonObject[] {
+    return this.#chunk({ tool_calls: [{ index: call, function: { arguments: text } }] });
+  }
+
+  #close({ index }: JsonObject): JsonObject[] {
+    const open = this.#open.get(index);
+    this.#open.delete(index);
+    if (open === undefined) return [];
+    const { block, signature, text } = open;
+    // A tool without arguments has no deltas, and some servers send them whole.
+    if (block.type === 'tool_use')
+      return text === '' ? this.#arguments(open, JSON.stringify(block.input ?? {})) : [];
+    const sealed = sealOf({ ...block, thinking: text, ...(signature !== '' && { signature }) });
+    return sealed.length === 0 ? [] : this.#chunk({ reasoning_details: sealed.map(detailOf) });
+  }
+
+  /** The counts at the start are of the input; those at the end may repeat them. */
+  #finish({ delta, usage }: JsonObject): JsonObject[] {
+    if (isObject(usage)) this.#usage = { ...this.#usage, ...usage };
+    const counted = usageOf(this.#usage);
+    const reason = isObject(delta) && typeof delta.stop_reason === 'string' ? finishOf(delta) : undefined;
+    return [
+      ...(reason === undefined ? [] : this.#chunk({}, reason)),
+      ...(counted === undefined ? [] : [{ id: this.#id, choices: [], usage: counted }]),
+    ];
+  }
+}

@@ -1,0 +1,68 @@
+/** Anthropic's Messages API as an upstream. Contract section 15. */
+import { isObject, type JsonObject, wholeNumber } from '../upstream/json.ts';
+import type { Asked, Dialect } from './dialect.ts';
+import { completionOf, MessagesReader } from './messages-answer.ts';
+import { countBody, messagesBody } from './messages-body.ts';
+
+/** The version of the API whose shapes are read and written here. */
+const VERSION = '2023-06-01';
+
+const keyHeaders = (apiKey: string | undefined): Record<string, string> => ({
+  'anthropic-version': VERSION,
+  ...(apiKey !== undefined && { 'x-api-key': apiKey }),
+});
+
+/** Of a request in the same API: tools of other types run at Anthropic, at the operator's expense. */
+const isCustom = (tool: unknown) => isObject(tool) && (tool.type ?? 'custom') === 'custom';
+
+/** A request of the same API passes through, but for its model and the tools that the upstream would run. */
+function sameBody(body: JsonObject, model: string): JsonObject {
+  const { tool_choice: choice, tools, ...rest } = body;
+  const offered = Array.isArray(tools) ? (tools as unknown[]).filter(isCustom) : [];
+  const isOffered =
+    !isObject(choice) ||
+    choice.type !== 'tool' ||
+    offered.some((tool) => (tool as JsonObject).name === choice.name);
+  return {
+    ...rest,
+    model,
+    ...(offered.length > 0 && {
+      tools: offered,
+      ...(choice !== undefined && isOffered && { tool_choice: choice }),
+    }),
+  };
+}
+
+/** The count has no place for the options of an answer. */
+const countedFields: ReadonlySet<string> = new Set([
+  ...['model', 'messages', 'system', 'tools', 'tool_choice', 'thinking', 'output_config', 'output_format'],
+  ...['cache_control', 'context_management'],
+]);
+
+function bodyOf(asked: Asked): JsonObject {
+  const { isStream, model, said } = asked;
+  if (said?.language !== 'anthropic') return messagesBody(asked);
+  const { stream: _stream, ...body } = sameBody(said.body(), model);
+  return { ...body, ...(isStream && { stream: true }) };
+}
+
+export const messagesDialect: Dialect = {
+  language: 'anthropic',
+  path: '/messages',
+  // Without a limit, it lists 20.
+  modelsPath: '/models?limit=1000',
+  keyHeaders,
+  takesChoices: false,
+  body: bodyOf,
+  completion: completionOf,
+  events: (broken) => new MessagesReader(broken),
+  countTokens: {
+    path: '/messages/count_tokens',
+    body(asked) {
+      if (asked.said?.language !== 'anthropic') return countBody(asked);
+      const body = Object.entries(sameBody(asked.said.body(), asked.model));
+      return Object.fromEntries(body.filter(([name]) => countedFields.has(name)));
+    },
+    count: ({ input_tokens: count }) => wholeNumber(count),
+  },
+};

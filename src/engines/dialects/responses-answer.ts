@@ -1,0 +1,236 @@
+/** Answers of OpenAI's Responses API as chat completions. Contract section 15. */
+
+import { detailOf, RESPONSES_FORMAT } from '../reasoning-details.ts';
+import { refusalError } from '../upstream/errors.ts';
+import { isObject, type JsonObject, parseJson, wholeNumber } from '../upstream/json.ts';
+import { reasonOf } from '../upstream/problems.ts';
+import type { Broken } from '../upstream/transport.ts';
+import type { EventReader } from './dialect.ts';
+
+const textIn = (value: unknown): string => (typeof value === 'string' ? value : '');
+const objectsIn = (value: unknown): JsonObject[] =>
+  Array.isArray(value) ? (value as unknown[]).filter(isObject) : [];
+
+export function usageOf({
+  input_tokens,
+  input_tokens_details,
+  output_tokens,
+  output_tokens_details,
+}: JsonObject) {
+  const input = wholeNumber(input_tokens);
+  const output = wholeNumber(output_tokens);
+  if (input === undefined || output === undefined) return undefined;
+  return {
+    prompt_tokens: input,
+    completion_tokens: output,
+    total_tokens: input + output,
+    ...(isObject(input_tokens_details) && { prompt_tokens_details: input_tokens_details }),
+    ...(isObject(output_tokens_details) && { completion_tokens_details: output_tokens_details }),
+  };
+}
+
+function finishOf({ incomplete_details: details }: JsonObject, hasCalls: boolean): string {
+  const reason = isObject(details) ? details.reason : undefined;
+  if (reason === 'max_output_tokens') return 'length';
+  if (reason === 'content_filter') return 'content_filter';
+  return hasCalls ? 'tool_calls' : 'stop';
+}
+
+const isCall = ({ type }: JsonObject) => type === 'function_call' || type === 'custom_tool_call';
+
+/** Custom tools take text, which is passed on in an object. */
+const argumentsOf = ({ arguments: given, input, type }: JsonObject): string =>
+  type === 'custom_tool_call' ? JSON.stringify({ input: textIn(input) }) : textIn(given);
+
+const callOf = (item: JsonObject, text: string): JsonObject => ({
+  id: textIn(item.call_id),
+  type: 'function',
+  function: { name: textIn(item.name), arguments: text },
+});
+
+const reasoningText = ({ content, summary }: JsonObject): string => {
+  const texts = (list: unknown) => objectsIn(list).map(({ text }) => textIn(text));
+  const own = texts(content);
+  return (own.length > 0 ? own : texts(summary)).join('\n\n');
+};
+
+function sealOf(item: JsonObject): JsonObject[] {
+  const value = textIn(item.encrypted_content);
+  if (item.type !== 'reasoning' || value === '') return [];
+  return [detailOf({ text: reasoningText(item), seal: { format: RESPONSES_FORMAT, kind: 'data', value } })];
+}
+
+const partsOf = (items: readonly JsonObject[], type: string, member: string): string =>
+  items
+    .filter((item) => item.type === 'message')
+    .flatMap(({ content }) => objectsIn(content))
+    .filter((part) => part.type === type)
+    .map((part) => textIn(part[member]))
+    .join('');
+
+/** The error of a response that failed. Some failures are of the request. */
+function failure(response: JsonObject, broken: Broken): Error {
+  const error = isObject(response.error) ? response.error : {};
+  const problem = { code: textIn(error.code), message: textIn(error.message) };
+  const text = JSON.stringify(error);
+  return reasonOf(problem, 400) === undefined
+    ? broken('The upstream ended the response with an error:', text)
+    : refusalError({ status: 400, headers: {}, text, sent: [], asked: '' }, undefined);
+}
+
+/** @throws ApiError `upstreamError`, or `invalidRequest` if the upstream reports a fault of the request */
+export function completionOf(answer: JsonObject, broken: Broken): JsonObject {
+  if (answer.status === 'failed' || isObject(answer.error)) throw failure(answer, broken);
+  if (!Array.isArray(answer.output)) throw broken('The response has no output.');
+  const items = objectsIn(answer.output);
+  const calls = items.filter(isCall).map((item) => callOf(item, argumentsOf(item)));
+  const thoughts = items
+    .filter(({ type }) => type === 'reasoning')
+    .map(reasoningText)
+    .filter(Boolean);
+  const details = items.flatMap(sealOf);
+  const text = partsOf(items, 'output_text', 'text');
+  const refusal = partsOf(items, 'refusal', 'refusal');
+  return {
+    id: answer.id,
+    created: answer.created_at,
+    choices: [
+      {
+        index: 0,
+        message: {
+          role: 'assistant',
+          content: text === '' && calls.length > 0 ? null : text,
+          ...(refusal !== '' && { refusal }),
+          ...(thoughts.length > 0 && { reasoning_content: thoughts.join('\n\n') }),
+          ...(details.length > 0 && { reasoning_details: details }),
+          ...(calls.length > 0 && { tool_calls: calls }),
+        },
+        finish_reason: finishOf(answer, calls.length > 0),
+      },
+    ],
+    usage: isObject(answer.usage) ? usageOf(answer.usage) : undefined,
+  };
+}
+
+/** What a delta of an item adds to the answer. */
+const deltas: Readonly<Record<string, string>> = {
+  'response.output_text.delta': 'content',
+  'response.refusal.delta': 'refusal',
+  'response.reasoning_text.delta': 'reasoning_content',
+  'response.reasoning_summary_text.delta': 'reasoning_content',
+};
+
+/** An item of a stream: the number of its call, and the length of what was read of it. */
+type OpenItem = { call: number; length: number };
+
+export class ResponsesReader implements EventReader {
+  isDone = false;
+  readonly #broken: Broken;
+  readonly #items = new Map<unknown, OpenItem>();
+  #head: JsonObject = {};
+  #calls = 0;
+
+  constructor(broken: Broken) {
+    this.#broken = broken;
+  }
+
+  read({ data, event: name }: { data: string; event?: string | undefined }): JsonObject[] {
+    const event = parseJson(data);
+    if (!isObject(event)) throw this.#broken('A stream event is not an object:', data);
+    const type = textIn(event.type ?? name);
+    const field = Object.hasOwn(deltas, type) ? deltas[type] : undefined;
+    if (field !== undefined) return this.#delta(event, field);
+    const response = isObject(event.response) ? event.response : {};
+    switch (type) {
+      case 'response.created':
+        this.#head = { id: response.id, created: response.created_at };
+        return this.#chunk({ role: 'assistant', content: '' });
+      case 'response.output_item.added':
+        return this.#open(event);
+      case 'response.reasoning_summary_part.added':
+        return this.#nextPart(event);
+      case 'response.function_call_arguments.delta':
+        return this.#arguments(event.output_index, textIn(event.delta));
+      case 'response.output_item.done':
+        return this.#close(event);
+      case 'response.completed':
+      case 'response.incomplete':
+        return this.#finish(response);
+      case 'response.failed':
+        throw failure(response, this.#broken);
+      case 'error':
+        throw failure({ error: isObject(event.error) ? event.error : event }, this.#broken);
+      default:
+        return [];
+    }
+  }
+
+  #chunk(delta: JsonObject, finish: string | null = null): JsonObject[] {
+    return [{ ...this.#head, choices: [{ index: 0, delta, finish_reason: finish }] }];
+  }
+
+  #itemOf(place: unknown): OpenItem {
+    const item = this.#items.get(place) ?? { call: -1, length: 0 };
+    this.#items.set(place, item);
+    return item;
+  }
+
+  #open({ item, output_index: place }: JsonObject): JsonObject[] {
+    if (!isObject(item) || !isCall(item)) return [];
+    const open = this.#itemOf(place);
+    open.call = this.#calls++;
+    return this.#chunk({ tool_calls: [{ index: open.call, ...callOf(item, '') }] });
+  }
+
+  #delta({ delta, output_index: place }: JsonObject, field: string): JsonObject[] {
+    const text = textIn(delta);
+    this.#itemOf(place).length += text.length;
+    return text === '' ? [] : this.#chunk({ [field]: text });
+  }
+
+  /** Parts of a summary are paragraphs. */
+  #nextPart({ output_index: place }: JsonObject): JsonObject[] {
+    return this.#itemOf(place).length === 0 ? [] : this.#chunk({ reasoning_content: '\n\n' });
+  }
+
+  #arguments(place: unknown, text: string): JsonObject[] {
+    const open = this.#itemOf(place);
+    open.length += text.length;
+    if (text === '' || open.call < 0) return [];
+    return this.#chunk({ tool_calls: [{ index: open.call, function: { arguments: text } }] });
+  }
+
+  /** Some servers send an item only as a whole. */
+  #close({ item, output_index: place }: JsonObject): JsonObject[] {
+    if (!isObject(item)) return [];
+    const hasBegun = this.#items.has(place);
+    const begun = isCall(item) && !hasBegun ? this.#open({ item, output_index: place }) : [];
+    const { length } = this.#itemOf(place);
+    if (isCall(item)) return [...begun, ...(length === 0 ? this.#arguments(place, argumentsOf(item)) : [])];
+    if (item.type === 'message' && length === 0) {
+      const [content, refusal] = [
+        partsOf([item], 'output_text', 'text'),
+        partsOf([item], 'refusal', 'refusal'),
+      ];
+      return [
+        ...(content === '' ? [] : this.#chunk({ content })),
+        ...(refusal === '' ? [] : this.#chunk({ refusal })),
+      ];
+    }
+    const thoughts = item.type === 'reasoning' && length === 0 ? reasoningText(item) : '';
+    const details = sealOf(item);
+    return [
+      ...(thoughts === '' ? [] : this.#chunk({ reasoning_content: thoughts })),
+      ...(details.length === 0 ? [] : this.#chunk({ reasoning_details: details })),
+    ];
+  }
+
+  #finish(response: JsonObject): JsonObject[] {
+    this.isDone = true;
+    const usage = isObject(response.usage) ? usageOf(response.usage) : undefined;
+    return [
+      ...this.#chunk({}, finishOf(response, this.#calls > 0)),
+      ...(usage === undefined ? [] : [{ ...this.#head, choices: [], usage }]),
+    ];
+  }
+}

@@ -1,0 +1,117 @@
+/** Requests to OpenAI's Responses API. Contract section 15. */
+import { RESPONSES_FORMAT, sealedReasoning } from '../reasoning-details.ts';
+import { isObject, type JsonObject } from '../upstream/json.ts';
+import type { Asked } from './dialect.ts';
+import { callsOf, cannotExpress, type Part, partsOf, present, readable, textsOf, toolsOf } from './parts.ts';
+
+type Item = JsonObject & { type: string };
+
+/** Passed under the same names. */
+const passed = [
+  'temperature',
+  'top_p',
+  'user',
+  'safety_identifier',
+  'prompt_cache_key',
+  'prompt_cache_retention',
+];
+
+function inputPart(part: Part): JsonObject {
+  if (part.type === 'text') return { type: 'input_text', text: part.text };
+  if (part.type === 'image')
+    return present({ type: 'input_image', image_url: part.url, detail: part.detail });
+  if (part.type === 'audio') return { type: 'input_audio', input_audio: part.audio };
+  return present({ type: 'input_file', file_data: part.data, filename: part.filename });
+}
+
+/** The reasoning of this kind of upstream. It rejects that of others. */
+const reasoningItems = (message: JsonObject): Item[] =>
+  sealedReasoning(message)
+    .filter(({ seal }) => seal.format === RESPONSES_FORMAT)
+    .map(({ seal, text }) => ({
+      type: 'reasoning',
+      summary: text === '' ? [] : [{ type: 'summary_text', text }],
+      encrypted_content: seal.value,
+    }));
+
+function assistantItems(message: JsonObject, path: string): Item[] {
+  const { content, refusal } = message;
+  const text = textsOf(content, `${path}.content`);
+  const parts = [
+    ...(text === '' ? [] : [{ type: 'output_text', text, annotations: [] }]),
+    ...(typeof refusal === 'string' && refusal !== '' ? [{ type: 'refusal', refusal }] : []),
+  ];
+  const calls = callsOf(message, path).map(({ arguments: given, id, name }) => ({
+    ...{ type: 'function_call', call_id: id, name, arguments: given },
+  }));
+  return [
+    ...reasoningItems(message),
+    ...(parts.length > 0 ? [{ type: 'message', role: 'assistant', content: parts }] : []),
+    ...calls,
+  ];
+}
+
+function itemsOf(message: JsonObject, path: string): Item[] {
+  const { content, role, tool_call_id: id } = message;
+  const place = `${path}.content`;
+  if (role === 'assistant') return assistantItems(message, path);
+  if (role === 'tool')
+    return [{ type: 'function_call_output', call_id: id, output: textsOf(content, place) }];
+  if (role !== 'user' && role !== 'system' && role !== 'developer')
+    throw cannotExpress(`${path}.role`, 'must not be `function`. Use `tool`.');
+  return [{ type: 'message', role, content: partsOf(content, place).map(inputPart) }];
+}
+
+const inputOf = (messages: readonly unknown[]): Item[] =>
+  messages.flatMap((message, index) =>
+    itemsOf(readable(message, `messages.${index}`) as JsonObject, `messages.${index}`),
+  );
+
+function choiceOf(choice: unknown): unknown {
+  if (!isObject(choice)) return choice;
+  return isObject(choice.function) ? { type: 'function', name: choice.function.name } : undefined;
+}
+
+function toolFields(input: JsonObject): JsonObject {
+  // Unlike chat completions, this API makes schemas strict unless told not to.
+  const tools = toolsOf(input).map(({ description, name, parameters, strict = false }) => ({
+    ...present({ type: 'function', name, description, strict }),
+    parameters: parameters ?? { type: 'object', properties: {} },
+  }));
+  if (tools.length === 0) return {};
+  return {
+    tools,
+    tool_choice: choiceOf(input.tool_choice),
+    parallel_tool_calls: input.parallel_tool_calls,
+  };
+}
+
+function textOf({ response_format: format, verbosity }: JsonObject): JsonObject | undefined {
+  const schema = isObject(format) && isObject(format.json_schema) ? format.json_schema : {};
+  const asked =
+    isObject(format) && (format.type === 'json_schema' || format.type === 'json_object')
+      ? { ...schema, type: format.type }
+      : undefined;
+  const text = present({ format: asked, verbosity });
+  return Object.keys(text).length > 0 ? text : undefined;
+}
+
+/** @throws ApiError `invalidRequest` that names what the API cannot express */
+export function responsesBody({ input, isStream, model }: Asked): JsonObject {
+  const asked = input as JsonObject;
+  const { max_completion_tokens: most, max_tokens: older, reasoning_effort: effort } = asked;
+  return {
+    model,
+    input: inputOf(asked.messages as unknown[]),
+    // Parley keeps what clients ask it to keep.
+    store: false,
+    ...present({
+      ...Object.fromEntries(passed.map((name) => [name, asked[name]])),
+      ...toolFields(asked),
+      max_output_tokens: most ?? older,
+      reasoning: effort === undefined || effort === null ? undefined : { effort },
+      text: textOf(asked),
+    }),
+    ...(isStream && { stream: true }),
+  };
+}

@@ -1,0 +1,47 @@
+/**
+ * Reasoning that only the model that wrote it can read or verify. It travels in `reasoning_details` of messages and
+ * chunks, as OpenRouter names them. Contract section 14.
+ */
+import { isObject, type JsonObject } from './upstream/json.ts';
+
+export const MESSAGES_FORMAT = 'anthropic-claude-v1';
+export const RESPONSES_FORMAT = 'openai-responses-v1';
+
+/** What proves or holds reasoning: the signature of its text, or data in its place. */
+export type Seal = { format: string; kind: 'signature' | 'data'; value: string };
+
+export type SealedReasoning = { text: string; seal: Seal };
+
+export const detailOf = ({ seal, text }: SealedReasoning): JsonObject => ({
+  type: seal.kind === 'data' ? 'reasoning.encrypted' : 'reasoning.text',
+  format: seal.format,
+  ...(text !== '' && { text }),
+  [seal.kind]: seal.value,
+});
+
+function sealedOf(detail: unknown): SealedReasoning[] {
+  if (!isObject(detail)) return [];
+  const { data, format, signature, text } = detail;
+  const kind = typeof signature === 'string' && signature !== '' ? 'signature' : 'data';
+  const value = kind === 'signature' ? signature : data;
+  if (typeof format !== 'string' || typeof value !== 'string' || value === '') return [];
+  return [{ text: typeof text === 'string' ? text : '', seal: { format, kind, value: value as string } }];
+}
+
+/** The sealed reasoning of a message or a delta. Details without a seal are parts of text that is read elsewhere. */
+export const sealedReasoning = ({ reasoning_details: details }: JsonObject): SealedReasoning[] =>
+  Array.isArray(details) ? (details as unknown[]).flatMap(sealedOf) : [];
+
+const WRITTEN = /^([\w.-]{1,60}):(signature|data):/;
+
+/** A seal as the text that a client of another format keeps and sends back. */
+export const writtenSeal = ({ format, kind, value }: Seal, own: string): string =>
+  format === own ? value : `${format}:${kind}:${value}`;
+
+/** Reads the text that a client sent back. Texts of its own format have no prefix; `kind` says what they are. */
+export function readSeal(text: string, own: string, kind: Seal['kind']): Seal {
+  const [prefix, format, named] = WRITTEN.exec(text) ?? [];
+  return prefix === undefined || format === undefined
+    ? { format: own, kind, value: text }
+    : { format, kind: named as Seal['kind'], value: text.slice(prefix.length) };
+}

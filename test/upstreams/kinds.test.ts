@@ -1,0 +1,252 @@
+// Upstreams of each kind behind each surface: what passes through, what is kept, and streams cut at every event.
+import t, { type Test } from 'tap';
+import type { ServerEvent } from '../support/event-reader.ts';
+import type { Body } from '../support/http.ts';
+import { onEachDatabase, startTestService, type TestService } from '../support/service.ts';
+import { lastChargeBecomes } from '../support/spending.ts';
+import { surfaces } from '../support/surfaces.ts';
+import {
+  anthropicEvents,
+  anthropicMessage,
+  eventText,
+  openaiEvents,
+  openaiResponse,
+  type WireAnswer,
+  type WireCall,
+  wireServer,
+} from '../support/upstream/wire.ts';
+import { upstreamsFile } from '../support/upstreams-file.ts';
+
+const vendors = {
+  anthropic: { events: anthropicEvents, whole: anthropicMessage, firstOutput: 'content_block_delta' },
+  'openai-responses': {
+    events: openaiEvents,
+    whole: openaiResponse,
+    firstOutput: 'response.reasoning_summary_text.delta',
+  },
+} as const;
+type Kind = keyof typeof vendors;
+const SEAL = 'gAAAAABoISQ24OyVRYbk';
+const kinds = Object.keys(vendors) as Kind[];
+
+/** One upstream of each kind, each behind a model of its name. */
+async function startVendors(t: Test, answer: (kind: Kind, call: WireCall) => WireAnswer) {
+  const servers = await Promise.all(kinds.map((kind) => wireServer(t, (call) => answer(kind, call))));
+  const file = upstreamsFile({
+    upstreams: kinds.map((kind, index) => ({ name: kind, kind, url: servers[index]?.url })),
+    models: kinds.map((kind) => ({ name: kind, targets: [{ upstream: kind, model: `their-${kind}` }] })),
+  });
+  const calls = Object.fromEntries(kinds.map((kind, index) => [kind, servers[index]?.calls ?? []]));
+  return { env: file.env, calls: calls as Record<Kind, WireCall[]> };
+}
+
+const newCaller = async ({ client }: TestService) => {
+  const owner = await client.signUp();
+  const { key } = await client.createKey(owner);
+  const used = async () => (await client.get('/usage', { cookie: owner.cookie })).body.used.chat;
+  return { ...owner, key, used };
+};
+
+// A single upstream, because failures would make a router let it cool down.
+for (const kind of kinds)
+  t.test(
+    `streams of ${kind} cut at every event: a refund before the first output, an error event after it`,
+    async (t) => {
+      const { events: all, firstOutput } = vendors[kind];
+      const begins = all.findIndex(({ type }) => type === firstOutput);
+      let length = 0;
+      const { url } = await wireServer(t, () => ({ body: eventText(all.slice(0, length) as never) }));
+      onEachDatabase(t, { CHAT_KIND: kind, CHAT_URL: url, CHAT_MODEL: 'm=m' }, async (t, service) => {
+        for (const surface of surfaces) {
+          const { accountId, key, used } = await newCaller(service);
+          let delivered = 0;
+          for (length = 0; length < all.length; length += 1) {
+            const what = `${surface.path}, after ${length} events`;
+            const answer = await service.client.post(surface.path, surface.body('Hi', { stream: true }), {
+              key,
+            });
+            if (length <= begins) {
+              t.match(answer, { status: 502, body: { error: { code: 'upstreamError' } } }, what);
+              await lastChargeBecomes(service, accountId, { state: 'refunded' });
+              continue;
+            }
+            delivered += 1;
+            t.equal(answer.status, 200, what);
+            const told: ServerEvent[] = answer.body;
+            // Anthropic's answer is whole once it says why it ended.
+            const isWhole = kind === 'anthropic' && length === all.length - 1;
+            t.equal(told.some(surface.isEnd), isWhole, what);
+            if (!isWhole) t.equal(surface.errorCodeOf(told.at(-1) as ServerEvent), 'upstreamError', what);
+            await lastChargeBecomes(service, accountId, { state: 'final' });
+          }
+          t.equal(await used(), delivered, `${surface.path}: delivered means charged`);
+        }
+      });
+    },
+  );
+
+t.test(
+  'a client of the same API: its fields and the reasoning pass through, tools of the vendor do not',
+  async (t) => {
+    const { calls, env } = await startVendors(t, (kind, { body, path }) =>
+      path.endsWith('/count_tokens')
+        ? { body: { input_tokens: 2095 } }
+        : { body: body.stream ? eventText(vendors[kind].events as never) : vendors[kind].whole },
+    );
+    const service = await startTestService(t, 'embedded', env);
+    const { client } = service;
+    const { key } = await newCaller(service);
+
+    await t.test('messages', async (t) => {
+      const cached = { type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral' } };
+      const asked = {
+        model: 'anthropic',
+        max_tokens: 100,
+        system: [cached],
+        thinking: { type: 'adaptive' },
+        tools: [
+          { name: 'get_weather', input_schema: { type: 'object' }, defer_loading: true },
+          { type: 'web_search_20250305', name: 'web_search' },
+        ],
+        messages: [{ role: 'user', content: 'Weather?' }] as object[],
+      };
+      const headers = { 'anthropic-beta': 'advanced-tool-use-2025-11-20,context-1m-2025-08-07' };
+      const first = await client.post('/messages', asked, { key, headers });
+      t.same(first.body.content, anthropicMessage.content, 'the answer is as the upstream gave it');
+      t.same(first.body.usage, anthropicMessage.usage);
+
+      const results = anthropicMessage.content
+        .filter(({ type }) => type === 'tool_use')
+        .map(({ id }) => ({ type: 'tool_result', tool_use_id: id, content: 'Sunny.', is_error: true }));
+      const foreign = { type: 'thinking', thinking: 'x', signature: 'parley' };
+      asked.messages.push(
+        { role: 'assistant', content: [foreign, ...first.body.content] },
+        { role: 'user', content: results },
+      );
+      await client.post('/messages?beta=true', asked, { key, headers });
+      const { body, headers: sent } = calls.anthropic.at(-1) ?? {};
+      t.same(body, {
+        ...asked,
+        model: 'their-anthropic',
+        tools: asked.tools.slice(0, 1),
+        messages: [
+          asked.messages[0],
+          { role: 'assistant', content: anthropicMessage.content },
+          asked.messages[2],
+        ],
+      });
+      t.equal(sent?.['anthropic-beta'], 'advanced-tool-use-2025-11-20');
+
+      const counted = await client.post(
+        '/messages/count_tokens',
+        { ...asked, max_tokens: undefined },
+        { key },
+      );
+      t.same(counted.body, { input_tokens: 2095 }, 'counted by the upstream');
+      t.match(calls.anthropic.at(-1), {
+        path: '/v1/messages/count_tokens',
+        body: { model: 'their-anthropic' },
+      });
+    });
+
+    await t.test('responses', async (t) => {
+      const grammar = {
+        type: 'custom',
+        name: 'patch',
+        format: { type: 'grammar', syntax: 'lark', definition: 'x' },
+      };
+      const asked = {
+        model: 'openai-responses',
+        instructions: 'Be brief.',
+        input: 'Weather?',
+        reasoning: { effort: 'low', summary: 'auto' },
+        include: ['reasoning.encrypted_content', 'web_search_call.action.sources'],
+        tools: [
+          { type: 'function', name: 'get_weather', parameters: { type: 'object' }, strict: true },
+          grammar,
+          { type: 'web_search' },
+        ],
+      };
+      const first = await client.post('/responses', asked, { key });
+      t.match(first.body.output, [
+        { type: 'reasoning', encrypted_content: SEAL },
+        { type: 'message', content: [{ text: "Okay, let's check the weather." }] },
+        { type: 'function_call', call_id: 'call_unDw3TjSk2' },
+      ]);
+
+      const output = [{ type: 'function_call_output', call_id: 'call_unDw3TjSk2', output: 'Sunny.' }];
+      const again = { ...asked, input: output, previous_response_id: first.body.id };
+      t.equal((await client.post('/responses', again, { key })).status, 200);
+      const { body } = calls['openai-responses'].at(-1) ?? {};
+      t.match(body, {
+        model: 'their-openai-responses',
+        store: false,
+        instructions: 'Be brief.',
+        reasoning: asked.reasoning,
+        include: ['reasoning.encrypted_content'],
+        tools: asked.tools.slice(0, 2),
+      });
+      t.notOk('previous_response_id' in (body ?? {}));
+      t.match(body?.input, [
+        { role: 'user', content: 'Weather?' },
+        { type: 'reasoning', encrypted_content: SEAL },
+        { type: 'message', role: 'assistant' },
+        { type: 'function_call', name: 'get_weather' },
+        { type: 'function_call_output', output: 'Sunny.' },
+      ]);
+      t.notOk(
+        body?.input.some(({ id }: Body) => id),
+        'IDs are ours',
+      );
+    });
+
+    await t.test('reasoning survives in the other API too', async (t) => {
+      const { body: answered } = await client.post(
+        '/responses',
+        { model: 'anthropic', input: 'Weather?' },
+        { key },
+      );
+      const input = [
+        { role: 'user', content: 'Weather?' },
+        ...answered.output,
+        ...['toolu_01T1x1fJ34', 'toolu_02'].map((id) => ({
+          ...{ type: 'function_call_output', call_id: id, output: 'Sunny.' },
+        })),
+      ];
+      await client.post('/responses', { model: 'anthropic', input }, { key });
+      t.same(calls.anthropic.at(-1)?.body.messages[1].content, anthropicMessage.content);
+
+      const asked = {
+        model: 'openai-responses',
+        max_tokens: 100,
+        messages: [{ role: 'user', content: 'Hi' }] as object[],
+      };
+      const { body: message } = await client.post('/messages', asked, { key });
+      asked.messages.push(
+        { role: 'assistant', content: message.content },
+        {
+          role: 'user',
+          content: [{ type: 'tool_result', tool_use_id: 'call_unDw3TjSk2', content: 'Sunny.' }],
+        },
+      );
+      await client.post('/messages', asked, { key });
+      const items: Body[] = calls['openai-responses'].at(-1)?.body.input;
+      t.equal(items.find(({ type }) => type === 'reasoning')?.encrypted_content, SEAL);
+    });
+  },
+);
+
+t.test('CHAT_KIND: a single upstream of another kind', async (t) => {
+  const { calls, url } = await wireServer(t, ({ method }) =>
+    method === 'GET' ? { body: { data: [{ id: 'claude-x', type: 'model' }] } } : { body: anthropicMessage },
+  );
+  const service = await startTestService(t, 'embedded', { CHAT_KIND: 'anthropic', CHAT_URL: url });
+  const { key } = await newCaller(service);
+  const answer = await service.client.post('/chat', { message: 'Weather?' }, { key });
+  t.equal(answer.status, 200, answer.text);
+  t.match(answer.body.reply, 'Okay');
+  t.same(
+    calls.map(({ path }) => path),
+    ['/v1/models?limit=1000', '/v1/messages'],
+  );
+});
