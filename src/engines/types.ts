@@ -38,6 +38,8 @@ export type SaidRequest = {
 
 /** What a request tells its engine besides its input, and learns from it. */
 export type ChatCall = {
+  /** Whose request it is. */
+  account?: string | undefined;
   said?: SaidRequest | undefined;
   /** The model's limit, for upstreams that require one in each request. */
   maxOutputTokens?: number | undefined;

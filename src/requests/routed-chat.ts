@@ -25,6 +25,7 @@ function callOf(
   const startedAt = performance.now();
   return {
     said,
+    account: request.caller.accountId,
     // Accounts cannot steer each other's requests.
     affinity: affinity && `${request.caller.accountId} ${affinity}`,
     onAttempt(upstream) {

@@ -61,6 +61,30 @@ t.test('one request at a time probes a target that has cooled down', async (t) =
   t.ok(health.isReady(16_000));
 });
 
+t.test('a cooldown that one account caused is its own, until a request of another one fails', async (t) => {
+  const failFor = (health: Health, account: string, now: number) =>
+    health.end(health.begin(account), 'failure', now);
+  const health = new Health();
+  for (let count = 0; count < 5; count += 1) failFor(health, 'mallory', 0);
+  t.notOk(health.isReady(4999, 'mallory'));
+  t.ok(health.isReady(0, 'alice'), 'the fault may be in what Mallory asks');
+  health.end(health.begin('alice'), 'success', 0);
+  t.notOk(health.isReady(4999, 'mallory'), "Alice's success does not help Mallory");
+  t.ok(health.isReady(5000, 'mallory'));
+
+  for (let count = 0; count < 5; count += 1) failFor(health, 'mallory', 5000);
+  failFor(health, 'alice', 6000);
+  t.notOk(health.isReady(6000, 'alice'), 'the fault is in the target');
+  t.notOk(health.isReady(6000, 'bob'));
+  const both = new Health();
+  for (let count = 0; count < 5; count += 1) failFor(both, count === 2 ? 'alice' : 'mallory', 0);
+  t.notOk(both.isReady(0, 'bob'), 'two accounts at once');
+  const asked = new Health();
+  asked.pauseFor(1000, 0);
+  for (let count = 0; count < 5; count += 1) failFor(asked, 'mallory', 0);
+  t.notOk(asked.isReady(999, 'alice'), 'a pause that the target asked for is for everyone');
+});
+
 t.test("a target's Retry-After is a pause of at most 5 min", async (t) => {
   const health = new Health();
   health.pauseFor(7000, 0);
@@ -86,7 +110,7 @@ const target = (name: string, fields: Partial<Target> & { open?: number; concurr
 const nameOf = (chosen: Target | undefined) => chosen?.upstream.settings.name;
 
 t.test('the choice: lowest order, fewest open requests for the weight, free before full', async (t) => {
-  const choose = (...targets: Target[]) => nameOf(chosen(targets, undefined, 0, () => 0.5));
+  const choose = (...targets: Target[]) => nameOf(chosen(targets, {}, 0, () => 0.5));
   t.equal(choose(target('later', { order: 2 }), target('first', { open: 5 })), 'first');
   t.equal(choose(target('busy', { open: 3 }), target('heavy', { open: 5, weight: 2 })), 'heavy');
   t.equal(choose(target('full', { open: 10 }), target('later', { order: 2, open: 1 })), 'later');
@@ -107,7 +131,7 @@ t.test('the choice by weight, and by affinity', async (t) => {
   };
   const share = (affinity: (index: number) => string | undefined) => {
     const names = Array.from({ length: 4000 }, (_, index) =>
-      nameOf(chosen(targets, affinity(index), 0, random)),
+      nameOf(chosen(targets, { affinity: affinity(index) }, 0, random)),
     );
     return names.filter((name) => name === 'three').length / names.length;
   };
@@ -117,8 +141,8 @@ t.test('the choice by weight, and by affinity', async (t) => {
   t.ok(atRandom > 0.72 && atRandom < 0.78, `${atRandom} of the requests`);
   const others = [...targets, target('new')];
   for (let index = 0; index < 200; index += 1) {
-    const before = nameOf(chosen(targets, `c${index}`, 0, random));
-    const after = nameOf(chosen(others, `c${index}`, 0, random));
+    const before = nameOf(chosen(targets, { affinity: `c${index}` }, 0, random));
+    const after = nameOf(chosen(others, { affinity: `c${index}` }, 0, random));
     t.ok(after === before || after === 'new', 'a new target takes only what is its own');
   }
 });

@@ -104,6 +104,19 @@ t.test('after the first output nothing is tried again', async (t) => {
   });
 });
 
+t.test('what one account asks does not cool a target down for others', async (t) => {
+  const file = upstreamsFile(several([a]));
+  onEachDatabase(t, file.env, async (t, { client }) => {
+    const [mallory, alice] = [await client.signUp(), await client.signUp()];
+    const ask = ({ cookie }: { cookie: string }) => client.post('/chat', { message: 'Hi' }, { cookie });
+    await a.configure({ fault: 'status', status: 500 });
+    for (let count = 0; count < 5; count += 1) t.equal((await ask(mallory)).status, 502);
+    await a.reset();
+    t.match(await ask(mallory), { status: 503, body: { error: { code: 'overloaded' } } });
+    t.equal((await ask(alice)).status, 200);
+  });
+});
+
 t.test('all targets cool down: 503 with the earliest time, refunded', async (t) => {
   const file = upstreamsFile(several([a, b]));
   onEachDatabase(t, file.env, async (t, service) => {

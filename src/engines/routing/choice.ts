@@ -1,5 +1,6 @@
 /** Chooses a target for a request. Contract section 15. */
 import { createHash } from 'node:crypto';
+import type { ChatCall } from '../types.ts';
 import type { Target } from './targets.ts';
 
 const nameOf = ({ model, upstream }: Target) => `${upstream.settings.name} ${model}`;
@@ -46,11 +47,11 @@ const ofLowestOrder = (targets: readonly Target[]) => {
  */
 export function chosen(
   targets: readonly Target[],
-  affinity: string | undefined,
+  { account, affinity }: Pick<ChatCall, 'account' | 'affinity'>,
   now: number,
   random: () => number,
 ): Target | undefined {
-  const ready = targets.filter(({ health }) => health.isReady(now));
+  const ready = targets.filter(({ health }) => health.isReady(now, account));
   if (ready.length < 2) return ready[0];
   const free = ready.filter(({ upstream }) => upstream.open < upstream.concurrency);
   const candidates = ofLowestOrder(free.length > 0 ? free : ready);

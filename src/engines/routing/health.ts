@@ -9,7 +9,7 @@ export const LONGEST_COOLDOWN_MS = 5 * 60_000;
 /** `left`: the attempt ended without telling whether the target works. */
 export type AttemptEnd = 'success' | 'failure' | 'left';
 
-export type Attempt = { readonly generation: number };
+export type Attempt = { readonly generation: number; readonly account: string | undefined };
 
 export class Health {
   /** The newest outcomes, true for failures. */
@@ -17,7 +17,13 @@ export class Health {
   #inARow = 0;
   /** Cooldowns since the last success. */
   #cooldowns = 0;
-  #until = Number.NEGATIVE_INFINITY;
+  #cooledUntil = Number.NEGATIVE_INFINITY;
+  /** As the target asked. */
+  #pausedUntil = Number.NEGATIVE_INFINITY;
+  /** The accounts of the failures since the last success. */
+  readonly #accounts = new Set<string | undefined>();
+  /** Set if only requests of one account failed before the cooldown: the fault may be theirs. */
+  #suspect: string | undefined;
   /** Counts cooldowns. Attempts that began before the last one tell nothing about the time after it. */
   #generation = 0;
   #probe: Attempt | undefined;
@@ -26,12 +32,17 @@ export class Health {
 
   /** When the target may be tried again, in the caller's milliseconds; in the past if it works. */
   get until(): number {
-    return this.#until;
+    return Math.max(this.#cooledUntil, this.#pausedUntil);
   }
 
-  /** Whether it may be tried now: it works, or has cooled down and nobody else is probing it. */
-  isReady(now: number): boolean {
-    return now >= this.#until && (!this.#isOnProbation || this.#probe === undefined);
+  /**
+   * Whether an account may try it now: it works, or has cooled down and nobody else is probing it. A cooldown that a
+   * single account caused is that account's, until a request of another one fails.
+   */
+  isReady(now: number, account?: string): boolean {
+    if (now < this.#pausedUntil) return false;
+    if (this.#suspect !== undefined && account !== this.#suspect) return true;
+    return now >= this.#cooledUntil && (!this.#isOnProbation || this.#probe === undefined);
   }
 
   get #isOnProbation(): boolean {
@@ -39,8 +50,8 @@ export class Health {
   }
 
   /** Begins an attempt. Pass it to `end` once. */
-  begin(): Attempt {
-    const attempt = { generation: this.#generation };
+  begin(account?: string): Attempt {
+    const attempt = { generation: this.#generation, account };
     if (this.#isOnProbation) this.#probe ??= attempt;
     return attempt;
   }
@@ -55,13 +66,18 @@ export class Health {
     if (attempt.generation !== this.#generation || how === 'left') return;
     this.#recent.push(how === 'failure');
     if (this.#recent.length > WINDOW) this.#recent.shift();
-    if (how === 'failure') this.#failed(now);
-    else this.#inARow = this.#cooldowns = 0;
+    if (how === 'failure') {
+      this.#accounts.add(attempt.account);
+      this.#failed(now);
+      return;
+    }
+    this.#inARow = this.#cooldowns = 0;
+    this.#accounts.clear();
   }
 
   /** The target asked not to be called for a while. */
   pauseFor(ms: number, now: number): void {
-    this.#until = Math.max(this.#until, now + Math.min(ms, LONGEST_COOLDOWN_MS));
+    this.#pausedUntil = Math.max(this.#pausedUntil, now + Math.min(ms, LONGEST_COOLDOWN_MS));
   }
 
   #failed(now: number): void {
@@ -69,10 +85,8 @@ export class Health {
     const failures = this.#recent.filter(Boolean).length;
     const isHalf = this.#recent.length === WINDOW && failures >= FAILURES_IN_WINDOW;
     if (this.#cooldowns === 0 && this.#inARow < FAILURES_IN_A_ROW && !isHalf) return;
-    this.#until = Math.max(
-      this.#until,
-      now + Math.min(SHORTEST_MS * 2 ** this.#cooldowns, LONGEST_COOLDOWN_MS),
-    );
+    this.#cooledUntil = now + Math.min(SHORTEST_MS * 2 ** this.#cooldowns, LONGEST_COOLDOWN_MS);
+    this.#suspect = this.#accounts.size === 1 ? [...this.#accounts][0] : undefined;
     this.#cooldowns += 1;
     this.#generation += 1;
     this.#probe = undefined;

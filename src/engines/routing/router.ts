@@ -135,7 +135,7 @@ export class ChatRouter implements ChatEngine {
     call?: ChatCall,
   ): Promise<number | undefined> => {
     const counting = this.#capable(input).filter(({ upstream }) => upstream.engine.countTokens);
-    const target = chosen(counting, call?.affinity, this.#now(), this.#random);
+    const target = chosen(counting, call ?? {}, this.#now(), this.#random);
     if (target === undefined) return undefined;
     const { engine } = target.upstream;
     return engine.countTokens?.(this.#sent(input, target), signal, toldTo(target, call));
@@ -217,13 +217,13 @@ export class ChatRouter implements ChatEngine {
     let error: unknown;
     for (;;) {
       signal.signal.throwIfAborted();
-      const target = chosen([...left], call?.affinity, this.#now(), this.#random);
+      const target = chosen([...left], call ?? {}, this.#now(), this.#random);
       if (target === undefined) throw error ?? this.#noneReady([...left]);
       left.delete(target);
       const { health, upstream } = target;
       const { name } = upstream.settings;
       call?.onAttempt?.(name);
-      const attempt = health.begin();
+      const attempt = health.begin(call?.account);
       upstream.open += 1;
       try {
         const value = await begin(upstream.engine, this.#sent(input, target), toldTo(target, call));
