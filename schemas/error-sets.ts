@@ -33,6 +33,7 @@ export const errorSets = {
   RetryMismatchError: ['idempotencyMismatch'],
   RateLimitError: ['rateLimitExceeded'],
   KeyLimitError: ['apiKeyLimitReached', 'rateLimitExceeded'],
+  CallLimitError: ['tooManyCalls', 'rateLimitExceeded'],
   QuotaError: ['quotaExceeded', 'tooManyCalls', 'rateLimitExceeded'],
   StreamQuotaError: ['quotaExceeded', 'tooManyStreams', 'tooManyCalls', 'rateLimitExceeded'],
   InternalError: ['internalError'],

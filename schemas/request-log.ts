@@ -71,57 +71,97 @@ export const RequestLog = Type.Object(
 
 const UUID = '[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}';
 
+const filters = {
+  id: Type.Optional(
+    Uuid(
+      'Only the request with this `X-Request-Id`. Requests that were not charged have no row of their own.',
+    ),
+  ),
+  key_id: Type.Optional(
+    Type.String({
+      pattern: `^(web|${UUID})$`,
+      maxLength: 36,
+      description: 'Only requests made with this key; `web` for requests from the web.',
+      examples: ['web'],
+    }),
+  ),
+  endpoint: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 200,
+      description:
+        'Only requests to this endpoint (method and path), or `carriedOver`. Leaves out refusals, whose endpoint is not recorded.',
+      examples: ['POST /api/v1/chat'],
+    }),
+  ),
+  model: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 200,
+      description: 'Only requests answered by this model. Leaves out refusals, which have no model.',
+      examples: ['parley-builtin'],
+    }),
+  ),
+  status: Type.Optional(
+    Type.String({
+      pattern: '^[1-5]([0-9]{2}|xx)$',
+      minLength: 3,
+      maxLength: 3,
+      description: 'A status (`429`) or a class of statuses (`4xx`).',
+      examples: ['429'],
+    }),
+  ),
+  from: Type.Optional(
+    Type.String({
+      format: 'date-time',
+      maxLength: 40,
+      description: 'Only rows at or after this time.',
+      examples: ['2026-11-20T00:00:00.000Z'],
+    }),
+  ),
+  to: Type.Optional(
+    Type.String({
+      format: 'date-time',
+      maxLength: 40,
+      description: 'Only rows before this time.',
+      examples: ['2026-11-21T00:00:00.000Z'],
+    }),
+  ),
+};
+
+const closed = { additionalProperties: false } as const;
+
+export const RequestLogFilters = Type.Object(filters, closed);
+
 export const RequestLogQuery = Type.Object(
+  { limit: limitTo(200, 50), cursor: Type.Optional(Cursor), ...filters },
+  closed,
+);
+
+export const RequestExportQuery = Type.Object(
   {
-    limit: limitTo(200, 50),
-    cursor: Type.Optional(Cursor),
-    id: Type.Optional(
-      Uuid(
-        'Only the request with this `X-Request-Id`. Requests that were not charged have no row of their own.',
-      ),
-    ),
-    key_id: Type.Optional(
-      Type.String({
-        pattern: `^(web|${UUID})$`,
-        maxLength: 36,
-        description: 'Only requests made with this key; `web` for requests from the web.',
-        examples: ['web'],
+    format: Type.Optional(
+      stringEnum(['csv', 'json'], {
+        description: 'The format of the file. Defaults to `json`.',
+        examples: ['csv'],
       }),
     ),
-    endpoint: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 200,
-        description:
-          'Only requests to this endpoint (method and path), or `carriedOver`. Leaves out refusals, whose endpoint is not recorded.',
-        examples: ['POST /api/v1/chat'],
-      }),
-    ),
-    status: Type.Optional(
-      Type.String({
-        pattern: '^[1-5]([0-9]{2}|xx)$',
-        minLength: 3,
-        maxLength: 3,
-        description: 'A status (`429`) or a class of statuses (`4xx`).',
-        examples: ['429'],
-      }),
-    ),
-    from: Type.Optional(
-      Type.String({
-        format: 'date-time',
-        maxLength: 40,
-        description: 'Only rows at or after this time.',
-        examples: ['2026-11-20T00:00:00.000Z'],
-      }),
-    ),
-    to: Type.Optional(
-      Type.String({
-        format: 'date-time',
-        maxLength: 40,
-        description: 'Only rows before this time.',
-        examples: ['2026-11-21T00:00:00.000Z'],
-      }),
-    ),
+    ...filters,
   },
-  { additionalProperties: false },
+  closed,
+);
+
+export const RequestCsv = Type.String({
+  $id: 'RequestCsv',
+  description: 'A header row, then a row for each row of the log.',
+  examples: ['time_utc,kind,count,endpoint\r\n'],
+});
+
+export const RequestExport = Type.Object(
+  { data: Type.Array(ref(LoggedRequest), { description: 'All matching rows, newest first.' }) },
+  {
+    $id: 'RequestExport',
+    additionalProperties: false,
+    description: 'Everything in the request log that matches.',
+  },
 );

@@ -7,6 +7,7 @@ export type OperationExamples = {
   requests?: Record<string, Example>;
   responses?: Record<string, Example>;
   stream?: Record<string, Example>;
+  csv?: Record<string, Example>;
 };
 
 /** An example that the compiler checks against its schema. `summary` says in a few words what it shows. */

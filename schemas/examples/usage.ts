@@ -1,5 +1,5 @@
 import { PlanList, Subscription, UpdateSubscription } from '../plans.ts';
-import { RequestLog } from '../request-log.ts';
+import { RequestCsv, RequestExport, RequestLog } from '../request-log.ts';
 import { Health, Service } from '../service.ts';
 import { Usage, UsageHistory, type UsageMeter } from '../usage.ts';
 import { at, day, example, ids, type OperationExamples, tomorrow } from './example.ts';
@@ -45,6 +45,24 @@ const usedBy = (meter: UsageMeter, used: number) => ({
   by_key: used === 0 ? [] : [{ key_id: ids.key, used }],
 });
 
+const logged = {
+  id: ids.reply,
+  kind: 'request',
+  at: at('13:45:12.345'),
+  key_id: ids.key,
+  endpoint: 'POST /api/v1/chat',
+  meter: 'chat',
+  units: 1,
+  state: 'final',
+  status: 200,
+  code: null,
+  model: 'parley-builtin',
+  input_tokens: 6,
+  output_tokens: 11,
+  latency_ms: 61,
+  count: 1,
+} as const;
+
 export const usageExamples: Record<string, OperationExamples> = {
   getUsage: {
     responses: {
@@ -73,27 +91,23 @@ export const usageExamples: Record<string, OperationExamples> = {
   listRequests: {
     responses: {
       charged: example(RequestLog, 'One charged chat request', {
-        data: [
-          {
-            id: ids.reply,
-            kind: 'request',
-            at: at('13:45:12.345'),
-            key_id: ids.key,
-            endpoint: 'POST /api/v1/chat',
-            meter: 'chat',
-            units: 1,
-            state: 'final',
-            status: 200,
-            code: null,
-            model: 'parley-builtin',
-            input_tokens: 6,
-            output_tokens: 11,
-            latency_ms: 61,
-            count: 1,
-          },
-        ],
+        data: [logged],
         next_cursor: null,
       }),
+    },
+  },
+  exportRequests: {
+    responses: { charged: example(RequestExport, 'One charged chat request', { data: [logged] }) },
+    csv: {
+      charged: example(
+        RequestCsv,
+        'One charged chat request',
+        [
+          'time_utc,kind,count,endpoint,key,key_id,state,status,code,meter,units,model,input_tokens,output_tokens,latency_ms,id',
+          `${logged.at},request,1,POST /api/v1/chat,Website,${ids.key},final,200,,chat,1,parley-builtin,6,11,61,${ids.reply}`,
+          '',
+        ].join('\r\n'),
+      ),
     },
   },
   listPlans: { responses: { plans: example(PlanList, 'Two plans', { data: plans }) } },

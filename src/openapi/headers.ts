@@ -81,6 +81,11 @@ export const headers = {
     500,
   ),
   'X-Parley-Attempts': text('How many upstreams were tried, if the operator configured several.', '1', 10),
+  'Content-Disposition': text(
+    'Asks browsers to save the response as a file.',
+    'attachment; filename="parley-requests-to-2026-11-20.csv"',
+    200,
+  ),
   'X-Accel-Buffering': text('`no` for a stream, so that proxies do not buffer it.', 'no'),
 } as const;
 
@@ -137,12 +142,13 @@ export function errorHeaders(status: number, config: FastifyContextConfig, codes
 }
 
 export function successHeaders(config: FastifyContextConfig, isStreamed: boolean) {
-  const { ignoresFields, meter, setsCookie } = config;
+  const { ignoresFields, isFile, meter, setsCookie } = config;
   return references([
     ...baseNames(config),
     ...(meter === undefined ? [] : (['Idempotency-Replayed'] as const)),
     ...(ignoresFields ? (['X-Parley-Ignored-Fields'] as const) : []),
     ...(meter === 'chat' ? (['X-Parley-Attempts'] as const) : []),
+    ...(isFile ? (['Content-Disposition'] as const) : []),
     ...(isStreamed ? (['X-Accel-Buffering'] as const) : []),
     ...(setsCookie ? (['Set-Cookie'] as const) : []),
   ]);

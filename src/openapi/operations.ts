@@ -87,7 +87,7 @@ function bodyOf({ requestBody }: Operation, { schemas }: Components) {
 /** @throws Error if an operation with a body has no example */
 function giveExamples(operation: Operation, components: Components, all: All): void {
   const { operationId, requestBody, responses } = operation;
-  const { requests, responses: answers, stream } = operationExamples[operationId] ?? {};
+  const { csv, requests, responses: answers, stream } = operationExamples[operationId] ?? {};
   const add = (media: Media | undefined, what: string, examples: Record<string, Example> | undefined) => {
     if (media === undefined) return;
     if (examples === undefined)
@@ -102,6 +102,7 @@ function giveExamples(operation: Operation, components: Components, all: All): v
     if ('$ref' in response) continue;
     add(response.content?.['application/json'], 'Response', answers);
     add(response.content?.['text/event-stream'], 'Event', stream);
+    add(response.content?.['text/csv'], 'Csv', csv);
   }
 }
 

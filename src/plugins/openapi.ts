@@ -26,6 +26,8 @@ declare module 'fastify' {
     /** Those whose message differs from the table's, as the route throws them, by the end of their component's name. */
     errorExamples?: Readonly<Record<string, ApiError>>;
     setsCookie?: true;
+    /** Whether browsers save its response. */
+    isFile?: true;
     /** Whose clients it is for, if not OpenAI's: it takes the key as `x-api-key` too, and its errors differ. */
     surface?: 'anthropic';
     /** Whether unknown fields are dropped and named in a header. */

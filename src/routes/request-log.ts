@@ -1,9 +1,17 @@
 /** The account's request log. Contract sections 1 and 5. */
+import { Readable } from 'node:stream';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import type { Static } from '@sinclair/typebox';
 import { ref } from '../../schemas/common.ts';
-import { RequestLog, RequestLogQuery } from '../../schemas/request-log.ts';
+import {
+  RequestCsv,
+  RequestExport,
+  RequestExportQuery,
+  RequestLog,
+  RequestLogQuery,
+} from '../../schemas/request-log.ts';
 import { decodeCursor, encodeCursor, pageOf } from '../domain/cursor.ts';
+import { logAsCsv, logAsJson } from '../domain/log-export.ts';
+import { filterFrom } from '../domain/log-filter.ts';
 import { ApiError } from '../errors.ts';
 import {
   type LogFilter,
@@ -11,40 +19,18 @@ import {
   type LogPosition,
   readRequestLog,
 } from '../store/request-log.ts';
+import { listKeyLabels } from '../store/usage-history.ts';
 
-const EARLIEST_MS = 0;
-const LATEST_MS = Date.UTC(9999, 11, 31);
 /** How many lookups a page makes if few rows match its filter. */
 const LOOKS_AT_MOST = 10;
 
-/** Clamps times that Postgres cannot store: the log has none. Throws ApiError `invalidRequest` for a leap second. */
-function instantFrom(param: 'from' | 'to', value: string): Date {
-  const time = Date.parse(value);
-  if (Number.isNaN(time)) {
-    throw new ApiError('invalidRequest', {
-      message: `\`${param}\` is outside the supported time range.`,
-      param,
-    });
-  }
-  return new Date(Math.min(Math.max(time, EARLIEST_MS), LATEST_MS));
-}
+const DAY_LENGTH = 'YYYY-MM-DD'.length;
 
-/** `429` or `4xx`. */
-function statusesFrom(status: string): { first: number; last: number } {
-  const first = Number(status.replace('xx', '00'));
-  return { first, last: status.endsWith('xx') ? first + 99 : first };
-}
-
-function filterFrom(query: Static<typeof RequestLogQuery>): LogFilter {
-  const { endpoint, from, id, key_id: keyId, status, to } = query;
-  return {
-    ...(id !== undefined && { id }),
-    ...(keyId !== undefined && { keyId: keyId === 'web' ? null : keyId }),
-    ...(endpoint !== undefined && { endpoint }),
-    ...(status !== undefined && { statuses: statusesFrom(status) }),
-    ...(from !== undefined && { from: instantFrom('from', from) }),
-    ...(to !== undefined && { to: instantFrom('to', to) }),
-  };
+/** `parley-requests-from-2026-11-01-to-2026-11-20.csv`, with the first and the last day. */
+function fileName(format: string, { from, to = new Date() }: LogFilter): string {
+  const day = (time: number) => new Date(time).toISOString().slice(0, DAY_LENGTH);
+  const first = from === undefined ? '' : `from-${day(from.getTime())}-`;
+  return `parley-requests-${first}to-${day(Math.max(to.getTime() - 1, 0))}.${format}`;
 }
 
 const routes: FastifyPluginAsyncTypebox = async (app) => {
@@ -86,6 +72,52 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         data: page.map(({ day: _, ...row }) => row),
         next_cursor: nextCursor ?? (end && encodeCursor([end.day, end.at, end.id])),
       };
+    },
+  );
+
+  /** Accounts whose export is under way in this process. */
+  const exporting = new Set<string>();
+
+  app.get(
+    '/requests/export',
+    {
+      schema: {
+        operationId: 'exportRequests',
+        summary: 'Export the request log',
+        description:
+          'Everything in the request log that matches the filters, newest first, as a file: CSV with a header row, or JSON. An account can have one export at a time.',
+        tags: ['Usage'],
+        querystring: RequestExportQuery,
+        response: {
+          200: {
+            description: 'The file.',
+            content: {
+              'application/json': { schema: ref(RequestExport) },
+              'text/csv': { schema: ref(RequestCsv) },
+            },
+          },
+        },
+      },
+      config: { errors: ['tooManyCalls'], isFile: true },
+    },
+    async (request, reply) => {
+      const { accountId } = request.caller;
+      const { format = 'json' } = request.query;
+      const filter = filterFrom(request.query);
+      if (exporting.has(accountId))
+        throw new ApiError('tooManyCalls', {
+          message: 'This account is already exporting its request log. Wait for that export to end.',
+        });
+      exporting.add(accountId);
+      reply.raw.once('close', () => exporting.delete(accountId));
+      const keys = format === 'csv' ? await listKeyLabels(app.db, accountId, app.config.requestLogDays) : [];
+      const names = new Map(keys.map(({ id, name }) => [id, name]));
+      const file =
+        format === 'csv' ? logAsCsv(app.db, accountId, filter, names) : logAsJson(app.db, accountId, filter);
+      reply.header('content-disposition', `attachment; filename="${fileName(format, filter)}"`);
+      reply.type(format === 'csv' ? 'text/csv; charset=utf-8' : 'application/json; charset=utf-8');
+      // Fastify's types know only the values that the schema describes.
+      return reply.send(Readable.from(file, { objectMode: false }) as never);
     },
   );
 };

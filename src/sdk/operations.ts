@@ -19,6 +19,7 @@ export const operations = {
   deleteConversation: { method: 'DELETE', path: '/api/v1/conversations/{id}', hasBody: false, isIdempotent: false },
   deleteResponse: { method: 'DELETE', path: '/api/v1/responses/{id}', hasBody: false, isIdempotent: false },
   endSession: { method: 'DELETE', path: '/api/v1/sessions/{id}', hasBody: false, isIdempotent: false },
+  exportRequests: { method: 'GET', path: '/api/v1/requests/export', hasBody: false, isIdempotent: false },
   getAccount: { method: 'GET', path: '/api/v1/account', hasBody: false, isIdempotent: false },
   getConversation: { method: 'GET', path: '/api/v1/conversations/{id}', hasBody: false, isIdempotent: false },
   getHealth: { method: 'GET', path: '/healthz', hasBody: false, isIdempotent: false },
@@ -182,6 +183,12 @@ export interface Operations {
    * Signs out a device on every replica immediately. If you end the session of this request, its cookie is cleared too.
    */
   endSession: Method<'endSession'>;
+
+  /**
+   * Export the request log.
+   * Everything in the request log that matches the filters, newest first, as a file: CSV with a header row, or JSON. An account can have one export at a time.
+   */
+  exportRequests: Method<'exportRequests'>;
 
   /**
    * Read the account.

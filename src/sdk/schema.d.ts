@@ -540,6 +540,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/requests/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export the request log
+         * @description Everything in the request log that matches the filters, newest first, as a file: CSV with a header row, or JSON. An account can have one export at a time.
+         */
+        get: operations["exportRequests"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/responses": {
         parameters: {
             query?: never;
@@ -1068,6 +1088,54 @@ export interface components {
              * @enum {string}
              */
             code: "overloaded" | "serviceUnavailable";
+            /**
+             * @description A readable explanation of the error and how to fix it.
+             * @example The request is not valid.
+             */
+            message: string;
+            type: components["schemas"]["ErrorType"];
+            /**
+             * @description The parameter that caused the error, if any.
+             * @example message
+             */
+            param: string | null;
+            /**
+             * @description The request ID, for support. Also in `X-Request-Id`.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            request_id: string;
+            /**
+             * Format: uri
+             * @description A page that explains this code and how to fix it.
+             * @example http://localhost:3000/docs/errors/invalidRequest
+             */
+            docs: string;
+            /** @description All validation errors. */
+            details?: components["schemas"]["ErrorDetail"][];
+            limit?: components["schemas"]["ExceededLimit"];
+            /**
+             * @description A more specific code if the model rejected the input.
+             * @example context_length_exceeded
+             */
+            reason?: string;
+            /**
+             * @description True if the failed request remains charged; omitted otherwise.
+             * @example true
+             */
+            charged?: boolean;
+        };
+        /** @description Status 429: `tooManyCalls`, `rateLimitExceeded`. */
+        CallLimitError: {
+            error: components["schemas"]["CallLimitErrorBody"];
+        };
+        /** @description The error. Status 429: `tooManyCalls`, `rateLimitExceeded`. */
+        CallLimitErrorBody: {
+            /**
+             * @description The error code.
+             * @example tooManyCalls
+             * @enum {string}
+             */
+            code: "tooManyCalls" | "rateLimitExceeded";
             /**
              * @description A readable explanation of the error and how to fix it.
              * @example The request is not valid.
@@ -4638,6 +4706,16 @@ export interface components {
             /** @description Raw keys. Other strings are ignored. */
             keys: string[];
         };
+        /**
+         * @description A header row, then a row for each row of the log.
+         * @example time_utc,kind,count,endpoint
+         */
+        RequestCsv: string;
+        /** @description Everything in the request log that matches. */
+        RequestExport: {
+            /** @description All matching rows, newest first. */
+            data: components["schemas"]["LoggedRequest"][];
+        };
         /** @description A page of the request log. */
         RequestLog: {
             /** @description Newest first. */
@@ -7428,6 +7506,26 @@ export interface components {
                 "application/json": components["schemas"]["BusyError"];
             };
         };
+        /**
+         * @description - `rateLimitExceeded`: Too many requests. Nothing was charged. Wait for the time in `Retry-After`, then try again.
+         *     - `tooManyCalls`: This account has reached its limit of concurrent calls. Nothing was charged. Wait for a call to finish, then try again.
+         */
+        SessionCallLimit: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Retry-After": components["headers"]["Retry-After"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["CallLimitError"];
+            };
+        };
         /** @description - `emailTaken`: An account with this email address already exists. Sign in, or use a different address. */
         SessionEmailConflict: {
             headers: {
@@ -7760,6 +7858,11 @@ export interface components {
          * @example no-store
          */
         "Cache-Control": string;
+        /**
+         * @description Asks browsers to save the response as a file.
+         * @example attachment; filename="parley-requests-to-2026-11-20.csv"
+         */
+        "Content-Disposition": string;
         /**
          * @description `true` if this is the stored response to an earlier request with the same `Idempotency-Key`. This request was not charged.
          * @example true
@@ -9098,6 +9201,11 @@ export interface operations {
                  */
                 endpoint?: string;
                 /**
+                 * @description Only requests answered by this model. Leaves out refusals, which have no model.
+                 * @example parley-builtin
+                 */
+                model?: string;
+                /**
                  * @description A status (`429`) or a class of statuses (`4xx`).
                  * @example 429
                  */
@@ -9139,6 +9247,82 @@ export interface operations {
             401: components["responses"]["SessionUnauthorized"];
             403: components["responses"]["SessionForbidden"];
             429: components["responses"]["SessionRateLimit"];
+            500: components["responses"]["SessionInternal"];
+            503: components["responses"]["SessionUnavailable"];
+        };
+    };
+    exportRequests: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The format of the file. Defaults to `json`.
+                 * @example csv
+                 */
+                format?: "csv" | "json";
+                /**
+                 * @description Only the request with this `X-Request-Id`. Requests that were not charged have no row of their own.
+                 * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+                 */
+                id?: string;
+                /**
+                 * @description Only requests made with this key; `web` for requests from the web.
+                 * @example web
+                 */
+                key_id?: string;
+                /**
+                 * @description Only requests to this endpoint (method and path), or `carriedOver`. Leaves out refusals, whose endpoint is not recorded.
+                 * @example POST /api/v1/chat
+                 */
+                endpoint?: string;
+                /**
+                 * @description Only requests answered by this model. Leaves out refusals, which have no model.
+                 * @example parley-builtin
+                 */
+                model?: string;
+                /**
+                 * @description A status (`429`) or a class of statuses (`4xx`).
+                 * @example 429
+                 */
+                status?: string;
+                /**
+                 * @description Only rows at or after this time.
+                 * @example 2026-11-20T00:00:00.000Z
+                 */
+                from?: string;
+                /**
+                 * @description Only rows before this time.
+                 * @example 2026-11-21T00:00:00.000Z
+                 */
+                to?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Content-Disposition": components["headers"]["Content-Disposition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RequestExport"];
+                    "text/csv": components["schemas"]["RequestCsv"];
+                };
+            };
+            400: components["responses"]["SessionBadRequest"];
+            401: components["responses"]["SessionUnauthorized"];
+            403: components["responses"]["SessionForbidden"];
+            429: components["responses"]["SessionCallLimit"];
             500: components["responses"]["SessionInternal"];
             503: components["responses"]["SessionUnavailable"];
         };

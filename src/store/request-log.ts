@@ -18,6 +18,8 @@ export type LogFilter = {
   keyId?: string | null;
   /** Method and path. Refusals are counted without endpoints. */
   endpoint?: string;
+  /** Refusals have no model. */
+  model?: string;
   /** Inclusive. */
   statuses?: { first: number; last: number };
   /** Inclusive. */
@@ -88,7 +90,7 @@ type Source = {
 };
 
 function chargesOf(accountId: string, filter: LogFilter): Source {
-  const { endpoint, from, id, keyId, statuses, to } = filter;
+  const { endpoint, from, id, keyId, model, statuses, to } = filter;
   const areFailed = statuses !== undefined && statuses.first >= 400;
   const isOfKey =
     keyId === undefined
@@ -114,12 +116,13 @@ function chargesOf(accountId: string, filter: LogFilter): Source {
       to && sql`admitted_at < ${to.toISOString()}::timestamptz`,
     ]),
     among:
-      endpoint === undefined && statuses === undefined
+      endpoint === undefined && model === undefined && statuses === undefined
         ? undefined
         : all([
             sql`true`,
             areFailed ? isOfKey : undefined,
             endpoint === undefined ? undefined : sql`endpoint = ${endpoint}`,
+            model === undefined ? undefined : sql`model = ${model}`,
             statuses && sql`status between ${statuses.first}::int and ${statuses.last}::int`,
           ]),
   };
@@ -132,7 +135,7 @@ const refusalId = sql`(
   from md5(concat_ws('|', account_id, key_id, code)) as hash)`;
 
 function refusalsOf(accountId: string, filter: LogFilter, after: LogPosition | undefined): Source {
-  const { endpoint, from, id, keyId, statuses, to } = filter;
+  const { endpoint, from, id, keyId, model, statuses, to } = filter;
   return {
     where: all([
       sql`account_id = ${accountId}::uuid`,
@@ -141,7 +144,7 @@ function refusalsOf(accountId: string, filter: LogFilter, after: LogPosition | u
       after &&
         sql`minute <= ${after.at}::timestamptz and (ledger_day(minute), minute, ${refusalId})
           < (${after.day}::date, ${after.at}::timestamptz, ${after.id}::uuid)`,
-      endpoint === undefined && id === undefined ? undefined : sql`false`,
+      endpoint === undefined && id === undefined && model === undefined ? undefined : sql`false`,
     ]),
     among:
       keyId === undefined && statuses === undefined

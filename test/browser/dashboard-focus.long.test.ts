@@ -127,7 +127,7 @@ t.test('the focus stays where the work is', { skip: noDashboard }, async (t) => 
   await t.test('usage: loading anew, and the days', async (t) => {
     await client.post('/search', { query: 'keys' }, { cookie });
     await page.goto(`${HOME}/usage`);
-    await button('Download 1 row as CSV').waitFor();
+    await button(/^Details for POST/).waitFor();
     setBetween({ holds: '/api/v1/requests' });
     await press('Refresh');
     await page.locator('button[aria-busy=true]', { hasText: 'Refresh' }).waitFor();

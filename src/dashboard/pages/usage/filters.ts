@@ -2,6 +2,7 @@
 export type Filters = {
   key_id: string;
   endpoint: string;
+  model: string;
   status: string;
   /** The first UTC day, `YYYY-MM-DD`; '' for all days. */
   from: string;
@@ -9,7 +10,15 @@ export type Filters = {
   id: string;
 };
 
-export const noFilters: Filters = { key_id: '', endpoint: '', status: '', from: '', to: '', id: '' };
+export const noFilters: Filters = {
+  key_id: '',
+  endpoint: '',
+  model: '',
+  status: '',
+  from: '',
+  to: '',
+  id: '',
+};
 
 const DAY_MS = 86_400_000;
 
@@ -26,6 +35,7 @@ export function filtersOf(search: string): Filters {
   return {
     key_id: of('key_id'),
     endpoint: of('endpoint'),
+    model: of('model').slice(0, 200),
     status: of('status'),
     from: dayIn(of('from')),
     to: dayIn(of('to')),
@@ -41,18 +51,21 @@ export function pathOf(filters: Filters): string {
 export const isTurnedAround = ({ from, to }: Filters): boolean => from !== '' && to !== '' && to < from;
 
 /** The API expects times. The last day is included. */
-export function queryOf({ endpoint, from, id, key_id, status, to }: Filters) {
+export function queryOf({ endpoint, from, id, key_id, model, status, to }: Filters) {
   return {
     ...(id !== '' && { id }),
     ...(key_id !== '' && { key_id }),
     ...(endpoint !== '' && { endpoint }),
+    ...(model !== '' && { model }),
     ...(status !== '' && { status }),
     ...(from !== '' && { from: `${from}T00:00:00.000Z` }),
     ...(to !== '' && { to: new Date(Date.parse(to) + DAY_MS).toISOString() }),
   };
 }
 
-export function fileNameOf({ from, to }: Filters): string {
-  const days = `${from === '' ? '' : `-from-${from}`}${to === '' ? '' : `-to-${to}`}`;
-  return `parley-requests${days || `-${new Date().toISOString().slice(0, 10)}`}.csv`;
+/** Where the server writes a file of everything that matches. */
+export function exportPathOf(filters: Filters, format: 'csv' | 'json'): string {
+  const query = new URLSearchParams(Object.entries(queryOf(filters)));
+  query.set('format', format);
+  return `/api/v1/requests/export?${query}`;
 }

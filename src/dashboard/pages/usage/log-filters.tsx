@@ -1,5 +1,6 @@
 import { NativeSelect, TextInput } from '@mantine/core';
 import { useState } from 'react';
+import { useModels } from '../chat/models.ts';
 import { type Filters, isRequestId, isTurnedAround } from './filters.ts';
 import { type KeyLabel, keyChoices } from './keys.ts';
 import { endpointFilters, statuses } from './requests.ts';
@@ -33,6 +34,20 @@ function RequestId({ filters, onChange }: Pick<Props, 'filters' | 'onChange'>) {
   );
 }
 
+/** Also offers the model of the address, which may no longer exist. */
+function Model({ filters: { model }, onChange }: Pick<Props, 'filters' | 'onChange'>) {
+  const { ids } = useModels();
+  const known = model === '' || ids.includes(model) ? ids : [model, ...ids];
+  return (
+    <NativeSelect
+      label="Model"
+      data={[{ value: '', label: 'Any model' }, ...known.map((id) => ({ value: id, label: id }))]}
+      value={model}
+      onChange={(event) => onChange({ model: event.currentTarget.value })}
+    />
+  );
+}
+
 export const LogFilters = ({ filters, keys, onChange }: Props) => (
   <div className={classes.logFilters}>
     <NativeSelect
@@ -47,9 +62,9 @@ export const LogFilters = ({ filters, keys, onChange }: Props) => (
       value={filters.endpoint}
       onChange={(event) => onChange({ endpoint: event.currentTarget.value })}
     />
+    <Model filters={filters} onChange={onChange} />
     <NativeSelect
       label="Status"
-      className={classes.third ?? ''}
       data={statuses}
       value={filters.status}
       onChange={(event) => onChange({ status: event.currentTarget.value })}

@@ -8,15 +8,14 @@ import { useUsage } from '../../api/usage.ts';
 import { BusyButton } from '../../ui/busy-button.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
-import { countOf } from '../../ui/numbers.ts';
 import { ProblemAlert } from '../../ui/problem.tsx';
-import { type Filters, fileNameOf, filtersOf, noFilters, pathOf, queryOf } from './filters.ts';
+import { exportPathOf, type Filters, filtersOf, noFilters, pathOf, queryOf } from './filters.ts';
 import { DownloadIcon, RefreshIcon } from './icons.tsx';
 import { useHistory } from './keys.ts';
 import { RequestDetails } from './log-details.tsx';
 import { LogFilters } from './log-filters.tsx';
 import { RequestCards, RequestTable } from './log-rows.tsx';
-import { type Row, toCsv } from './requests.ts';
+import type { Row } from './requests.ts';
 import classes from './usage.module.css';
 
 const useRequests = (filters: Filters) =>
@@ -31,15 +30,6 @@ const useRequests = (filters: Filters) =>
     // The page keeps its height while a filter is applied.
     placeholderData: keepPreviousData,
   });
-
-function download(text: string, name: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type: 'text/csv' }));
-  const link = document.createElement('a');
-  link.href = url;
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(url), 1000);
-}
 
 export function RequestLog() {
   const search = useSearch();
@@ -83,21 +73,26 @@ export function RequestLog() {
           >
             Refresh
           </BusyButton>
-          <Button
-            size="xs"
-            variant="default"
-            leftSection={<DownloadIcon size={16} />}
-            disabled={rows.length === 0}
-            onClick={() => download(toCsv(rows, keys), fileNameOf(filters))}
-          >
-            Download {countOf(rows.length, { one: 'row', many: 'rows' })} as CSV
-          </Button>
+          {(['csv', 'json'] as const).map((format) => (
+            <Button
+              key={format}
+              component="a"
+              href={exportPathOf(filters, format)}
+              download
+              size="xs"
+              variant="default"
+              leftSection={<DownloadIcon size={16} />}
+            >
+              {format.toUpperCase()}
+            </Button>
+          ))}
         </Group>
       </Group>
       <LogFilters filters={filters} keys={keys} onChange={filter} />
       <Text size="sm" c="dimmed" mt="xs" mb="md">
         Newest first. Times are in UTC. Refused requests are grouped by minute, key, and code.
         {filters.endpoint !== '' && ' They are recorded without an endpoint, so this filter hides them.'}
+        {filters.model !== '' && ' They have no model, so this filter hides them.'}
       </Text>
       <Loaded query={query}>
         {() =>

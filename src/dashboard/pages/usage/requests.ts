@@ -1,7 +1,6 @@
 import type { Schemas } from '../../api/client.ts';
 import { meters } from '../../api/usage.ts';
 import { countOf, formatCount } from '../../ui/numbers.ts';
-import { type KeyLabel, keyName } from './keys.ts';
 
 export type Row = Schemas['LoggedRequest'];
 
@@ -82,34 +81,3 @@ export function outcomeOf({ code, state, status }: Row): {
   const color = status === null ? 'gray' : status >= 500 ? 'red' : status >= 400 ? 'yellow' : 'green';
   return { text: text === '' ? states[state] : text, color };
 }
-
-const columns: [string, (row: Row, keys: readonly KeyLabel[]) => string | number | null][] = [
-  ['time_utc', ({ at }) => at],
-  ['kind', ({ kind }) => kind],
-  ['count', ({ count }) => count],
-  ['endpoint', ({ endpoint }) => endpoint],
-  ['key', ({ key_id }, keys) => keyName(key_id, keys)],
-  ['key_id', ({ key_id }) => key_id],
-  ['state', ({ state }) => state],
-  ['status', ({ status }) => status],
-  ['code', ({ code }) => code],
-  ['meter', ({ meter }) => meter],
-  ['units', ({ units }) => units],
-  ['model', ({ model }) => model],
-  ['input_tokens', ({ input_tokens }) => input_tokens],
-  ['output_tokens', ({ output_tokens }) => output_tokens],
-  ['latency_ms', ({ latency_ms }) => latency_ms],
-  ['id', ({ id }) => id],
-];
-
-/** Prevents spreadsheets from reading a value as a formula. */
-function field(value: string | number | null): string {
-  const text = String(value ?? '');
-  const safe = typeof value === 'string' && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
-  return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
-}
-
-export const toCsv = (rows: readonly Row[], keys: readonly KeyLabel[]): string =>
-  [columns.map(([name]) => name), ...rows.map((row) => columns.map(([, value]) => field(value(row, keys))))]
-    .map((fields) => `${fields.join(',')}\r\n`)
-    .join('');

@@ -1,0 +1,86 @@
+/** Everything in the request log that matches a filter, in files that other programs read. Contract section 1. */
+import type { Db } from '../database/client.ts';
+import {
+  type LogFilter,
+  type LoggedRequestRow,
+  type LogPosition,
+  readRequestLog,
+} from '../store/request-log.ts';
+
+/** Rows that one statement reads. All that is held in memory. */
+const ROWS_AT_ONCE = 500;
+
+type Row = Omit<LoggedRequestRow, 'day'>;
+
+/** All matching rows, newest first, in batches. New requests do not affect the batches that follow. */
+async function* batches(db: Db, accountId: string, filter: LogFilter): AsyncGenerator<Row[], void> {
+  for (let after: LogPosition | null | undefined; after !== null; ) {
+    const { end, rows } = await readRequestLog(db, accountId, ROWS_AT_ONCE, filter, after);
+    const last = rows.at(-1);
+    // A full batch may leave out rows that the statement saw.
+    after = rows.length === ROWS_AT_ONCE && last !== undefined ? last : end;
+    if (rows.length > 0) yield rows.map(({ day: _, ...row }) => row);
+  }
+}
+
+/** `{"data":[…]}`, as in a page of the log. */
+export async function* logAsJson(db: Db, accountId: string, filter: LogFilter): AsyncGenerator<string, void> {
+  let separator = '{"data":[';
+  for await (const rows of batches(db, accountId, filter)) {
+    yield separator + rows.map((row) => JSON.stringify(row)).join(',');
+    separator = ',';
+  }
+  yield separator === ',' ? ']}' : '{"data":[]}';
+}
+
+type Value = string | number | null;
+
+const columns: readonly (readonly [string, (row: Row, keyName: string) => Value])[] = [
+  ['time_utc', ({ at }) => at],
+  ['kind', ({ kind }) => kind],
+  ['count', ({ count }) => count],
+  ['endpoint', ({ endpoint }) => endpoint],
+  ['key', (_, keyName) => keyName],
+  ['key_id', ({ key_id }) => key_id],
+  ['state', ({ state }) => state],
+  ['status', ({ status }) => status],
+  ['code', ({ code }) => code],
+  ['meter', ({ meter }) => meter],
+  ['units', ({ units }) => units],
+  ['model', ({ model }) => model],
+  ['input_tokens', ({ input_tokens }) => input_tokens],
+  ['output_tokens', ({ output_tokens }) => output_tokens],
+  ['latency_ms', ({ latency_ms }) => latency_ms],
+  ['id', ({ id }) => id],
+];
+
+/** Spreadsheets read such text as a formula. */
+const FORMULA = /^[=+\-@\t\r]/;
+
+function field(value: Value): string {
+  const text = String(value ?? '');
+  const safe = typeof value === 'string' && FORMULA.test(text) ? `'${text}` : text;
+  return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+const line = (values: readonly Value[]): string => `${values.map(field).join(',')}\r\n`;
+
+/**
+ * CSV (RFC 4180) with a header. Text that a spreadsheet would read as a formula begins with an apostrophe.
+ *
+ * @param keyNames - by the key's ID
+ */
+export async function* logAsCsv(
+  db: Db,
+  accountId: string,
+  filter: LogFilter,
+  keyNames: ReadonlyMap<string, string>,
+): AsyncGenerator<string, void> {
+  yield line(columns.map(([name]) => name));
+  const nameOf = ({ key_id: id }: Row) => {
+    if (id === null) return 'web';
+    return keyNames.get(id) ?? '';
+  };
+  for await (const rows of batches(db, accountId, filter))
+    yield rows.map((row) => line(columns.map(([, value]) => value(row, nameOf(row))))).join('');
+}
