@@ -12,13 +12,17 @@ import {
   Uuid,
 } from './common.ts';
 
+const MAX_TITLE = 120;
+const MAX_INSTRUCTIONS = 100_000;
+
 const conversationFields = {
   id: Uuid("The conversation's ID."),
   title: Type.String({
-    maxLength: 120,
-    description: 'The start of its first message.',
+    maxLength: MAX_TITLE,
+    description: 'The start of its first message, or the title that it was given.',
     examples: ['How do I create a key?'],
   }),
+  pinned: Type.Boolean({ description: 'Whether it comes first in the list.', examples: [false] }),
   key_id: nullable(Uuid(''), { description: 'The key that created it; null for the web chat.' }),
   created_at: Timestamp('When its first message was sent.'),
   updated_at: Timestamp('When its last turn was stored.'),
@@ -53,15 +57,72 @@ export const Message = Type.Object(
   { $id: 'Message', additionalProperties: false, description: 'One message of a conversation.' },
 );
 
-export const ConversationSummary = Type.Object(conversationFields, {
-  $id: 'ConversationSummary',
-  additionalProperties: false,
-  description: 'A conversation without its messages.',
-});
+export const ConversationSummary = Type.Object(
+  {
+    ...conversationFields,
+    snippet: Type.Optional(
+      Type.String({
+        maxLength: 300,
+        description: 'In search results: the part of the newest message that contains the words.',
+        examples: ['Open "Your API" and press Create key.'],
+      }),
+    ),
+  },
+  {
+    $id: 'ConversationSummary',
+    additionalProperties: false,
+    description: 'A conversation without its messages.',
+  },
+);
+
+const settings = {
+  instructions: nullable(Type.String({ maxLength: MAX_INSTRUCTIONS }), {
+    description: 'Instructions for the model, for replies whose request has none.',
+    examples: ['Answer in one sentence.'],
+  }),
+  temperature: nullable(Type.Number({ minimum: 0, maximum: 2 }), {
+    description: 'The randomness of replies whose request does not set it.',
+    examples: [0.7],
+  }),
+};
+
+export const ConversationDetails = Type.Object(
+  { ...conversationFields, ...settings },
+  {
+    $id: 'ConversationDetails',
+    additionalProperties: false,
+    description: 'A conversation with its settings, without its messages.',
+  },
+);
+
+export const UpdateConversation = Type.Object(
+  {
+    title: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: MAX_TITLE,
+        pattern: '\\S',
+        description: 'A new title.',
+        examples: ['Keys'],
+      }),
+    ),
+    pinned: Type.Optional(
+      Type.Boolean({ description: 'Whether it comes first in the list.', examples: [true] }),
+    ),
+    instructions: Type.Optional(settings.instructions),
+    temperature: Type.Optional(settings.temperature),
+  },
+  {
+    $id: 'UpdateConversation',
+    additionalProperties: false,
+    description: 'The fields to change. Null removes a setting.',
+  },
+);
 
 export const Conversation = Type.Object(
   {
     ...conversationFields,
+    ...settings,
     messages: Type.Array(ref(Message), {
       maxItems: 500,
       description: 'In chronological order. The first page has the newest messages.',
@@ -79,7 +140,7 @@ export const ConversationList = Type.Object(
   {
     data: Type.Array(ref(ConversationSummary), {
       maxItems: 100,
-      description: 'Most recently updated first.',
+      description: 'Pinned ones first, then the most recently updated.',
     }),
     next_cursor: NextCursor,
   },
@@ -89,7 +150,20 @@ export const ConversationList = Type.Object(
 export const ConversationParams = idParams("The conversation's ID.");
 
 export const ConversationListQuery = Type.Object(
-  { limit: limitTo(100, 20), cursor: Type.Optional(Cursor) },
+  {
+    limit: limitTo(100, 20),
+    cursor: Type.Optional(Cursor),
+    q: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 200,
+        pattern: '\\S',
+        description:
+          'Only conversations whose title, or one of whose last 1,000 messages, contains all of these words, in either case.',
+        examples: ['create key'],
+      }),
+    ),
+  },
   { additionalProperties: false },
 );
 

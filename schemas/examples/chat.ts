@@ -2,7 +2,7 @@ import { ChatCancelRequest, ChatReply, ChatRequest, StoppedChat } from '../chat.
 import { ChatStreamDelta, ChatStreamDone, ChatStreamStart } from '../chat-events.ts';
 import { CompletionChunk } from '../completion-chunks.ts';
 import { Completion, CompletionRequest } from '../completions.ts';
-import { Conversation, ConversationList } from '../conversations.ts';
+import { Conversation, ConversationDetails, ConversationList, UpdateConversation } from '../conversations.ts';
 import { at, example, ids, type OperationExamples } from './example.ts';
 
 const question = 'How do I create a key?';
@@ -23,6 +23,7 @@ const reply = {
 const conversation = {
   id: ids.conversation,
   title: question,
+  pinned: false,
   key_id: ids.key,
   created_at: at('13:45:12.345'),
   updated_at: at('13:45:12.345'),
@@ -121,10 +122,26 @@ export const chatExamples: Record<string, OperationExamples> = {
       one: example(ConversationList, 'One conversation', { data: [conversation], next_cursor: null }),
     },
   },
+  updateConversation: {
+    requests: {
+      rename: example(UpdateConversation, 'Rename and pin', { title: 'Keys', pinned: true }),
+    },
+    responses: {
+      renamed: example(ConversationDetails, 'The changed conversation', {
+        ...conversation,
+        title: 'Keys',
+        pinned: true,
+        instructions: null,
+        temperature: null,
+      }),
+    },
+  },
   getConversation: {
     responses: {
       turn: example(Conversation, 'A conversation of one turn', {
         ...conversation,
+        instructions: null,
+        temperature: null,
         messages: [
           { id: ids.question, role: 'user', content: question, model: null, created_at: reply.created_at },
           { id: ids.answer, role: 'assistant', content: answer, model, created_at: reply.created_at },

@@ -8,6 +8,7 @@ import {
   bigint,
   boolean,
   date,
+  doublePrecision,
   index,
   integer,
   pgTable,
@@ -287,11 +288,18 @@ export const conversations = pgTable(
     id: uuid('id').notNull(),
     keyId: uuid('key_id'),
     title: text('title').notNull(),
+    isPinned: boolean('is_pinned').notNull().default(false),
+    /** For replies that do not bring their own. */
+    instructions: text('instructions'),
+    temperature: doublePrecision('temperature'),
     createdAt: instant('created_at').notNull(),
     updatedAt: instant('updated_at').notNull(),
   },
   (table) => [
     primaryKey({ columns: [table.accountId, table.id] }),
+    index('conversations_pinned')
+      .on(table.accountId, table.updatedAt.desc().nullsFirst(), table.id.desc().nullsFirst())
+      .where(sql`is_pinned`),
     index('conversations_recent').on(
       table.accountId,
       table.updatedAt.desc().nullsFirst(),

@@ -2,7 +2,7 @@
 import type { Static } from '@sinclair/typebox';
 import { type ChatReply, type ChatRequest, finishReasons } from '../../schemas/chat.ts';
 import type { ChatEngine, CompletionInput } from '../engines/types.ts';
-import type { Owner, Turn } from '../store/conversations.ts';
+import type { Conversation, Owner, Turn } from '../store/conversations.ts';
 import type { History } from '../store/history.ts';
 import { titleOf } from './conversation.ts';
 import { newId } from './ids.ts';
@@ -19,12 +19,20 @@ export type ChatTurn = {
   isNew: boolean;
 };
 
-export function chatTurn(
-  owner: Owner,
-  body: Static<typeof ChatRequest>,
-  model: string,
-  history: History,
-): ChatTurn {
+type Asked = Static<typeof ChatRequest>;
+
+/** A request with the settings of its conversation, where it has none of its own. */
+export function withSettings(body: Asked, conversation: Conversation | undefined): Asked {
+  const instructions = body.instructions ?? conversation?.instructions ?? undefined;
+  const temperature = body.temperature ?? conversation?.temperature ?? undefined;
+  return {
+    ...body,
+    ...(instructions !== undefined && { instructions }),
+    ...(temperature !== undefined && { temperature }),
+  };
+}
+
+export function chatTurn(owner: Owner, body: Asked, model: string, history: History): ChatTurn {
   const {
     conversation_id: continued,
     instructions,

@@ -2,7 +2,7 @@
 import { validate as isUuid } from 'uuid';
 import { ApiError } from '../errors.ts';
 
-type Part = 'instant' | 'uuid' | 'day';
+type Part = 'instant' | 'uuid' | 'day' | 'flag';
 
 /**
  * Whether Postgres accepts the time. `Date` also reads February 30 (as March 2), and years that Postgres does not: 0,
@@ -21,6 +21,7 @@ function isInstant(text: string): boolean {
 const checks: Record<Part, (text: string) => boolean> = {
   instant: isInstant,
   uuid: isUuid,
+  flag: (text) => text === '0' || text === '1',
   day: (text) => isInstant(`${text}T00:00:00.000Z`),
 };
 
@@ -28,12 +29,17 @@ const checks: Record<Part, (text: string) => boolean> = {
 export const encodeCursor = (parts: readonly string[]): string =>
   Buffer.from(parts.join('|')).toString('base64url');
 
+const split = (cursor: string): string[] => Buffer.from(cursor, 'base64url').toString('utf8').split('|');
+
+/** How many parts a cursor has, if it is one. */
+export const cursorParts = (cursor: string): number => split(cursor).length;
+
 /** Throws `invalidRequest` for a cursor of any other shape. */
 export function decodeCursor<const T extends readonly Part[]>(
   cursor: string,
   shape: T,
 ): { [K in keyof T]: string } {
-  const parts = Buffer.from(cursor, 'base64url').toString('utf8').split('|');
+  const parts = split(cursor);
   if (
     // Rejects bytes that no list encodes this way.
     encodeCursor(parts) !== cursor ||

@@ -4,7 +4,7 @@ import { ChatReply, ChatRequest } from '../../schemas/chat.ts';
 import { ChatStreamEvent } from '../../schemas/chat-events.ts';
 import { ref } from '../../schemas/common.ts';
 import { bodyLimits } from '../bodies/limits.ts';
-import { chatScript, chatTurn, replyTo, storedTurn } from '../domain/chat-turn.ts';
+import { chatScript, chatTurn, replyTo, storedTurn, withSettings } from '../domain/chat-turn.ts';
 import { fromFirstQuestion, historyBudget, noHistory } from '../domain/conversation.ts';
 import { noSuchModel, resolveModel } from '../domain/models.ts';
 import { wasStopped } from '../domain/stop.ts';
@@ -12,19 +12,24 @@ import { ApiError } from '../errors.ts';
 import { answerJson } from '../requests/json-answer.ts';
 import { chatFor } from '../requests/routed-chat.ts';
 import { answerStream } from '../requests/stream-answer.ts';
-import { findConversation, type Owner } from '../store/conversations.ts';
+import { type Conversation, findConversation, type Owner } from '../store/conversations.ts';
 import { type History, readHistory } from '../store/history.ts';
 
 const routes: FastifyPluginAsyncTypebox = async (app) => {
-  /** The earlier messages of the conversation to send to the model. */
-  async function historyOf(owner: Owner, conversationId: string, budget: number): Promise<History> {
-    if ((await findConversation(app.db, owner, conversationId)) === undefined) {
+  async function continued(owner: Owner, id: string | undefined): Promise<Conversation | undefined> {
+    if (id === undefined) return undefined;
+    const conversation = await findConversation(app.db, owner, id);
+    if (conversation === undefined)
       throw new ApiError('notFound', {
         message: 'You do not have a conversation with this ID.',
         param: 'conversation_id',
       });
-    }
-    return fromFirstQuestion(await readHistory(app.db, owner.accountId, conversationId, budget));
+    return conversation;
+  }
+
+  /** The earlier messages of the conversation to send to the model. */
+  async function historyOf({ accountId, id }: Conversation, budget: number): Promise<History> {
+    return fromFirstQuestion(await readHistory(app.db, accountId, id, budget));
   }
 
   app.post(
@@ -57,19 +62,22 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       },
     },
     async (request, reply) => {
-      const { body, caller } = request;
+      const { caller } = request;
       const plan = app.config.plans.of(caller).id;
-      const { contextTokens, id: model, units } = await resolveModel(app.engines.chat, body.model, plan);
+      const {
+        contextTokens,
+        id: model,
+        units,
+      } = await resolveModel(app.engines.chat, request.body.model, plan);
+      const conversation = await continued(caller, request.body.conversation_id);
+      const body = withSettings(request.body, conversation);
       const budget = historyBudget(
         app.config.chatHistoryCharacters,
         contextTokens,
         body.message.length + (body.instructions?.length ?? 0),
         body.max_output_tokens,
       );
-      const history =
-        body.conversation_id === undefined
-          ? noHistory
-          : await historyOf(caller, body.conversation_id, budget);
+      const history = conversation === undefined ? noHistory : await historyOf(conversation, budget);
       const { accountId, keyId } = caller;
       const turn = chatTurn({ accountId, keyId }, body, model, history);
       const chat = chatFor(app.engines.chat, request, reply, turn.conversationId);

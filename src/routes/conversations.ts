@@ -3,12 +3,15 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { NoContent, ref } from '../../schemas/common.ts';
 import {
   Conversation,
+  ConversationDetails,
   ConversationList,
   ConversationListQuery,
   ConversationParams,
   ConversationQuery,
+  UpdateConversation,
 } from '../../schemas/conversations.ts';
-import { decodeCursor, pageOf } from '../domain/cursor.ts';
+import { searchConversations } from '../domain/conversation-search.ts';
+import { cursorParts, decodeCursor, encodeCursor, pageOf } from '../domain/cursor.ts';
 import { ApiError } from '../errors.ts';
 import * as store from '../store/conversations.ts';
 
@@ -18,10 +21,29 @@ const noSuchConversation = () =>
 const toSummary = (row: store.Conversation) => ({
   id: row.id,
   title: row.title,
+  pinned: row.isPinned,
   key_id: row.keyId,
   created_at: row.createdAt.toISOString(),
   updated_at: row.updatedAt.toISOString(),
 });
+
+const toDetails = (row: store.Conversation) => ({
+  ...toSummary(row),
+  instructions: row.instructions,
+  temperature: row.temperature,
+});
+
+/** Cursors of versions without pins have two parts. */
+function positionFrom(cursor: string): store.ListPosition {
+  if (cursorParts(cursor) === 2) {
+    const [at, id] = decodeCursor(cursor, ['instant', 'uuid']);
+    return { isPinned: false, at: new Date(at), id };
+  }
+  const [pinned, at, id] = decodeCursor(cursor, ['flag', 'instant', 'uuid']);
+  return { isPinned: pinned === '1', at: new Date(at), id };
+}
+
+const partsOf = ({ at, id, isPinned }: store.ListPosition) => [isPinned ? '1' : '0', at.toISOString(), id];
 
 const toMessage = (row: store.Message) => ({
   id: row.id,
@@ -40,7 +62,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'listConversations',
         summary: 'List conversations',
         description:
-          'Most recently updated first. A key lists the conversations that it created. A key with allowed origins is public and cannot list conversations (403 `listingNotAllowed`), but can read a conversation by its ID. The dashboard lists all conversations of the account.',
+          'Pinned conversations first, then the most recently updated. With `q`, only those that contain its words; if few match, a page can have fewer conversations than `limit`, or none, and the last page is the one whose `next_cursor` is null. A key lists the conversations that it created. A key with allowed origins is public and cannot list conversations (403 `listingNotAllowed`), but can read a conversation by its ID. The dashboard lists all conversations of the account.',
         tags: ['Conversations'],
         querystring: ConversationListQuery,
         response: { 200: ref(ConversationList) },
@@ -48,11 +70,20 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       config: { scope: 'chat', isListing: true, errors: ['listingNotAllowed'] },
     },
     async (request) => {
-      const { cursor, limit = 20 } = request.query;
-      const [at, id] = cursor === undefined ? [] : decodeCursor(cursor, ['instant', 'uuid']);
-      const after = at !== undefined && id !== undefined ? { at: new Date(at), id } : undefined;
+      const { cursor, limit = 20, q } = request.query;
+      const after = cursor === undefined ? undefined : positionFrom(cursor);
+      if (q !== undefined) {
+        const { end, found } = await searchConversations(app.db, request.caller, q, limit, after);
+        const data = found.map(({ snippet, ...row }) => ({
+          ...toSummary(row),
+          ...(snippet !== undefined && { snippet }),
+        }));
+        return { data, next_cursor: end && encodeCursor(partsOf(end)) };
+      }
       const rows = await store.listConversations(app.db, request.caller, limit + 1, after);
-      const { nextCursor, page } = pageOf(rows, limit, (row) => [row.updatedAt.toISOString(), row.id]);
+      const { nextCursor, page } = pageOf(rows, limit, ({ id, isPinned, updatedAt: at }) =>
+        partsOf({ id, isPinned, at }),
+      );
       return { data: page.map(toSummary), next_cursor: nextCursor };
     },
   );
@@ -91,10 +122,41 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       const count = rows.filter(({ fits }) => fits).length;
       const { nextCursor, page } = pageOf(rows, Math.min(limit, count), (row) => [row.id]);
       return {
-        ...toSummary(conversation),
+        ...toDetails(conversation),
         messages: page.reverse().map(toMessage),
         next_cursor: nextCursor,
       };
+    },
+  );
+
+  app.patch(
+    '/conversations/:id',
+    {
+      schema: {
+        operationId: 'updateConversation',
+        summary: 'Change a conversation',
+        description:
+          'Renames or pins the conversation, or sets instructions and a temperature for replies whose request has none. Only the fields in the body change; null removes a setting.',
+        tags: ['Conversations'],
+        params: ConversationParams,
+        body: ref(UpdateConversation),
+        response: { 200: ref(ConversationDetails) },
+      },
+      config: {
+        scope: 'chat',
+        errors: ['notFound'],
+        errorExamples: { ForConversation: noSuchConversation() },
+      },
+    },
+    async (request) => {
+      const { pinned, title, ...settings } = request.body;
+      const row = await store.changeConversation(app.db, request.caller, request.params.id, {
+        ...settings,
+        ...(title !== undefined && { title: title.trim() }),
+        ...(pinned !== undefined && { isPinned: pinned }),
+      });
+      if (row === undefined) throw noSuchConversation();
+      return toDetails(row);
     },
   );
 

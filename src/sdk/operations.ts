@@ -46,6 +46,7 @@ export const operations = {
   search: { method: 'POST', path: '/api/v1/search', hasBody: true, isIdempotent: true },
   signUp: { method: 'POST', path: '/api/v1/auth/signup', hasBody: true, isIdempotent: false },
   updateAccount: { method: 'PATCH', path: '/api/v1/account', hasBody: true, isIdempotent: false },
+  updateConversation: { method: 'PATCH', path: '/api/v1/conversations/{id}', hasBody: true, isIdempotent: false },
   updateKey: { method: 'PATCH', path: '/api/v1/keys/{id}', hasBody: true, isIdempotent: false },
   updateSubscription: { method: 'PUT', path: '/api/v1/subscription', hasBody: true, isIdempotent: false },
 } as const;
@@ -260,7 +261,7 @@ export interface Operations {
 
   /**
    * List conversations.
-   * Most recently updated first. A key lists the conversations that it created. A key with allowed origins is public and cannot list conversations (403 `listingNotAllowed`), but can read a conversation by its ID. The dashboard lists all conversations of the account.
+   * Pinned conversations first, then the most recently updated. With `q`, only those that contain its words; if few match, a page can have fewer conversations than `limit`, or none, and the last page is the one whose `next_cursor` is null. A key lists the conversations that it created. A key with allowed origins is public and cannot list conversations (403 `listingNotAllowed`), but can read a conversation by its ID. The dashboard lists all conversations of the account.
    *
    * Requires the `chat` scope when called with a key.
    */
@@ -363,6 +364,14 @@ export interface Operations {
    * Changes the address that the account signs in with. Sessions and keys stay valid. Requires the current password. At most 5 attempts per hour.
    */
   updateAccount: Method<'updateAccount'>;
+
+  /**
+   * Change a conversation.
+   * Renames or pins the conversation, or sets instructions and a temperature for replies whose request has none. Only the fields in the body change; null removes a setting.
+   *
+   * Requires the `chat` scope when called with a key.
+   */
+  updateConversation: Method<'updateConversation'>;
 
   /**
    * Change a key's allowed origins.

@@ -213,7 +213,7 @@ export interface paths {
         };
         /**
          * List conversations
-         * @description Most recently updated first. A key lists the conversations that it created. A key with allowed origins is public and cannot list conversations (403 `listingNotAllowed`), but can read a conversation by its ID. The dashboard lists all conversations of the account.
+         * @description Pinned conversations first, then the most recently updated. With `q`, only those that contain its words; if few match, a page can have fewer conversations than `limit`, or none, and the last page is the one whose `next_cursor` is null. A key lists the conversations that it created. A key with allowed origins is public and cannot list conversations (403 `listingNotAllowed`), but can read a conversation by its ID. The dashboard lists all conversations of the account.
          *
          *     Requires the `chat` scope when called with a key.
          */
@@ -251,7 +251,13 @@ export interface paths {
         delete: operations["deleteConversation"];
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Change a conversation
+         * @description Renames or pins the conversation, or sets instructions and a temperature for replies whose request has none. Only the fields in the body change; null removes a setting.
+         *
+         *     Requires the `chat` scope when called with a key.
+         */
+        patch: operations["updateConversation"];
         trace?: never;
     };
     "/api/v1/embeddings": {
@@ -1936,10 +1942,15 @@ export interface components {
              */
             id: string;
             /**
-             * @description The start of its first message.
+             * @description The start of its first message, or the title that it was given.
              * @example How do I create a key?
              */
             title: string;
+            /**
+             * @description Whether it comes first in the list.
+             * @example false
+             */
+            pinned: boolean;
             /**
              * Format: uuid
              * @description The key that created it; null for the web chat.
@@ -1958,6 +1969,16 @@ export interface components {
              * @example 2026-11-20T13:45:12.345Z
              */
             updated_at: string;
+            /**
+             * @description Instructions for the model, for replies whose request has none.
+             * @example Answer in one sentence.
+             */
+            instructions: string | null;
+            /**
+             * @description The randomness of replies whose request does not set it.
+             * @example 0.7
+             */
+            temperature: number | null;
             /** @description In chronological order. The first page has the newest messages. */
             messages: components["schemas"]["Message"][];
             /**
@@ -1966,9 +1987,56 @@ export interface components {
              */
             next_cursor: string | null;
         };
+        /** @description A conversation with its settings, without its messages. */
+        ConversationDetails: {
+            /**
+             * Format: uuid
+             * @description The conversation's ID.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            id: string;
+            /**
+             * @description The start of its first message, or the title that it was given.
+             * @example How do I create a key?
+             */
+            title: string;
+            /**
+             * @description Whether it comes first in the list.
+             * @example false
+             */
+            pinned: boolean;
+            /**
+             * Format: uuid
+             * @description The key that created it; null for the web chat.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            key_id: string | null;
+            /**
+             * Format: date-time
+             * @description When its first message was sent.
+             * @example 2026-11-20T13:45:12.345Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When its last turn was stored.
+             * @example 2026-11-20T13:45:12.345Z
+             */
+            updated_at: string;
+            /**
+             * @description Instructions for the model, for replies whose request has none.
+             * @example Answer in one sentence.
+             */
+            instructions: string | null;
+            /**
+             * @description The randomness of replies whose request does not set it.
+             * @example 0.7
+             */
+            temperature: number | null;
+        };
         /** @description A page of conversations. */
         ConversationList: {
-            /** @description Most recently updated first. */
+            /** @description Pinned ones first, then the most recently updated. */
             data: components["schemas"]["ConversationSummary"][];
             /**
              * @description Pass it as `cursor` for the next page; null on the last page.
@@ -1985,10 +2053,15 @@ export interface components {
              */
             id: string;
             /**
-             * @description The start of its first message.
+             * @description The start of its first message, or the title that it was given.
              * @example How do I create a key?
              */
             title: string;
+            /**
+             * @description Whether it comes first in the list.
+             * @example false
+             */
+            pinned: boolean;
             /**
              * Format: uuid
              * @description The key that created it; null for the web chat.
@@ -2007,6 +2080,11 @@ export interface components {
              * @example 2026-11-20T13:45:12.345Z
              */
             updated_at: string;
+            /**
+             * @description In search results: the part of the newest message that contains the words.
+             * @example Open "Your API" and press Create key.
+             */
+            snippet?: string;
         };
         /** @description The name, permissions, and restrictions of the new key. */
         CreateApiKey: {
@@ -5807,6 +5885,29 @@ export interface components {
             /** @description The https origins whose pages can use this key, in the form that browsers send. If empty, only servers and the service's own pages can use the key. */
             allowed_origins: string[];
         };
+        /** @description The fields to change. Null removes a setting. */
+        UpdateConversation: {
+            /**
+             * @description A new title.
+             * @example Keys
+             */
+            title?: string;
+            /**
+             * @description Whether it comes first in the list.
+             * @example true
+             */
+            pinned?: boolean;
+            /**
+             * @description Instructions for the model, for replies whose request has none.
+             * @example Answer in one sentence.
+             */
+            instructions?: string | null;
+            /**
+             * @description The randomness of replies whose request does not set it.
+             * @example 0.7
+             */
+            temperature?: number | null;
+        };
         /** @description The plan to change to, effective immediately. */
         UpdateSubscription: {
             /**
@@ -5981,6 +6082,29 @@ export interface components {
          *     - `invalidRequest`: The request is not valid.
          */
         CallerBadRequest: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                Vary: components["headers"]["Vary"];
+                "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["BadRequestError"];
+            };
+        };
+        /**
+         * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
+         *     - `invalidRequest`: The request is not valid.
+         */
+        CallerBadRequestWithUnknownField: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 "Cache-Control": components["headers"]["Cache-Control"];
@@ -8427,6 +8551,11 @@ export interface operations {
                  * @example MjAyNi0xMS0yMFQxMzo0NToxMi4zNDVafDAxOTMyZjVlLTdjMWEtN2IzZS05ZDJmLTNhNWI3YzlkMWUwZg
                  */
                 cursor?: components["parameters"]["Cursor"];
+                /**
+                 * @description Only conversations whose title, or one of whose last 1,000 messages, contains all of these words, in either case.
+                 * @example create key
+                 */
+                q?: string;
             };
             header?: never;
             path?: never;
@@ -8548,6 +8677,56 @@ export interface operations {
                 content?: never;
             };
             400: components["responses"]["CallerBadRequest"];
+            401: components["responses"]["CallerUnauthorized"];
+            403: components["responses"]["CallerWriteForbiddenForChat"];
+            404: components["responses"]["CallerNotFoundForConversation"];
+            413: components["responses"]["CallerPayloadTooLargeOver1MiB"];
+            415: components["responses"]["CallerUnsupportedMediaType"];
+            429: components["responses"]["CallerRateLimit"];
+            500: components["responses"]["CallerInternal"];
+            503: components["responses"]["CallerBusy"];
+        };
+    };
+    updateConversation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The conversation's ID.
+                 * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+                 */
+                id: components["parameters"]["ConversationId"];
+            };
+            cookie?: never;
+        };
+        /** @description The fields to change. Null removes a setting. */
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["UpdateConversation"];
+            };
+        };
+        responses: {
+            /** @description A conversation with its settings, without its messages. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    Vary: components["headers"]["Vary"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConversationDetails"];
+                };
+            };
+            400: components["responses"]["CallerBadRequestWithUnknownField"];
             401: components["responses"]["CallerUnauthorized"];
             403: components["responses"]["CallerWriteForbiddenForChat"];
             404: components["responses"]["CallerNotFoundForConversation"];

@@ -1,5 +1,5 @@
 /** A key sees the conversations that it created; the web sees all of the account's. Contract section 1. */
-import { and, desc, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
+import { and, desc, eq, getTableColumns, not, type SQL, sql } from 'drizzle-orm';
 import type { Db } from '../database/client.ts';
 import { conversations, messages } from '../database/tables.ts';
 
@@ -31,23 +31,63 @@ export async function findConversation(db: Db, owner: Owner, id: string): Promis
   return row;
 }
 
-/** A page of conversations, most recently updated first. `after` is the end of the previous page. */
-export function listConversations(
+/** Pinned conversations come first, then the most recently updated. */
+export type ListPosition = { isPinned: boolean; at: Date; id: string };
+
+/** The pinned conversations, or the others. Exported to inspect its plan. */
+export function conversationsStatement(
   db: Db,
   owner: Owner,
+  pinned: boolean,
   limit: number,
-  after?: { at: Date; id: string },
-): Promise<Conversation[]> {
-  const { id, updatedAt } = conversations;
+  after?: ListPosition,
+) {
+  const { id, isPinned, updatedAt } = conversations;
   // A row comparison, which an index scan can start from.
   const position =
-    after && sql`(${updatedAt}, ${id}) < (${after.at.toISOString()}::timestamptz, ${after.id}::uuid)`;
+    after?.isPinned === pinned
+      ? sql`(${updatedAt}, ${id}) < (${after.at.toISOString()}::timestamptz, ${after.id}::uuid)`
+      : undefined;
   return db
     .select()
     .from(conversations)
-    .where(and(visibleTo(owner), position))
+    .where(and(visibleTo(owner), pinned ? isPinned : not(isPinned), position))
     .orderBy(desc(updatedAt), desc(id))
     .limit(limit);
+}
+
+/** `after` is the end of the previous page. */
+export async function listConversations(
+  db: Db,
+  owner: Owner,
+  limit: number,
+  after?: ListPosition,
+): Promise<Conversation[]> {
+  const hasPinned = after === undefined || after.isPinned;
+  const pinned = hasPinned ? await conversationsStatement(db, owner, true, limit, after) : [];
+  if (pinned.length === limit) return pinned;
+  const others = await conversationsStatement(db, owner, false, limit - pinned.length, after);
+  return [...pinned, ...others];
+}
+
+export type ConversationChanges = Partial<
+  Pick<Conversation, 'title' | 'isPinned' | 'instructions' | 'temperature'>
+>;
+
+/** Undefined if the owner has no such conversation. Does not count as an update. */
+export async function changeConversation(
+  db: Db,
+  owner: Owner,
+  id: string,
+  changes: ConversationChanges,
+): Promise<Conversation | undefined> {
+  if (Object.keys(changes).length === 0) return findConversation(db, owner, id);
+  const [row] = await db
+    .update(conversations)
+    .set(changes)
+    .where(and(visibleTo(owner), eq(conversations.id, id)))
+    .returning();
+  return row;
 }
 
 /** A page ends with the message that reaches this size: serializing and sending takes memory and time. */

@@ -109,7 +109,7 @@ t.test('the focus stays where the work is', { skip: noDashboard }, async (t) => 
     await begins('Delete account', `To confirm, type ${email}`);
     await page.setViewportSize({ width: 390, height: 844 });
     await page.goto(`${HOME}/chat`);
-    await begins(/^Conversations$/, 'Search titles');
+    await begins(/^Conversations$/, 'Search conversations');
     await page.setViewportSize({ width: 1280, height: 800 });
   });
 

@@ -85,7 +85,7 @@ t.test('lists longer than a page', { skip: noDashboard }, async (t) => {
     await eventually('50 rows', async () => (await rows.count()) === 50);
   });
 
-  await t.test('conversations: older ones on demand, all of them when titles are searched', async (t) => {
+  await t.test('conversations: older ones on demand, and any of them by its words', async (t) => {
     await fill(
       230,
       'id, title, created_at, updated_at',
@@ -101,10 +101,12 @@ t.test('lists longer than a page', { skip: noDashboard }, async (t) => {
     await links.nth(199).waitFor();
     t.equal(await links.count(), 200);
     await look(t, 'chat-many-conversations');
-    await list.getByLabel('Search titles').fill('number 230');
+    await list.getByLabel('Search conversations').fill('number 230');
     await list.getByRole('link', { name: 'Conversation number 230' }).waitFor();
     t.equal(await links.count(), 1);
-    await list.getByLabel('Search titles').fill('');
+    await list.getByLabel('Search conversations').fill('');
+    await links.nth(199).waitFor();
+    await list.getByRole('button', { name: 'Show older conversations' }).click();
     await links.nth(229).waitFor();
     t.equal(await list.getByRole('button', { name: 'Show older conversations' }).count(), 0);
   });

@@ -106,7 +106,7 @@ const idOf = (path: string, ids: State['ids']): string => {
 };
 
 /** What would filter away what the example of the answer tells of. */
-const filters = new Set(['id', 'key_id', 'endpoint', 'status', 'from', 'to']);
+const filters = new Set(['id', 'key_id', 'endpoint', 'model', 'status', 'from', 'to', 'q']);
 
 /** The examples of a query, but for cursors: each leads on from a page of one list only. */
 const cursors = new Set(['cursor', 'after', 'after_id', 'before_id']);

@@ -3,7 +3,7 @@ import { type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import t, { type Test } from 'tap';
 import { v7 as uuidv7 } from 'uuid';
 import { type Db, openDatabase, rowsOf } from '../../src/database/client.ts';
-import { listConversations, listMessages } from '../../src/store/conversations.ts';
+import { conversationsStatement, listMessages } from '../../src/store/conversations.ts';
 import { deleteEndedKeys } from '../../src/store/ended-keys.ts';
 import { deleteOldEvents, listEvents } from '../../src/store/events.ts';
 import { deleteOldIdempotencyKeys } from '../../src/store/ledger.ts';
@@ -141,14 +141,27 @@ t.test('76 lists read fewer than 1,000 buffers a page, at 300,000 conversations'
     db,
     sql`select updated_at as at, id from conversations order by updated_at desc offset 290000 limit 1`,
   );
-  const deep = { at: new Date(row?.at ?? ''), id: row?.id ?? '' };
+  const deep = { isPinned: false, at: new Date(row?.at ?? ''), id: row?.id ?? '' };
   const query = (list: unknown) => (list as SQLWrapper).getSQL();
   const owner = (keyId: string | null) => ({ accountId: hot, keyId });
-  await readsLittle(t, 'conversations', query(listConversations(db, owner(null), 101)));
-  await readsLittle(t, 'conversations, a deep page', query(listConversations(db, owner(null), 101, deep)));
-  await readsLittle(t, "a key's", query(listConversations(db, owner(key), 101)));
-  await readsLittle(t, "a key's, a deep page", query(listConversations(db, owner(key), 101, deep)));
-  await readsLittle(t, "a rare key's, a deep page", query(listConversations(db, owner(rareKey), 101, deep)));
+  await readsLittle(t, 'conversations', query(conversationsStatement(db, owner(null), false, 101)));
+  await readsLittle(
+    t,
+    'conversations, a deep page',
+    query(conversationsStatement(db, owner(null), false, 101, deep)),
+  );
+  await readsLittle(t, 'pinned', query(conversationsStatement(db, owner(null), true, 101)));
+  await readsLittle(t, "a key's", query(conversationsStatement(db, owner(key), false, 101)));
+  await readsLittle(
+    t,
+    "a key's, a deep page",
+    query(conversationsStatement(db, owner(key), false, 101, deep)),
+  );
+  await readsLittle(
+    t,
+    "a rare key's, a deep page",
+    query(conversationsStatement(db, owner(rareKey), false, 101, deep)),
+  );
   await readsLittle(t, 'messages', query(listMessages(db, hot, conversation, 101)));
   const [message] = await rowsOf<{ id: string }>(db, sql`select id from messages where position = 25000`);
   await readsLittle(t, 'messages, a deep page', query(listMessages(db, hot, conversation, 101, message?.id)));

@@ -1,6 +1,6 @@
-import { ActionIcon, Badge, Text, TextInput, Tooltip } from '@mantine/core';
-import { useMediaQuery } from '@mantine/hooks';
-import { useInfiniteQuery, useMutation } from '@tanstack/react-query';
+import { ActionIcon, Badge, Text, TextInput, Tooltip, VisuallyHidden } from '@mantine/core';
+import { useDebouncedValue, useMediaQuery } from '@mantine/hooks';
+import { keepPreviousData, useInfiniteQuery, useMutation } from '@tanstack/react-query';
 import { memo, useEffect, useState } from 'react';
 import { Link } from 'wouter';
 import { api, ok, type Schemas } from '../../api/client.ts';
@@ -11,30 +11,44 @@ import { Loaded } from '../../ui/loaded.tsx';
 import { ProblemAlert } from '../../ui/problem.tsx';
 import { When } from '../../ui/when.tsx';
 import classes from './conversations.module.css';
-import { SearchIcon, TrashIcon } from './icons.tsx';
+import { EditConversation } from './edit-conversation.tsx';
+import { EditIcon, PinIcon, SearchIcon, TrashIcon } from './icons.tsx';
 import { forget, type Turn, useOfTurns } from './turns.ts';
 
 type Conversation = Schemas['ConversationSummary'];
 
+/** How many results a search looks for before it waits to be asked for more. */
+const FOUND_AT_ONCE = 20;
+/** Between the last key press and the search. */
+const TYPING_MS = 250;
 /** How often to poll for a conversation whose first reply is not stored yet. */
 const LOOK_AGAIN_MS = 3000;
 /** A reply that the service could not complete is never stored, so polling slows down and ends. */
 const LONGEST_LOOK_MS = 600_000;
 
-const useConversations = (expected: readonly Expected[]) =>
+const useConversations = (expected: readonly Expected[], words: string) =>
   useInfiniteQuery({
-    queryKey: ['conversations'],
+    queryKey: ['conversations', words],
     initialPageParam: '',
     queryFn: ({ pageParam: cursor, signal }) =>
       ok(
         api.GET('/api/v1/conversations', {
-          params: { query: { limit: 100, ...(cursor !== '' && { cursor }) } },
+          params: {
+            query: {
+              limit: words === '' ? 100 : FOUND_AT_ONCE,
+              ...(cursor !== '' && { cursor }),
+              ...(words !== '' && { q: words }),
+            },
+          },
           signal,
         }),
       ),
     getNextPageParam: ({ next_cursor }) => next_cursor,
+    // The list keeps its height while words are typed.
+    placeholderData: keepPreviousData,
     refetchInterval: ({ state }) => {
       const known = new Set(state.data?.pages.flatMap(({ data }) => data.map(({ id }) => id)));
+      if (words !== '') return false;
       const missing = expected.filter(({ id }) => !known.has(id));
       const waited = Date.now() - Math.max(...missing.map(({ since }) => since));
       return missing.length > 0 && waited < LONGEST_LOOK_MS && Math.max(LOOK_AGAIN_MS, waited / 2);
@@ -62,24 +76,28 @@ type Props = {
 
 /** Does not render with every word of a reply. */
 export const Conversations = memo(function Conversations({ currentId, onDeleted, onOpen }: Props) {
-  const query = useConversations(useExpected());
-  const { fetchNextPage, hasNextPage, isFetching, isFetchNextPageError } = query;
   const [wanted, setWanted] = useState('');
+  const [words] = useDebouncedValue(wanted.trim(), TYPING_MS);
+  const query = useConversations(useExpected(), words);
+  const { fetchNextPage, hasNextPage, isFetching, isFetchNextPageError } = query;
   const [doomed, setDoomed] = useState<Conversation | null>(null);
-  const words = wanted.trim().toLowerCase();
+  const [edited, setEdited] = useState<Conversation | null>(null);
+  const shown = query.data?.pages.flatMap(({ data }) => data) ?? [];
+  const isLooking = words !== '' && shown.length < FOUND_AT_ONCE && hasNextPage;
   const isTouch = useMediaQuery('(pointer: coarse)', undefined, { getInitialValueInEffect: false });
 
-  // The search runs in the browser, so it needs all pages.
+  // A page of a search can be empty although more follow.
   useEffect(() => {
-    if (words !== '' && hasNextPage && !isFetching && !isFetchNextPageError) void fetchNextPage();
-  }, [words, hasNextPage, isFetching, isFetchNextPageError, fetchNextPage]);
+    if (isLooking && !isFetching && !isFetchNextPageError) void fetchNextPage();
+  }, [isLooking, isFetching, isFetchNextPageError, fetchNextPage]);
 
   return (
     <div className={classes.list}>
       <TextInput
         type="search"
-        aria-label="Search titles"
-        placeholder="Search titles"
+        aria-label="Search conversations"
+        placeholder="Search conversations"
+        maxLength={200}
         leftSection={<SearchIcon size={18} />}
         // In a dialog on a phone, the keyboard would cover the list.
         data-autofocus={!isTouch || undefined}
@@ -87,16 +105,14 @@ export const Conversations = memo(function Conversations({ currentId, onDeleted,
         onChange={(event) => setWanted(event.currentTarget.value)}
       />
       <Loaded query={query}>
-        {({ pages }) => {
-          const all = pages.flatMap(({ data }) => data);
-          const shown = all.filter(({ title }) => title.toLowerCase().includes(words));
+        {() => {
           if (shown.length === 0)
             return (
               <Text size="sm" c="dimmed" px="xs" role="status">
-                {all.length === 0
-                  ? 'Your conversations will appear here.'
-                  : isFetching
-                    ? 'Searching…'
+                {isFetching || isLooking
+                  ? 'Searching…'
+                  : words === ''
+                    ? 'Your conversations will appear here.'
                     : 'No matching conversations.'}
               </Text>
             );
@@ -109,6 +125,7 @@ export const Conversations = memo(function Conversations({ currentId, onDeleted,
                   isCurrent={conversation.id === currentId}
                   onOpen={onOpen}
                   onDelete={setDoomed}
+                  onEdit={setEdited}
                 />
               ))}
             </ul>
@@ -116,11 +133,12 @@ export const Conversations = memo(function Conversations({ currentId, onDeleted,
         }}
       </Loaded>
       {isFetchNextPageError && <ProblemAlert error={query.error} />}
-      {hasNextPage && words === '' && (
+      {hasNextPage && !isLooking && (
         <BusyButton size="xs" isBusy={query.isFetchingNextPage} onClick={() => fetchNextPage()}>
-          Show older conversations
+          {words === '' ? 'Show older conversations' : 'Search older conversations'}
         </BusyButton>
       )}
+      {edited && <EditConversation id={edited.id} onClose={() => setEdited(null)} />}
       {doomed && <Delete conversation={doomed} onClose={() => setDoomed(null)} onDeleted={onDeleted} />}
     </div>
   );
@@ -131,10 +149,11 @@ type ItemProps = {
   isCurrent: boolean;
   onOpen: (() => void) | undefined;
   onDelete: (conversation: Conversation) => void;
+  onEdit: (conversation: Conversation) => void;
 };
 
-const Item = memo(function Item({ conversation, isCurrent, onDelete, onOpen }: ItemProps) {
-  const { id, key_id: keyId, title, updated_at: at } = conversation;
+const Item = memo(function Item({ conversation, isCurrent, onDelete, onEdit, onOpen }: ItemProps) {
+  const { id, key_id: keyId, pinned, snippet, title, updated_at: at } = conversation;
   return (
     <li className={classes.item} data-current={isCurrent || undefined}>
       <Link
@@ -146,16 +165,35 @@ const Item = memo(function Item({ conversation, isCurrent, onDelete, onOpen }: I
       >
         <span className={classes.words}>
           <span className={classes.title}>{title}</span>{' '}
+          {snippet && <span className={classes.snippet}>{snippet}</span>}{' '}
           <span className={classes.when}>
             <When at={at} />
           </span>
         </span>
+        {pinned && (
+          <>
+            <PinIcon size={14} />
+            <VisuallyHidden>Pinned</VisuallyHidden>
+          </>
+        )}
         {keyId !== null && (
           <Badge size="xs" variant="default" className={classes.badge ?? ''}>
             API
           </Badge>
         )}
       </Link>
+      <Tooltip label="Edit">
+        <ActionIcon
+          variant="subtle"
+          color="gray"
+          size={32}
+          className={classes.edit ?? ''}
+          aria-label={`Edit “${title}”`}
+          onClick={() => onEdit(conversation)}
+        >
+          <EditIcon size={18} />
+        </ActionIcon>
+      </Tooltip>
       <Tooltip label="Delete">
         <ActionIcon
           variant="subtle"

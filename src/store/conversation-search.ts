@@ -1,0 +1,54 @@
+/**
+ * Searches messages without an index: one of all accounts' words would cost every stored message more than reading
+ * one account's messages costs its rare searches. Contract section 1.
+ */
+import { sql } from 'drizzle-orm';
+import { type Db, rowsOf } from '../database/client.ts';
+
+/** The newest messages of a conversation that a search reads. */
+const MESSAGES_AT_MOST = 1000;
+/** Around the first word. */
+const BEFORE_CHARACTERS = 60;
+const EXCERPT_CHARACTERS = 200;
+
+export type Hit = { id: string; excerpt: string; isCut: boolean };
+
+/**
+ * Among the given conversations, those with a message that contains all words, with an excerpt of the newest one.
+ *
+ * @param words - in lower case; letters beyond ASCII match in either case only if the database's locale knows them
+ */
+export async function searchMessages(
+  db: Db,
+  accountId: string,
+  conversationIds: readonly string[],
+  words: readonly string[],
+): Promise<Map<string, Hit>> {
+  if (conversationIds.length === 0) return new Map();
+  const contains = sql.join(
+    words.map((word) => sql`strpos(lower(m.content), ${word}) > 0`),
+    sql` and `,
+  );
+  const ids = sql.join(
+    conversationIds.map((id) => sql`(${id}::uuid)`),
+    sql`, `,
+  );
+  const hits = await rowsOf<Hit>(
+    db,
+    sql`
+      select asked.id, hit.excerpt, hit.start > 1 as "isCut"
+      from (values ${ids}) as asked (id) cross join lateral (
+        select substr(m.content, found.start, ${EXCERPT_CHARACTERS}::int) as excerpt, found.start
+        from (
+          select content, position, id from messages
+          where account_id = ${accountId}::uuid and conversation_id = asked.id
+          order by position desc, id desc limit ${MESSAGES_AT_MOST}::int
+        ) m cross join lateral (
+          select greatest(strpos(lower(m.content), ${words[0]}) - ${BEFORE_CHARACTERS}::int, 1) as start
+        ) found
+        where ${contains}
+        order by m.position desc, m.id desc limit 1
+      ) hit`,
+  );
+  return new Map(hits.map((hit) => [hit.id, hit]));
+}
