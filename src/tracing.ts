@@ -2,8 +2,8 @@
  * W3C trace context: requests continue the trace of their client, and what they ask of upstreams belongs to it. A request
  * without one begins a trace whose ID is the request ID. Contract section 17.
  */
-import { randomBytes } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
+import { newSpanId } from './domain/ids.ts';
 
 export type Trace = {
   /** 32 hexadecimal digits. */
@@ -46,6 +46,8 @@ export function traceHeaders(signal: AbortSignal): Record<string, string> {
   const trace = traces.get(signal);
   if (trace === undefined) return {};
   const { flags, id, state } = trace;
-  const parent = randomBytes(8).toString('hex');
-  return { traceparent: `00-${id}-${parent}-${flags}`, ...(state !== undefined && { tracestate: state }) };
+  return {
+    traceparent: `00-${id}-${newSpanId()}-${flags}`,
+    ...(state !== undefined && { tracestate: state }),
+  };
 }

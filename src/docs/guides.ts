@@ -25,38 +25,36 @@ export type Guide = {
   markdown: string;
 };
 
-/** Guides that are not listed follow by name. */
-const readingOrder = [
-  'getting-started',
-  'authentication',
-  'keys',
-  'browser-keys',
-  'rotating-and-leaked-keys',
-  'chat',
-  'streaming',
-  'openai-compatible',
-  'anthropic-compatible',
-  'frameworks',
-  'coding-agents',
-  'sdks',
-  'images',
-  'search',
-  'embeddings',
-  'models',
-  'idempotent-retries',
-  'quotas',
-  'rate-limits',
-  'usage-history',
-  'plans',
-  'accounts',
-  'sessions-and-security',
-  'errors',
-  'versioning',
-  'running-parley',
-  'operator-commands',
-  'connect-a-model',
-  'several-upstreams',
-];
+/** In reading order. Guides that are not listed follow by name, in the last group. */
+const groups = {
+  Start: ['getting-started', 'authentication'],
+  Keys: ['keys', 'browser-keys', 'rotating-and-leaked-keys'],
+  'Clients and models': [
+    ...[
+      'chat',
+      'streaming',
+      'openai-compatible',
+      'anthropic-compatible',
+      'frameworks',
+      'coding-agents',
+      'sdks',
+    ],
+    ...['images', 'search', 'embeddings', 'models', 'idempotent-retries'],
+  ],
+  'Limits and accounts': [
+    ...['quotas', 'rate-limits', 'usage-history', 'plans', 'accounts', 'sessions-and-security'],
+    ...['errors', 'versioning'],
+  ],
+  'Run your own': ['running-parley', 'operator-commands', 'connect-a-model', 'several-upstreams'],
+} as const satisfies Record<string, readonly string[]>;
+
+export const guideGroups = Object.keys(groups);
+
+const readingOrder: readonly string[] = Object.values(groups).flat();
+
+export const groupOf = ({ slug }: Pick<Guide, 'slug'>): string =>
+  Object.entries(groups).find(([, slugs]) => (slugs as readonly string[]).includes(slug))?.[0] ??
+  (guideGroups.at(-1) as string);
 
 /** The origin in the guides' examples. */
 const EXAMPLE_ORIGIN = 'http://localhost:3000';

@@ -11,13 +11,21 @@ let used = pool.length;
 let msecs = 0;
 let seq = 0;
 
-export function newId(): string {
+/** Valid until the pool is filled again. */
+function nextRandom(): Buffer {
   if (used === pool.length) {
     randomFillSync(pool);
     used = 0;
   }
-  const random = pool.subarray(used, used + BYTES_PER_ID);
   used += BYTES_PER_ID;
+  return pool.subarray(used - BYTES_PER_ID, used);
+}
+
+/** The ID of a part of a trace: 16 hexadecimal digits (W3C Trace Context). */
+export const newSpanId = (): string => nextRandom().toString('hex', 0, 8);
+
+export function newId(): string {
+  const random = nextRandom();
   const now = Date.now();
   if (now > msecs || seq === MAX_SEQUENCE) {
     msecs = Math.max(now, msecs + 1);

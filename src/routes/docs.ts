@@ -4,13 +4,17 @@ import { html } from 'ghtml';
 import { LRUCache } from 'lru-cache';
 import { MAX_QUERY_LENGTH, searchForm, searchPage } from '../docs/docs-search.ts';
 import { errorIndex, errorPages } from '../docs/error-pages.ts';
-import { type Guide, guides, guideUrl, withOwnOrigin } from '../docs/guides.ts';
+import { type Guide, groupOf, guideGroups, guides, guideUrl, withOwnOrigin } from '../docs/guides.ts';
 import { type Page, pageFiles, sendPage, wantsPage } from '../docs/layout.ts';
+import { guideMarkdown, llmsFull, llmsIndex } from '../docs/llms.ts';
 import { guideHtml } from '../docs/markdown.ts';
 import { neighbourLinks } from '../docs/pager.ts';
 import { referenceFiles } from '../docs/reference.ts';
 import { ApiError } from '../errors.ts';
 
+const MARKDOWN = '.md';
+const MARKDOWN_TYPE = 'text/markdown; charset=utf-8';
+const TEXT_TYPE = 'text/plain; charset=utf-8';
 const YEAR_SECONDS = 31_536_000;
 /** A page of results has up to 10 KB. */
 const KEPT_SEARCHES = 500;
@@ -25,17 +29,29 @@ const contents = ({ sections }: Guide) => html`<nav class="contents" aria-label=
 </details></nav>
 `;
 
+const asMarkdown = ({ slug }: Guide) =>
+  html`<p class="source"><a href="${guideUrl('', slug)}${MARKDOWN}">This page as Markdown</a></p>
+`;
+
 const link = (guide: Guide | undefined) => guide && { href: guideUrl('', guide.slug), title: guide.title };
+
+const groupHtml = (group: string, all: readonly Guide[], publicUrl: string) => html`<h2>${group}</h2>
+<dl class="guides">
+!${all
+  .filter((guide) => groupOf(guide) === group)
+  .map(
+    ({ slug, summary, title }) =>
+      html`<dt><a href="${guideUrl('', slug)}">${title}</a></dt><dd>${withOwnOrigin(summary, publicUrl)}</dd>`,
+  )}
+</dl>
+`;
 
 const guideIndex = (all: readonly Guide[], publicUrl: string): Page => ({
   title: 'Guides · Parley',
   description: 'How to use the API and how to run the service.',
   main: html`<h1>Guides</h1>
 <p>How to use the API and how to run the service. See also the <a href="/docs">API reference</a>, its source <a href="/openapi.json">openapi.json</a>, and the <a href="/docs/errors">error codes</a>.</p>
-!${searchForm()}<dl class="guides">
-!${all.map(({ slug, summary, title }) => html`<dt><a href="${guideUrl('', slug)}">${title}</a></dt><dd>${withOwnOrigin(summary, publicUrl)}</dd>`)}
-</dl>
-`,
+!${searchForm()}!${guideGroups.map((group) => groupHtml(group, all, publicUrl))}`,
 });
 
 const noSuch = (what: string, list: string): Page => ({
@@ -55,7 +71,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     const position = all.indexOf(guide);
     const { opening, sections } = guideHtml(guide, publicUrl);
     const neighbours = neighbourLinks('Guides', link(all[position - 1]), link(all[position + 1]));
-    const main = opening + contents(guide) + sections + neighbours;
+    const main = opening + asMarkdown(guide) + contents(guide) + sections + neighbours;
     return { title: `${guide.title} · Parley`, description: guide.summary, main };
   };
 
@@ -65,16 +81,30 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
   });
 
   app.get('/docs/guides/:slug', { schema: { hide: true, params: GuideParams } }, async (request, reply) => {
-    const guide = guides().find(({ slug }) => slug === request.params.slug);
+    const { slug: asked } = request.params;
+    const isMarkdown = asked.endsWith(MARKDOWN);
+    const name = isMarkdown ? asked.slice(0, -MARKDOWN.length) : asked;
+    const guide = guides().find(({ slug }) => slug === name);
     if (guide === undefined) {
       if (wantsPage(request)) return sendPage(reply.code(404), noSuch('guide', '/docs/guides'));
       throw new ApiError('notFound', {
         message: 'This guide does not exist. `/docs/guides` lists all guides.',
       });
     }
+    if (isMarkdown) return reply.type(MARKDOWN_TYPE).send(guideMarkdown(guide, publicUrl));
     const page = pages.get(guide.slug) ?? pageOf(guide);
     pages.set(guide.slug, page);
     return sendPage(reply, page);
+  });
+
+  app.get('/llms.txt', { schema: { hide: true } }, async (_request, reply) =>
+    reply.type(TEXT_TYPE).send(llmsIndex(publicUrl)),
+  );
+
+  let full: string | undefined;
+  app.get('/llms-full.txt', { schema: { hide: true } }, async (_request, reply) => {
+    full ??= llmsFull(publicUrl);
+    return reply.type(TEXT_TYPE).send(full);
   });
 
   app.get('/docs/errors', { schema: { hide: true } }, async (_request, reply) => sendPage(reply, errorIndex));

@@ -90,6 +90,7 @@ const values: Record<string, string> = {
   integer: '1',
   smallint: '1',
   bigint: '1',
+  'double precision': '1',
   boolean: 'false',
   'timestamp(3) with time zone': 'now()',
 };

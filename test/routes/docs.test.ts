@@ -44,11 +44,43 @@ t.test('the plain pages', async (t) => {
       for (const link of linksOf(text)) {
         const [target = '', anchor] = link.split('#');
         if (link.startsWith('http') || link.startsWith('/assets/') || others.has(link)) continue;
+        if (link.endsWith('.md')) continue;
         const found = all.get(target === '' ? path : target);
         t.ok(found && (anchor === undefined || idsOf(found).has(anchor)), `${path}: ${link}`);
       }
     }
   });
+
+  t.test(
+    'GET /docs/guides/{slug}.md, /llms.txt, /llms-full.txt: the same as Markdown, for agents',
+    async (t) => {
+      const read = async (path: string, type: string) => {
+        const { headers, status, text } = await client.get(`/${path}`);
+        t.equal(status, 200, path);
+        t.equal(headers.get('content-type'), `${type}; charset=utf-8`, path);
+        return text;
+      };
+      const index = await read('/llms.txt', 'text/plain');
+      t.match(index, /^# Parley\n\n> \S/);
+      const urls = [...index.matchAll(/^- \[.+\]\((\S+\.md)\): \S/gm)].map(([, url]) => url ?? '');
+      t.same(
+        urls,
+        guides().map(({ slug }) => `${publicUrl}/docs/guides/${slug}.md`),
+      );
+      const full = await read('/llms-full.txt', 'text/plain');
+      for (const { slug, title } of guides()) {
+        const markdown = await read(`/docs/guides/${slug}.md`, 'text/markdown');
+        t.match(markdown, `# ${title}\n`);
+        t.notMatch(markdown, 'localhost:3000/', slug);
+        for (const [, target = ''] of markdown.matchAll(/\]\(([\w-]+)\.md[#)]/g))
+          t.ok(all.has(`/docs/guides/${target}`), `${slug}: ${target}`);
+        t.match(full, `# ${title}\n`);
+        t.match(all.get(`/docs/guides/${slug}`), `href="/docs/guides/${slug}.md"`);
+      }
+      t.notMatch(full, /\]\([\w-]+\.md/, 'links lead somewhere from any address');
+      t.match(full, `](${publicUrl}/docs/guides/errors.md#`);
+    },
+  );
 
   t.test('GET /docs/errors/{code}: every code has its page, where its answers link to', async (t) => {
     const { body } = await client.get('/models');
@@ -108,7 +140,7 @@ t.test('the plain pages', async (t) => {
   );
 
   t.test('GET /docs/guides/{slug} 404 notFound: no such guide', async (t) => {
-    for (const slug of ['nope', 'keys.md', '..%2fREADME', 'constructor']) {
+    for (const slug of ['nope', 'nope.md', '.md', '..%2fREADME', 'constructor']) {
       t.match(
         await client.get(`//docs/guides/${slug}`),
         { status: 404, body: { error: { code: 'notFound' } } },

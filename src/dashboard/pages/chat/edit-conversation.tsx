@@ -85,6 +85,7 @@ function Fields({ conversation, onClose }: { conversation: Conversation; onClose
           onChange={(event) => setPinned(event.currentTarget.checked)}
         />
         <Textarea
+          size="md"
           label="Instructions"
           description="Sent to the model with each message of this conversation."
           autosize
@@ -95,6 +96,7 @@ function Fields({ conversation, onClose }: { conversation: Conversation; onClose
           onChange={(event) => setInstructions(event.currentTarget.value)}
         />
         <NumberInput
+          size="md"
           label="Temperature"
           description="From 0 to 2: how much the replies vary. Empty: the model's default."
           min={0}

@@ -1,0 +1,36 @@
+/** The documentation as Markdown, for coding agents (llmstxt.org). Contract section 1. */
+import { type Guide, groupOf, guideGroups, guides, guideUrl, withOwnOrigin } from './guides.ts';
+
+const SUMMARY =
+  'Chat, images, search, and embeddings behind one HTTP API, with API keys, scopes, and one exact daily quota. Compatible with the clients of OpenAI and Anthropic.';
+
+const markdownUrl = (publicUrl: string, slug: string) => `${guideUrl(publicUrl, slug)}.md`;
+
+/** A guide whose examples call this service. Its links lead to other guides as Markdown. */
+export const guideMarkdown = (guide: Guide, publicUrl: string): string =>
+  withOwnOrigin(guide.markdown, publicUrl);
+
+const lineOf = ({ slug, summary, title }: Guide, publicUrl: string) =>
+  `- [${title}](${markdownUrl(publicUrl, slug)}): ${withOwnOrigin(summary, publicUrl)}`;
+
+/** `/llms.txt`: what there is to read. */
+export function llmsIndex(publicUrl: string): string {
+  const groups = guideGroups.map((group) => {
+    const lines = guides().flatMap((guide) => (groupOf(guide) === group ? lineOf(guide, publicUrl) : []));
+    return `## ${group}\n\n${lines.join('\n')}\n`;
+  });
+  const reference = `## API reference\n\n- [OpenAPI document](${publicUrl}/openapi.json): every operation, with examples and errors\n- [All guides in one file](${publicUrl}/llms-full.txt)\n`;
+  return [`# Parley\n\n> ${SUMMARY}\n`, ...groups, reference].join('\n');
+}
+
+/** `/llms-full.txt`: all guides, one after the other. */
+export function llmsFull(publicUrl: string): string {
+  const absolute = (markdown: string) =>
+    markdown.replace(
+      /\]\((?:\.\/)?([\w-]+)\.md(?=[#)])/g,
+      (_, slug: string) => `](${markdownUrl(publicUrl, slug)}`,
+    );
+  return guides()
+    .map((guide) => absolute(guideMarkdown(guide, publicUrl)).trimEnd())
+    .join('\n\n');
+}
