@@ -56,6 +56,18 @@ export const LoggedRequest = Type.Object(
     latency_ms: nullable(Count(''), {
       description: 'Milliseconds from the charge to the end of the request.',
     }),
+    first_output_ms: nullable(Count(''), {
+      description: 'Milliseconds from the charge to the first output of a stream.',
+    }),
+    cached_tokens: nullable(Count(''), {
+      description: 'Input tokens read from a cache, if the model tells.',
+    }),
+    reasoning_tokens: nullable(Count(''), {
+      description: 'Output tokens of reasoning, if the model tells.',
+    }),
+    attempts: nullable(Count(''), {
+      description: 'How many model servers were tried, if the operator configured several.',
+    }),
     count: Count('The number of requests in the row: 1, except for refusals.', [1]),
   },
   { $id: 'LoggedRequest', additionalProperties: false, description: 'A row of the request log.' },

@@ -1,15 +1,14 @@
 /** The settings of the upstreams: their URLs, keys, and models. Contract section 13. */
-import type { Dialect } from './engines/dialects/dialect.ts';
 import { dialects } from './engines/dialects/index.ts';
 import { type ModelMap, type NamedModel, parseModelMap } from './engines/upstream/model-map.ts';
 import { ConfigError, type Env, oneOf, parsed, text } from './environment.ts';
-import { upstreamKinds } from './upstreams/schema.ts';
+import { type UpstreamKind, upstreamKinds } from './upstreams/schema.ts';
 
 export type ChatUpstream = Readonly<{
   url: string;
   apiKey: string | undefined;
   models: ModelMap;
-  dialect: Dialect;
+  kind: UpstreamKind;
 }>;
 export type ImagesUpstream = Readonly<{ url: string; apiKey: string | undefined; model: string | undefined }>;
 export type EmbeddingsUpstream = Readonly<{
@@ -45,21 +44,22 @@ function upstreamKey(env: Env, name: string): string | undefined {
 
 /** A key or model without a URL is a mistake: the built-in engine would silently answer instead. */
 function refuseWithoutUrl(env: Env, service: 'CHAT' | 'IMAGES' | 'EMBEDDINGS'): undefined {
-  const given = [`${service}_API_KEY`, `${service}_MODEL`, `${service}_KIND`].find(
+  const kind = service === 'CHAT' ? ['CHAT_KIND'] : [];
+  const given = [`${service}_API_KEY`, `${service}_MODEL`, ...kind].find(
     (name) => text(env, name) !== undefined,
   );
   if (given !== undefined) throw new ConfigError(given, `requires ${service}_URL. Set both or neither.`);
 }
 
 export function chatUpstream(env: Env): ChatUpstream | undefined {
-  const dialect = dialects[oneOf(env, 'CHAT_KIND', upstreamKinds, 'openai')];
-  const url = upstreamUrl(env, 'CHAT_URL', 'http://localhost:11434/v1', dialect.path);
+  const kind = oneOf(env, 'CHAT_KIND', upstreamKinds, 'openai');
+  const url = upstreamUrl(env, 'CHAT_URL', 'http://localhost:11434/v1', dialects[kind].path);
   if (url === undefined) return refuseWithoutUrl(env, 'CHAT');
   return {
     url,
     apiKey: upstreamKey(env, 'CHAT_API_KEY'),
     models: parsed(env, 'CHAT_MODEL', parseModelMap),
-    dialect,
+    kind,
   };
 }
 

@@ -187,7 +187,9 @@ t.test('each of chat, images, search and embeddings has an upstream or none', as
         { id: 'good', upstream: 'llama3.1:70b' },
       ],
     },
+    kind: 'openai',
   });
+  t.equal(loadConfig({ CHAT_URL: 'http://localhost:8000', CHAT_KIND: 'anthropic' }).chat?.kind, 'anthropic');
   t.same(images, { url: 'https://images.example.com/v1?version=2', apiKey: 'sk-1', model: undefined });
   t.same(search, { url: 'http://localhost:8888/search' });
   t.equal(upstreamLimits.firstByteTimeoutMs, 5000);
@@ -196,6 +198,9 @@ t.test('each of chat, images, search and embeddings has an upstream or none', as
 t.test('mistakes in the configuration of an upstream are named, its key is not repeated', async (t) => {
   const CHAT_URL = 'http://localhost:11434/v1';
   const wrong: [Record<string, string>, RegExp][] = [
+    [{ CHAT_KIND: 'anthropic' }, /^CHAT_KIND requires CHAT_URL/],
+    [{ CHAT_URL, CHAT_KIND: 'gemini' }, /^CHAT_KIND must be openai or openai-responses or anthropic/],
+    [{ CHAT_URL: `${CHAT_URL}/messages`, CHAT_KIND: 'anthropic' }, /^CHAT_URL must be the base URL/],
     [
       { CHAT_URL: `${CHAT_URL}/chat/completions` },
       /^CHAT_URL must be the base URL.+without \/chat\/completions/,

@@ -1,4 +1,4 @@
--- Revision 10. Raise it with every change: a database keeps the highest (src/database/functions.ts).
+-- Revision 11. Raise it with every change: a database keeps the highest (src/database/functions.ts).
 --
 -- The ledger's batch protocol: admission, settlement and sweep. Contract sections 5 and 10, argued in
 -- docs/decisions/0010-the-ledgers-protocol.md.
@@ -197,7 +197,7 @@ END $$;
 --> statement-breakpoint
 -- Settles charges in one transaction.
 --
--- settlements: [{ kind, account_id, day, id, status, code, model, input_tokens, output_tokens, latency_ms, charge?, turn?, response?, answer?, attempt? }]
+-- settlements: [{ kind, account_id, day, id, status, code, model, input_tokens, output_tokens, latency_ms, details?, charge?, turn?, response?, answer?, attempt? }]
 --   kind 'charge':   not in the ledger → final, if its units fit; tokens are null if a 'complete' follows
 --   kind 'uncharged': not in the ledger → refunded, without a counter: its work failed
 --   kind 'final':    admitted → final; tokens are null if a 'complete' follows
@@ -205,6 +205,7 @@ END $$;
 --   kind 'rerun':    as 'complete', for a final charge that was resumed; once per `attempt`
 --   kind 'refund':   admitted → refunded; returns the units and frees the idempotency key
 --   charge:          { key_id, endpoint, meter, units, admitted_at } of the first two kinds
+--   details:         what else the log tells; a later step adds to it
 --   turn:            { conversation_id, key_id, is_new, title, question_id, question, answer_id, answer, model, is_stopped? }
 --   response:        { key_id, previous_id, input, body }, stored under the charge's id
 --   answer:          { status, body }, stored under the idempotency key, including permanent failures;
@@ -242,7 +243,7 @@ BEGIN
       WITH s AS MATERIALIZED (
         SELECT * FROM jsonb_to_recordset($1) AS s
           (kind text, account_id uuid, day date, id uuid, status smallint, code text, model text,
-           input_tokens int, output_tokens int, latency_ms int, attempt uuid)
+           input_tokens int, output_tokens int, latency_ms int, details jsonb, attempt uuid)
         WHERE s.day = $2
       ), touched AS (
         UPDATE %I r
@@ -250,7 +251,8 @@ BEGIN
             settled_at = coalesce(r.settled_at, $3), status = s.status, code = s.code, model = s.model,
             input_tokens = CASE WHEN s.input_tokens IS NOT NULL THEN least(s.input_tokens + CASE s.kind WHEN 'rerun' THEN coalesce(r.input_tokens, 0)::bigint ELSE 0 END, 2147483647) END,
             output_tokens = CASE WHEN s.output_tokens IS NOT NULL THEN least(s.output_tokens + CASE s.kind WHEN 'rerun' THEN coalesce(r.output_tokens, 0)::bigint ELSE 0 END, 2147483647) END,
-            latency_ms = s.latency_ms
+            latency_ms = s.latency_ms,
+            details = CASE WHEN s.details IS NULL THEN r.details ELSE coalesce(r.details, '{}') || s.details END
         FROM s
         WHERE r.account_id = s.account_id AND r.day = $2 AND r.id = s.id
           AND CASE s.kind
@@ -385,8 +387,8 @@ BEGIN
     FROM ROWS FROM (
       jsonb_to_recordset(settlements) AS
         (kind text, id uuid, account_id uuid, day date, status smallint, code text, model text,
-         input_tokens int, output_tokens int, latency_ms int, charge jsonb)
-    ) WITH ORDINALITY AS s (kind, id, account_id, day, status, code, model, input_tokens, output_tokens, latency_ms, charge, position)
+         input_tokens int, output_tokens int, latency_ms int, details jsonb, charge jsonb)
+    ) WITH ORDINALITY AS s (kind, id, account_id, day, status, code, model, input_tokens, output_tokens, latency_ms, details, charge, position)
     CROSS JOIN LATERAL jsonb_to_record(s.charge) AS c (key_id uuid, endpoint text, meter text, units int, admitted_at timestamptz)
     WHERE s.kind = 'charge' AND NOT s.id = ANY (standing)
   ), measured AS (
@@ -402,9 +404,9 @@ BEGIN
     SELECT fitting.*, before + coalesce(sum(units) FILTER (WHERE fits) OVER (PARTITION BY account_id, day, meter), 0) AS used FROM fitting
   ), logged AS (
     INSERT INTO requests (account_id, day, id, key_id, endpoint, meter, units, state, process, admitted_at, settled_at,
-                          status, code, model, input_tokens, output_tokens, latency_ms)
+                          status, code, model, input_tokens, output_tokens, latency_ms, details)
     SELECT d.account_id, d.day, d.id, d.key_id, d.endpoint, d.meter, d.units, 'final', holder, d.admitted_at, now_at,
-           d.status, d.code, d.model, d.input_tokens, d.output_tokens, d.latency_ms
+           d.status, d.code, d.model, d.input_tokens, d.output_tokens, d.latency_ms, d.details
     FROM decided d WHERE d.fits ORDER BY d.account_id, d.id
   ), each AS (
     SELECT d.account_id, d.day, d.key_id, d.meter, d.units::bigint AS amount FROM decided d WHERE d.fits
@@ -425,12 +427,12 @@ END $$;
 -- then fails. Returns the ids of those that were not charged before.
 CREATE OR REPLACE FUNCTION ledger_note_uncharged(settlements jsonb, holder uuid, now_at timestamptz) RETURNS SETOF uuid LANGUAGE sql AS $$
   INSERT INTO requests (account_id, day, id, key_id, endpoint, meter, units, state, process, admitted_at, settled_at,
-                        status, code, model, input_tokens, output_tokens, latency_ms)
+                        status, code, model, input_tokens, output_tokens, latency_ms, details)
   SELECT s.account_id, s.day, s.id, c.key_id, c.endpoint, c.meter, c.units, 'refunded', holder, c.admitted_at, now_at,
-         s.status, s.code, s.model, s.input_tokens, s.output_tokens, s.latency_ms
+         s.status, s.code, s.model, s.input_tokens, s.output_tokens, s.latency_ms, s.details
   FROM jsonb_to_recordset(settlements) AS s
     (kind text, account_id uuid, day date, id uuid, status smallint, code text, model text,
-     input_tokens int, output_tokens int, latency_ms int, charge jsonb)
+     input_tokens int, output_tokens int, latency_ms int, details jsonb, charge jsonb)
   JOIN accounts a ON a.id = s.account_id AND a.deleted_at IS NULL
   CROSS JOIN LATERAL jsonb_to_record(s.charge) AS c (key_id uuid, endpoint text, meter text, units int, admitted_at timestamptz)
   WHERE s.kind = 'uncharged'

@@ -60,6 +60,10 @@ const logged = {
   input_tokens: 6,
   output_tokens: 11,
   latency_ms: 61,
+  first_output_ms: null,
+  cached_tokens: null,
+  reasoning_tokens: null,
+  attempts: null,
   count: 1,
 } as const;
 
@@ -103,8 +107,8 @@ export const usageExamples: Record<string, OperationExamples> = {
         RequestCsv,
         'One charged chat request',
         [
-          'time_utc,kind,count,endpoint,key,key_id,state,status,code,meter,units,model,input_tokens,output_tokens,latency_ms,id',
-          `${logged.at},request,1,POST /api/v1/chat,Website,${ids.key},final,200,,chat,1,parley-builtin,6,11,61,${ids.reply}`,
+          'time_utc,kind,count,endpoint,key,key_id,state,status,code,meter,units,model,input_tokens,output_tokens,latency_ms,first_output_ms,cached_tokens,reasoning_tokens,attempts,id',
+          `${logged.at},request,1,POST /api/v1/chat,Website,${ids.key},final,200,,chat,1,parley-builtin,6,11,61,,,,,${ids.reply}`,
           '',
         ].join('\r\n'),
       ),

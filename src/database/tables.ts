@@ -11,6 +11,7 @@ import {
   doublePrecision,
   index,
   integer,
+  jsonb,
   pgTable,
   primaryKey,
   smallint,
@@ -127,6 +128,20 @@ export const usageCounters = pgTable(
   (table) => [primaryKey({ columns: [table.accountId, table.day, table.meter] })],
 );
 
+/** Each is missing if it is unknown. */
+export type RequestDetails = {
+  /** From the charge to the first output of a stream. */
+  first_output_ms?: number;
+  /** Of the input tokens. */
+  cached_tokens?: number;
+  /** Of the output tokens. */
+  reasoning_tokens?: number;
+  /** Upstreams that were tried, if the operator configured several. */
+  attempts?: number;
+  /** The last one. Only operators see it. */
+  upstream?: string;
+};
+
 /** The ledger: a row per charge. `admitted` → `final` | `refunded`, each by `WHERE state = 'admitted'` only. */
 export const requests = pgTable(
   'requests',
@@ -150,6 +165,8 @@ export const requests = pgTable(
     inputTokens: integer('input_tokens'),
     outputTokens: integer('output_tokens'),
     latencyMs: integer('latency_ms'),
+    /** What else is known, for the log. */
+    details: jsonb('details').$type<RequestDetails>(),
   },
   (table) => [
     primaryKey({ columns: [table.accountId, table.day, table.id] }),

@@ -1,5 +1,6 @@
 /** A charge of the ledger, from its admission to its outcome. Contract section 5. */
 import type { Meter } from '../../schemas/plans.ts';
+import type { RequestDetails } from '../database/tables.ts';
 import type { Turn } from '../store/conversations.ts';
 import type { StoredResponse } from '../store/responses.ts';
 import type { Retry, StoredAnswer } from './idempotency.ts';
@@ -29,6 +30,8 @@ export type Admission = Charge & {
   attempt?: string;
   /** Set if the ledger does not know the request: it was admitted from a reading, and the settlement decides. */
   held?: UnitsOfRequest;
+  /** What is known of the work so far, for the log. */
+  observed?: RequestDetails;
 };
 
 export type Replay = { answer: StoredAnswer };
@@ -37,6 +40,10 @@ export type Outcome = {
   model: string | null;
   inputTokens: number;
   outputTokens: number;
+  /** Of the input tokens, if the engine tells. */
+  cachedTokens?: number;
+  /** Of the output tokens, if the engine tells. */
+  reasoningTokens?: number;
   turn?: Turn;
   response?: StoredResponse;
   /** Stored in the same transaction. Omitted if our side failed, so that a retry resumes the charge. */

@@ -51,6 +51,10 @@ const columns: readonly (readonly [string, (row: Row, keyName: string) => Value]
   ['input_tokens', ({ input_tokens }) => input_tokens],
   ['output_tokens', ({ output_tokens }) => output_tokens],
   ['latency_ms', ({ latency_ms }) => latency_ms],
+  ['first_output_ms', ({ first_output_ms }) => first_output_ms],
+  ['cached_tokens', ({ cached_tokens }) => cached_tokens],
+  ['reasoning_tokens', ({ reasoning_tokens }) => reasoning_tokens],
+  ['attempts', ({ attempts }) => attempts],
   ['id', ({ id }) => id],
 ];
 

@@ -1,5 +1,5 @@
 /** Builds the rows of settlements. */
-
+import type { RequestDetails } from '../database/tables.ts';
 import type { Turn } from '../store/conversations.ts';
 import type { ResponseRow, SettlementRow, TurnRow } from '../store/ledger.ts';
 import type { StoredResponse } from '../store/responses.ts';
@@ -45,6 +45,17 @@ const chargeRow = ({ endpoint, keyId, meter, readAt, units }: Admission & { read
   admitted_at: readAt.toISOString(),
 });
 
+/** Undefined without any, which costs the ledger nothing. */
+function detailsOf({ observed }: Admission, outcome: Outcome | undefined): RequestDetails | undefined {
+  const { cachedTokens, reasoningTokens } = outcome ?? {};
+  if (observed === undefined && cachedTokens === undefined && reasoningTokens === undefined) return undefined;
+  return {
+    ...observed,
+    ...(cachedTokens !== undefined && { cached_tokens: Math.min(cachedTokens, MOST_TOKENS) }),
+    ...(reasoningTokens !== undefined && { reasoning_tokens: Math.min(reasoningTokens, MOST_TOKENS) }),
+  };
+}
+
 const isFailure = (kind: SettlementRow['kind']) => kind === 'refund' || kind === 'uncharged';
 
 export function settlementOf(
@@ -55,6 +66,7 @@ export function settlementOf(
   const { answer, failure, inputTokens, model, outputTokens, response, turn } = outcome ?? {};
   const { attempt, reading, retry } = admission;
   const isOver = !isFailure(kind) && outcome !== undefined;
+  const details = detailsOf(admission, outcome);
   const isNew = kind === 'charge' || kind === 'uncharged';
   return {
     kind,
@@ -67,6 +79,7 @@ export function settlementOf(
     input_tokens: storedTokens(inputTokens),
     output_tokens: storedTokens(outputTokens),
     latency_ms: latencyMs(admission),
+    ...(details && { details }),
     ...(isNew && reading && { charge: chargeRow({ ...admission, readAt: reading.readAt }) }),
     ...(turn && { turn: turnRow(turn) }),
     ...(response && { response: responseRow(response) }),

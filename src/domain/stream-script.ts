@@ -1,6 +1,6 @@
 /** What streamed answers share: their events, and their outcome so far. Contract section 7. */
 import type { CompletionChunk, CompletionInput, CompletionResult } from '../engines/types.ts';
-import { charactersOf, estimatedUsage } from '../engines/upstream/usage.ts';
+import { type AnswerTokens, charactersOf, estimatedUsage, tokensOf } from '../engines/upstream/usage.ts';
 import type { Envelope } from '../errors.ts';
 import type { Outcome } from './charge.ts';
 
@@ -32,9 +32,7 @@ export class Tally {
     for (const { delta } of choices) this.#characters += charactersOf(delta);
   }
 
-  tokens(): { inputTokens: number; outputTokens: number } {
-    const { completion_tokens: outputTokens, prompt_tokens: inputTokens } =
-      this.#counted ?? estimatedUsage(this.#input, this.#characters);
-    return { inputTokens, outputTokens };
+  tokens(): AnswerTokens {
+    return tokensOf(this.#counted ?? estimatedUsage(this.#input, this.#characters));
   }
 }

@@ -3,12 +3,14 @@ import type { EngineInfo } from '../../schemas/service.ts';
 import type { Documentation } from '../docs/documentation.ts';
 import type { ModelAliases } from '../domain/model-aliases.ts';
 import { Metrics } from '../metrics.ts';
+import type { UpstreamKind } from '../upstreams/schema.ts';
 import type { RoutingSettings } from '../upstreams/settings.ts';
 import { type AnswerLimits, answerLimits, limitedChat } from './answer-limits.ts';
 import { builtinChat } from './builtin/chat.ts';
 import { builtinEmbeddings } from './builtin/embeddings.ts';
 import { builtinImages } from './builtin/images.ts';
 import { builtinSearch } from './builtin/search.ts';
+import { dialects } from './dialects/index.ts';
 import { ChatRouter } from './routing/router.ts';
 import { stoppableChat } from './stoppable.ts';
 import type { Engines } from './types.ts';
@@ -21,7 +23,7 @@ import type { UpstreamOptions } from './upstream/transport.ts';
 export type EngineConfig = {
   /** Base of links. */
   publicUrl: string;
-  chat?: UpstreamChatOptions | undefined;
+  chat?: (Omit<UpstreamChatOptions, 'dialect'> & { kind?: UpstreamKind }) | undefined;
   /** Instead of `chat`. */
   upstreams?: { settings: RoutingSettings } | undefined;
   images?: UpstreamImagesOptions | undefined;
@@ -50,7 +52,9 @@ export function createEngines(
     new ChatRouter(config.upstreams.settings, { limits: config.upstreamLimits ?? {}, metrics });
   const engine =
     router ??
-    (chat ? createUpstreamChat({ ...chat, ...optionsFor('chat') }) : builtinChat(documentation, publicUrl));
+    (chat
+      ? createUpstreamChat({ ...chat, dialect: dialects[chat.kind ?? 'openai'], ...optionsFor('chat') })
+      : builtinChat(documentation, publicUrl));
   const aliases = config.chatModelAliases;
   return {
     ...(router && { router }),

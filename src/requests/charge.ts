@@ -98,6 +98,7 @@ async function runAdmitted<T>(run: Run, answer: WholeAnswer<T> | StreamedAnswer)
     if (admission.reading !== null) request.server.limits.showQuota(request, reply, admission.reading);
     const outcome = await answer.prepare(admission, work.signal);
     if ('stream' in answer) noteFirstOutput(run);
+    else observe(run);
     const ending = work.isAbandoned ? { failure: clientLeft } : {};
     isSettling = true;
     await request.server.ledger.finalise(admission, outcome && { ...outcome, ...ending });
@@ -119,8 +120,19 @@ async function runAdmitted<T>(run: Run, answer: WholeAnswer<T> | StreamedAnswer)
 
 function noteFirstOutput({ admission, request }: Run): void {
   const { routeOptions, server } = request;
-  const seconds = (performance.now() - admission.startedAt) / 1000;
-  server.metrics.firstOutputSeconds.observe({ route: String(routeOptions.url) }, seconds);
+  const ms = performance.now() - admission.startedAt;
+  server.metrics.firstOutputSeconds.observe({ route: String(routeOptions.url) }, ms / 1000);
+  observe({ admission, request }, Math.round(ms));
+}
+
+/** Notes for the log what is known of the work so far. */
+function observe({ admission, request }: Pick<Run, 'admission' | 'request'>, firstOutputMs?: number): void {
+  const { routed } = request;
+  if (routed === undefined && firstOutputMs === undefined) return;
+  admission.observed = {
+    ...(firstOutputMs !== undefined && { first_output_ms: firstOutputMs }),
+    ...(routed && { attempts: routed.attempts, upstream: routed.upstream }),
+  };
 }
 
 /** Streams the response of a final charge, and records how it ended before sending the last event. */
@@ -162,6 +174,7 @@ async function streamFinal(run: Run, answer: StreamedAnswer): Promise<FastifyRep
 async function giveBack(run: Run, error: unknown): Promise<unknown> {
   const { admission, reply, request } = run;
   const { ledger, limits } = request.server;
+  observe(run);
   const isResumed = admission.attempt !== undefined;
   let thrown = error;
   const { isProvokable = false } = toApiError(error).options;

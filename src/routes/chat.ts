@@ -8,6 +8,7 @@ import { chatScript, chatTurn, replyTo, storedTurn, withSettings } from '../doma
 import { fromFirstQuestion, historyBudget, noHistory } from '../domain/conversation.ts';
 import { noSuchModel, resolveModel } from '../domain/models.ts';
 import { wasStopped } from '../domain/stop.ts';
+import { tokensOf } from '../engines/upstream/usage.ts';
 import { ApiError } from '../errors.ts';
 import { answerJson } from '../requests/json-answer.ts';
 import { chatFor } from '../requests/routed-chat.ts';
@@ -90,12 +91,12 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         if (choice === undefined)
           throw new ApiError('upstreamError', { cause: 'The completion has no choices.' });
         const text = choice.message.content ?? '';
-        const { completion_tokens: outputTokens, prompt_tokens: inputTokens } = completion.usage;
+        const tokens = tokensOf(completion.usage);
         const finishReason = choice.finish_reason;
         const isStopped = wasStopped(signal);
         return {
-          value: replyTo(turn, { id, text, finishReason, inputTokens, outputTokens, isStopped }),
-          outcome: { model, inputTokens, outputTokens, ...storedTurn(turn, text, isStopped) },
+          value: replyTo(turn, { id, text, finishReason, isStopped, ...tokens }),
+          outcome: { model, ...tokens, ...storedTurn(turn, text, isStopped) },
         };
       });
     },

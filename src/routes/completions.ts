@@ -8,6 +8,7 @@ import { CompletionFields } from '../domain/completion-fields.ts';
 import { completionScript } from '../domain/completion-script.ts';
 import { noSuchModel, resolveModel } from '../domain/models.ts';
 import { checkNamedUrls } from '../domain/named-urls.ts';
+import { tokensOf } from '../engines/upstream/usage.ts';
 import { answerJson } from '../requests/json-answer.ts';
 import { chatFor } from '../requests/routed-chat.ts';
 import { answerStream } from '../requests/stream-answer.ts';
@@ -85,8 +86,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
 
       return answerJson(request, reply, units, async (_admission, signal) => {
         const completion = await chat.complete(input, signal);
-        const { completion_tokens: outputTokens, prompt_tokens: inputTokens } = completion.usage;
-        return { value: completion, outcome: { model: completion.model, inputTokens, outputTokens } };
+        return { value: completion, outcome: { model: completion.model, ...tokensOf(completion.usage) } };
       });
     },
   );

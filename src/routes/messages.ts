@@ -9,7 +9,7 @@ import { writeInTurns } from '../bodies/write-in-turns.ts';
 import { ignoredFields } from '../domain/completion-fields.ts';
 import { noSuchModel, resolveModel } from '../domain/models.ts';
 import { checkNamedUrls } from '../domain/named-urls.ts';
-import { estimatedUsage } from '../engines/upstream/usage.ts';
+import { estimatedUsage, tokensOf } from '../engines/upstream/usage.ts';
 import { answerJson } from '../requests/json-answer.ts';
 import { chatFor } from '../requests/routed-chat.ts';
 import { answerStream } from '../requests/stream-answer.ts';
@@ -85,8 +85,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
 
       return answerJson(request, reply, units, async ({ id }, signal) => {
         const completion = await chat.complete(input, signal);
-        const { completion_tokens: outputTokens, prompt_tokens: inputTokens } = completion.usage;
-        const tokens = { inputTokens, outputTokens };
+        const tokens = tokensOf(completion.usage);
         const value = wholeMessage(contextOf(id), blocksOf(completion), tokens);
         return { value, outcome: { model, ...tokens } };
       });

@@ -19,6 +19,7 @@ import { ignoredFields } from '../domain/completion-fields.ts';
 import { noSuchModel, resolveModel } from '../domain/models.ts';
 import { checkNamedUrls } from '../domain/named-urls.ts';
 import { wasStopped } from '../domain/stop.ts';
+import { type AnswerTokens, tokensOf } from '../engines/upstream/usage.ts';
 import { ApiError } from '../errors.ts';
 import { answerJson } from '../requests/json-answer.ts';
 import { chatFor } from '../requests/routed-chat.ts';
@@ -39,7 +40,7 @@ import {
 } from '../surfaces/response-request.ts';
 import { ResponseTools } from '../surfaces/response-tools.ts';
 import { assertStorable, conversationOf, listedInput, noSuchResponse } from '../surfaces/stored-responses.ts';
-import { type AnswerTokens, surfaceScript } from '../surfaces/surface-script.ts';
+import { surfaceScript } from '../surfaces/surface-script.ts';
 
 const routes: FastifyPluginAsyncTypebox = async (app) => {
   const engine = optionalEffort(app.engines.chat);
@@ -125,8 +126,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
 
       return answerJson(request, reply, units, async ({ id }, signal) => {
         const completion = await chat.complete(asked, signal);
-        const { completion_tokens: outputTokens, prompt_tokens: inputTokens } = completion.usage;
-        const tokens = { inputTokens, outputTokens };
+        const tokens = tokensOf(completion.usage);
         const blocks = blocksOf(completion);
         blocks.isStopped = wasStopped(signal);
         const value = endedResponse(contextOf(id), blocks, tokens);

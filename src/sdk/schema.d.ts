@@ -2935,6 +2935,30 @@ export interface components {
             latency_ms: number | null;
             /**
              * Format: int64
+             * @description Milliseconds from the charge to the first output of a stream.
+             * @example 12
+             */
+            first_output_ms: number | null;
+            /**
+             * Format: int64
+             * @description Input tokens read from a cache, if the model tells.
+             * @example 12
+             */
+            cached_tokens: number | null;
+            /**
+             * Format: int64
+             * @description Output tokens of reasoning, if the model tells.
+             * @example 12
+             */
+            reasoning_tokens: number | null;
+            /**
+             * Format: int64
+             * @description How many model servers were tried, if the operator configured several.
+             * @example 12
+             */
+            attempts: number | null;
+            /**
+             * Format: int64
              * @description The number of requests in the row: 1, except for refusals.
              * @example 1
              */

@@ -3,7 +3,7 @@ import { and, eq, sql } from 'drizzle-orm';
 import type { Meter } from '../../schemas/plans.ts';
 import { deleteUpTo } from '../database/batches.ts';
 import type { Database, Db } from '../database/client.ts';
-import { idempotencyKeys } from '../database/tables.ts';
+import { idempotencyKeys, type RequestDetails } from '../database/tables.ts';
 
 /** A charge to admit. The caller makes `id`, so that a repeated statement is recognized. */
 export type ChargeRow = {
@@ -59,6 +59,7 @@ export type SettlementRow = ChargeKey & {
   input_tokens: number | null;
   output_tokens: number | null;
   latency_ms: number;
+  details?: RequestDetails;
   turn?: TurnRow;
   response?: ResponseRow;
   /** Empty if our side failed: the next request with the key resumes the charge. */

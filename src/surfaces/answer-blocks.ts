@@ -2,7 +2,7 @@
 import { newId } from '../domain/ids.ts';
 import { type Seal, type SealedReasoning, sealedReasoning } from '../engines/reasoning-details.ts';
 import type { CompletionChunk, CompletionResult } from '../engines/types.ts';
-import { isObject, type JsonObject, wholeNumber } from '../engines/upstream/json.ts';
+import { isObject, type JsonObject, stringIn, wholeNumber } from '../engines/upstream/json.ts';
 
 export type AnswerBlock = {
   kind: 'text' | 'refusal' | 'reasoning' | 'tool';
@@ -26,8 +26,6 @@ export type BlockWriter = {
 
 type TextKind = Exclude<AnswerBlock['kind'], 'tool'>;
 type Delta = Readonly<Record<string, unknown>>;
-
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 /** In the order in which they are read from a delta. Servers name reasoning in one of two ways. */
 const textFields: readonly (readonly [string, TextKind])[] = [
@@ -116,7 +114,7 @@ export class AnswerBlocks {
     // The same text is in whatever was sealed.
     let hasReasoning = sealed.length > 0;
     for (const [field, kind] of textFields) {
-      const text = textOf(delta[field]);
+      const text = stringIn(delta[field]);
       // Some servers send the same reasoning under both names.
       if (text === '' || (kind === 'reasoning' && hasReasoning)) continue;
       hasReasoning ||= kind === 'reasoning';
@@ -132,10 +130,10 @@ export class AnswerBlocks {
     const key = call.index ?? this.#calls.size;
     let block = this.#calls.get(key);
     if (block === undefined) {
-      block = this.#add('tool', textOf(call.id) || `call_${newId().replaceAll('-', '')}`, textOf(name));
+      block = this.#add('tool', stringIn(call.id) || `call_${newId().replaceAll('-', '')}`, stringIn(name));
       this.#calls.set(key, block);
     }
-    return this.#append(block, textOf(text));
+    return this.#append(block, stringIn(text));
   }
 
   #textBlock(kind: TextKind): AnswerBlock {

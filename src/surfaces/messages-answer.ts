@@ -7,9 +7,9 @@ import type {
 } from '../../schemas/messages.ts';
 import { MESSAGES_FORMAT, writtenSeal } from '../engines/reasoning-details.ts';
 import { isObject, type JsonObject } from '../engines/upstream/json.ts';
+import type { AnswerTokens } from '../engines/upstream/usage.ts';
 import type { AnswerBlock, AnswerBlocks } from './answer-blocks.ts';
 import { UNSIGNED } from './messages-input.ts';
-import type { AnswerTokens } from './surface-script.ts';
 
 export type AnsweredMessage = Static<typeof AnsweredMessageSchema>;
 type ContentBlock = Static<typeof MessagesContentBlock>;

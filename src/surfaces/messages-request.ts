@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { Static } from '@sinclair/typebox';
 import type { MessagesCountRequest, MessagesRequest } from '../../schemas/messages-requests.ts';
 import type { CompletionInput } from '../engines/types.ts';
-import type { JsonObject } from '../engines/upstream/json.ts';
+import { type JsonObject, present } from '../engines/upstream/json.ts';
 import { messagesOf } from './messages-input.ts';
 import { toolFields } from './messages-tools.ts';
 
@@ -56,9 +56,6 @@ function userOf({ metadata }: MessagesBody): string | undefined {
   if (id === undefined || id.length <= LONGEST_USER) return id;
   return createHash('sha256').update(id).digest('hex');
 }
-
-const present = (fields: JsonObject): JsonObject =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 
 /**
  * The conversation without the options of an answer, as its tokens are counted.

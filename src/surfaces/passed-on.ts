@@ -4,7 +4,7 @@
  */
 import { MESSAGES_FORMAT, RESPONSES_FORMAT, readSeal } from '../engines/reasoning-details.ts';
 import type { SaidRequest } from '../engines/types.ts';
-import { isObject, type JsonObject } from '../engines/upstream/json.ts';
+import { isObject, type JsonObject, stringIn } from '../engines/upstream/json.ts';
 import { UNSIGNED } from './messages-input.ts';
 import { type Conversation, messagesFields } from './messages-request.ts';
 import type { ResponseBody } from './response-request.ts';
@@ -13,8 +13,6 @@ import type { ResponseTools } from './response-tools.ts';
 const only = (body: JsonObject, fields: ReadonlySet<string>): JsonObject =>
   Object.fromEntries(Object.entries(body).filter(([name, value]) => fields.has(name) && value !== undefined));
 
-const textIn = (value: unknown): string => (typeof value === 'string' ? value : '');
-
 const blockTypes: ReadonlySet<unknown> = new Set([
   ...['text', 'image', 'document', 'tool_use', 'tool_result', 'thinking', 'redacted_thinking'],
 ]);
@@ -22,7 +20,7 @@ const blockTypes: ReadonlySet<unknown> = new Set([
 /** Whether the upstream can read its own reasoning: it rejects what another model wrote. */
 function isReadable({ data, signature, type }: JsonObject): boolean {
   if (type !== 'thinking' && type !== 'redacted_thinking') return true;
-  const seal = textIn(type === 'thinking' ? signature : data);
+  const seal = stringIn(type === 'thinking' ? signature : data);
   return (
     seal !== '' &&
     seal !== UNSIGNED &&
@@ -61,6 +59,7 @@ export function messagesSaid(body: Conversation, betas: string | string[] | unde
     language: 'anthropic',
     body: () => ({
       ...only(body as JsonObject, messagesFields),
+      ...(body.system !== undefined && { system: blocks(body.system) }),
       messages: body.messages.map((message) => ({ ...message, content: blocks(message.content) })),
     }),
     headers: betasOf(betas),
@@ -90,7 +89,7 @@ function itemOf(item: unknown): JsonObject[] {
   const { id: _id, status: _status, ...rest } = item;
   const { type = 'message' } = rest;
   if (type === 'reasoning') {
-    const seal = textIn(rest.encrypted_content);
+    const seal = stringIn(rest.encrypted_content);
     const isOwn = seal !== '' && readSeal(seal, RESPONSES_FORMAT, 'data').format === RESPONSES_FORMAT;
     return isOwn ? [{ summary: [], ...rest }] : [];
   }

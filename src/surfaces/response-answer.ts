@@ -5,10 +5,10 @@ import type {
   ResponseItem as ResponseItemSchema,
 } from '../../schemas/responses.ts';
 import { RESPONSES_FORMAT, writtenSeal } from '../engines/reasoning-details.ts';
+import type { AnswerTokens } from '../engines/upstream/usage.ts';
 import type { AnswerBlock, AnswerBlocks } from './answer-blocks.ts';
 import type { ResponseBody } from './response-request.ts';
 import { customInputOf, type ResponseTools } from './response-tools.ts';
-import type { AnswerTokens } from './surface-script.ts';
 
 export type ModelResponse = Static<typeof ModelResponseSchema>;
 export type ResponseItem = Static<typeof ResponseItemSchema>;

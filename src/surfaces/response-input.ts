@@ -1,7 +1,7 @@
 /** Translates the input items of the Responses API to messages. Contract section 14. */
 import { flatName } from '../domain/tool-names.ts';
 import { detailOf, RESPONSES_FORMAT, readSeal } from '../engines/reasoning-details.ts';
-import { isObject, type JsonObject } from '../engines/upstream/json.ts';
+import { isObject, type JsonObject, stringIn } from '../engines/upstream/json.ts';
 import { ApiError } from '../errors.ts';
 
 export type Message = { role: 'system' | 'user' | 'assistant' | 'tool' } & JsonObject;
@@ -18,8 +18,6 @@ const roles: Readonly<Record<string, Message['role']>> = {
 function refused(path: string, problem: string): ApiError {
   return new ApiError('invalidRequest', { message: `In the body, \`${path}\` ${problem}`, param: path });
 }
-
-const textIn = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 function imagePart({ detail, image_url: url }: JsonObject, path: string): Part {
   if (typeof url !== 'string')
@@ -40,8 +38,8 @@ function partOf(part: unknown, path: string): Part | undefined {
   if (!isObject(part)) throw refused(path, 'must be an object.');
   const { type } = part;
   if (type === 'input_text' || type === 'output_text' || type === 'text')
-    return { type: 'text', text: textIn(part.text) };
-  if (type === 'refusal') return { type: 'text', text: textIn(part.refusal) };
+    return { type: 'text', text: stringIn(part.text) };
+  if (type === 'refusal') return { type: 'text', text: stringIn(part.refusal) };
   if (type === 'input_image') return imagePart(part, path);
   if (type === 'input_file') return filePart(part, path);
   if (type === 'input_audio') return { type, input_audio: part.input_audio };
@@ -62,14 +60,14 @@ const contentOf = (parts: readonly Part[]): string | Part[] =>
 /** The text of a reasoning item: its content, or else its summary. */
 function reasoningOf({ content, summary }: JsonObject): string {
   const texts = (list: unknown) =>
-    Array.isArray(list) ? list.flatMap((part) => (isObject(part) ? textIn(part.text) : [])) : [];
+    Array.isArray(list) ? list.flatMap((part) => (isObject(part) ? stringIn(part.text) : [])) : [];
   const own = texts(content);
   return (own.length > 0 ? own : texts(summary)).join('\n\n');
 }
 
 /** Reasoning that only the model that wrote it can read. */
 function sealedOf(item: JsonObject): JsonObject[] {
-  const text = textIn(item.encrypted_content);
+  const text = stringIn(item.encrypted_content);
   if (text === '') return [];
   return [detailOf({ text: reasoningOf(item), seal: readSeal(text, RESPONSES_FORMAT, 'data') })];
 }
@@ -156,7 +154,7 @@ class Conversation {
     this.#flush();
     const message = this.#assistant(false);
     message.tool_calls ??= [];
-    const text = type === 'custom_tool_call' ? JSON.stringify({ input: textIn(input) }) : textIn(given);
+    const text = type === 'custom_tool_call' ? JSON.stringify({ input: stringIn(input) }) : stringIn(given);
     (message.tool_calls as JsonObject[]).push({
       id,
       type: 'function',

@@ -2,7 +2,7 @@
 import type { Static } from '@sinclair/typebox';
 import type { ResponseRequest } from '../../schemas/response-requests.ts';
 import type { CompletionInput } from '../engines/types.ts';
-import { isObject, type JsonObject } from '../engines/upstream/json.ts';
+import { isObject, type JsonObject, present } from '../engines/upstream/json.ts';
 import { ApiError } from '../errors.ts';
 import { messagesOf } from './response-input.ts';
 import type { ResponseTools } from './response-tools.ts';
@@ -38,12 +38,6 @@ function formatOf(text: unknown): JsonObject | undefined {
   const { type, ...schema } = text.format;
   if (type === 'json_schema') return { type, json_schema: schema };
   return type === 'json_object' ? { type } : undefined;
-}
-
-function present(fields: JsonObject): JsonObject {
-  return Object.fromEntries(
-    Object.entries(fields).filter(([, value]) => value !== undefined && value !== null),
-  );
 }
 
 /** The input as items: a string is a message of the user. */

@@ -3,10 +3,9 @@ import type { Outcome } from '../domain/charge.ts';
 import { wasStopped } from '../domain/stop.ts';
 import { type Script, Tally } from '../domain/stream-script.ts';
 import type { ChatEngine, CompletionInput } from '../engines/types.ts';
+import type { AnswerTokens } from '../engines/upstream/usage.ts';
 import type { Envelope } from '../errors.ts';
 import { AnswerBlocks, type BlockWriter } from './answer-blocks.ts';
-
-export type AnswerTokens = { inputTokens: number; outputTokens: number };
 
 /** Writes the events of a surface. Each stream and each replay has its own. */
 export type SurfaceWriter = BlockWriter & {

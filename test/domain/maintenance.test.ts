@@ -92,6 +92,7 @@ const values: Record<string, string> = {
   bigint: '1',
   'double precision': '1',
   boolean: 'false',
+  jsonb: "'{}'",
   'timestamp(3) with time zone': 'now()',
 };
 

@@ -5,7 +5,7 @@ import { onEachDatabase, plansFile } from '../support/service.ts';
 import { eventually } from '../support/upstream/engine.ts';
 
 const columnNames =
-  'time_utc,kind,count,endpoint,key,key_id,state,status,code,meter,units,model,input_tokens,output_tokens,latency_ms,id';
+  'time_utc,kind,count,endpoint,key,key_id,state,status,code,meter,units,model,input_tokens,output_tokens,latency_ms,first_output_ms,cached_tokens,reasoning_tokens,attempts,id';
 
 t.test('an export has every row that matches, as JSON and as CSV', async (t) =>
   onEachDatabase(t, plansFile(t), async (t, { app, client }) => {

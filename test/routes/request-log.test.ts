@@ -52,6 +52,10 @@ t.test('rows', async (t) =>
           input_tokens: chat.body.usage.input_tokens,
           output_tokens: chat.body.usage.output_tokens,
           latency_ms: Number,
+          first_output_ms: null,
+          cached_tokens: null,
+          reasoning_tokens: null,
+          attempts: null,
           count: 1,
         },
       ]);

@@ -5,6 +5,7 @@ import type { Body } from '../support/http.ts';
 import { onEachDatabase, startTestService, type TestService } from '../support/service.ts';
 import { lastChargeBecomes } from '../support/spending.ts';
 import { surfaces } from '../support/surfaces.ts';
+import { eventually } from '../support/upstream/engine.ts';
 import {
   anthropicEvents,
   anthropicMessage,
@@ -235,6 +236,30 @@ t.test(
     });
   },
 );
+
+t.test('the request log tells what is known of an answer', async (t) => {
+  const { env } = await startVendors(t, (kind, { body }) => ({
+    body: body.stream ? eventText(vendors[kind].events as never) : vendors[kind].whole,
+  }));
+  onEachDatabase(t, env, async (t, service) => {
+    const { client } = service;
+    const { cookie, key } = await newCaller(service);
+    for (const stream of [false, true])
+      for (const kind of kinds) {
+        const answer = await client.post('/responses', { model: kind, input: 'Hi', stream }, { key });
+        const id = answer.headers.get('x-request-id');
+        let row: Body;
+        await eventually('its tokens are known', async () => {
+          [row] = (await client.get(`/requests?id=${id}`, { cookie })).body.data;
+          return row?.output_tokens === 89;
+        });
+        t.match(row, { input_tokens: 472, cached_tokens: 52, attempts: 1 });
+        t.equal(row.reasoning_tokens, kind === 'anthropic' ? null : 64);
+        t.equal(typeof row.first_output_ms, stream ? 'number' : 'object', 'only of streams');
+        t.notMatch(JSON.stringify(row), /"upstream"/, 'the upstream is for operators');
+      }
+  });
+});
 
 t.test('CHAT_KIND: a single upstream of another kind', async (t) => {
   const { calls, url } = await wireServer(t, ({ method }) =>

@@ -56,7 +56,8 @@ function upstreamsOf(config: Config): Upstream[] {
       names: variables('CHAT'),
       ...chat,
       models: [...named, ...preferred],
-      path: chat.dialect.modelsPath,
+      path: dialects[chat.kind].modelsPath,
+      dialect: dialects[chat.kind],
     });
   }
   if (images)

@@ -1,6 +1,6 @@
 /** Answers of Anthropic's Messages API as chat completions. Contract section 15. */
 import { detailOf, MESSAGES_FORMAT, type SealedReasoning } from '../reasoning-details.ts';
-import { isObject, type JsonObject, parseJson, wholeNumber } from '../upstream/json.ts';
+import { isObject, type JsonObject, parseJson, stringIn, wholeNumber } from '../upstream/json.ts';
 import type { Broken } from '../upstream/transport.ts';
 import type { EventReader } from './dialect.ts';
 
@@ -13,8 +13,6 @@ const finishReasons: Readonly<Record<string, string>> = {
   tool_use: 'tool_calls',
   refusal: 'content_filter',
 };
-
-const textIn = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 function finishOf({ stop_reason: reason, stop_sequence: sequence }: JsonObject): JsonObject {
   const known = typeof reason === 'string' && Object.hasOwn(finishReasons, reason);
@@ -41,16 +39,16 @@ export function usageOf(usage: JsonObject): JsonObject | undefined {
 }
 
 const sealOf = ({ data, signature, thinking, type }: JsonObject): SealedReasoning[] => {
-  const value = textIn(type === 'redacted_thinking' ? data : signature);
+  const value = stringIn(type === 'redacted_thinking' ? data : signature);
   if (value === '' || (type !== 'thinking' && type !== 'redacted_thinking')) return [];
   const kind = type === 'thinking' ? 'signature' : 'data';
-  return [{ text: textIn(thinking), seal: { format: MESSAGES_FORMAT, kind, value } }];
+  return [{ text: stringIn(thinking), seal: { format: MESSAGES_FORMAT, kind, value } }];
 };
 
 const callOf = ({ id, name }: JsonObject, text: string): JsonObject => ({
-  id: textIn(id),
+  id: stringIn(id),
   type: 'function',
-  function: { name: textIn(name), arguments: text },
+  function: { name: stringIn(name), arguments: text },
 });
 
 /** @throws ApiError `upstreamError` */
@@ -59,7 +57,7 @@ export function completionOf(answer: JsonObject, broken: Broken): JsonObject {
   if (!Array.isArray(content)) throw broken('The message has no content.');
   const blocks = (content as unknown[]).filter(isObject);
   const texts = (type: string) =>
-    blocks.filter((block) => block.type === type).map((block) => textIn(block[type]));
+    blocks.filter((block) => block.type === type).map((block) => stringIn(block[type]));
   const calls = blocks
     .filter(({ type }) => type === 'tool_use')
     .map((block) => callOf(block, JSON.stringify(block.input ?? {})));
@@ -139,9 +137,9 @@ export class MessagesReader implements EventReader {
     if (!isObject(block)) return [];
     const open: OpenBlock = { block, call: this.#calls, text: '', signature: '' };
     this.#open.set(index, open);
-    if (block.type === 'text' && textIn(block.text) !== '') return this.#chunk({ content: block.text });
-    if (block.type === 'thinking' && textIn(block.thinking) !== '')
-      return this.#think(open, textIn(block.thinking));
+    if (block.type === 'text' && stringIn(block.text) !== '') return this.#chunk({ content: block.text });
+    if (block.type === 'thinking' && stringIn(block.thinking) !== '')
+      return this.#think(open, stringIn(block.thinking));
     if (block.type !== 'tool_use') return [];
     this.#calls += 1;
     return this.#chunk({ tool_calls: [{ index: open.call, ...callOf(block, '') }] });
@@ -156,12 +154,12 @@ export class MessagesReader implements EventReader {
     const open = this.#open.get(index);
     if (!isObject(delta) || open === undefined) return [];
     const { partial_json: json, signature, text, thinking, type } = delta;
-    if (type === 'text_delta') return this.#chunk({ content: textIn(text) });
-    if (type === 'thinking_delta') return this.#think(open, textIn(thinking));
-    if (type === 'signature_delta') open.signature += textIn(signature);
-    if (type !== 'input_json_delta' || textIn(json) === '') return [];
-    open.text += textIn(json);
-    return this.#arguments(open, textIn(json));
+    if (type === 'text_delta') return this.#chunk({ content: stringIn(text) });
+    if (type === 'thinking_delta') return this.#think(open, stringIn(thinking));
+    if (type === 'signature_delta') open.signature += stringIn(signature);
+    if (type !== 'input_json_delta' || stringIn(json) === '') return [];
+    open.text += stringIn(json);
+    return this.#arguments(open, stringIn(json));
   }
 
   #arguments({ call }: OpenBlock, text: string): JsonObject[] {

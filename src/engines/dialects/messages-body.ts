@@ -1,6 +1,6 @@
 /** Requests to Anthropic's Messages API. Contract section 15. */
 import { MESSAGES_FORMAT, sealedReasoning } from '../reasoning-details.ts';
-import { isObject, type JsonObject, parseJson } from '../upstream/json.ts';
+import { isObject, type JsonObject, parseJson, present } from '../upstream/json.ts';
 import type { Asked } from './dialect.ts';
 import {
   callsOf,
@@ -8,7 +8,6 @@ import {
   dataUrlOf,
   type Part,
   partsOf,
-  present,
   readable,
   textsOf,
   toolsOf,

@@ -109,7 +109,3 @@ export function toolsOf({ functions, tools }: JsonObject): FunctionTool[] {
     };
   });
 }
-
-/** Without members that are undefined or null. */
-export const present = (fields: JsonObject): JsonObject =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined && value !== null));

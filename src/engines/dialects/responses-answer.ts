@@ -2,12 +2,11 @@
 
 import { detailOf, RESPONSES_FORMAT } from '../reasoning-details.ts';
 import { refusalError } from '../upstream/errors.ts';
-import { isObject, type JsonObject, parseJson, wholeNumber } from '../upstream/json.ts';
+import { isObject, type JsonObject, parseJson, stringIn, wholeNumber } from '../upstream/json.ts';
 import { reasonOf } from '../upstream/problems.ts';
 import type { Broken } from '../upstream/transport.ts';
 import type { EventReader } from './dialect.ts';
 
-const textIn = (value: unknown): string => (typeof value === 'string' ? value : '');
 const objectsIn = (value: unknown): JsonObject[] =>
   Array.isArray(value) ? (value as unknown[]).filter(isObject) : [];
 
@@ -40,22 +39,22 @@ const isCall = ({ type }: JsonObject) => type === 'function_call' || type === 'c
 
 /** Custom tools take text, which is passed on in an object. */
 const argumentsOf = ({ arguments: given, input, type }: JsonObject): string =>
-  type === 'custom_tool_call' ? JSON.stringify({ input: textIn(input) }) : textIn(given);
+  type === 'custom_tool_call' ? JSON.stringify({ input: stringIn(input) }) : stringIn(given);
 
 const callOf = (item: JsonObject, text: string): JsonObject => ({
-  id: textIn(item.call_id),
+  id: stringIn(item.call_id),
   type: 'function',
-  function: { name: textIn(item.name), arguments: text },
+  function: { name: stringIn(item.name), arguments: text },
 });
 
 const reasoningText = ({ content, summary }: JsonObject): string => {
-  const texts = (list: unknown) => objectsIn(list).map(({ text }) => textIn(text));
+  const texts = (list: unknown) => objectsIn(list).map(({ text }) => stringIn(text));
   const own = texts(content);
   return (own.length > 0 ? own : texts(summary)).join('\n\n');
 };
 
 function sealOf(item: JsonObject): JsonObject[] {
-  const value = textIn(item.encrypted_content);
+  const value = stringIn(item.encrypted_content);
   if (item.type !== 'reasoning' || value === '') return [];
   return [detailOf({ text: reasoningText(item), seal: { format: RESPONSES_FORMAT, kind: 'data', value } })];
 }
@@ -65,13 +64,13 @@ const partsOf = (items: readonly JsonObject[], type: string, member: string): st
     .filter((item) => item.type === 'message')
     .flatMap(({ content }) => objectsIn(content))
     .filter((part) => part.type === type)
-    .map((part) => textIn(part[member]))
+    .map((part) => stringIn(part[member]))
     .join('');
 
 /** The error of a response that failed. Some failures are of the request. */
 function failure(response: JsonObject, broken: Broken): Error {
   const error = isObject(response.error) ? response.error : {};
-  const problem = { code: textIn(error.code), message: textIn(error.message) };
+  const problem = { code: stringIn(error.code), message: stringIn(error.message) };
   const text = JSON.stringify(error);
   return reasonOf(problem, 400) === undefined
     ? broken('The upstream ended the response with an error:', text)
@@ -137,7 +136,7 @@ export class ResponsesReader implements EventReader {
   read({ data, event: name }: { data: string; event?: string | undefined }): JsonObject[] {
     const event = parseJson(data);
     if (!isObject(event)) throw this.#broken('A stream event is not an object:', data);
-    const type = textIn(event.type ?? name);
+    const type = stringIn(event.type ?? name);
     const field = Object.hasOwn(deltas, type) ? deltas[type] : undefined;
     if (field !== undefined) return this.#delta(event, field);
     const response = isObject(event.response) ? event.response : {};
@@ -150,7 +149,7 @@ export class ResponsesReader implements EventReader {
       case 'response.reasoning_summary_part.added':
         return this.#nextPart(event);
       case 'response.function_call_arguments.delta':
-        return this.#arguments(event.output_index, textIn(event.delta));
+        return this.#arguments(event.output_index, stringIn(event.delta));
       case 'response.output_item.done':
         return this.#close(event);
       case 'response.completed':
@@ -183,7 +182,7 @@ export class ResponsesReader implements EventReader {
   }
 
   #delta({ delta, output_index: place }: JsonObject, field: string): JsonObject[] {
-    const text = textIn(delta);
+    const text = stringIn(delta);
     this.#itemOf(place).length += text.length;
     return text === '' ? [] : this.#chunk({ [field]: text });
   }

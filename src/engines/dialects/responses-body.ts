@@ -1,8 +1,8 @@
 /** Requests to OpenAI's Responses API. Contract section 15. */
 import { RESPONSES_FORMAT, sealedReasoning } from '../reasoning-details.ts';
-import { isObject, type JsonObject } from '../upstream/json.ts';
+import { isObject, type JsonObject, present } from '../upstream/json.ts';
 import type { Asked } from './dialect.ts';
-import { callsOf, cannotExpress, type Part, partsOf, present, readable, textsOf, toolsOf } from './parts.ts';
+import { callsOf, cannotExpress, type Part, partsOf, readable, textsOf, toolsOf } from './parts.ts';
 
 type Item = JsonObject & { type: string };
 

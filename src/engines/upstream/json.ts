@@ -5,6 +5,13 @@ export type JsonObject = Record<string, unknown>;
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
+/** A string, or an empty one for any other value. */
+export const stringIn = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+/** Without members that are undefined or null. */
+export const present = (fields: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined && value !== null));
+
 /** Deeper JSON may parse but overflow the stack of code that walks it. */
 const MAX_NESTING = 100;
 

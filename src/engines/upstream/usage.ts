@@ -51,6 +51,27 @@ export function countedUsage(usage: unknown): Usage | undefined {
   return { ...usage, prompt_tokens: prompt, completion_tokens: completion, total_tokens: total };
 }
 
+export type AnswerTokens = {
+  inputTokens: number;
+  outputTokens: number;
+  cachedTokens?: number;
+  reasoningTokens?: number;
+};
+
+/** The tokens of an answer, and their parts if the engine tells them. */
+export function tokensOf(usage: Usage): AnswerTokens {
+  const { completion_tokens: outputTokens, prompt_tokens: inputTokens } = usage;
+  const { completion_tokens_details: output, prompt_tokens_details: input } = usage as JsonObject;
+  const cached = isObject(input) ? wholeNumber(input.cached_tokens) : undefined;
+  const reasoning = isObject(output) ? wholeNumber(output.reasoning_tokens) : undefined;
+  return {
+    inputTokens,
+    outputTokens,
+    ...(cached !== undefined && { cachedTokens: cached }),
+    ...(reasoning !== undefined && { reasoningTokens: reasoning }),
+  };
+}
+
 /** Estimates one token per four characters written, rounded up, as language models do for English. */
 export function estimatedUsage(input: CompletionInput, characters: number): Usage {
   const prompt = estimatedTokens(charactersAsked(input));

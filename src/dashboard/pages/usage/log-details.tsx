@@ -6,15 +6,31 @@ import { formatCount } from '../../ui/numbers.ts';
 import { exactTime } from '../../ui/when.tsx';
 import { type KeyLabel, keyName } from './keys.ts';
 import { Outcome } from './log-rows.tsx';
-import { chargeOf, type Row, states, tookOf, utcTime, whatOf } from './requests.ts';
+import { chargeOf, msText, type Row, states, tookOf, utcTime, whatOf } from './requests.ts';
 import classes from './usage.module.css';
 
 type Props = { row: Row; keys: readonly KeyLabel[]; onClose: () => void };
 
 const known = (count: number | null): string => (count === null ? 'Unknown' : formatCount(count));
 
+const parts = (count: number | null, what: string): string =>
+  count ? ` (${formatCount(count)} ${what})` : '';
+
 export function RequestDetails({ keys, onClose, row }: Props) {
-  const { at, code, input_tokens, key_id, kind, model, output_tokens, state } = row;
+  const {
+    attempts,
+    at,
+    cached_tokens,
+    code,
+    first_output_ms,
+    input_tokens,
+    key_id,
+    kind,
+    model,
+    output_tokens,
+    reasoning_tokens,
+    state,
+  } = row;
   const isRequest = kind === 'request';
   const key = keys.find(({ id }) => id === key_id);
   const facts: [string, ReactNode][] = [
@@ -26,8 +42,17 @@ export function RequestDetails({ keys, onClose, row }: Props) {
     ...(isRequest
       ? ([
           ['Model', model ?? 'None'],
-          ['Tokens', `${known(input_tokens)} in, ${known(output_tokens)} out`],
+          [
+            'Tokens',
+            `${known(input_tokens)} in${parts(cached_tokens, 'cached')}, ${known(output_tokens)} out${parts(reasoning_tokens, 'reasoning')}`,
+          ],
           ['Duration', tookOf(row)],
+          ...(first_output_ms === null
+            ? []
+            : [['First output after', msText(first_output_ms)] satisfies [string, ReactNode]]),
+          ...(attempts === null || attempts < 2
+            ? []
+            : [['Model servers tried', formatCount(attempts)] satisfies [string, ReactNode]]),
         ] satisfies [string, ReactNode][])
       : []),
   ];

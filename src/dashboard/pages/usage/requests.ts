@@ -69,8 +69,10 @@ export function chargeOf({ meter, state, units }: Row): string {
   return state === 'refunded' ? `${amount}, refunded` : amount;
 }
 
-export const tookOf = ({ latency_ms: ms }: Row): string =>
-  ms === null ? '–' : ms < 1000 ? `${ms} ms` : `${formatCount(Math.round(ms / 100) / 10)} s`;
+export const msText = (ms: number): string =>
+  ms < 1000 ? `${ms} ms` : `${formatCount(Math.round(ms / 100) / 10)} s`;
+
+export const tookOf = ({ latency_ms: ms }: Row): string => (ms === null ? '–' : msText(ms));
 
 export function outcomeOf({ code, state, status }: Row): {
   text: string;
