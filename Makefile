@@ -1,6 +1,6 @@
 # Each target first installs what it needs (tools/prepare.mjs). Environment variables pass through. `make help` lists all targets.
 .DEFAULT_GOAL := help
-.PHONY: help start dev test test-long test-runtime flaky soak fuzz screenshots bench profile bench-stream bench-quota bench-redis abuse check advisories sbom sdk openapi migrations
+.PHONY: help start dev test test-long test-runtime flaky soak cluster-test cluster-soak fuzz screenshots bench profile bench-stream bench-quota bench-redis abuse check advisories sbom sdk openapi migrations
 
 # Prefer dash (Debian's sh, also on macOS): see `run`.
 SHELL := $(firstword $(wildcard /bin/dash /usr/bin/dash) /bin/sh)
@@ -55,6 +55,14 @@ flaky: ## Run the tests 20 times on a busy CPU, and list failures; ROUNDS=5 FILE
 soak: ## Kill processes 200 times under load, and compare what clients received with the ledger.
 	$(prepare) test
 	@SOAK_KILLS=$${SOAK_KILLS:-200} node --import=ts-blank-space/register test/run.ts --long test/reliability/crashes.long.test.ts
+
+cluster-test: ## Run three replicas with Patroni, HAProxy, PgBouncer, and Redis, and break each part: test/cluster; FAULT="primary killed".
+	$(prepare) test
+	@node --import=ts-blank-space/register test/cluster/run.ts $(if $(FAULT),"$(FAULT)")
+
+cluster-soak: ## Break parts of that cluster at random for an hour; SECONDS=600.
+	$(prepare) test
+	@node --import=ts-blank-space/register test/cluster/run.ts --soak $(or $(SECONDS),3600)
 
 screenshots: ## Take screenshots of every dashboard page (screenshots/), and update those in the README (docs/images/).
 	$(prepare) test

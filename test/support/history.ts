@@ -20,7 +20,14 @@ export type Seen = {
 };
 
 /** Who sends a request: a key, or the web. With idempotency keys, the ledger admits each request before its work. */
-export type Caller = { accountId: string; key?: string; cookie?: string; sendsIdempotencyKeys?: boolean };
+export type Caller = {
+  accountId: string;
+  key?: string;
+  cookie?: string;
+  sendsIdempotencyKeys?: boolean;
+  /** In place of a new one for each request, for retries. */
+  idempotencyKey?: string;
+};
 
 /** The same callers, of which every other one sends idempotency keys. */
 export const alternating = (callers: readonly Caller[]): Caller[] =>
@@ -29,12 +36,17 @@ export const alternating = (callers: readonly Caller[]): Caller[] =>
 export type Verdict = {
   /** What must not be; empty is as it should be. */
   faults: string[];
+  /** Of those: answers without a charge of their own, and counters past the ceiling. */
+  lost: number;
+  overspent: number;
   delivered: number;
   refused: number;
   failed: number;
   /** Charges that are final, and those that were given back. */
   final: number;
   refunded: number;
+  /** On how many days. */
+  days: number;
 };
 
 const say = { message: 'Hello', store: false };
@@ -46,6 +58,7 @@ export class History {
   async chat(origin: string, caller: Caller, body: object = say, timeoutMs = 30_000): Promise<Seen> {
     const sentAt = performance.now();
     const { accountId, cookie, key, sendsIdempotencyKeys = false } = caller;
+    const { idempotencyKey = sendsIdempotencyKeys ? randomUUID() : undefined } = caller;
     const seen: Seen = { accountId, sentAt, endedAt: 0, headers: undefined };
     try {
       const response = await fetch(`${origin}/api/v1/chat`, {
@@ -54,7 +67,7 @@ export class History {
           'content-type': 'application/json',
           ...(key !== undefined && { authorization: `Bearer ${key}` }),
           ...(cookie !== undefined && { cookie }),
-          ...(sendsIdempotencyKeys && { 'idempotency-key': randomUUID() }),
+          ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
         },
         body: JSON.stringify(body),
         signal: AbortSignal.timeout(timeoutMs),
@@ -104,9 +117,12 @@ export class History {
   /**
    * Compares with the ledger, of the accounts that sent something. Everything must have ended, and been swept.
    *
-   * @param ceiling - of each account, day and meter
+   * @param ceiling - of each account, day and meter; or what says it of an account
    */
-  async check(databaseUrl: string, { ceiling }: { ceiling?: number } = {}): Promise<Verdict> {
+  async check(
+    databaseUrl: string,
+    { ceiling }: { ceiling?: number | ((accountId: string) => number | undefined) } = {},
+  ): Promise<Verdict> {
     const faults: string[] = [];
     const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
     const accounts = [...new Set(this.seen.map(({ accountId }) => accountId))];
@@ -126,16 +142,25 @@ export class History {
       if (rows.some(({ state }) => state === 'admitted')) faults.push(`${id} is open`);
     }
     const delivered = this.delivered();
+    let lost = 0;
     for (const { accountId, id } of delivered) {
       const [charge] = byId.get(String(id)) ?? [];
+      if (charge?.state !== 'final') lost += 1;
       if (charge?.state !== 'final') faults.push(`${id} was delivered, its charge is ${charge?.state}`);
       else if (charge.account_id !== accountId) faults.push(`${id} was charged to another account`);
     }
-    if (new Set(delivered.map(({ id }) => id)).size < delivered.length)
-      faults.push('An id was delivered twice');
+    // A retry is answered with what was delivered before, and says so; or completes a stream that broke off.
+    const first = delivered.filter(
+      ({ headers, isWhole }) => isWhole !== false && !headers?.has('idempotency-replayed'),
+    );
+    if (new Set(first.map(({ id }) => id)).size < first.length) faults.push('An id was delivered twice');
+    let overspent = 0;
     for (const { account_id, day, meter, used } of counters) {
-      if (ceiling !== undefined && Number(used) > ceiling)
-        faults.push(`${account_id} used ${used} ${meter} on ${day}, of ${ceiling}`);
+      const most = typeof ceiling === 'function' ? ceiling(account_id) : ceiling;
+      if (most !== undefined && Number(used) > most) {
+        overspent += 1;
+        faults.push(`${account_id} used ${used} ${meter} on ${day}, of ${most}`);
+      }
       if (Number(used) < 0) faults.push(`${account_id} used ${used} ${meter} on ${day}`);
     }
     const database = await openDatabase({ url: databaseUrl, connections: 1 });
@@ -145,11 +170,14 @@ export class History {
       faults.push(`The counter is not what was charged: ${JSON.stringify(difference)}`);
     return {
       faults,
+      lost,
+      overspent,
       delivered: delivered.length,
       refused: this.seen.filter(({ status }) => status === 429).length,
       failed: this.seen.filter(({ status }) => status !== 200 && status !== 429).length,
       final: charges.filter(({ state }) => state === 'final').length,
       refunded: charges.filter(({ state }) => state === 'refunded').length,
+      days: new Set(charges.map(({ day }) => day)).size,
     };
   }
 }

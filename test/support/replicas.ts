@@ -10,28 +10,34 @@ import { nodeWithoutTap, typescriptLoader } from './loader.ts';
 import { freshDatabase } from './service.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const document = (): OpenApi => JSON.parse(fs.readFileSync(`${root}openapi.json`, 'utf8'));
+/** What clients check answers against. */
+export const document = (): OpenApi => JSON.parse(fs.readFileSync(`${root}openapi.json`, 'utf8'));
 
 type Env = Record<string, string>;
+/** Where a process runs, if not on this host: the command that starts it there, and where it is reached. */
+export type ReplicaPlace = { host: string; port: number; command: readonly string[] };
 export type Ending = { code: number | null; signal: NodeJS.Signals | null };
 
 /** A process of the service. */
 export class Replica {
   readonly #env: Env;
   readonly #document: OpenApi;
+  readonly #place: ReplicaPlace | undefined;
   #child: ChildProcess | undefined;
   #port = 0;
   #ended: Promise<Ending> | undefined;
   /** What it wrote, over all its lives. */
   log = '';
 
-  constructor(env: Env, openapi: OpenApi) {
+  constructor(env: Env, openapi: OpenApi, place?: ReplicaPlace) {
     this.#env = env;
     this.#document = openapi;
+    this.#place = place;
+    this.#port = place?.port ?? 0;
   }
 
   get origin(): string {
-    return `http://127.0.0.1:${this.#port}`;
+    return `http://${this.#place?.host ?? '127.0.0.1'}:${this.#port}`;
   }
 
   get pid(): number {
@@ -48,32 +54,32 @@ export class Replica {
 
   /** Starts it, on the port that it had before. Resolves once it listens. */
   async start(): Promise<void> {
-    const child = spawn(
-      ...nodeWithoutTap(
-        typescriptLoader,
-        `--import=${new URL('./replica-preload.ts', import.meta.url)}`,
-        'src/main.ts',
-      ),
-      {
-        cwd: root,
-        env: {
-          PATH: process.env.PATH ?? '',
-          HOME: process.env.HOME ?? '',
-          ...this.#env,
-          PORT: String(this.#port),
-        },
-        stdio: ['pipe', 'pipe', 'pipe'],
-      },
+    const [shell, args] = nodeWithoutTap(
+      typescriptLoader,
+      `--import=${new URL('./replica-preload.ts', import.meta.url)}`,
+      'src/main.ts',
     );
+    const [program, ...rest] = [...(this.#place?.command ?? []), shell, ...args] as [string, ...string[]];
+    const child = spawn(program, rest, {
+      cwd: root,
+      env: {
+        PATH: process.env.PATH ?? '',
+        HOME: process.env.HOME ?? '',
+        ...this.#env,
+        PORT: String(this.#port),
+      },
+      stdio: ['pipe', 'pipe', 'pipe'],
+    });
     this.#child = child;
     this.#ended = once(child, 'exit').then(([code, signal]) => ({ code, signal }));
     const from = this.log.length;
     const listening = new Promise<void>((resolve) => {
       const read = (chunk: Buffer) => {
         this.log += chunk;
-        const [, port] = / is running at http:\/\/localhost:(\d+)/.exec(this.log.slice(from)) ?? [];
+        const [, port] = / is running at http:\/\/[^:\s]+:(\d+)/.exec(this.log.slice(from)) ?? [];
         if (port === undefined) return;
-        this.#port = Number(port);
+        // With a place, that is its public address.
+        if (this.#place === undefined) this.#port = Number(port);
         resolve();
       };
       child.stdout?.on('data', read);

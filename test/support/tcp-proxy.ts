@@ -26,8 +26,11 @@ export type TcpProxy = {
   close(): Promise<void>;
 };
 
-/** Starts a proxy on a free port of the loopback address. */
-export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
+/** Starts a proxy on a free port; it listens on the loopback address, and leads there, unless told otherwise. */
+export async function startTcpProxy(
+  targetPort: number,
+  { host = '127.0.0.1', targetHost = '127.0.0.1' }: { host?: string; targetHost?: string } = {},
+): Promise<TcpProxy> {
   const pairs = new Set<[Socket, Socket]>();
   let delayMs = 0;
   let answerDelayMs = 0;
@@ -37,7 +40,7 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
 
   const server = createServer((client) => {
     if (isRefusing) return reset(client);
-    const target = connect(targetPort, '127.0.0.1');
+    const target = connect(targetPort, targetHost);
     const pair: [Socket, Socket] = [client, target];
     pairs.add(pair);
     // Names of prepared statements that contain the marker: later executions send only the name.
@@ -117,7 +120,7 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
       if (server.listening) await once(server, 'close');
     },
   };
-  server.listen(0, '127.0.0.1');
+  server.listen(0, host);
   await once(server, 'listening');
   proxy.port = (server.address() as AddressInfo).port;
   return proxy;

@@ -1,0 +1,218 @@
+/** The faults: each does its damage, and mends what an operator or a supervisor would mend. */
+import { execFileSync } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Replica } from '../support/replicas.ts';
+import { bringMidnight, clockBehind, setClocks } from './clocks.ts';
+import type { Cluster } from './cluster.ts';
+import type { DatabaseNode } from './databases.ts';
+import { type Network, setLink } from './network.ts';
+
+export type Fault = {
+  name: string;
+  /** Before there is load: what must not meet a request under way. */
+  prepare?(cluster: Cluster): Promise<void>;
+  inflict(cluster: Cluster): Promise<void>;
+  /** On how many days its requests are charged; default: one. */
+  days?: number;
+  /** Whether nothing can follow it: Patroni takes a Postgres that was started on another day for a stranger. */
+  isLast?: true;
+};
+
+/** What a supervisor takes to start a program again. */
+const SUPERVISED_MS = 2000;
+/** What HAProxy takes to see that a replica is back. */
+const SEEN_MS = 2000;
+
+/** A replica that finds no database ends; its supervisor starts it again. */
+async function startAgain(replica: Replica): Promise<void> {
+  for (let tries = 30; ; tries -= 1) {
+    try {
+      return await replica.start();
+    } catch (error) {
+      if (tries === 0) throw error;
+      await sleep(SUPERVISED_MS);
+    }
+  }
+}
+
+const known = (node: DatabaseNode | undefined): DatabaseNode => {
+  if (node === undefined) throw new Error('There is no such database at the moment.');
+  return node;
+};
+
+/** Cuts the primary off from a network until another is the primary, and a little longer. */
+const cutOff = (networks: Network[]) => async (cluster: Cluster) => {
+  const { databases, place } = cluster;
+  const { host } = known(await databases.primary());
+  for (const network of networks) setLink(place.prefix, host, network, false);
+  try {
+    await databases.elected(host);
+    await sleep(5000);
+  } finally {
+    for (const network of networks) setLink(place.prefix, host, network, true);
+  }
+};
+
+export const faults: Fault[] = [
+  { name: 'none', inflict: () => sleep(5000) },
+  {
+    name: 'replicas killed in turn',
+    async inflict({ replicas }) {
+      for (const replica of replicas) {
+        await replica.kill('SIGKILL');
+        await sleep(SUPERVISED_MS);
+        await startAgain(replica);
+        await sleep(SEEN_MS);
+      }
+    },
+  },
+  {
+    name: 'primary killed',
+    async inflict({ databases }) {
+      const primary = known(await databases.primary());
+      await primary.crash();
+      await databases.elected(primary.host);
+      primary.patroni.start();
+    },
+  },
+  {
+    name: 'PgBouncer killed',
+    async inflict({ edge }) {
+      await edge.pgbouncer.kill();
+      await sleep(SUPERVISED_MS);
+      edge.pgbouncer.start();
+    },
+  },
+  {
+    name: 'Redis lost',
+    async inflict({ edge }) {
+      await edge.redis.kill();
+      await sleep(10_000);
+      edge.redis.start();
+    },
+  },
+  {
+    name: 'synchronous standby paused',
+    async inflict({ databases }) {
+      const standby = known(await databases.synchronous());
+      standby.signalPostgres('SIGSTOP');
+      standby.patroni.signal('SIGSTOP');
+      await sleep(30_000);
+      standby.patroni.signal('SIGCONT');
+      standby.signalPostgres('SIGCONT');
+    },
+  },
+  { name: 'primary cut off', inflict: cutOff(['front', 'back']) },
+  // Clients still reach it, and it believes itself the primary until its lease is over.
+  { name: 'primary cut off from its standbys', inflict: cutOff(['back']) },
+  {
+    name: 'etcd loses its leader',
+    async inflict({ databases }) {
+      const { etcd } = known(await databases.etcdLeader());
+      await etcd.kill();
+      await sleep(10_000);
+      etcd.start();
+    },
+  },
+  {
+    name: 'HAProxy reloaded',
+    async inflict({ edge }) {
+      for (let n = 0; n < 5; n += 1) {
+        edge.haproxy.signal('SIGUSR2');
+        await sleep(2000);
+      }
+    },
+  },
+  {
+    name: '300 ms to the database',
+    async inflict({ toDatabase }) {
+      // Each way.
+      toDatabase.delay(150);
+      await sleep(20_000);
+      toDatabase.delay(0);
+    },
+  },
+  {
+    name: 'database connections stall',
+    async inflict({ toDatabase }) {
+      toDatabase.blackHole(true);
+      await sleep(8000);
+      toDatabase.blackHole(false);
+    },
+  },
+  {
+    name: 'connections reset',
+    async inflict({ toDatabase, toUpstream }) {
+      for (let n = 0; n < 10; n += 1) {
+        (n % 2 === 0 ? toDatabase : toUpstream).cut();
+        await sleep(500);
+      }
+    },
+  },
+  {
+    name: 'upstream stalls and resets',
+    async inflict({ toUpstream }) {
+      toUpstream.blackHole(true);
+      await sleep(5000);
+      toUpstream.blackHole(false);
+    },
+  },
+  {
+    name: 'clocks 30 s apart',
+    async inflict({ databases, place, replicas }) {
+      const primary = known(await databases.primary());
+      const standbys = databases.nodes.filter((node) => node !== primary).map(({ host }) => host);
+      const apart = [...standbys, 'app2', 'app3'].map((host, n) => [host, n % 2 === 0 ? 15 : -15]);
+      await setClocks(place, Object.fromEntries(apart));
+      const clocks = await Promise.all(replicas.map(({ origin }) => clockBehind(origin)));
+      if (Math.max(...clocks) - Math.min(...clocks) < 28_000)
+        throw new Error(`The clocks are not apart: ${clocks}.`);
+      await sleep(20_000);
+      await setClocks(place, Object.fromEntries(apart.map(([host]) => [host, 0])));
+    },
+  },
+  {
+    name: 'disk of the primary full',
+    async inflict({ databases }) {
+      const { dataDir } = known(await databases.primary());
+      const filler = path.join(dataDir, 'filler');
+      try {
+        // Ends where no space is left.
+        execFileSync('dd', ['if=/dev/zero', `of=${filler}`, 'bs=64k'], { stdio: 'ignore' });
+      } catch {
+        await sleep(20_000);
+      }
+      fs.rmSync(filler);
+    },
+  },
+  {
+    name: 'rolling restart',
+    async inflict({ replicas }) {
+      for (const replica of replicas) {
+        await replica.kill('SIGTERM');
+        await startAgain(replica);
+        await sleep(SEEN_MS);
+      }
+    },
+  },
+  {
+    name: 'replica and primary killed at once',
+    async inflict({ databases, replicas }) {
+      const primary = known(await databases.primary());
+      const [replica] = replicas as [Replica];
+      await Promise.all([primary.crash(), replica.kill('SIGKILL')]);
+      await databases.elected(primary.host);
+      primary.patroni.start();
+      await startAgain(replica);
+    },
+  },
+  {
+    name: 'midnight',
+    isLast: true,
+    days: 2,
+    prepare: bringMidnight,
+    inflict: () => sleep(15_000),
+  },
+];

@@ -1,0 +1,77 @@
+/** One fault under load, and what it did. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { settled } from '../support/ledger-state.ts';
+import type { Cluster } from './cluster.ts';
+import { primaryUrl } from './edge.ts';
+import type { Fault } from './faults.ts';
+import { Load } from './load.ts';
+
+const BEFORE_MS = 4000;
+/** Served without a failure for so long: it has recovered. */
+const QUIET_MS = 5000;
+/** Contract section 10: a lease, a sweep, and what a loaded machine takes. */
+const SETTLED_WITHIN_MS = 90_000;
+const RECOVERED_WITHIN_MS = 120_000;
+
+const names = ['fault', 'requests', 'refused', 'failed', 'lost', 'overspent', 'recovery', 'audit'];
+const widths = [34, 8, 7, 6, 4, 9, 8, 5];
+const line = (cells: unknown[]) =>
+  cells
+    .map((cell, n) => (n === 0 ? String(cell).padEnd(widths[n] ?? 0) : String(cell).padStart(widths[n] ?? 0)))
+    .join('  ');
+
+/** The head of the table. */
+export const columns = (): string => line(names);
+
+/** Waits until nothing fails any more. Returns false if that takes too long. */
+async function recovered(load: Load): Promise<boolean> {
+  for (const end = performance.now() + RECOVERED_WITHIN_MS; performance.now() < end; await sleep(200)) {
+    const quietSince = performance.now() - QUIET_MS;
+    const served = load.servedAt.filter((at) => at > quietSince).length;
+    if (served > 20 && (load.failedAt.at(-1) ?? 0) < quietSince) return true;
+  }
+  return false;
+}
+
+export type Measured = {
+  /** A line of the table. */
+  row: string;
+  /** What must not be. */
+  problems: string[];
+  /** How often each status or code was answered. */
+  answers: Record<string, number>;
+};
+
+/** Inflicts a fault under load. */
+export async function measure(cluster: Cluster, fault: Fault): Promise<Measured> {
+  await fault.prepare?.(cluster);
+  const load = await Load.prepare(cluster.client);
+  load.start();
+  await sleep(BEFORE_MS);
+  const from = performance.now();
+  const problems: string[] = [];
+  if (load.failedAt.length > 0) problems.push(`${load.failedAt.length} requests failed before the fault.`);
+  await fault.inflict(cluster);
+  if (!(await recovered(load))) problems.push(`It did not recover within ${RECOVERED_WITHIN_MS / 1000} s.`);
+  const recoveryMs = Math.max(0, ...load.failedAt.map((at) => at - from));
+  await load.stop();
+  await cluster.healthy();
+  await settled(primaryUrl, SETTLED_WITHIN_MS);
+  const verdict = await load.history.check(primaryUrl, { ceiling: load.ceiling });
+  await load.keys.check(cluster.replicas.map(({ origin }) => origin));
+  // At the real midnight it is one more, which is no less of a test.
+  if (verdict.days < (fault.days ?? 1)) problems.push(`All was charged on ${verdict.days} day.`);
+  const wrong = [...verdict.faults, ...load.faults, ...load.keys.faults];
+  problems.push(...wrong);
+  const row = line([
+    fault.name,
+    load.history.seen.length + load.keys.requests,
+    verdict.refused,
+    load.failedAt.length + load.keys.failed,
+    verdict.lost,
+    verdict.overspent,
+    `${(recoveryMs / 1000).toFixed(1)} s`,
+    wrong.length === 0 ? 'ok' : 'WRONG',
+  ]);
+  return { row, problems, answers: load.history.summary() };
+}
