@@ -63,8 +63,8 @@ const refusedCodes = /^(CONNECT_TIMEOUT|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ENOENT|
 /** The connection was lost in flight: the statement may have taken effect. */
 const lostCodes =
   /^(CONNECTION_CLOSED|CONNECTION_DESTROYED|CONNECTION_ENDED|ECONNRESET|EPIPE|ETIMEDOUT|08...|25P03|57P0[125])$/;
-/** The database answered, but did nothing: locked, out of resources, read-only or timed out. */
-const busyCodes = /^(53...|55P03|40P01|40001|25006|57014)$/;
+/** The database answered, but did nothing: locked, out of resources, read-only, timed out, or failed by its system. */
+const busyCodes = /^(5[38]...|55P03|40P01|40001|25006|57014)$/;
 
 export const wasNotSent = (error: unknown): boolean => refusedCodes.test(sqlState(error) ?? '');
 
