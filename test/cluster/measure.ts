@@ -57,7 +57,7 @@ export async function measure(cluster: Cluster, fault: Fault): Promise<Measured>
   await load.stop();
   await cluster.healthy();
   await settled(primaryUrl, SETTLED_WITHIN_MS);
-  const verdict = await load.history.check(primaryUrl, { ceiling: load.ceiling });
+  const verdict = await load.history.check(primaryUrl, { ceiling: load.ceiling, hasRetries: true });
   await load.keys.check(cluster.replicas.map(({ origin }) => origin));
   // At the real midnight it is one more, which is no less of a test.
   if (verdict.days < (fault.days ?? 1)) problems.push(`All was charged on ${verdict.days} day.`);
