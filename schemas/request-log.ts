@@ -163,14 +163,23 @@ export const RequestExportQuery = Type.Object(
   closed,
 );
 
+/** No limit of ours: the largest number that every client can read. */
+const MOST_IN_A_FILE = 2_147_483_647;
+
 export const RequestCsv = Type.String({
   $id: 'RequestCsv',
+  maxLength: MOST_IN_A_FILE,
   description: 'A header row, then a row for each row of the log.',
   examples: ['time_utc,kind,count,endpoint\r\n'],
 });
 
 export const RequestExport = Type.Object(
-  { data: Type.Array(ref(LoggedRequest), { description: 'All matching rows, newest first.' }) },
+  {
+    data: Type.Array(ref(LoggedRequest), {
+      maxItems: MOST_IN_A_FILE,
+      description: 'All matching rows, newest first.',
+    }),
+  },
   {
     $id: 'RequestExport',
     additionalProperties: false,

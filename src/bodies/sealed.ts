@@ -41,6 +41,12 @@ export function writeJson(body: Readonly<Record<string, unknown>>): string | Uin
   return [...pieces, Buffer.from('}')];
 }
 
+/** A value as JSON, at once if its text is known. */
+export function jsonOf(value: unknown): string {
+  const text = knownText(value);
+  return text === undefined ? JSON.stringify(value) : Buffer.from(text).toString('utf8');
+}
+
 /** The length of a value as JSON: in bytes if its text is known, otherwise in characters. */
 export const jsonLength = (value: unknown): number =>
   knownText(value)?.length ?? JSON.stringify(value)?.length ?? 0;

@@ -16,6 +16,7 @@ import { answerStream } from '../requests/stream-answer.ts';
 import { blocksOf } from '../surfaces/answer-blocks.ts';
 import { wholeMessage } from '../surfaces/messages-answer.ts';
 import { messagesWriter } from '../surfaces/messages-events.ts';
+import { writeToolInputs } from '../surfaces/messages-input.ts';
 import { conversationInput, messagesFields, messagesInput } from '../surfaces/messages-request.ts';
 import { optionalEffort } from '../surfaces/optional-effort.ts';
 import { messagesSaid } from '../surfaces/passed-on.ts';
@@ -70,6 +71,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       const { id: model, units } = await resolveModel(engine, body.model, plan);
       const said = messagesSaid(body, request.headers['anthropic-beta']);
       const chat = chatFor(engine, request, reply, body.metadata?.user_id, said);
+      await writeToolInputs(body.messages);
       const input = messagesInput(body, model);
       checkNamedUrls(input, app.config.imageHosts);
       chat.check?.(input);
@@ -118,6 +120,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       assertReadable(body);
       const plan = app.config.plans.of(caller).id;
       const { id: model } = await resolveModel(engine, body.model, plan);
+      await writeToolInputs(body.messages);
       const input = conversationInput(body, model);
       checkNamedUrls(input, app.config.imageHosts);
       const said = messagesSaid(body, request.headers['anthropic-beta']);

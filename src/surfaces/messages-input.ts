@@ -1,6 +1,8 @@
 /** Translates the messages of the Messages API to those of chat completions. Contract section 14. */
 import type { Static } from '@sinclair/typebox';
 import type { MessagesInput } from '../../schemas/messages-requests.ts';
+import { jsonOf } from '../bodies/sealed.ts';
+import { writeInTurns } from '../bodies/write-in-turns.ts';
 import { detailOf, MESSAGES_FORMAT, readSeal } from '../engines/reasoning-details.ts';
 import type { JsonObject } from '../engines/upstream/json.ts';
 import {
@@ -85,7 +87,7 @@ function assistantMessages({ content }: Asked, path: string): Message[] {
     calls.push({
       id: required(id, `${place}.id`),
       type: 'function',
-      function: { name: called, arguments: JSON.stringify(input ?? {}) },
+      function: { name: called, arguments: jsonOf(input ?? {}) },
     });
   }
   if (texts.length + calls.length === 0) return [];
@@ -112,6 +114,13 @@ function withOneBeginning(messages: readonly Message[]): Message[] {
   if (beginning.length < 2) return [...messages];
   const content = joined(beginning.map((message) => String(message.content)));
   return [{ role: 'system', content }, ...messages.slice(end)];
+}
+
+/** Writes large inputs of tools in turns of the event loop, before `messagesOf` needs them as text. */
+export async function writeToolInputs(messages: readonly Asked[]): Promise<void> {
+  for (const { content } of messages)
+    for (const { input } of blocksIn(content))
+      if (typeof input === 'object' && input !== null) await writeInTurns(input);
 }
 
 /** @throws ApiError `invalidRequest` that names the block */
