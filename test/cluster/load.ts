@@ -100,6 +100,7 @@ export class Load {
     for (const end = performance.now() + RETRIED_FOR_MS; performance.now() < end && answers < 2; ) {
       const seen = await this.#send(retrying, body);
       if (seen.id !== undefined) ids.add(seen.id);
+      if (seen.headers?.get('x-should-retry') === 'false') break;
       if (hasFailed(seen) || seen.status === 409) await sleep(500);
       else if (seen.status === 200) answers += 1;
       else break;

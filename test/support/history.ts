@@ -102,6 +102,8 @@ export class History {
 
   /** A stream counts as delivered from its first byte, whatever becomes of it. */
   async #follow(response: Response, seen: Seen): Promise<void> {
+    // Stays so if the connection breaks off, which throws.
+    seen.isWhole = false;
     let text = '';
     for await (const chunk of response.body ?? []) {
       text += Buffer.from(chunk).toString('latin1');
