@@ -31,6 +31,12 @@ export const Account = Type.Object(
     plan: Type.String({ maxLength: 40, description: "The account's plan.", examples: ['free'] }),
     billing_period: ref(BillingPeriod),
     created_at: Timestamp('When the account was created.'),
+    is_operator: Type.Optional(
+      Type.Boolean({
+        description: 'Whether the account may use the operator endpoints. Omitted if not.',
+        examples: [true],
+      }),
+    ),
   },
   { $id: 'Account', additionalProperties: false, description: 'The signed-in account.' },
 );

@@ -21,6 +21,8 @@ export const errorSets = {
   ModelForbiddenError: ['insufficientScope', 'originNotAllowed', 'crossSiteRequest', 'modelNotInPlan'],
   SessionForbiddenError: ['bearerNotAccepted'],
   SessionWriteForbiddenError: ['bearerNotAccepted', 'crossSiteRequest'],
+  OperatorForbiddenError: ['bearerNotAccepted', 'operatorRequired'],
+  OperatorWriteForbiddenError: ['bearerNotAccepted', 'crossSiteRequest', 'operatorRequired'],
   PlanForbiddenError: ['bearerNotAccepted', 'crossSiteRequest', 'planNotSelfServe'],
   LogInForbiddenError: ['crossSiteRequest'],
   SignUpForbiddenError: ['crossSiteRequest', 'signupsClosed'],

@@ -128,6 +128,11 @@ export const errorTable = {
     type: 'permission_error',
     message: 'Only the operator of this service can change plans. Ask them to change yours.',
   },
+  operatorRequired: {
+    status: 403,
+    type: 'permission_error',
+    message: 'Only operators of this service can use this endpoint. Its `OPERATORS` setting names them.',
+  },
   modelNotInPlan: {
     status: 403,
     type: 'permission_error',

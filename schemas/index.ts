@@ -17,6 +17,8 @@ import * as messagesErrors from './messages-errors.ts';
 import * as messagesEvents from './messages-events.ts';
 import * as messagesRequests from './messages-requests.ts';
 import * as models from './models.ts';
+import * as operator from './operator.ts';
+import * as operatorLog from './operator-log.ts';
 import * as plans from './plans.ts';
 import * as requestLog from './request-log.ts';
 import * as responseEvents from './response-events.ts';
@@ -44,6 +46,8 @@ const resources = [
   messagesEvents,
   messagesRequests,
   models,
+  operator,
+  operatorLog,
   plans,
   requestLog,
   responseEvents,

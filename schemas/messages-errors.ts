@@ -34,6 +34,7 @@ export const messagesErrorTypes = {
   crossSiteRequest: 'permission_error',
   signupsClosed: 'permission_error',
   planNotSelfServe: 'permission_error',
+  operatorRequired: 'permission_error',
   modelNotInPlan: 'permission_error',
   notFound: 'not_found_error',
   methodNotAllowed: 'invalid_request_error',

@@ -21,6 +21,7 @@ import inFlightRequests from './plugins/in-flight-requests.ts';
 import { methodFallbacks, methodRegister } from './plugins/methods.ts';
 import measured from './plugins/metrics.ts';
 import openapi from './plugins/openapi.ts';
+import operatorGuard from './plugins/operator-guard.ts';
 import pageLimit from './plugins/page-limit.ts';
 import passwords from './plugins/passwords.ts';
 import pipelining from './plugins/pipelining.ts';
@@ -52,6 +53,10 @@ import leakReports from './routes/leak-reports.ts';
 import messages from './routes/messages.ts';
 import metricsRoute from './routes/metrics.ts';
 import models from './routes/models.ts';
+import operatorAccounts from './routes/operator/accounts.ts';
+import operatorKeys from './routes/operator/keys.ts';
+import operatorLog from './routes/operator/log.ts';
+import operatorOverview from './routes/operator/overview.ts';
 import plans from './routes/plans.ts';
 import reference from './routes/reference.ts';
 import requestLog from './routes/request-log.ts';
@@ -82,6 +87,15 @@ const publicRoutes: FastifyPluginAsync = async (scope) => {
   });
 };
 
+/** Sessions of operators only. */
+const operatorRoutes: FastifyPluginAsync = async (scope) => {
+  scope.register(operatorGuard);
+  scope.register(operatorOverview);
+  scope.register(operatorAccounts);
+  scope.register(operatorKeys);
+  scope.register(operatorLog);
+};
+
 /** The session cookie, never a Bearer key. */
 const dashboardRoutes: FastifyPluginAsync = async (scope) => {
   scope.register(sessions);
@@ -96,6 +110,7 @@ const dashboardRoutes: FastifyPluginAsync = async (scope) => {
     signedIn.register(subscription);
     signedIn.register(usageHistory);
     signedIn.register(requestLog);
+    signedIn.register(operatorRoutes);
   });
 };
 

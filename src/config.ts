@@ -5,6 +5,7 @@ import { FEWEST_CONNECTIONS } from './database/connection-shares.ts';
 import { parseChatFields } from './domain/completion-fields.ts';
 import { type ModelAliases, parseModelAliases } from './domain/model-aliases.ts';
 import { parseImageHosts } from './domain/named-urls.ts';
+import { parseOperators } from './domain/operators.ts';
 import { defaultPlans, loadPlans, type PlanCatalogue } from './domain/plans.ts';
 import { contactUri } from './domain/security-contact.ts';
 import { type AnswerLimits, answerLimits } from './engines/answer-limits.ts';
@@ -58,6 +59,8 @@ export type Config = Readonly<{
   signups: 'open' | 'closed';
   billing: 'open' | 'managed';
   operatorContact: string | null;
+  /** IDs and lowercase email addresses of operators' accounts. */
+  operators: ReadonlySet<string>;
   securityContact: string | undefined;
   /** Addresses and networks, or a number of hops; 0 for none. */
   trustProxy: number | readonly string[];
@@ -236,6 +239,7 @@ export function loadConfig(env: Env = process.env): Config {
     signups: oneOf(env, 'SIGNUPS', ['open', 'closed'], 'open'),
     billing: oneOf(env, 'BILLING', ['open', 'managed'], isLocal ? 'open' : 'managed'),
     operatorContact: text(env, 'OPERATOR_CONTACT') ?? null,
+    operators: parsed(env, 'OPERATORS', parseOperators),
     securityContact: securityContact(env),
     trustProxy: trustProxy(env),
     trustProxyIsSet: text(env, 'TRUST_PROXY') !== undefined,

@@ -8,6 +8,7 @@ export type OperationExamples = {
   responses?: Record<string, Example>;
   stream?: Record<string, Example>;
   csv?: Record<string, Example>;
+  jsonl?: Record<string, Example>;
 };
 
 /** An example that the compiler checks against its schema. `summary` says in a few words what it shows. */

@@ -3,6 +3,7 @@ import { chatExamples } from './chat.ts';
 import type { OperationExamples } from './example.ts';
 import { keyExamples } from './keys.ts';
 import { messagesExamples } from './messages.ts';
+import { operatorExamples } from './operator.ts';
 import { responseExamples } from './responses.ts';
 import { toolExamples } from './tools.ts';
 import { usageExamples } from './usage.ts';
@@ -12,6 +13,7 @@ export const operationExamples: Record<string, OperationExamples> = {
   ...chatExamples,
   ...keyExamples,
   ...messagesExamples,
+  ...operatorExamples,
   ...responseExamples,
   ...toolExamples,
   ...usageExamples,

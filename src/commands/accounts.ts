@@ -6,20 +6,19 @@ import type { Db } from '../database/client.ts';
 import { assertAcceptable } from '../domain/password-rules.ts';
 import { hashPassword } from '../domain/passwords.ts';
 import type { Plan } from '../domain/plans.ts';
+import { newPassword } from '../domain/random-password.ts';
 import { ApiError } from '../errors.ts';
-import {
-  type Account,
-  createAccount,
-  deleteAccount,
-  findByEmail,
-  setPlan,
-  setSuspended,
-  updatePassword,
-} from '../store/accounts.ts';
+import { type Account, findByEmail } from '../store/accounts.ts';
 import { countOfAccount, listAccounts } from '../store/operator.ts';
+import {
+  changeAccountAs,
+  createAccountAs,
+  deleteAccountAs,
+  resetPasswordAs,
+} from '../store/operator-acts.ts';
+import { commandLine } from '../store/operator-log.ts';
 import { wholeNumber } from './arguments.ts';
 import { CommandError, type DatabaseCommand, type Input, UsageError } from './command.ts';
-import { newPassword } from './passwords.ts';
 import { table } from './table.ts';
 
 export async function accountOf(db: Db, email: string): Promise<Account> {
@@ -70,22 +69,19 @@ const create: DatabaseCommand = {
     const period = options.period === undefined ? 'monthly' : periodOf(String(options.period));
     const password = newPassword();
     await assertAcceptable(password, email, 'password');
-    const account = await createAccount(
-      db,
-      { email, passwordHash: await hashPassword(password), plan: plan.id },
-      null,
-    ).catch((error) => {
+    const passwordHash = await hashPassword(password);
+    const asked = { email, passwordHash, plan: plan.id, billingPeriod: period };
+    const account = await createAccountAs(db, commandLine, asked).catch((error) => {
       if (error instanceof ApiError && error.code === 'emailTaken')
         throw new CommandError(`There already is an account with the email address ${email}.`);
       throw error;
     });
-    const finished = period === 'monthly' ? account : await setPlan(db, account.id, plan.id, period, null);
     return {
       text: [
         `Created ${account.email} on the ${plan.id} plan. Password: ${password}`,
         'It is shown only once. Ask the owner to change it after signing in.',
       ],
-      value: { ...shown(finished ?? account), password },
+      value: { ...shown(account), password },
     };
   },
 };
@@ -94,7 +90,7 @@ const limitOf = (input: Input) => wholeNumber(input, 'limit', 100, 100_000);
 
 const list: DatabaseCommand = {
   name: 'accounts list',
-  summary: 'List accounts by email address.',
+  summary: 'List accounts, the newest first.',
   parameters: [],
   options: {
     search: { type: 'string', value: 'TEXT', help: 'only addresses that contain this' },
@@ -158,7 +154,7 @@ const suspension = (isSuspended: boolean): DatabaseCommand => ({
   parameters: ['EMAIL'],
   run: async ({ db }, { positionals: [email = ''] }) => {
     const { id } = await accountOf(db, email);
-    const account = await setSuspended(db, id, isSuspended);
+    const account = await changeAccountAs(db, commandLine, id, { isSuspended });
     if (account === undefined) throw gone();
     const text = isSuspended
       ? `${account.email} is suspended. Its sessions have ended, and its keys are refused on every replica within a second.`
@@ -177,7 +173,7 @@ const remove: DatabaseCommand = {
   },
   run: async ({ db }, { positionals: [email = ''] }) => {
     const account = await accountOf(db, email);
-    if (!(await deleteAccount(db, account)))
+    if (!(await deleteAccountAs(db, commandLine, account)))
       throw new CommandError(
         'The account changed at the same time, so this command changed nothing. Run the command again.',
       );
@@ -196,7 +192,8 @@ const changePlan: DatabaseCommand = {
     const plan = planOf(config, planId);
     const period = periodOf(periodName);
     const account = await accountOf(db, email);
-    const updated = await setPlan(db, account.id, plan.id, period, null);
+    const change = { plan: plan.id, billingPeriod: period };
+    const updated = await changeAccountAs(db, commandLine, account.id, change);
     if (updated === undefined) throw gone();
     return {
       text: [`${updated.email} is now on the ${updated.plan} plan, billed ${updated.billingPeriod}.`],
@@ -213,7 +210,7 @@ const resetPassword: DatabaseCommand = {
     const account = await accountOf(db, email);
     const password = newPassword();
     await assertAcceptable(password, account.email, 'password');
-    const updated = await updatePassword(db, account, await hashPassword(password), null);
+    const updated = await resetPasswordAs(db, commandLine, account, await hashPassword(password));
     if (updated === undefined)
       throw new CommandError(
         'Another process changed the password at the same time, so this command changed nothing. Run the command again.',

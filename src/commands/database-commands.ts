@@ -4,10 +4,12 @@ import { backup } from './backup.ts';
 import type { DatabaseCommand } from './command.ts';
 import { keyCommands } from './keys.ts';
 import { ledgerCommands } from './ledger.ts';
+import { operatorLog } from './operator-log.ts';
 
 export const databaseCommands: readonly DatabaseCommand[] = [
   ...accountCommands,
   ...keyCommands,
   ...ledgerCommands,
+  operatorLog,
   backup,
 ];

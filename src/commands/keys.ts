@@ -2,8 +2,9 @@
 
 import type { Db } from '../database/client.ts';
 import { keyPrefix } from '../domain/api-key.ts';
-import { revokeKey } from '../store/keys.ts';
 import { type FoundKey, findKeys } from '../store/operator.ts';
+import { revokeKeyAs } from '../store/operator-acts.ts';
+import { commandLine } from '../store/operator-log.ts';
 import { CommandError, type DatabaseCommand } from './command.ts';
 import { table } from './table.ts';
 
@@ -66,7 +67,7 @@ const revoke: DatabaseCommand = {
       throw new CommandError(
         `To revoke a key, give its whole prefix, such as ${key.prefix}. "parley keys find" lists the keys.`,
       );
-    if (!(await revokeKey(db, key, null)))
+    if (!(await revokeKeyAs(db, commandLine, key)))
       throw new CommandError(`The key ${key.prefix} of ${key.email} is not active (${key.state}).`);
     return {
       text: [`Revoked the key ${key.prefix} (${key.name}) of ${key.email}.`],

@@ -21,6 +21,7 @@ import {
 } from 'drizzle-orm/pg-core';
 import type { AccountEventType } from '../../schemas/events.ts';
 import type { Scope } from '../../schemas/keys.ts';
+import type { OperatorAction } from '../../schemas/operator-log.ts';
 import { accountId, bytea, instant, tsvector } from './columns.ts';
 
 export const accounts = pgTable(
@@ -125,8 +126,15 @@ export const usageCounters = pgTable(
     meter: text('meter').notNull(),
     used: bigint('used', { mode: 'number' }).notNull(),
   },
-  (table) => [primaryKey({ columns: [table.accountId, table.day, table.meter] })],
+  (table) => [
+    primaryKey({ columns: [table.accountId, table.day, table.meter] }),
+    // For operators only: what all accounts used on a day.
+    index('usage_counters_by_day').on(table.day, table.meter),
+  ],
 );
+
+/** From here on, a request is slow in the operators' view. */
+export const SLOW_MS = 5000;
 
 /** Each is missing if it is unknown. */
 export type RequestDetails = {
@@ -184,6 +192,8 @@ export const requests = pgTable(
     index('requests_log_failed')
       .on(table.accountId, table.day, table.admittedAt, table.id)
       .where(sql`status >= 400`),
+    // For operators only.
+    index('requests_slow').on(table.day, table.admittedAt).where(sql`latency_ms >= 5000`),
   ],
 );
 
@@ -296,6 +306,26 @@ export const accountEvents = pgTable(
     ),
     index('account_events_by_age').on(table.at),
   ],
+);
+
+/** What operators changed, kept for a year. Not the account's: it stays when the account is deleted. */
+export const operatorLog = pgTable(
+  'operator_log',
+  {
+    /** UUIDv7: ordered like `at`, and the cursors' tie-breaker. */
+    id: uuid('id').primaryKey(),
+    at: instant('at').notNull(),
+    /** Null for the command line. */
+    operatorId: uuid('operator_id'),
+    operatorEmail: text('operator_email'),
+    action: text('action').$type<OperatorAction>().notNull(),
+    subjectId: uuid('subject_id').notNull(),
+    subjectEmail: text('subject_email').notNull(),
+    detail: text('detail'),
+    address: text('address'),
+    userAgent: text('user_agent'),
+  },
+  (table) => [index('operator_log_recent').on(table.at.desc().nullsFirst(), table.id.desc().nullsFirst())],
 );
 
 export const conversations = pgTable(

@@ -20,7 +20,7 @@ type Operation = {
   responses?: Record<string, object>;
   security?: Record<string, unknown>[];
 };
-type Response = { headers?: object };
+type Response = { headers?: object; content?: object };
 type Document = { paths?: object; components?: object };
 
 type Call = {
@@ -31,7 +31,7 @@ type Call = {
   body: unknown;
   /** A sign-in, whose response sets the cookie. */
   givesCookie: boolean;
-  hasAnswer: boolean;
+  answer: 'none' | 'json' | 'text';
 };
 
 type CodeSample = { lang: string; label: string; source: string };
@@ -67,13 +67,18 @@ function callOf(
   const setsCookie = (response: object = {}) =>
     'Set-Cookie' in ((resolve(response) as Response).headers ?? {});
   const success = Object.keys(operation.responses ?? {}).filter((status) => status.startsWith('2'));
+  const hasAnswer = success.some((status) => status !== '204' && status !== '202');
+  const isJson = success.some(
+    (status) =>
+      'application/json' in ((resolve(operation.responses?.[status] ?? {}) as Response).content ?? {}),
+  );
   return {
     method: method.toUpperCase(),
     url: `${origin}${filled}${query.length > 0 ? `?${query.join('&')}` : ''}`,
     credential: schemes.includes('apiKey') ? 'key' : schemes.includes('session') ? 'session' : 'none',
     body: media && exampleOf(whole(media)),
     givesCookie: schemes.length === 0 && success.some((status) => setsCookie(operation.responses?.[status])),
-    hasAnswer: success.some((status) => status !== '204' && status !== '202'),
+    answer: !hasAnswer ? 'none' : isJson ? 'json' : 'text',
   };
 }
 
@@ -95,7 +100,7 @@ function curl({ body, credential, givesCookie, method, url }: Call): string {
 const scriptLiteral = (value: unknown) =>
   JSON.stringify(value, null, 2).replace(/^(\s*)"([A-Za-z_$][\w$]*)":/gm, '$1$2:');
 
-function javascript({ body, credential, givesCookie, hasAnswer, method, url }: Call): string {
+function javascript({ answer, body, credential, givesCookie, method, url }: Call): string {
   const headers = [
     ...(credential === 'key' ? [`    Authorization: \`Bearer \${process.env.PARLEY_KEY}\`,`] : []),
     ...(credential === 'session' ? ['    Cookie: process.env.PARLEY_COOKIE,'] : []),
@@ -109,7 +114,7 @@ function javascript({ body, credential, givesCookie, hasAnswer, method, url }: C
   const printed = [
     'response.status',
     ...(givesCookie ? ['response.headers.getSetCookie()'] : []),
-    ...(hasAnswer ? ['await response.json()'] : []),
+    ...(answer === 'none' ? [] : [`await response.${answer}()`]),
   ];
   return [
     ...(credential === 'session' ? ['// PARLEY_COOKIE holds the cookie that sign-in returns.'] : []),
@@ -144,21 +149,22 @@ function pythonLiteral(value: unknown, depth = 0): string {
   return JSON.stringify(value);
 }
 
-function python({ body, credential, givesCookie, hasAnswer, method, url }: Call): string {
+function python({ answer, body, credential, givesCookie, method, url }: Call): string {
   const headers = [
     ...(credential === 'key' ? [`        "Authorization": f"Bearer {os.environ['PARLEY_KEY']}",`] : []),
     ...(credential === 'session' ? ['        "Cookie": os.environ["PARLEY_COOKIE"],'] : []),
     ...(body === undefined ? [] : ['        "Content-Type": "application/json",']),
   ];
   const modules = [
-    ...(hasAnswer || body !== undefined ? ['json'] : []),
+    ...(answer === 'json' || body !== undefined ? ['json'] : []),
     ...(credential === 'none' ? [] : ['os']),
     'urllib.request',
   ];
   const printed = [
     'response.status',
     ...(givesCookie ? ['response.headers.get_all("Set-Cookie")'] : []),
-    ...(hasAnswer ? ['json.load(response)'] : []),
+    ...(answer === 'json' ? ['json.load(response)'] : []),
+    ...(answer === 'text' ? ['response.read().decode()'] : []),
   ];
   return [
     `import ${modules.join(', ')}`,

@@ -45,7 +45,9 @@ const groups = {
     ...['quotas', 'rate-limits', 'usage-history', 'plans', 'accounts', 'sessions-and-security'],
     ...['errors', 'versioning'],
   ],
-  'Run your own': ['running-parley', 'operator-commands', 'connect-a-model', 'several-upstreams'],
+  'Run your own': [
+    ...['running-parley', 'operator-commands', 'operators', 'connect-a-model', 'several-upstreams'],
+  ],
 } as const satisfies Record<string, readonly string[]>;
 
 export const guideGroups = Object.keys(groups);

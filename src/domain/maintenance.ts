@@ -8,10 +8,12 @@ import { deleteKeptUsage } from '../store/carried-usage.ts';
 import { deleteEndedKeys } from '../store/ended-keys.ts';
 import { deleteOldEvents } from '../store/events.ts';
 import { deleteOldIdempotencyKeys } from '../store/ledger.ts';
+import { deleteOldOperatorLog } from '../store/operator-log.ts';
 import { purgeDeletedAccounts } from '../store/purge.ts';
 import { deleteOldRefusals } from '../store/refusals.ts';
 import { deleteOldResponses } from '../store/responses.ts';
 import { deleteEndedSessions } from '../store/sessions.ts';
+import { readSetting, writeSetting } from '../store/settings.ts';
 import { deleteOldStopRequests } from '../store/stop-requests.ts';
 
 const MINUTE_MS = 60_000;
@@ -41,10 +43,35 @@ const jobs: Readonly<Record<string, Job>> = {
   'delete ended sessions': (db, { signal }) => deleteEndedSessions(db, signal),
   'delete carried-over usage of earlier days': (db, { signal }) => deleteKeptUsage(db, signal),
   'delete old events': (db, { signal }) => deleteOldEvents(db, signal),
+  "delete old rows of the operators' log": (db, { signal }) => deleteOldOperatorLog(db, signal),
   'delete stored responses': (db, { signal }) => deleteOldResponses(db, signal),
   'delete old requests to stop': (db, { signal }) => deleteOldStopRequests(db, signal),
   'delete keys that ended long ago': (db, { signal }) => deleteEndedKeys(db, signal),
 };
+
+/** How a job ended last, on any replica. */
+export type JobReport = {
+  name: string;
+  ended_at: string;
+  took_ms: number;
+  /** Null if it succeeded. */
+  error: string | null;
+};
+
+const REPORTS = 'maintenance_reports';
+const ERROR_LENGTH = 300;
+
+/** Empty until maintenance first ran. */
+export async function readJobReports(db: Db): Promise<JobReport[]> {
+  const text = await readSetting(db, REPORTS);
+  return text === undefined ? [] : (JSON.parse(text) as JobReport[]);
+}
+
+/** The database's own message: Drizzle's wrapper contains every parameter. */
+function messageOf(error: unknown): string {
+  const root = error instanceof Error && error.cause !== undefined ? error.cause : error;
+  return (root instanceof Error ? root.message : String(root)).slice(0, ERROR_LENGTH);
+}
 
 export class Maintenance {
   readonly #database: Database;
@@ -91,16 +118,23 @@ export class Maintenance {
   async #tidyUp(db: Db): Promise<void> {
     const { signal } = this.#stopped;
     const context = { kind: this.#database.kind, daysKept: this.#config.requestLogDays, signal };
+    const reports: JobReport[] = [];
     for (const [name, job] of Object.entries(jobs)) {
       if (signal.aborted) return;
+      const startedAt = performance.now();
+      let problem: string | null = null;
       try {
         await job(db, context);
       } catch (error) {
         // The lock went with the connection, and the other jobs would fail for the same reason.
         if (wasNotSent(error) || mayHaveTakenEffect(error)) throw error;
+        problem = messageOf(error);
         this.#report(error, `Maintenance could not ${name}. Retrying in an hour.`);
       }
+      const took_ms = Math.round(performance.now() - startedAt);
+      reports.push({ name, ended_at: new Date().toISOString(), took_ms, error: problem });
     }
+    await writeSetting(db, REPORTS, JSON.stringify(reports));
   }
 
   #everyMinute(): void {

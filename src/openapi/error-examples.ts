@@ -34,12 +34,21 @@ const unknownField = (context: string) =>
 /** `current_password` becomes `CurrentPassword`. */
 const inName = (field: string) => field.split('_').map(capitalised).join('');
 
-function invalidRequest(body: { required?: readonly string[] } | undefined): ErrorExample {
+const without = (context: string, field: string): ErrorExample => ({
+  error: invalid(context, 'required', { missingProperty: field }),
+  about: `Without${inName(field)}`,
+});
+
+function invalidRequest(
+  body: { required?: readonly string[] } | undefined,
+  [parameter]: readonly string[],
+): ErrorExample {
+  if (parameter !== undefined) return without('querystring', parameter);
   if (body === undefined) return { error: unknownField('querystring'), about: '' };
   const [field] = body.required ?? [];
   return field === undefined
     ? { error: unknownField('body'), about: 'WithUnknownField' }
-    : { error: invalid('body', 'required', { missingProperty: field }), about: `Without${inName(field)}` };
+    : without('body', field);
 }
 
 const forScope = (scope: Scope): ErrorExample => ({
@@ -57,7 +66,10 @@ function rateLimit(): ApiError {
   return rateLimitExceeded(limit, 'requests', readAt.getTime());
 }
 
-/** @param body - the schema of the operation's body, if it has one */
+/**
+ * @param body - the schema of the operation's body, if it has one
+ * @param query - its required query parameters
+ */
 export function errorExamples(
   {
     bodyLimit,
@@ -66,10 +78,11 @@ export function errorExamples(
     scope,
   }: FastifyContextConfig & { bodyLimit?: number | undefined },
   body: { required?: readonly string[] } | undefined,
+  query: readonly string[],
 ): ErrorExamples {
   const ownByCode = new Map(Object.entries(own).map(([about, error]) => [error.code, { error, about }]));
   const of: Partial<Record<ErrorCode, () => ErrorExample>> = {
-    invalidRequest: () => invalidRequest(body),
+    invalidRequest: () => invalidRequest(body, query),
     ...(scope && { insufficientScope: () => forScope(scope) }),
     ...(meter && { quotaExceeded: () => forMeter(meter) }),
     ...(bodyLimit && {

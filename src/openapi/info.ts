@@ -81,6 +81,12 @@ export const tags = [
   ),
   tag('Account', 'The account: email address, password, audit trail, and deletion.', 'accounts', 'Accounts'),
   tag(
+    'Operator',
+    'The state of the service, all accounts, and the operator log. Requires the session of an account that `OPERATORS` names.',
+    'operators',
+    'Operators',
+  ),
+  tag(
     'Service',
     'Information about this installation, and its health.',
     'running-parley',

@@ -9,7 +9,7 @@ import { documented } from './schemas.ts';
 
 type Media = { schema: { $ref?: string }; examples?: unknown };
 type Content = Record<string, Media>;
-type Parameter = { in: string; name: string; schema: { maximum?: number } };
+type Parameter = { in: string; name: string; required?: boolean; schema: { maximum?: number } };
 export type Operation = {
   operationId: string;
   parameters?: (Parameter | { $ref: string })[];
@@ -28,6 +28,7 @@ const sorted = <T extends object>(value: T): T =>
   Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1))) as T;
 
 const singular: Record<string, string> = {
+  accounts: 'Account',
   chat: 'Chat',
   conversations: 'Conversation',
   keys: 'Key',
@@ -78,6 +79,12 @@ function referencesTo(examples: Record<string, Example>, prefix: string, all: Al
   );
 }
 
+/** The names of required parameters of the query. */
+const requiredQueryOf = ({ parameters = [] }: Operation): string[] =>
+  parameters.flatMap((parameter) =>
+    'name' in parameter && parameter.in === 'query' && parameter.required ? [parameter.name] : [],
+  );
+
 /** The schema of the body; undefined if the operation has none. */
 function bodyOf({ requestBody }: Operation, { schemas }: Components) {
   const component = requestBody?.content['application/json']?.schema.$ref?.split('/').at(-1);
@@ -87,7 +94,7 @@ function bodyOf({ requestBody }: Operation, { schemas }: Components) {
 /** @throws Error if an operation with a body has no example */
 function giveExamples(operation: Operation, components: Components, all: All): void {
   const { operationId, requestBody, responses } = operation;
-  const { csv, requests, responses: answers, stream } = operationExamples[operationId] ?? {};
+  const { csv, jsonl, requests, responses: answers, stream } = operationExamples[operationId] ?? {};
   const add = (media: Media | undefined, what: string, examples: Record<string, Example> | undefined) => {
     if (media === undefined) return;
     if (examples === undefined)
@@ -103,6 +110,7 @@ function giveExamples(operation: Operation, components: Components, all: All): v
     add(response.content?.['application/json'], 'Response', answers);
     add(response.content?.['text/event-stream'], 'Event', stream);
     add(response.content?.['text/csv'], 'Csv', csv);
+    add(response.content?.['application/jsonl'], 'Jsonl', jsonl);
   }
 }
 
@@ -124,6 +132,7 @@ export function withOperations<T extends Document>(
     for (const [method, operation] of Object.entries(item)) {
       const config = configOf.get(operation.operationId);
       if (config === undefined) throw new Error(`${operation.operationId} has no route.`);
+      const query = requiredQueryOf(operation);
       shareParameters(path, operation, all);
       if (operation.requestBody && config.bodyIsOptional) operation.requestBody.required = false;
       for (const response of Object.values(operation.responses)) {
@@ -131,7 +140,7 @@ export function withOperations<T extends Document>(
         const isStreamed = response.content !== undefined && 'text/event-stream' in response.content;
         response.headers = successHeaders(config, isStreamed);
       }
-      const examples = errorExamples(config, bodyOf(operation, components));
+      const examples = errorExamples(config, bodyOf(operation, components), query);
       const codes = errorsOf(config, method.toUpperCase());
       Object.assign(operation.responses, errorResponses(codes, config, examples, all));
       giveExamples(operation, components, all);

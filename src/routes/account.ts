@@ -8,30 +8,41 @@ import {
   UpdateAccount,
 } from '../../schemas/accounts.ts';
 import { NoContent, ref } from '../../schemas/common.ts';
+import type { Config } from '../config.ts';
+import { isOperator, isReservedAddress } from '../domain/operators.ts';
 import { assertAcceptable, assertDifferent } from '../domain/password-rules.ts';
 import { hashPassword } from '../domain/passwords.ts';
-import type { PlanCatalogue } from '../domain/plans.ts';
 import { ApiError } from '../errors.ts';
 import { addressKey, sourceOf } from '../limits/address.ts';
 import { beginSession, clearSessionCookie } from '../plugins/sessions.ts';
 import { type Account, deleteAccount, findAccount, updateEmail, updatePassword } from '../store/accounts.ts';
 
 /** An account as its owner sees it. If its plan is no longer offered, it is on the standard plan. */
-export const toAccount = (account: Account, plans: PlanCatalogue) => ({
+export const toAccount = (account: Account, config: Config) => ({
   id: account.id,
   email: account.email,
-  plan: (plans.find(account.plan) ?? plans.standard).id,
+  plan: config.plans.of(account).id,
   billing_period: account.billingPeriod,
   created_at: account.createdAt.toISOString(),
+  ...(isOperator(account, config) && { is_operator: true }),
 });
+
+/** @throws ApiError `emailTaken` if the address is an operator's, whom nobody may claim to be */
+export function assertNotReserved(email: string, config: Config): void {
+  if (!isReservedAddress(email, config)) return;
+  throw new ApiError('emailTaken', {
+    message:
+      'This email address is reserved for an operator of the service. To create its account, run `npx parley accounts create EMAIL` on the server.',
+    param: 'email',
+  });
+}
 
 const wrongPassword = () =>
   new ApiError('invalidLogin', { message: 'The current password is incorrect.', param: 'current_password' });
 const errorExamples = { ForCurrentPassword: wrongPassword() };
 
 const routes: FastifyPluginAsyncTypebox = async (app) => {
-  const { db } = app;
-  const { plans } = app.config;
+  const { config, db } = app;
 
   /** @throws ApiError `sessionRequired` if the account was deleted since the session was read */
   const currentAccount = async (request: FastifyRequest): Promise<Account> => {
@@ -60,7 +71,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         response: { 200: ref(AccountSchema) },
       },
     },
-    async (request) => toAccount(await currentAccount(request), plans),
+    async (request) => toAccount(await currentAccount(request), config),
   );
 
   app.patch(
@@ -82,9 +93,10 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       const account = await provenAccount(request, password);
       // Limits how fast anyone can probe which addresses are taken.
       await app.limits.countEmailChange(account.id);
+      if (email.toLowerCase() !== account.emailKey) assertNotReserved(email, config);
       const updated = await updateEmail(db, account, email, sourceOf(request));
       if (updated === undefined) throw wrongPassword();
-      return toAccount(updated, plans);
+      return toAccount(updated, config);
     },
   );
 

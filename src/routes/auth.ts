@@ -11,7 +11,7 @@ import sessionGuard from '../plugins/session-guard.ts';
 import { beginSession, signOut } from '../plugins/sessions.ts';
 import { assertSameSite } from '../requests/csrf.ts';
 import { createAccount, findByEmail } from '../store/accounts.ts';
-import { toAccount } from './account.ts';
+import { assertNotReserved, toAccount } from './account.ts';
 
 const operatorNamed = (contact: string | null) =>
   contact === null ? 'its operator' : `its operator: ${contact}`;
@@ -24,7 +24,8 @@ const accountSuspended = (contact: string | null) =>
 
 /** Public, but they begin a session, so foreign pages must not be able to call them. */
 const beginnings: FastifyPluginAsyncTypebox = async (app) => {
-  const { operatorContact, plans, signups } = app.config;
+  const { config } = app;
+  const { operatorContact, plans, signups } = config;
 
   app.addHook('onRequest', async (request) => assertSameSite(request));
 
@@ -54,6 +55,7 @@ const beginnings: FastifyPluginAsyncTypebox = async (app) => {
         const { email, password } = request.body;
         await assertAcceptable(password, email, 'password');
         await app.limits.countSignUp(request);
+        assertNotReserved(email, config);
       },
     },
     async (request, reply) => {
@@ -64,7 +66,7 @@ const beginnings: FastifyPluginAsyncTypebox = async (app) => {
         return createAccount(app.db, { email, passwordHash, plan }, sourceOf(request));
       });
       await beginSession(request, account, null);
-      return reply.code(201).send(toAccount(account, plans));
+      return reply.code(201).send(toAccount(account, config));
     },
   );
 
@@ -92,7 +94,7 @@ const beginnings: FastifyPluginAsyncTypebox = async (app) => {
       if (found === undefined || !isRight) throw new ApiError('invalidLogin');
       if (found.suspendedAt !== null) throw accountSuspended(operatorContact);
       await beginSession(request, found, 'signedIn');
-      return toAccount(found, plans);
+      return toAccount(found, config);
     },
   );
 };

@@ -9,20 +9,12 @@ import {
   RequestLog,
   RequestLogQuery,
 } from '../../schemas/request-log.ts';
-import { decodeCursor, encodeCursor, pageOf } from '../domain/cursor.ts';
 import { logAsCsv, logAsJson } from '../domain/log-export.ts';
 import { filterFrom } from '../domain/log-filter.ts';
+import { readLogPage } from '../domain/log-page.ts';
 import { ApiError } from '../errors.ts';
-import {
-  type LogFilter,
-  type LoggedRequestRow,
-  type LogPosition,
-  readRequestLog,
-} from '../store/request-log.ts';
+import type { LogFilter } from '../store/request-log.ts';
 import { listKeyLabels } from '../store/usage-history.ts';
-
-/** How many lookups a page makes if few rows match its filter. */
-const LOOKS_AT_MOST = 10;
 
 const DAY_LENGTH = 'YYYY-MM-DD'.length;
 
@@ -47,32 +39,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         response: { 200: ref(RequestLog) },
       },
     },
-    async (request) => {
-      const { cursor, limit = 50 } = request.query;
-      const [day, at, id] = cursor === undefined ? [] : decodeCursor(cursor, ['day', 'instant', 'uuid']);
-      let after = day !== undefined && at !== undefined && id !== undefined ? { day, at, id } : undefined;
-      const filter = filterFrom(request.query);
-      const found: LoggedRequestRow[] = [];
-      let end: LogPosition | null = null;
-      for (let looks = 0; looks < LOOKS_AT_MOST && found.length <= limit; looks += 1) {
-        const seen = await readRequestLog(
-          app.db,
-          request.caller.accountId,
-          limit + 1 - found.length,
-          filter,
-          after,
-        );
-        found.push(...seen.rows);
-        end = seen.end;
-        if (end === null) break;
-        after = end;
-      }
-      const { nextCursor, page } = pageOf(found, limit, (row) => [row.day, row.at, row.id]);
-      return {
-        data: page.map(({ day: _, ...row }) => row),
-        next_cursor: nextCursor ?? (end && encodeCursor([end.day, end.at, end.id])),
-      };
-    },
+    (request) => readLogPage(app.db, request.caller.accountId, request.query),
   );
 
   /** Accounts whose export is under way in this process. */

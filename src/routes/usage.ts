@@ -2,9 +2,22 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { ref } from '../../schemas/common.ts';
 import { Usage } from '../../schemas/usage.ts';
-import { includes } from '../domain/plans.ts';
+import { includes, type PlanCatalogue } from '../domain/plans.ts';
 import { nextReset } from '../domain/quota.ts';
 import { accountGone } from '../domain/verify-key.ts';
+import type { UsageReading } from '../store/usage.ts';
+
+/** Today's usage as its owner sees it. */
+export function toUsage(reading: UsageReading, plans: PlanCatalogue) {
+  const plan = plans.of(reading);
+  const { embeddings, ...used } = reading.used;
+  return {
+    plan: plan.id,
+    used: includes(plan, 'embeddings') ? { ...used, embeddings } : used,
+    limits: plan.limits,
+    resetsAt: nextReset(reading.readAt).toISOString(),
+  };
+}
 
 const routes: FastifyPluginAsyncTypebox = async (app) => {
   const { plans } = app.config;
@@ -25,14 +38,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     async (request) => {
       const reading = await app.ledger.usage(request.caller.accountId);
       if (reading === undefined) throw accountGone(request.caller.keyId);
-      const plan = plans.of(reading);
-      const { embeddings, ...used } = reading.used;
-      return {
-        plan: plan.id,
-        used: includes(plan, 'embeddings') ? { ...used, embeddings } : used,
-        limits: plan.limits,
-        resetsAt: nextReset(reading.readAt).toISOString(),
-      };
+      return toUsage(reading, plans);
     },
   );
 };

@@ -6,9 +6,11 @@ export const operations = {
   cancelChat: { method: 'POST', path: '/api/v1/chat/{id}/cancel', hasBody: false, isIdempotent: false },
   cancelChatByKey: { method: 'POST', path: '/api/v1/chat/cancel', hasBody: true, isIdempotent: false },
   cancelResponse: { method: 'POST', path: '/api/v1/responses/{id}/cancel', hasBody: false, isIdempotent: false },
+  changeAccount: { method: 'PATCH', path: '/api/v1/operator/accounts/{id}', hasBody: true, isIdempotent: false },
   changePassword: { method: 'POST', path: '/api/v1/account/password', hasBody: true, isIdempotent: false },
   chat: { method: 'POST', path: '/api/v1/chat', hasBody: true, isIdempotent: true },
   countMessageTokens: { method: 'POST', path: '/api/v1/messages/count_tokens', hasBody: true, isIdempotent: false },
+  createAccount: { method: 'POST', path: '/api/v1/operator/accounts', hasBody: true, isIdempotent: false },
   createChatCompletion: { method: 'POST', path: '/api/v1/chat/completions', hasBody: true, isIdempotent: true },
   createEmbeddings: { method: 'POST', path: '/api/v1/embeddings', hasBody: true, isIdempotent: true },
   createImage: { method: 'POST', path: '/api/v1/images/generations', hasBody: true, isIdempotent: true },
@@ -16,32 +18,42 @@ export const operations = {
   createMessage: { method: 'POST', path: '/api/v1/messages', hasBody: true, isIdempotent: true },
   createResponse: { method: 'POST', path: '/api/v1/responses', hasBody: true, isIdempotent: true },
   deleteAccount: { method: 'DELETE', path: '/api/v1/account', hasBody: true, isIdempotent: false },
+  deleteAccountOfOwner: { method: 'DELETE', path: '/api/v1/operator/accounts/{id}', hasBody: false, isIdempotent: false },
   deleteConversation: { method: 'DELETE', path: '/api/v1/conversations/{id}', hasBody: false, isIdempotent: false },
   deleteResponse: { method: 'DELETE', path: '/api/v1/responses/{id}', hasBody: false, isIdempotent: false },
   endSession: { method: 'DELETE', path: '/api/v1/sessions/{id}', hasBody: false, isIdempotent: false },
+  exportOperatorLog: { method: 'GET', path: '/api/v1/operator/log/export', hasBody: false, isIdempotent: false },
   exportRequests: { method: 'GET', path: '/api/v1/requests/export', hasBody: false, isIdempotent: false },
+  findKeys: { method: 'GET', path: '/api/v1/operator/keys', hasBody: false, isIdempotent: false },
   getAccount: { method: 'GET', path: '/api/v1/account', hasBody: false, isIdempotent: false },
+  getAccountOfOwner: { method: 'GET', path: '/api/v1/operator/accounts/{id}', hasBody: false, isIdempotent: false },
   getConversation: { method: 'GET', path: '/api/v1/conversations/{id}', hasBody: false, isIdempotent: false },
   getHealth: { method: 'GET', path: '/healthz', hasBody: false, isIdempotent: false },
   getModel: { method: 'GET', path: '/api/v1/models/{id}', hasBody: false, isIdempotent: false },
+  getOperatorOverview: { method: 'GET', path: '/api/v1/operator/overview', hasBody: false, isIdempotent: false },
   getReadiness: { method: 'GET', path: '/readyz', hasBody: false, isIdempotent: false },
   getResponse: { method: 'GET', path: '/api/v1/responses/{id}', hasBody: false, isIdempotent: false },
   getService: { method: 'GET', path: '/api/v1/service', hasBody: false, isIdempotent: false },
   getSubscription: { method: 'GET', path: '/api/v1/subscription', hasBody: false, isIdempotent: false },
   getUsage: { method: 'GET', path: '/api/v1/usage', hasBody: false, isIdempotent: false },
   getUsageHistory: { method: 'GET', path: '/api/v1/usage/history', hasBody: false, isIdempotent: false },
+  listAccounts: { method: 'GET', path: '/api/v1/operator/accounts', hasBody: false, isIdempotent: false },
   listConversations: { method: 'GET', path: '/api/v1/conversations', hasBody: false, isIdempotent: false },
   listEvents: { method: 'GET', path: '/api/v1/events', hasBody: false, isIdempotent: false },
   listKeys: { method: 'GET', path: '/api/v1/keys', hasBody: false, isIdempotent: false },
   listModels: { method: 'GET', path: '/api/v1/models', hasBody: false, isIdempotent: false },
+  listOperatorLog: { method: 'GET', path: '/api/v1/operator/log', hasBody: false, isIdempotent: false },
   listPlans: { method: 'GET', path: '/api/v1/plans', hasBody: false, isIdempotent: false },
   listRequests: { method: 'GET', path: '/api/v1/requests', hasBody: false, isIdempotent: false },
+  listRequestsOfAccount: { method: 'GET', path: '/api/v1/operator/accounts/{id}/requests', hasBody: false, isIdempotent: false },
   listResponseInput: { method: 'GET', path: '/api/v1/responses/{id}/input_items', hasBody: false, isIdempotent: false },
   listSessions: { method: 'GET', path: '/api/v1/sessions', hasBody: false, isIdempotent: false },
   logIn: { method: 'POST', path: '/api/v1/auth/login', hasBody: true, isIdempotent: false },
   logOut: { method: 'POST', path: '/api/v1/auth/logout', hasBody: false, isIdempotent: false },
   reportLeakedKeys: { method: 'POST', path: '/api/v1/keys/report-leak', hasBody: true, isIdempotent: false },
+  resetPassword: { method: 'POST', path: '/api/v1/operator/accounts/{id}/reset-password', hasBody: false, isIdempotent: false },
   revokeKey: { method: 'DELETE', path: '/api/v1/keys/{id}', hasBody: false, isIdempotent: false },
+  revokeKeyOfAccount: { method: 'DELETE', path: '/api/v1/operator/keys/{prefix}', hasBody: false, isIdempotent: false },
   rotateKey: { method: 'POST', path: '/api/v1/keys/{id}/rotate', hasBody: true, isIdempotent: false },
   search: { method: 'POST', path: '/api/v1/search', hasBody: true, isIdempotent: true },
   signUp: { method: 'POST', path: '/api/v1/auth/signup', hasBody: true, isIdempotent: false },
@@ -78,6 +90,12 @@ export interface Operations {
   cancelResponse: Method<'cancelResponse'>;
 
   /**
+   * Change the plan of an account, or suspend it.
+   * Changes take effect on every replica within a second. Suspending ends the sessions of the account; its keys are refused, but not revoked.
+   */
+  changeAccount: Method<'changeAccount'>;
+
+  /**
    * Change the password.
    * Ends all other sessions of the account. This session continues with a new cookie. Keys stay valid. Requires the current password.
    */
@@ -100,6 +118,12 @@ export interface Operations {
    * Requires the `chat` scope when called with a key.
    */
   countMessageTokens: Method<'countMessageTokens'>;
+
+  /**
+   * Create an account.
+   * Creates an account with a random password, even if sign-ups are closed. Only this response contains the password.
+   */
+  createAccount: Method<'createAccount'>;
 
   /**
    * Create a chat completion (OpenAI-compatible).
@@ -164,6 +188,12 @@ export interface Operations {
   deleteAccount: Method<'deleteAccount'>;
 
   /**
+   * Delete any account.
+   * Ends its sessions and keys immediately. Its data is removed soon after. This cannot be undone.
+   */
+  deleteAccountOfOwner: Method<'deleteAccountOfOwner'>;
+
+  /**
    * Delete a conversation.
    * Permanently deletes the conversation and all its messages.
    *
@@ -186,16 +216,34 @@ export interface Operations {
   endSession: Method<'endSession'>;
 
   /**
+   * Export the operators' log.
+   * All entries, newest first, as a file with a JSON object per line.
+   */
+  exportOperatorLog: Method<'exportOperatorLog'>;
+
+  /**
    * Export the request log.
    * Everything in the request log that matches the filters, newest first, as a file: CSV with a header row, or JSON. An account can have one export at a time.
    */
   exportRequests: Method<'exportRequests'>;
 
   /**
+   * Find keys by their prefix.
+   * Lists keys of all accounts whose secret begins with `prefix`, revoked ones and replaced secrets included.
+   */
+  findKeys: Method<'findKeys'>;
+
+  /**
    * Read the account.
    * Returns the signed-in account.
    */
   getAccount: Method<'getAccount'>;
+
+  /**
+   * Read any account.
+   * Returns an account with today's usage and how many keys and sessions it has.
+   */
+  getAccountOfOwner: Method<'getAccountOfOwner'>;
 
   /**
    * Read a conversation.
@@ -218,6 +266,12 @@ export interface Operations {
    * Requires the `models` scope when called with a key.
    */
   getModel: Method<'getModel'>;
+
+  /**
+   * Read the state of the service.
+   * Returns today's load of all accounts, the causes of refusals and the slowest requests of the last hour, the health of upstreams as the replica that answers sees it, and background jobs.
+   */
+  getOperatorOverview: Method<'getOperatorOverview'>;
 
   /**
    * Check readiness.
@@ -260,6 +314,12 @@ export interface Operations {
   getUsageHistory: Method<'getUsageHistory'>;
 
   /**
+   * List accounts.
+   * Lists all accounts, newest first.
+   */
+  listAccounts: Method<'listAccounts'>;
+
+  /**
    * List conversations.
    * Pinned conversations first, then the most recently updated. With `q`, only those that contain its words; if few match, a page can have fewer conversations than `limit`, or none, and the last page is the one whose `next_cursor` is null. A key lists the conversations that it created. A key with allowed origins is public and cannot list conversations (403 `listingNotAllowed`), but can read a conversation by its ID. The dashboard lists all conversations of the account.
    *
@@ -288,6 +348,12 @@ export interface Operations {
   listModels: Method<'listModels'>;
 
   /**
+   * Read the operators' log.
+   * Lists what operators changed in sessions and on the command line, newest first. Entries are kept for a year.
+   */
+  listOperatorLog: Method<'listOperatorLog'>;
+
+  /**
    * List plans.
    * Lists the prices and limits of every plan, in display order. No credentials required.
    */
@@ -298,6 +364,12 @@ export interface Operations {
    * Lists the account's metered requests and its refused requests (403, 429, 5xx), newest first. Charges are exact. Refused requests have one row per minute, key, and code, with a count; these rows appear within a second or two and are best-effort. If few rows match the filters, a page can have fewer rows than `limit`, or none. The last page is the one whose `next_cursor` is null.
    */
   listRequests: Method<'listRequests'>;
+
+  /**
+   * Read the request log of any account.
+   * The same rows as the owner sees, with the upstream of each request. Shows why requests were refused.
+   */
+  listRequestsOfAccount: Method<'listRequestsOfAccount'>;
 
   /**
    * List the input of a response.
@@ -332,10 +404,22 @@ export interface Operations {
   reportLeakedKeys: Method<'reportLeakedKeys'>;
 
   /**
+   * Reset the password of an account.
+   * Sets a random password, which only this response contains, and ends the sessions of the account. Its keys still work.
+   */
+  resetPassword: Method<'resetPassword'>;
+
+  /**
    * Revoke a key.
    * Permanently ends the key, including a replaced secret that still works. Takes effect immediately. In-flight requests run to completion.
    */
   revokeKey: Method<'revokeKey'>;
+
+  /**
+   * Revoke a key of any account.
+   * Permanently ends the key, on every replica within a second. This cannot be undone.
+   */
+  revokeKeyOfAccount: Method<'revokeKeyOfAccount'>;
 
   /**
    * Rotate a key.

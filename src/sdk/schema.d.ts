@@ -506,6 +506,198 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/operator/accounts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List accounts
+         * @description Lists all accounts, newest first.
+         */
+        get: operations["listAccounts"];
+        put?: never;
+        /**
+         * Create an account
+         * @description Creates an account with a random password, even if sign-ups are closed. Only this response contains the password.
+         */
+        post: operations["createAccount"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/operator/accounts/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read any account
+         * @description Returns an account with today's usage and how many keys and sessions it has.
+         */
+        get: operations["getAccountOfOwner"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete any account
+         * @description Ends its sessions and keys immediately. Its data is removed soon after. This cannot be undone.
+         */
+        delete: operations["deleteAccountOfOwner"];
+        options?: never;
+        head?: never;
+        /**
+         * Change the plan of an account, or suspend it
+         * @description Changes take effect on every replica within a second. Suspending ends the sessions of the account; its keys are refused, but not revoked.
+         */
+        patch: operations["changeAccount"];
+        trace?: never;
+    };
+    "/api/v1/operator/accounts/{id}/requests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the request log of any account
+         * @description The same rows as the owner sees, with the upstream of each request. Shows why requests were refused.
+         */
+        get: operations["listRequestsOfAccount"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/operator/accounts/{id}/reset-password": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Reset the password of an account
+         * @description Sets a random password, which only this response contains, and ends the sessions of the account. Its keys still work.
+         */
+        post: operations["resetPassword"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/operator/keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Find keys by their prefix
+         * @description Lists keys of all accounts whose secret begins with `prefix`, revoked ones and replaced secrets included.
+         */
+        get: operations["findKeys"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/operator/keys/{prefix}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke a key of any account
+         * @description Permanently ends the key, on every replica within a second. This cannot be undone.
+         */
+        delete: operations["revokeKeyOfAccount"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/operator/log": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the operators' log
+         * @description Lists what operators changed in sessions and on the command line, newest first. Entries are kept for a year.
+         */
+        get: operations["listOperatorLog"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/operator/log/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export the operators' log
+         * @description All entries, newest first, as a file with a JSON object per line.
+         */
+        get: operations["exportOperatorLog"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/operator/overview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the state of the service
+         * @description Returns today's load of all accounts, the causes of refusals and the slowest requests of the last hour, the health of upstreams as the replica that answers sees it, and background jobs.
+         */
+        get: operations["getOperatorOverview"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/plans": {
         parameters: {
             query?: never;
@@ -882,6 +1074,26 @@ export interface components {
              * @example 2026-11-20T13:45:12.345Z
              */
             created_at: string;
+            /**
+             * @description Whether the account may use the operator endpoints. Omitted if not.
+             * @example true
+             */
+            is_operator?: boolean;
+        };
+        /** @description How many accounts there are. */
+        AccountCounts: {
+            /**
+             * Format: int64
+             * @description All accounts.
+             * @example 1200
+             */
+            total: number;
+            /**
+             * Format: int64
+             * @description Suspended ones.
+             * @example 1
+             */
+            suspended: number;
         };
         /** @description A row of the audit trail. */
         AccountEvent: {
@@ -1022,6 +1234,31 @@ export interface components {
             /** @description Newest first. */
             data: components["schemas"]["ApiKey"][];
         };
+        /** @description The last run of a maintenance job, on any replica. */
+        BackgroundJob: {
+            /**
+             * @description What it does.
+             * @example delete old idempotency keys
+             */
+            name: string;
+            /**
+             * Format: date-time
+             * @description When it last ended.
+             * @example 2026-11-20T13:45:12.345Z
+             */
+            ended_at: string;
+            /**
+             * Format: int64
+             * @description How long it took, in milliseconds.
+             * @example 4
+             */
+            took_ms: number;
+            /**
+             * @description Why it failed; null if it did not.
+             * @example null
+             */
+            error: string | null;
+        };
         /** @description Status 400: `invalidRequest`, `apiKeyInQuery`. */
         BadRequestError: {
             error: components["schemas"]["BadRequestErrorBody"];
@@ -1082,6 +1319,26 @@ export interface components {
          * @enum {string}
          */
         BillingPeriod: "monthly" | "yearly";
+        /** @description An account that used much today. */
+        BusyAccount: {
+            /**
+             * Format: uuid
+             * @description The account.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            id: string;
+            /**
+             * @description The account's email address.
+             * @example ada@example.com
+             */
+            email: string;
+            /**
+             * Format: int64
+             * @description Chat units it used today.
+             * @example 900
+             */
+            used: number;
+        };
         /** @description Status 503: `overloaded`, `serviceUnavailable`. */
         BusyError: {
             error: components["schemas"]["BusyErrorBody"];
@@ -1465,6 +1722,20 @@ export interface components {
             truncation?: "disabled";
             /** @description Token usage; null until the response ends. */
             usage?: components["schemas"]["ResponseUsage"] | null;
+        };
+        /** @description What to change. */
+        ChangeAccount: {
+            /**
+             * @description A plan.
+             * @example plus
+             */
+            plan?: string;
+            billing_period?: components["schemas"]["BillingPeriod"];
+            /**
+             * @description Whether its keys and sign-ins are refused.
+             * @example true
+             */
+            suspended?: boolean;
         };
         /** @description The current and new passwords. */
         ChangePassword: {
@@ -2086,6 +2357,21 @@ export interface components {
              */
             snippet?: string;
         };
+        /** @description A new account. Defaults to the first plan, billed monthly. */
+        CreateAccount: {
+            /**
+             * Format: email
+             * @description Email address, case-insensitive.
+             * @example ada@example.com
+             */
+            email: string;
+            /**
+             * @description A plan.
+             * @example plus
+             */
+            plan?: string;
+            billing_period?: components["schemas"]["BillingPeriod"];
+        };
         /** @description The name, permissions, and restrictions of the new key. */
         CreateApiKey: {
             /**
@@ -2103,6 +2389,44 @@ export interface components {
              * @example 2027-01-01T00:00:00.000Z
              */
             expires_at?: string | null;
+        };
+        /** @description The new account with its password, shown exactly once. */
+        CreatedAccount: {
+            /**
+             * Format: uuid
+             * @description The account's ID.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            id: string;
+            /**
+             * Format: email
+             * @description Email address, case-insensitive.
+             * @example ada@example.com
+             */
+            email: string;
+            /**
+             * @description The account's plan.
+             * @example free
+             */
+            plan: string;
+            billing_period: components["schemas"]["BillingPeriod"];
+            /**
+             * Format: date-time
+             * @description When the account was created.
+             * @example 2026-11-20T13:45:12.345Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When the account was suspended; null if it is not.
+             * @example null
+             */
+            suspended_at: string | null;
+            /**
+             * @description A random password, returned only here.
+             * @example 4kqzm-7wnp2-h9xde-3rtyb
+             */
+            password: string;
         };
         /** @description An API key with its new secret, shown exactly once. */
         CreatedApiKey: {
@@ -2392,7 +2716,7 @@ export interface components {
          * @example invalidRequest
          * @enum {string}
          */
-        ErrorCode: "invalidRequest" | "apiKeyInQuery" | "missingCredentials" | "invalidApiKey" | "apiKeyRevoked" | "apiKeyExpired" | "sessionRequired" | "invalidLogin" | "insufficientScope" | "originNotAllowed" | "listingNotAllowed" | "bearerNotAccepted" | "crossSiteRequest" | "signupsClosed" | "planNotSelfServe" | "modelNotInPlan" | "notFound" | "methodNotAllowed" | "emailTaken" | "idempotencyInProgress" | "alreadyFinished" | "payloadTooLarge" | "unsupportedMediaType" | "idempotencyMismatch" | "apiKeyLimitReached" | "quotaExceeded" | "tooManyStreams" | "tooManyCalls" | "rateLimitExceeded" | "internalError" | "upstreamError" | "serviceUnavailable" | "overloaded" | "upstreamTimeout";
+        ErrorCode: "invalidRequest" | "apiKeyInQuery" | "missingCredentials" | "invalidApiKey" | "apiKeyRevoked" | "apiKeyExpired" | "sessionRequired" | "invalidLogin" | "insufficientScope" | "originNotAllowed" | "listingNotAllowed" | "bearerNotAccepted" | "crossSiteRequest" | "signupsClosed" | "planNotSelfServe" | "operatorRequired" | "modelNotInPlan" | "notFound" | "methodNotAllowed" | "emailTaken" | "idempotencyInProgress" | "alreadyFinished" | "payloadTooLarge" | "unsupportedMediaType" | "idempotencyMismatch" | "apiKeyLimitReached" | "quotaExceeded" | "tooManyStreams" | "tooManyCalls" | "rateLimitExceeded" | "internalError" | "upstreamError" | "serviceUnavailable" | "overloaded" | "upstreamTimeout";
         /** @description A validation error. */
         ErrorDetail: {
             /**
@@ -4262,6 +4586,22 @@ export interface components {
          * @enum {string}
          */
         Meter: "chat" | "images" | "search" | "embeddings";
+        /** @description How much of a meter was used today. */
+        MeterLoad: {
+            meter: components["schemas"]["UsageMeter"];
+            /**
+             * Format: int64
+             * @description Units that all accounts used today.
+             * @example 51200
+             */
+            used: number;
+            /**
+             * Format: int64
+             * @description Accounts that used some.
+             * @example 310
+             */
+            accounts: number;
+        };
         /** @description A chat model. */
         Model: {
             /**
@@ -4473,6 +4813,14 @@ export interface components {
             /** @description Token usage; null until the response ends. */
             usage: components["schemas"]["ResponseUsage"] | null;
         };
+        /** @description The new password, shown exactly once. */
+        NewPassword: {
+            /**
+             * @description A random password, returned only here.
+             * @example 4kqzm-7wnp2-h9xde-3rtyb
+             */
+            password: string;
+        };
         /** @description Status 404: `notFound`. */
         NotFoundError: {
             error: components["schemas"]["NotFoundErrorBody"];
@@ -4485,6 +4833,480 @@ export interface components {
              * @enum {string}
              */
             code: "notFound";
+            /**
+             * @description A readable explanation of the error and how to fix it.
+             * @example The request is not valid.
+             */
+            message: string;
+            type: components["schemas"]["ErrorType"];
+            /**
+             * @description The parameter that caused the error, if any.
+             * @example message
+             */
+            param: string | null;
+            /**
+             * @description The request ID, for support. Also in `X-Request-Id`.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            request_id: string;
+            /**
+             * Format: uri
+             * @description A page that explains this code and how to fix it.
+             * @example http://localhost:3000/docs/errors/invalidRequest
+             */
+            docs: string;
+            /** @description All validation errors. */
+            details?: components["schemas"]["ErrorDetail"][];
+            limit?: components["schemas"]["ExceededLimit"];
+            /**
+             * @description A more specific code if the model rejected the input.
+             * @example context_length_exceeded
+             */
+            reason?: string;
+            /**
+             * @description True if the failed request remains charged; omitted otherwise.
+             * @example true
+             */
+            charged?: boolean;
+        };
+        /** @description An account, as operators see it. */
+        OperatorAccount: {
+            /**
+             * Format: uuid
+             * @description The account's ID.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            id: string;
+            /**
+             * Format: email
+             * @description Email address, case-insensitive.
+             * @example ada@example.com
+             */
+            email: string;
+            /**
+             * @description The account's plan.
+             * @example free
+             */
+            plan: string;
+            billing_period: components["schemas"]["BillingPeriod"];
+            /**
+             * Format: date-time
+             * @description When the account was created.
+             * @example 2026-11-20T13:45:12.345Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When the account was suspended; null if it is not.
+             * @example null
+             */
+            suspended_at: string | null;
+        };
+        /** @description An account with today's usage. */
+        OperatorAccountDetails: {
+            /**
+             * Format: uuid
+             * @description The account's ID.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            id: string;
+            /**
+             * Format: email
+             * @description Email address, case-insensitive.
+             * @example ada@example.com
+             */
+            email: string;
+            /**
+             * @description The account's plan.
+             * @example free
+             */
+            plan: string;
+            billing_period: components["schemas"]["BillingPeriod"];
+            /**
+             * Format: date-time
+             * @description When the account was created.
+             * @example 2026-11-20T13:45:12.345Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When the account was suspended; null if it is not.
+             * @example null
+             */
+            suspended_at: string | null;
+            /**
+             * Format: int64
+             * @description Keys that work.
+             * @example 2
+             */
+            active_keys: number;
+            /**
+             * Format: int64
+             * @description Signed-in devices.
+             * @example 1
+             */
+            open_sessions: number;
+            usage: components["schemas"]["Usage"];
+        };
+        /** @description A page of accounts. */
+        OperatorAccountList: {
+            /** @description Newest first. */
+            data: components["schemas"]["OperatorAccount"][];
+            /**
+             * @description Pass it as `cursor` for the next page; null on the last page.
+             * @example null
+             */
+            next_cursor: string | null;
+        };
+        /**
+         * @description What an operator did. New values may be added.
+         * @example accountCreated
+         * @enum {string}
+         */
+        OperatorAction: "accountCreated" | "accountSuspended" | "accountResumed" | "accountDeleted" | "planChanged" | "passwordReset" | "keyRevoked";
+        /** @description Status 403: `bearerNotAccepted`, `operatorRequired`. */
+        OperatorForbiddenError: {
+            error: components["schemas"]["OperatorForbiddenErrorBody"];
+        };
+        /** @description The error. Status 403: `bearerNotAccepted`, `operatorRequired`. */
+        OperatorForbiddenErrorBody: {
+            /**
+             * @description The error code.
+             * @example bearerNotAccepted
+             * @enum {string}
+             */
+            code: "bearerNotAccepted" | "operatorRequired";
+            /**
+             * @description A readable explanation of the error and how to fix it.
+             * @example The request is not valid.
+             */
+            message: string;
+            type: components["schemas"]["ErrorType"];
+            /**
+             * @description The parameter that caused the error, if any.
+             * @example message
+             */
+            param: string | null;
+            /**
+             * @description The request ID, for support. Also in `X-Request-Id`.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            request_id: string;
+            /**
+             * Format: uri
+             * @description A page that explains this code and how to fix it.
+             * @example http://localhost:3000/docs/errors/invalidRequest
+             */
+            docs: string;
+            /** @description All validation errors. */
+            details?: components["schemas"]["ErrorDetail"][];
+            limit?: components["schemas"]["ExceededLimit"];
+            /**
+             * @description A more specific code if the model rejected the input.
+             * @example context_length_exceeded
+             */
+            reason?: string;
+            /**
+             * @description True if the failed request remains charged; omitted otherwise.
+             * @example true
+             */
+            charged?: boolean;
+        };
+        /** @description A key, found by its prefix. */
+        OperatorKey: {
+            /**
+             * Format: uuid
+             * @description The key's ID.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description The owner's account.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            account_id: string;
+            /**
+             * @description The account's email address.
+             * @example ada@example.com
+             */
+            email: string;
+            /**
+             * @description The key's name.
+             * @example Website
+             */
+            name: string;
+            /**
+             * @description The start of this secret of the key.
+             * @example parley_4Fq0ZkT9
+             */
+            key_prefix: string;
+            /** @description Its permissions. */
+            scopes: components["schemas"]["Scope"][];
+            /**
+             * @description Whether it works, or why not. `replaced`: the key has a new secret.
+             * @example active
+             * @enum {string}
+             */
+            state: "active" | "replaced" | "expired" | "revoked" | "account suspended" | "account deleted";
+            /**
+             * Format: date-time
+             * @description When the key was created.
+             * @example 2026-11-20T13:45:12.345Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it was last used; null if never.
+             * @example 2026-11-20T13:45:12.345Z
+             */
+            last_used_at: string | null;
+        };
+        /** @description Keys with a prefix. */
+        OperatorKeyList: {
+            /** @description By prefix. */
+            data: components["schemas"]["OperatorKey"][];
+        };
+        /** @description A page of the operators' log. */
+        OperatorLog: {
+            /** @description Newest first. */
+            data: components["schemas"]["OperatorLogEntry"][];
+            /**
+             * @description Pass it as `cursor` for the next page; null on the last page.
+             * @example null
+             */
+            next_cursor: string | null;
+        };
+        /** @description A row of the operators' log. */
+        OperatorLogEntry: {
+            /**
+             * Format: uuid
+             * @description The entry's ID.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            id: string;
+            /**
+             * Format: date-time
+             * @description When it happened.
+             * @example 2026-11-20T13:45:12.345Z
+             */
+            at: string;
+            /**
+             * Format: uuid
+             * @description The operator's account; null for the command line.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            operator_id: string | null;
+            /**
+             * @description The operator's email address at that time; null for the command line.
+             * @example ops@example.com
+             */
+            operator_email: string | null;
+            action: components["schemas"]["OperatorAction"];
+            /**
+             * Format: uuid
+             * @description The account that was changed.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            account_id: string;
+            /**
+             * @description Its email address at that time.
+             * @example ada@example.com
+             */
+            account_email: string;
+            /**
+             * @description A short detail, such as a plan or the prefix of a key. Never a secret.
+             * @example plus, yearly
+             */
+            detail: string | null;
+            /**
+             * @description The network address of the request; null for the command line.
+             * @example 192.0.2.7
+             */
+            address: string | null;
+            /**
+             * @description The `User-Agent` of the request; null for the command line.
+             * @example Mozilla/5.0
+             */
+            user_agent: string | null;
+        };
+        /**
+         * @description One `OperatorLogEntry` as JSON per line, newest first.
+         * @example {"id":"01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f","action":"accountSuspended"}
+         */
+        OperatorLogFile: string;
+        /** @description A row of an account's request log. */
+        OperatorLoggedRequest: {
+            /**
+             * Format: uuid
+             * @description The `X-Request-Id` of a charged request, or a stable ID for a row of refusals.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            id: string;
+            kind: components["schemas"]["LoggedRequestKind"];
+            /**
+             * Format: date-time
+             * @description When the request was admitted; for refusals, the start of their minute.
+             * @example 2026-11-20T13:45:12.345Z
+             */
+            at: string;
+            /**
+             * Format: uuid
+             * @description The key; null for the web.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            key_id: string | null;
+            /**
+             * @description Method and path; null for refusals. `carriedOver` counts units that a deleted account with this email address used earlier that day.
+             * @example POST /api/v1/chat
+             */
+            endpoint: string | null;
+            /**
+             * @description The quota that the request counts toward; null for refusals.
+             * @example chat
+             */
+            meter: components["schemas"]["Meter"] | null;
+            /**
+             * Format: int64
+             * @description The number of units charged; 0 for refusals.
+             * @example 1
+             */
+            units: number;
+            state: components["schemas"]["RequestState"];
+            /**
+             * Format: int32
+             * @description The HTTP status; null while the request is in progress or if `endpoint` is `carriedOver`.
+             * @example 200
+             */
+            status: number | null;
+            /**
+             * @description The error code, if the request failed.
+             * @example null
+             */
+            code: string | null;
+            /**
+             * @description The model that generated the answer.
+             * @example parley-builtin
+             */
+            model: string | null;
+            /**
+             * Format: int64
+             * @description Input tokens, if known.
+             * @example 12
+             */
+            input_tokens: number | null;
+            /**
+             * Format: int64
+             * @description Output tokens, if known.
+             * @example 12
+             */
+            output_tokens: number | null;
+            /**
+             * Format: int64
+             * @description Milliseconds from the charge to the end of the request.
+             * @example 12
+             */
+            latency_ms: number | null;
+            /**
+             * Format: int64
+             * @description Milliseconds from the charge to the first output of a stream.
+             * @example 12
+             */
+            first_output_ms: number | null;
+            /**
+             * Format: int64
+             * @description Input tokens read from a cache, if the model tells.
+             * @example 12
+             */
+            cached_tokens: number | null;
+            /**
+             * Format: int64
+             * @description Output tokens of reasoning, if the model tells.
+             * @example 12
+             */
+            reasoning_tokens: number | null;
+            /**
+             * Format: int64
+             * @description How many model servers were tried, if the operator configured several.
+             * @example 12
+             */
+            attempts: number | null;
+            /**
+             * Format: int64
+             * @description The number of requests in the row: 1, except for refusals.
+             * @example 1
+             */
+            count: number;
+            /**
+             * @description The model server that answered, or the last one that was tried, of `UPSTREAMS_FILE`.
+             * @example gpu-1
+             */
+            upstream: string | null;
+        };
+        /** @description The state of the service. */
+        OperatorOverview: {
+            /**
+             * Format: date-time
+             * @description The database's time.
+             * @example 2026-11-20T13:45:12.345Z
+             */
+            at: string;
+            /**
+             * Format: date
+             * @description The UTC day of `meters` and `busiest_accounts`.
+             * @example 2026-11-20
+             */
+            day: string;
+            /**
+             * Format: int64
+             * @description Replicas that serve now.
+             * @example 3
+             */
+            replicas: number;
+            /**
+             * Format: int64
+             * @description Charges whose work is in progress.
+             * @example 5
+             */
+            open_charges: number;
+            accounts: components["schemas"]["AccountCounts"];
+            /** @description Today's usage. */
+            meters: components["schemas"]["MeterLoad"][];
+            /** @description The accounts that used the most chat units today. */
+            busiest_accounts: components["schemas"]["BusyAccount"][];
+            /** @description Causes of refusals in the last hour, the most frequent first. */
+            refusals: components["schemas"]["RefusalCause"][];
+            /** @description Accounts with the most refusals in the last hour. */
+            refused_accounts: components["schemas"]["RefusedAccount"][];
+            /** @description The slowest requests of the last hour. */
+            slow_requests: components["schemas"]["SlowRequest"][];
+            /** @description The upstreams of `UPSTREAMS_FILE`; empty without one. */
+            upstreams: components["schemas"]["UpstreamHealth"][];
+            /** @description Background jobs. Empty until they first ran. */
+            jobs: components["schemas"]["BackgroundJob"][];
+        };
+        /** @description A page of an account's request log. */
+        OperatorRequestLog: {
+            /** @description Newest first. */
+            data: components["schemas"]["OperatorLoggedRequest"][];
+            /**
+             * @description Pass it as `cursor` for the next page; null on the last page.
+             * @example null
+             */
+            next_cursor: string | null;
+        };
+        /** @description Status 403: `bearerNotAccepted`, `crossSiteRequest`, `operatorRequired`. */
+        OperatorWriteForbiddenError: {
+            error: components["schemas"]["OperatorWriteForbiddenErrorBody"];
+        };
+        /** @description The error. Status 403: `bearerNotAccepted`, `crossSiteRequest`, `operatorRequired`. */
+        OperatorWriteForbiddenErrorBody: {
+            /**
+             * @description The error code.
+             * @example bearerNotAccepted
+             * @enum {string}
+             */
+            code: "bearerNotAccepted" | "crossSiteRequest" | "operatorRequired";
             /**
              * @description A readable explanation of the error and how to fix it.
              * @example The request is not valid.
@@ -4802,6 +5624,63 @@ export interface components {
              * @example true
              */
             charged?: boolean;
+        };
+        /** @description Why requests were refused in the last hour. */
+        RefusalCause: {
+            /**
+             * @description The error code.
+             * @example quotaExceeded
+             */
+            code: string;
+            /**
+             * Format: int32
+             * @description The HTTP status.
+             * @example 429
+             */
+            status: number;
+            /**
+             * Format: int64
+             * @description Requests refused for it in the last hour.
+             * @example 17
+             */
+            count: number;
+            /**
+             * Format: int64
+             * @description Accounts that were refused for it.
+             * @example 2
+             */
+            accounts: number;
+        };
+        /** @description An account whose requests were refused. */
+        RefusedAccount: {
+            /**
+             * Format: uuid
+             * @description The account.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            id: string;
+            /**
+             * @description The account's email address.
+             * @example ada@example.com
+             */
+            email: string;
+            /**
+             * @description The error code.
+             * @example quotaExceeded
+             */
+            code: string;
+            /**
+             * Format: int64
+             * @description Its refused requests of the last hour.
+             * @example 15
+             */
+            count: number;
+            /**
+             * Format: date-time
+             * @description The minute of the last one.
+             * @example 2026-11-20T13:45:12.345Z
+             */
+            last_at: string;
         };
         /** @description Leaked API keys. */
         ReportLeakedKeys: {
@@ -5685,6 +6564,65 @@ export interface components {
          * @enum {string}
          */
         SignUps: "open" | "closed";
+        /** @description A request of the last hour that took 5 seconds or more. */
+        SlowRequest: {
+            /**
+             * Format: uuid
+             * @description The `X-Request-Id`.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description The account.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            account_id: string;
+            /**
+             * @description The account's email address.
+             * @example ada@example.com
+             */
+            email: string;
+            /**
+             * Format: date-time
+             * @description When it was admitted.
+             * @example 2026-11-20T13:45:12.345Z
+             */
+            at: string;
+            /**
+             * @description Method and path.
+             * @example POST /api/v1/chat
+             */
+            endpoint: string;
+            /**
+             * @description The model that generated the answer.
+             * @example parley-builtin
+             */
+            model: string | null;
+            /**
+             * @description The model server that answered, or the last one that was tried, of `UPSTREAMS_FILE`.
+             * @example gpu-1
+             */
+            upstream: string | null;
+            /**
+             * Format: int32
+             * @description The HTTP status; null while the request is in progress or if `endpoint` is `carriedOver`.
+             * @example 200
+             */
+            status: number | null;
+            /**
+             * Format: int64
+             * @description Milliseconds to the end of the request.
+             * @example 12000
+             */
+            latency_ms: number;
+            /**
+             * Format: int64
+             * @description Milliseconds from the charge to the first output of a stream.
+             * @example 12
+             */
+            first_output_ms: number | null;
+        };
         /** @description A request that was stopped. */
         StoppedChat: {
             /**
@@ -5988,6 +6926,65 @@ export interface components {
              * @example true
              */
             charged?: boolean;
+        };
+        /** @description An upstream of `UPSTREAMS_FILE`, as the replica that answers sees it. */
+        UpstreamHealth: {
+            /**
+             * @description Its name in `UPSTREAMS_FILE`.
+             * @example gpu-1
+             */
+            name: string;
+            /**
+             * @description Its API.
+             * @example openai
+             */
+            kind: string;
+            /**
+             * Format: int64
+             * @description Requests in progress.
+             * @example 3
+             */
+            open: number;
+            /**
+             * Format: int64
+             * @description Requests that it may have in progress.
+             * @example 100
+             */
+            concurrency: number;
+            /**
+             * Format: int64
+             * @description Requests sent to it since this replica started.
+             * @example 1200
+             */
+            attempts: number;
+            /**
+             * Format: int64
+             * @description Of those, the failed ones.
+             * @example 4
+             */
+            failures: number;
+            /** @description Its models. */
+            targets: components["schemas"]["UpstreamTarget"][];
+        };
+        /** @description A model of an upstream. */
+        UpstreamTarget: {
+            /**
+             * @description The upstream's name of the model.
+             * @example m
+             */
+            model: string;
+            /**
+             * @description `coolingDown`: it failed, or asked for a pause, and receives no requests. `probing`: it has cooled down, and one request at a time tries it.
+             * @example working
+             * @enum {string}
+             */
+            state: "working" | "coolingDown" | "probing";
+            /**
+             * Format: int64
+             * @description Milliseconds until it may be tried again.
+             * @example 0
+             */
+            ready_in_ms: number;
         };
         /** @description Status 504: `upstreamTimeout`. */
         UpstreamTimeoutError: {
@@ -7635,6 +8632,26 @@ export interface components {
             };
         };
         /**
+         * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
+         *     - `invalidRequest`: The request is not valid.
+         */
+        SessionBadRequestWithoutPrefix: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["BadRequestError"];
+            };
+        };
+        /**
          * @description - `overloaded`: The service is overloaded. Nothing was charged. Try again shortly.
          *     - `serviceUnavailable`: The service is temporarily unavailable. Nothing was charged. Try again shortly.
          */
@@ -7744,7 +8761,39 @@ export interface components {
             };
         };
         /** @description - `notFound`: The requested resource was not found. */
+        SessionNotFoundForAccount: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["NotFoundError"];
+            };
+        };
+        /** @description - `notFound`: The requested resource was not found. */
         SessionNotFoundForKey: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["NotFoundError"];
+            };
+        };
+        /** @description - `notFound`: The requested resource was not found. */
+        SessionNotFoundForKeyPrefix: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 "Cache-Control": components["headers"]["Cache-Control"];
@@ -7773,6 +8822,45 @@ export interface components {
             };
             content: {
                 "application/json": components["schemas"]["NotFoundError"];
+            };
+        };
+        /**
+         * @description - `bearerNotAccepted`: This endpoint does not accept API keys. Use it from the dashboard, signed in.
+         *     - `operatorRequired`: Only operators of this service can use this endpoint. Its `OPERATORS` setting names them.
+         */
+        SessionOperatorForbidden: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["OperatorForbiddenError"];
+            };
+        };
+        /**
+         * @description - `bearerNotAccepted`: This endpoint does not accept API keys. Use it from the dashboard, signed in.
+         *     - `crossSiteRequest`: This request came from another site. Open the dashboard at its own address and try again.
+         *     - `operatorRequired`: Only operators of this service can use this endpoint. Its `OPERATORS` setting names them.
+         */
+        SessionOperatorWriteForbidden: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["OperatorWriteForbiddenError"];
             };
         };
         /**
@@ -7934,6 +9022,11 @@ export interface components {
     };
     parameters: {
         /**
+         * @description The account's ID.
+         * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+         */
+        AccountId: string;
+        /**
          * @description The reply's ID.
          * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
          */
@@ -7958,6 +9051,11 @@ export interface components {
          * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
          */
         KeyId: string;
+        /**
+         * @description The prefix of the key.
+         * @example parley_4Fq0ZkT9
+         */
+        KeyPrefix: string;
         /**
          * @description The maximum number of items.
          * @example 20
@@ -9347,6 +10445,551 @@ export interface operations {
             429: components["responses"]["CallerRateLimit"];
             500: components["responses"]["CallerInternal"];
             503: components["responses"]["CallerUnavailable"];
+        };
+    };
+    listAccounts: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The maximum number of items.
+                 * @example 50
+                 */
+                limit?: components["parameters"]["LimitTo200"];
+                /**
+                 * @description The `next_cursor` of the previous page; opaque.
+                 * @example MjAyNi0xMS0yMFQxMzo0NToxMi4zNDVafDAxOTMyZjVlLTdjMWEtN2IzZS05ZDJmLTNhNWI3YzlkMWUwZg
+                 */
+                cursor?: components["parameters"]["Cursor"];
+                /**
+                 * @description Only accounts whose email address contains this, ignoring case.
+                 * @example example.com
+                 */
+                search?: string;
+                /**
+                 * @description Only accounts on this plan.
+                 * @example free
+                 */
+                plan?: string;
+                /**
+                 * @description Only suspended accounts.
+                 * @example true
+                 */
+                suspended?: "true";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of accounts. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperatorAccountList"];
+                };
+            };
+            400: components["responses"]["SessionBadRequest"];
+            401: components["responses"]["SessionUnauthorized"];
+            403: components["responses"]["SessionOperatorForbidden"];
+            429: components["responses"]["SessionRateLimit"];
+            500: components["responses"]["SessionInternal"];
+            503: components["responses"]["SessionUnavailable"];
+        };
+    };
+    createAccount: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description A new account. Defaults to the first plan, billed monthly. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateAccount"];
+            };
+        };
+        responses: {
+            /** @description The new account with its password, shown exactly once. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CreatedAccount"];
+                };
+            };
+            400: components["responses"]["SessionBadRequestWithoutEmail"];
+            401: components["responses"]["SessionUnauthorized"];
+            403: components["responses"]["SessionOperatorWriteForbidden"];
+            409: components["responses"]["SessionEmailConflict"];
+            413: components["responses"]["SessionPayloadTooLargeOver16KiB"];
+            415: components["responses"]["SessionUnsupportedMediaType"];
+            429: components["responses"]["SessionRateLimit"];
+            500: components["responses"]["SessionInternal"];
+            503: components["responses"]["SessionBusy"];
+        };
+    };
+    getAccountOfOwner: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The account's ID.
+                 * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+                 */
+                id: components["parameters"]["AccountId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description An account with today's usage. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperatorAccountDetails"];
+                };
+            };
+            400: components["responses"]["SessionBadRequest"];
+            401: components["responses"]["SessionUnauthorized"];
+            403: components["responses"]["SessionOperatorForbidden"];
+            404: components["responses"]["SessionNotFoundForAccount"];
+            429: components["responses"]["SessionRateLimit"];
+            500: components["responses"]["SessionInternal"];
+            503: components["responses"]["SessionUnavailable"];
+        };
+    };
+    deleteAccountOfOwner: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The account's ID.
+                 * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+                 */
+                id: components["parameters"]["AccountId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success, without a body. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["SessionBadRequest"];
+            401: components["responses"]["SessionUnauthorized"];
+            403: components["responses"]["SessionOperatorWriteForbidden"];
+            404: components["responses"]["SessionNotFoundForAccount"];
+            413: components["responses"]["SessionPayloadTooLargeOver16KiB"];
+            415: components["responses"]["SessionUnsupportedMediaType"];
+            429: components["responses"]["SessionRateLimit"];
+            500: components["responses"]["SessionInternal"];
+            503: components["responses"]["SessionBusy"];
+        };
+    };
+    changeAccount: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The account's ID.
+                 * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+                 */
+                id: components["parameters"]["AccountId"];
+            };
+            cookie?: never;
+        };
+        /** @description What to change. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChangeAccount"];
+            };
+        };
+        responses: {
+            /** @description An account, as operators see it. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperatorAccount"];
+                };
+            };
+            400: components["responses"]["SessionBadRequestWithUnknownField"];
+            401: components["responses"]["SessionUnauthorized"];
+            403: components["responses"]["SessionOperatorWriteForbidden"];
+            404: components["responses"]["SessionNotFoundForAccount"];
+            413: components["responses"]["SessionPayloadTooLargeOver16KiB"];
+            415: components["responses"]["SessionUnsupportedMediaType"];
+            429: components["responses"]["SessionRateLimit"];
+            500: components["responses"]["SessionInternal"];
+            503: components["responses"]["SessionBusy"];
+        };
+    };
+    listRequestsOfAccount: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The maximum number of items.
+                 * @example 50
+                 */
+                limit?: components["parameters"]["LimitTo200"];
+                /**
+                 * @description The `next_cursor` of the previous page; opaque.
+                 * @example MjAyNi0xMS0yMFQxMzo0NToxMi4zNDVafDAxOTMyZjVlLTdjMWEtN2IzZS05ZDJmLTNhNWI3YzlkMWUwZg
+                 */
+                cursor?: components["parameters"]["Cursor"];
+                /**
+                 * @description Only the request with this `X-Request-Id`. Requests that were not charged have no row of their own.
+                 * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+                 */
+                id?: string;
+                /**
+                 * @description Only requests made with this key; `web` for requests from the web.
+                 * @example web
+                 */
+                key_id?: string;
+                /**
+                 * @description Only requests to this endpoint (method and path), or `carriedOver`. Leaves out refusals, whose endpoint is not recorded.
+                 * @example POST /api/v1/chat
+                 */
+                endpoint?: string;
+                /**
+                 * @description Only requests answered by this model. Leaves out refusals, which have no model.
+                 * @example parley-builtin
+                 */
+                model?: string;
+                /**
+                 * @description A status (`429`) or a class of statuses (`4xx`).
+                 * @example 429
+                 */
+                status?: string;
+                /**
+                 * @description Only rows at or after this time.
+                 * @example 2026-11-20T00:00:00.000Z
+                 */
+                from?: string;
+                /**
+                 * @description Only rows before this time.
+                 * @example 2026-11-21T00:00:00.000Z
+                 */
+                to?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The account's ID.
+                 * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+                 */
+                id: components["parameters"]["AccountId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of an account's request log. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperatorRequestLog"];
+                };
+            };
+            400: components["responses"]["SessionBadRequest"];
+            401: components["responses"]["SessionUnauthorized"];
+            403: components["responses"]["SessionOperatorForbidden"];
+            404: components["responses"]["SessionNotFoundForAccount"];
+            429: components["responses"]["SessionRateLimit"];
+            500: components["responses"]["SessionInternal"];
+            503: components["responses"]["SessionUnavailable"];
+        };
+    };
+    resetPassword: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The account's ID.
+                 * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+                 */
+                id: components["parameters"]["AccountId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The new password, shown exactly once. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewPassword"];
+                };
+            };
+            400: components["responses"]["SessionBadRequest"];
+            401: components["responses"]["SessionUnauthorized"];
+            403: components["responses"]["SessionOperatorWriteForbidden"];
+            404: components["responses"]["SessionNotFoundForAccount"];
+            413: components["responses"]["SessionPayloadTooLargeOver16KiB"];
+            415: components["responses"]["SessionUnsupportedMediaType"];
+            429: components["responses"]["SessionRateLimit"];
+            500: components["responses"]["SessionInternal"];
+            503: components["responses"]["SessionBusy"];
+        };
+    };
+    findKeys: {
+        parameters: {
+            query: {
+                /**
+                 * @description The start of a key, at least three characters after `parley_`.
+                 * @example parley_4Fq0
+                 */
+                prefix: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Keys with a prefix. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperatorKeyList"];
+                };
+            };
+            400: components["responses"]["SessionBadRequestWithoutPrefix"];
+            401: components["responses"]["SessionUnauthorized"];
+            403: components["responses"]["SessionOperatorForbidden"];
+            429: components["responses"]["SessionRateLimit"];
+            500: components["responses"]["SessionInternal"];
+            503: components["responses"]["SessionUnavailable"];
+        };
+    };
+    revokeKeyOfAccount: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The prefix of the key.
+                 * @example parley_4Fq0ZkT9
+                 */
+                prefix: components["parameters"]["KeyPrefix"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success, without a body. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["SessionBadRequest"];
+            401: components["responses"]["SessionUnauthorized"];
+            403: components["responses"]["SessionOperatorWriteForbidden"];
+            404: components["responses"]["SessionNotFoundForKeyPrefix"];
+            413: components["responses"]["SessionPayloadTooLargeOver16KiB"];
+            415: components["responses"]["SessionUnsupportedMediaType"];
+            429: components["responses"]["SessionRateLimit"];
+            500: components["responses"]["SessionInternal"];
+            503: components["responses"]["SessionBusy"];
+        };
+    };
+    listOperatorLog: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The maximum number of items.
+                 * @example 50
+                 */
+                limit?: components["parameters"]["LimitTo200"];
+                /**
+                 * @description The `next_cursor` of the previous page; opaque.
+                 * @example MjAyNi0xMS0yMFQxMzo0NToxMi4zNDVafDAxOTMyZjVlLTdjMWEtN2IzZS05ZDJmLTNhNWI3YzlkMWUwZg
+                 */
+                cursor?: components["parameters"]["Cursor"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of the operators' log. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperatorLog"];
+                };
+            };
+            400: components["responses"]["SessionBadRequest"];
+            401: components["responses"]["SessionUnauthorized"];
+            403: components["responses"]["SessionOperatorForbidden"];
+            429: components["responses"]["SessionRateLimit"];
+            500: components["responses"]["SessionInternal"];
+            503: components["responses"]["SessionUnavailable"];
+        };
+    };
+    exportOperatorLog: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Content-Disposition": components["headers"]["Content-Disposition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/jsonl": components["schemas"]["OperatorLogFile"];
+                };
+            };
+            400: components["responses"]["SessionBadRequest"];
+            401: components["responses"]["SessionUnauthorized"];
+            403: components["responses"]["SessionOperatorForbidden"];
+            429: components["responses"]["SessionRateLimit"];
+            500: components["responses"]["SessionInternal"];
+            503: components["responses"]["SessionUnavailable"];
+        };
+    };
+    getOperatorOverview: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The state of the service. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperatorOverview"];
+                };
+            };
+            400: components["responses"]["SessionBadRequest"];
+            401: components["responses"]["SessionUnauthorized"];
+            403: components["responses"]["SessionOperatorForbidden"];
+            429: components["responses"]["SessionRateLimit"];
+            500: components["responses"]["SessionInternal"];
+            503: components["responses"]["SessionUnavailable"];
         };
     };
     listPlans: {

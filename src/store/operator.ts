@@ -1,5 +1,7 @@
 /** What the operator asks about accounts and keys. Contract section 17. */
-import { and, count, eq, isNotNull, isNull, type SQL, sql } from 'drizzle-orm';
+import { and, count, desc, eq, isNotNull, isNull, lt, type SQL, sql } from 'drizzle-orm';
+import type { Scope } from '../../schemas/keys.ts';
+import type { keyStates } from '../../schemas/operator.ts';
 import { type Db, rowsOf } from '../database/client.ts';
 import { accounts, apiKeys, sessions } from '../database/tables.ts';
 import type { Account } from './accounts.ts';
@@ -11,23 +13,27 @@ export type AccountFilter = {
   plan?: string;
   suspended?: boolean;
   limit: number;
+  /** The last account of the page before. */
+  after?: string | undefined;
 };
 
 const contains = (text: string) => `%${text.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`;
 
-/** By email address. */
-export function listAccounts(db: Db, { limit, plan, search, suspended }: AccountFilter): Promise<Account[]> {
+/** The newest first: IDs are in the order of creation. */
+export function listAccounts(db: Db, filter: AccountFilter): Promise<Account[]> {
+  const { after, limit, plan, search, suspended } = filter;
   const conditions: (SQL | undefined)[] = [
     isNull(accounts.deletedAt),
     search === undefined ? undefined : sql`${accounts.emailKey} like ${contains(search)}`,
     plan === undefined ? undefined : eq(accounts.plan, plan),
     suspended ? isNotNull(accounts.suspendedAt) : undefined,
+    after === undefined ? undefined : lt(accounts.id, after),
   ];
   return db
     .select()
     .from(accounts)
     .where(and(...conditions))
-    .orderBy(accounts.emailKey)
+    .orderBy(desc(accounts.id))
     .limit(limit);
 }
 
@@ -46,8 +52,8 @@ export type FoundKey = {
   id: string;
   name: string;
   prefix: string;
-  scopes: string[];
-  state: 'active' | 'replaced' | 'expired' | 'revoked' | 'account suspended' | 'account deleted';
+  scopes: Scope[];
+  state: (typeof keyStates)[number];
   created: string;
   lastUsed: string | null;
 };

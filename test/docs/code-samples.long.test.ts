@@ -8,6 +8,7 @@ import t, { type Test } from 'tap';
 import { operationsOf } from '../../src/docs/api-document.ts';
 import { openStream } from '../support/event-reader.ts';
 import type { Client, Owner } from '../support/http.ts';
+import { operatorEnv, signInOperator } from '../support/operator.ts';
 import { startTestService } from '../support/service.ts';
 import { startUpstream, type Upstream } from '../support/upstream/client.ts';
 
@@ -36,7 +37,11 @@ async function furnish(client: Client, owner: Owner): Promise<Record<string, str
   const { body: response } = await client.post('/responses', { input: 'What is a scope?' }, { key });
   const { body: sessions } = await client.get('/sessions', { cookie });
   const { body: models } = await client.get('/models', { key });
+  const other = await client.signUp();
+  const { key_prefix: prefix } = await client.createKey(other);
   return {
+    prefix,
+    'operator/accounts': other.accountId,
     key,
     keys: keyId,
     responses: response.id,
@@ -71,31 +76,33 @@ async function statusOf(t: Test, language: Language, source: string, owner: Owne
 }
 
 t.test('samples', { skip: !existsSync('/usr/bin/python3') && 'there is no python3' }, async (t) => {
-  const service = await startTestService(t, 'embedded', { BILLING: 'open' });
+  const service = await startTestService(t, 'embedded', { BILLING: 'open', ...operatorEnv });
   const { app } = service;
   const { body: document } = await service.client.get('//docs/openapi.json');
   const upstream = await startUpstream();
   t.teardown(() => upstream.stop());
   // For what is stopped while it runs.
-  const slow = await startTestService(t, 'embedded', { CHAT_URL: upstream.url });
+  const slow = await startTestService(t, 'embedded', { CHAT_URL: upstream.url, ...operatorEnv });
   const origin = String(app.config.publicUrl);
 
   for (const { method, operationId, path, responses } of operationsOf(app.swagger())) {
     await t.test(`${method} ${path}`, async (t) => {
       const success = Object.keys(responses).filter((status) => status.startsWith('2'));
-      const { client, port } = operationId.startsWith('cancel') ? slow : service;
+      const asked = operationId.startsWith('cancel') ? slow : service;
+      const { client, port } = asked;
       for (const language of languages) {
         await upstream.reset();
-        const owner = await client.signUp();
+        const owner = await (path.includes('/operator/') ? signInOperator(asked) : client.signUp());
         const { key = '', ...ids } = await furnish(client, owner);
         if (client === slow.client) Object.assign(ids, await beginSlowly(client, key, upstream));
         const samples = document.paths[path][method.toLowerCase()]['x-codeSamples'];
         const { source } = samples.find(({ label }: { label: string }) => label === language);
-        const [, , , noun = ''] = path.split('/');
-        const isNewAddress = ['signUp', 'updateAccount'].includes(operationId);
+        const [noun = ''] = path.replace('/api/v1/', '').split('/{');
+        const isNewAddress = ['signUp', 'updateAccount', 'createAccount'].includes(operationId);
         const here = source
           .replaceAll(origin, `http://localhost:${port}`)
           .replace(new RegExp(`(/${noun}/)(?:resp_\\w{32}|[\\w-]{36})`), `$1${ids[noun]}`)
+          .replace('parley_4Fq0ZkT9', ids.prefix ?? '')
           .replace(/[\w.-]+@[\w.-]+/, isNewAddress ? `${operationId}-${language}@example.com` : owner.email)
           .replace('correct horse battery', owner.password);
         const status = await statusOf(t, language, here, owner, key);

@@ -1,6 +1,7 @@
 // The examples of errors in openapi.json are true: each operation is provoked, and sends the error of its example.
 import { readFileSync } from 'node:fs';
 import t from 'tap';
+import { operatorEnv, signInOperator } from '../support/operator.ts';
 import { type Body, type Json, type OpenApi, resolved } from '../support/response-checker.ts';
 import { startTestService } from '../support/service.ts';
 
@@ -29,7 +30,8 @@ const operations = Object.entries(document.paths).flatMap(([path, item]) =>
     };
   }),
 );
-const unknownId = '01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f';
+const targetOf = (url: string) =>
+  url.replace('{id}', '01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f').replace('{prefix}', 'parley_00000000');
 
 /** The error of an example, without what differs in each response. */
 function expected(responses: Operation['responses'], status: number, code: string): Body {
@@ -40,13 +42,13 @@ function expected(responses: Operation['responses'], status: number, code: strin
 
 const comparable = ({ error: { docs: _, request_id: __, ...error } }: Body): Body => error;
 
-const service = await startTestService(t, 'postgres', { AUTH_ATTEMPTS_PER_MINUTE: '10000' });
+const service = await startTestService(t, 'postgres', { AUTH_ATTEMPTS_PER_MINUTE: '10000', ...operatorEnv });
 const { client } = service;
-const { cookie } = await client.signUp();
+const { cookie } = await signInOperator(service);
 
 t.test('400 invalidRequest: the first required field is missing, or a field is unknown', async (t) => {
   for (const { method, operationId, responses, schema, url } of operations) {
-    const target = url.replace('{id}', unknownId);
+    const target = targetOf(url);
     const isWithout = schema?.required !== undefined;
     const body = schema && (isWithout ? {} : { color: 1 });
     const query = schema ? '' : '?color=1';
@@ -64,7 +66,7 @@ t.test('404 notFound: an unknown ID, or an unknown model', async (t) => {
   for (const { body, method, operationId, responses, schema, url } of found) {
     // Only an upstream has models that it does not know: test/routes/images.test.ts.
     if (operationId === 'createImage') continue;
-    const target = url.replace('{id}', unknownId);
+    const target = targetOf(url);
     const sent = body && (schema?.properties.model ? { ...body, model: 'none' } : body);
     const answer = await client.request(method, target, { cookie, ...(sent && { body: sent }) });
     t.equal(answer.status, 404, operationId);
@@ -78,7 +80,7 @@ t.test('403 crossSiteRequest: names the address of the dashboard', async (t) => 
     const response = responses[403] && resolved<{ content: Media }>(document, responses[403]);
     if (response?.content[json]?.examples.crossSiteRequest === undefined) continue;
     const options = { cookie, headers, ...(body && { body }) };
-    const answer = await client.request(method, url.replace('{id}', unknownId), options);
+    const answer = await client.request(method, targetOf(url), options);
     t.equal(answer.status, 403, operationId);
     const { message, ...rest } = expected(responses, 403, 'crossSiteRequest');
     const said = { ...rest, message: message.replace('http://localhost:3000', client.origin) };
@@ -94,7 +96,7 @@ t.test('413 payloadTooLarge: names the limit', async (t) => {
     const [, amount, unit] = /(\d+) ([KM])iB/.exec(error.message) ?? [];
     const limit = Number(amount) * (unit === 'M' ? 1024 * 1024 : 1024);
     const send = (length: number) =>
-      client.request(method, url.replace('{id}', unknownId), { cookie, raw: `"${'a'.repeat(length - 2)}"` });
+      client.request(method, targetOf(url), { cookie, raw: `"${'a'.repeat(length - 2)}"` });
     const answer = await send(limit + 1);
     t.equal(answer.status, 413, operationId);
     t.same(comparable(answer.body), error, operationId);

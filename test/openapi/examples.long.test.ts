@@ -2,6 +2,7 @@
 // is, and what comes back has the members that the example of the answer has.
 import { readFileSync } from 'node:fs';
 import t from 'tap';
+import { operatorEnv, signInOperator } from '../support/operator.ts';
 import { type Body, type OpenApi, resolved } from '../support/response-checker.ts';
 import { startTestService } from '../support/service.ts';
 
@@ -9,6 +10,7 @@ type Example = { value: Body };
 type Content = Record<string, { examples: Record<string, { $ref: string }> }>;
 type Operation = {
   operationId: string;
+  tags: string[];
   security: object[];
   parameters?: ({ in: string; name: string; example: unknown } | { $ref: string })[];
   requestBody?: { content: Content };
@@ -59,15 +61,17 @@ function shared(one: Body, other: Body): [Body, Body] {
   ];
 }
 
-const service = await startTestService(t, 'embedded');
+const service = await startTestService(t, 'embedded', operatorEnv);
 const { client } = service;
 
 /** An account with a key, a conversation and a log, and what the ids of the examples stand for. */
-async function prepare(operationId: string) {
+async function prepare(operationId: string, isOperators = false) {
   const isNew = operationId === 'signUp';
-  const email = `${crypto.randomUUID()}@example.com`;
-  const owner = isNew ? { cookie: '', email } : await client.signUp(email);
-  if (isNew) return { cookie: '', email, ids: {} };
+  if (isNew) return { cookie: '', email: `${crypto.randomUUID()}@example.com`, ids: {} };
+  const owner = await (isOperators ? signInOperator(service) : client.signUp());
+  const { email } = owner;
+  const other = await client.signUp();
+  const { key_prefix: prefix } = await client.createKey(other);
   const { id: key, key: raw } = await client.createKey(owner);
   const chat = await client.post('/chat', { message: 'How do I create a key?' }, { key: raw });
   const response = await client.post('/responses', { input: 'How do I create a key?' }, { key: raw });
@@ -80,13 +84,15 @@ async function prepare(operationId: string) {
       conversation: chat.body.conversation_id,
       response: response.body.id,
       session: sessions.body.data[0].id,
+      account: other.accountId,
+      prefix,
     },
   };
 }
 
 type State = Awaited<ReturnType<typeof prepare>>;
 /** For what changes nothing. */
-const reader = await prepare('');
+const [reader, operator] = [await prepare(''), await prepare('', true)];
 
 /** Puts what there is in the place of what the examples tell of. */
 function substituted(body: Body, { email, ids }: State): Body {
@@ -99,6 +105,7 @@ function substituted(body: Body, { email, ids }: State): Body {
 }
 
 const idOf = (path: string, ids: State['ids']): string => {
+  if (path.includes('/accounts/')) return ids.account ?? '';
   if (path.includes('/keys/')) return ids.key ?? '';
   if (path.includes('/responses/')) return ids.response ?? '';
   if (path.includes('/sessions/')) return ids.session ?? '';
@@ -106,7 +113,10 @@ const idOf = (path: string, ids: State['ids']): string => {
 };
 
 /** What would filter away what the example of the answer tells of. */
-const filters = new Set(['id', 'key_id', 'endpoint', 'model', 'status', 'from', 'to', 'q']);
+const filters = new Set([
+  ...['id', 'key_id', 'endpoint', 'model', 'status', 'from', 'to', 'q'],
+  ...['search', 'plan', 'suspended'],
+]);
 
 /** The examples of a query, but for cursors: each leads on from a page of one list only. */
 const cursors = new Set(['cursor', 'after', 'after_id', 'before_id']);
@@ -129,9 +139,13 @@ for (const { method, operation, path } of operations) {
   const cases = requests.length > 0 ? requests : [['', undefined] as const];
   for (const [name, body] of cases) {
     t.test(`${operation.operationId} ${name}`, async (t) => {
-      const state = method === 'GET' ? reader : await prepare(operation.operationId);
+      const isOperators = operation.tags.includes('Operator');
+      const isReading = method === 'GET';
+      const known = isOperators ? operator : reader;
+      const state = isReading ? known : await prepare(operation.operationId, isOperators);
       const url = path
         .replace('{id}', idOf(path, state.ids))
+        .replace('{prefix}', state.ids.prefix ?? '')
         .replace(/^\/api\/v1/, '')
         .replace(/^\/(healthz|readyz)/, '//$1');
       const options = { cookie: state.cookie, body: substituted(body, state) };

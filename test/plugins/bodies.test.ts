@@ -1,5 +1,6 @@
 // Contract section 6: what a body may cost before its content counts. Reliability tests 57 and 58.
 import t from 'tap';
+import { operatorEnv, signInOperator } from '../support/operator.ts';
 import { codeOf, startRequest, statusOf } from '../support/raw-request.ts';
 import { startTestService } from '../support/service.ts';
 
@@ -7,8 +8,9 @@ t.setTimeout(180_000);
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
-const { app, client, port } = await startTestService(t, 'postgres', { BODY_MEMORY_MB: '64' });
-const owner = await client.signUp();
+const service = await startTestService(t, 'postgres', { BODY_MEMORY_MB: '64', ...operatorEnv });
+const { app, client, port } = service;
+const owner = await signInOperator(service);
 const { key } = await client.createKey(owner);
 
 type Document = {
@@ -31,13 +33,16 @@ function limitOf(path: string, isSession: boolean): number {
   return isSession ? 16 * KIB : MIB;
 }
 
+const targetOf = (path: string) =>
+  path.replace('{prefix}', 'parley_00000000').replace(/\{\w+\}/g, '01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f');
+
 t.ok(operations.length > 15, `${operations.length} operations take a body`);
 
 for (const { method, path, security } of operations) {
   const names = security.flatMap((one) => Object.keys(one));
   const isSession = names.includes('session') && !names.includes('apiKey');
   const limit = limitOf(path, isSession);
-  const target = `${method} ${path.replace(/\{\w+\}/g, '01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f')}`;
+  const target = `${method} ${targetOf(path)}`;
   const credential: Record<string, string> = names.includes('apiKey')
     ? { Authorization: `Bearer ${key}` }
     : { Cookie: owner.cookie };
@@ -158,7 +163,7 @@ t.test(
   async (t) => {
     for (const { method, path, requestBody, security } of operations) {
       if (requestBody?.required || security.length === 0) continue;
-      const target = path.replace('/api/v1', '').replace(/\{\w+\}/g, '01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f');
+      const target = targetOf(path).replace('/api/v1', '');
       if (target === '/auth/logout') continue;
       for (const raw of [undefined, '']) {
         const { status } = await client.request(method, target, {

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { Conformance } from '../support/conformance.ts';
 import type { OpenApi } from '../support/http.ts';
+import { operatorEnv, signInOperator } from '../support/operator.ts';
 import { type DatabaseKind, plansFile, startTestService } from '../support/service.ts';
 
 /** How long each database is asked; Postgres, which does more by itself, longer. */
@@ -14,11 +15,14 @@ const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31);
 
 for (const [kind, share] of Object.entries(seconds) as [DatabaseKind, number][]) {
   t.test(`47: every operation, ${kind}`, { timeout: 0 }, async (t) => {
-    const { app, client } = await startTestService(t, kind, {
+    const service = await startTestService(t, kind, {
       ...plansFile(t),
+      ...operatorEnv,
       TRUST_PROXY: 'loopback',
     });
-    const run = new Conformance(client.origin, app.swagger() as unknown as OpenApi, AT_ONCE);
+    const { app, client } = service;
+    const document = app.swagger() as unknown as OpenApi;
+    const run = new Conformance(client.origin, document, AT_ONCE, () => signInOperator(service));
     await run.succeed(seed);
     const outcome = await fc.check(
       fc.asyncProperty(run.inputs(), (inputs) => run.check(inputs)),

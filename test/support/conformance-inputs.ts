@@ -1,6 +1,7 @@
 /** What a run of reliability test 47 asks: inputs of every operation, those that fit and those that do not. */
 import fc, { type Arbitrary } from 'fast-check';
 import { encodedValues, forgedCursors } from './encodings.ts';
+import { password } from './operator.ts';
 import { type Json, type OpenApi, resolved } from './response-checker.ts';
 import { damaged, type Hints, valid } from './schema-arbitrary.ts';
 
@@ -27,14 +28,18 @@ export type Input = {
   raw: string | undefined;
 };
 
-export const password = 'correct horse battery';
 /** Where an allowed page of every key of the run is. */
 export const origin = 'https://app.example.com';
 
 /** What leaves an account without what the next request needs: a new one takes over. They are asked less often. */
-export const endings = new Set(['changePassword', 'deleteAccount', 'endSession', 'logOut', 'revokeKey']);
+export const endings = new Set([
+  ...['changePassword', 'deleteAccount', 'endSession', 'logOut', 'revokeKey'],
+  ...['deleteAccountOfOwner', 'revokeKeyOfAccount'],
+]);
 /** Stands for what the account of the moment has. */
 export const own = {
+  /** Of somebody else, for operators. */
+  account: '<account>',
   conversation: '<conversation>',
   cursor: '<cursor>',
   /** One that another list answered with, to another account too. */
@@ -43,6 +48,8 @@ export const own = {
   mutatedCursor: '<mutated cursor>',
   email: '<email>',
   key: '<key>',
+  /** Of a key of that account. */
+  prefix: '<prefix>',
   response: '<response>',
   responseItem: '<response item>',
   session: '<session>',
@@ -73,6 +80,7 @@ const hints: Hints = {
 };
 
 const idsOf: Record<string, string> = {
+  accounts: own.account,
   chat: own.conversation,
   conversations: own.conversation,
   keys: own.key,
@@ -147,8 +155,10 @@ const bodyOf = (document: OpenApi, { operation }: Call): Arbitrary<unknown> => {
   return schema === undefined ? fc.constant(undefined) : valid(document, schema, hints);
 };
 
-const ownIdOf = ({ template }: Call) =>
-  template.includes('{id}') ? idsOf[template.split('/{')[0]?.split('/').at(-1) ?? ''] : undefined;
+function ownIdOf({ template }: Call): string | undefined {
+  if (template.includes('{prefix}')) return own.prefix;
+  return template.includes('{id}') ? idsOf[template.split('/{')[0]?.split('/').at(-1) ?? ''] : undefined;
+}
 
 /** Inputs of one operation that ask for nothing out of the ordinary: most of them succeed. */
 export const plainInputsOf = (document: OpenApi, call: Call): Arbitrary<Input> =>
@@ -237,7 +247,9 @@ export function inputsOf(document: OpenApi, call: Call): Arbitrary<Input> {
     { weight: 1, arbitrary: fc.constantFrom<Credential>('none', 'invalid') },
   );
   // `/keys/./rotate` is `/keys/rotate` to every client: another path, whose methods this operation does not document.
-  const segment = encodedText.filter((text) => call.template.endsWith('{id}') || !/^(\.|%2e)$/i.test(text));
+  const segment = encodedText.filter(
+    (text) => /\{(id|prefix)\}$/.test(call.template) || !/^(\.|%2e)$/i.test(text),
+  );
   return fc.record({
     call: fc.constant(call),
     credential,

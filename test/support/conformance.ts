@@ -12,7 +12,6 @@ import {
   origin,
   own,
   type Parameter,
-  password,
   plainInputsOf,
 } from './conformance-inputs.ts';
 import { type Body, Client, type Owner, type RequestOptions } from './http.ts';
@@ -55,10 +54,15 @@ export class Conformance {
   readonly client: Client;
   readonly document: OpenApi;
   readonly problemWith: ReturnType<typeof schemaChecker>;
+  readonly newOwner: () => Promise<Owner>;
   readonly #workers: Worker[];
 
-  /** @param concurrency - how many ask at the same time, each for an account of its own */
-  constructor(origin: string, document: OpenApi, concurrency: number) {
+  /**
+   * @param concurrency - how many ask at the same time, each for an account of its own
+   * @param newOwner - signs in to a new account of an operator
+   */
+  constructor(origin: string, document: OpenApi, concurrency: number, newOwner: () => Promise<Owner>) {
+    this.newOwner = newOwner;
     this.client = new Client(origin, closed(document));
     this.document = document;
     this.problemWith = schemaChecker(document);
@@ -138,10 +142,17 @@ class Worker {
   async #prepared(): Promise<Account> {
     if (this.#account !== undefined && this.#account.requests++ < REQUESTS_PER_ACCOUNT) return this.#account;
     const { client } = this.#run;
-    const owner = await client.signUp(undefined, password);
+    const owner = await this.#run.newOwner();
     const { id, key } = await client.createKey(owner, { allowed_origins: [origin] });
     const sessions = await client.get('/sessions', { cookie: owner.cookie });
-    const ids = { [own.email]: owner.email, [own.key]: id, [own.session]: sessions.body.data[0].id };
+    const other = await client.signUp();
+    const ids = {
+      [own.account]: other.accountId,
+      [own.email]: owner.email,
+      [own.key]: id,
+      [own.prefix]: (await client.createKey(other)).key_prefix,
+      [own.session]: sessions.body.data[0].id,
+    };
     this.#account = { ...owner, key, ids, requests: 0 };
     this.#cursors.clear();
     await this.#converse(this.#account);
@@ -175,7 +186,7 @@ class Worker {
     const body = filled(input.body);
     const id = input.id === undefined ? '' : encodeURIComponent(String(filled(input.id)));
     const sent = [String(new URLSearchParams(query)), input.rawQuery ?? ''].filter(Boolean).join('&');
-    const path = call.template.replace('{id}', () => input.rawId ?? id) + (sent && `?${sent}`);
+    const path = call.template.replace(/\{(id|prefix)\}/, () => input.rawId ?? id) + (sent && `?${sent}`);
     const options: RequestOptions = { headers: { ...headers, 'x-forwarded-for': this.#nextAddress() } };
     if (credential === 'key') options.key = account.key;
     if (credential === 'session') options.cookie = account.cookie;

@@ -53,7 +53,7 @@ export class Client {
     });
     const text = await response.text();
     const type = response.headers.get('content-type') ?? '';
-    const isJson = type.startsWith('application/json');
+    const isJson = /^application\/json(;|$)/.test(type);
     const isEvents = type.startsWith('text/event-stream');
     const answer: Answer = {
       status: response.status,

@@ -45,6 +45,13 @@ export class Health {
     return now >= this.#cooledUntil && (!this.#isOnProbation || this.#probe === undefined);
   }
 
+  /** Apart from a cooldown that a single account caused, which only it notices. */
+  state(now: number): 'working' | 'coolingDown' | 'probing' {
+    if (now < this.#pausedUntil) return 'coolingDown';
+    if (this.#suspect !== undefined || !this.#isOnProbation) return 'working';
+    return now < this.#cooledUntil ? 'coolingDown' : 'probing';
+  }
+
   get #isOnProbation(): boolean {
     return this.#cooldowns > 0 && !this.#hasAnswered;
   }

@@ -17,8 +17,8 @@ import { UpstreamProblem } from '../upstream/errors.ts';
 import { attemptSignal } from './attempt-signal.ts';
 import { chosen } from './choice.ts';
 import { failureOf } from './failures.ts';
-import type { Attempt, AttemptEnd } from './health.ts';
-import { type Target, Targets, type UpstreamLimits } from './targets.ts';
+import type { Attempt, AttemptEnd, Health } from './health.ts';
+import { type Target, Targets, type Upstream, type UpstreamLimits } from './targets.ts';
 
 export type RouterOptions = {
   limits?: UpstreamLimits;
@@ -27,6 +27,13 @@ export type RouterOptions = {
   now?: () => number;
   /** Above 0 and below 1. */
   random?: () => number;
+};
+
+/** An upstream in the operators' view. */
+export type UpstreamState = Pick<Upstream, 'open' | 'concurrency' | 'attempts' | 'failures'> & {
+  name: string;
+  kind: string;
+  targets: { model: string; state: ReturnType<Health['state']>; ready_in_ms: number }[];
 };
 
 /** An attempt whose answer has begun. */
@@ -97,6 +104,20 @@ export class ChatRouter implements ChatEngine {
   /** Fields of chat completions that at least one upstream takes besides those that Parley knows. */
   get fields(): readonly string[] {
     return this.#fields;
+  }
+
+  /** How each upstream fares in this process. */
+  health(): UpstreamState[] {
+    const now = this.#now();
+    return [...this.#targets.upstreams.values()].map(
+      ({ attempts, concurrency, failures, health, open, settings: { kind, name } }) => ({
+        ...{ name, kind, open, concurrency, attempts, failures },
+        targets: [...health].map(([model, of]) => {
+          const state = of.state(now);
+          return { model, state, ready_in_ms: state === 'coolingDown' ? Math.ceil(of.until - now) : 0 };
+        }),
+      }),
+    );
   }
 
   #targetsOf(settings: RoutingSettings, before?: Targets): Targets {
@@ -252,6 +273,8 @@ export class ChatRouter implements ChatEngine {
 
   #end(target: Target, attempt: Attempt, how: AttemptEnd): void {
     target.upstream.open -= 1;
+    target.upstream.attempts += 1;
+    if (how === 'failure') target.upstream.failures += 1;
     target.health.end(attempt, how, this.#now());
     this.#metrics.upstreamAttempts.inc({ upstream: target.upstream.settings.name, outcome: how });
   }

@@ -12,6 +12,9 @@ export type Upstream = {
   concurrency: number;
   /** Requests in progress. */
   open: number;
+  /** Attempts that ended, and those of them that failed. */
+  attempts: number;
+  failures: number;
   /** By the upstream's name of a model, because a quota or a fault often concerns one model. */
   health: Map<string, Health>;
 };
@@ -51,7 +54,7 @@ function upstreamOf(
     models: { kind: 'exact', models: models.map((id) => ({ id, upstream: id })) },
     onResponse: (status, seconds) => onResponse(name, status, seconds),
   });
-  return { settings, engine, concurrency: connections, open: 0, health: new Map() };
+  return { settings, engine, concurrency: connections, open: 0, attempts: 0, failures: 0, health: new Map() };
 }
 
 const healthOf = ({ health }: Upstream, model: string): Health => {

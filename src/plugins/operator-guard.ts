@@ -1,0 +1,39 @@
+/** Guards a scope, inside the session's, for accounts that `OPERATORS` names. Contract section 17. */
+import type { FastifyRequest } from 'fastify';
+import fp from 'fastify-plugin';
+import { isOperator } from '../domain/operators.ts';
+import { ApiError } from '../errors.ts';
+import { sourceOf } from '../limits/address.ts';
+import { findAccount } from '../store/accounts.ts';
+import type { Operator } from '../store/operator-log.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who acts. Set in the operators' scope only. */
+    operator: Operator | null;
+  }
+}
+
+/** Who sent a request of the operators' scope. */
+export function actingOperator({ operator }: FastifyRequest): Operator {
+  if (operator === null) throw new Error('This route is not in the scope of operators.');
+  return operator;
+}
+
+export default fp(
+  async (app) => {
+    app.decorateRequest('operator', null);
+    app.addHook('onRoute', (route) => {
+      const { errors = [], ...config } = route.config ?? {};
+      route.config = { ...config, errors: [...errors, 'operatorRequired'] };
+    });
+
+    app.addHook('onRequest', async (request) => {
+      const account = await findAccount(app.db, request.caller.accountId);
+      if (account === undefined) throw new ApiError('sessionRequired');
+      if (!isOperator(account, app.config)) throw new ApiError('operatorRequired');
+      request.operator = { id: account.id, email: account.email, from: sourceOf(request) };
+    });
+  },
+  { name: 'operator-guard', dependencies: ['session-guard'] },
+);

@@ -1,0 +1,28 @@
+/** The state of the service, for its operators. Contract section 17. */
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { ref } from '../../../schemas/common.ts';
+import { OperatorOverview } from '../../../schemas/operator.ts';
+import { readJobReports } from '../../domain/maintenance.ts';
+import { readOverview } from '../../store/overview.ts';
+
+const routes: FastifyPluginAsyncTypebox = async (app) => {
+  app.get(
+    '/operator/overview',
+    {
+      schema: {
+        operationId: 'getOperatorOverview',
+        summary: 'Read the state of the service',
+        description:
+          "Returns today's load of all accounts, the causes of refusals and the slowest requests of the last hour, the health of upstreams as the replica that answers sees it, and background jobs.",
+        tags: ['Operator'],
+        response: { 200: ref(OperatorOverview) },
+      },
+    },
+    async () => {
+      const [overview, jobs] = await Promise.all([readOverview(app.db), readJobReports(app.db)]);
+      return { ...overview, upstreams: app.engines.router?.health() ?? [], jobs };
+    },
+  );
+};
+
+export default routes;

@@ -1,0 +1,100 @@
+/** What the operators' view shows of all accounts together. Contract section 17. */
+import { type SQL, sql } from 'drizzle-orm';
+import type { UsageMeter } from '../../schemas/usage.ts';
+import { type Db, rowsOf } from '../database/client.ts';
+import { SLOW_MS } from '../database/tables.ts';
+
+/** Rows of each list. */
+const MOST = 10;
+export const RECENT_MINUTES = 60;
+
+export type AccountCounts = { total: number; suspended: number };
+export type MeterLoad = { meter: UsageMeter; used: number; accounts: number };
+export type BusyAccount = { id: string; email: string; used: number };
+export type RefusalCause = { code: string; status: number; count: number; accounts: number };
+export type RefusedAccount = { id: string; email: string; code: string; count: number; last_at: string };
+export type SlowRequest = {
+  id: string;
+  account_id: string;
+  email: string;
+  at: string;
+  endpoint: string;
+  model: string | null;
+  upstream: string | null;
+  status: number | null;
+  latency_ms: number;
+  first_output_ms: number | null;
+};
+
+export type Overview = {
+  at: string;
+  day: string;
+  replicas: number;
+  open_charges: number;
+  accounts: AccountCounts;
+  meters: MeterLoad[];
+  busiest_accounts: BusyAccount[];
+  refusals: RefusalCause[];
+  refused_accounts: RefusedAccount[];
+  slow_requests: SlowRequest[];
+};
+
+const iso = (column: SQL): SQL => sql`to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+
+const today = sql`ledger_day(ledger_now())`;
+const recent = sql`ledger_now() - make_interval(mins => ${RECENT_MINUTES}::int)`;
+
+const state = sql`
+  select ${iso(sql`ledger_now()`)} as at, ${today}::text as day,
+         (select count(*) from leases where expires_at > ledger_now())::int as replicas,
+         (select count(*) from requests where state = 'admitted')::int as open_charges,
+         (select jsonb_build_object('total', count(*), 'suspended', count(suspended_at))
+          from accounts where deleted_at is null) as accounts`;
+
+const meters = sql`
+  select meter, sum(used)::float8 as used, count(*) filter (where used > 0)::int as accounts
+  from usage_counters where day = ${today} group by meter order by meter`;
+
+const busiest = sql`
+  select a.id, a.email, u.used::float8 as used
+  from usage_counters u join accounts a on a.id = u.account_id and a.deleted_at is null
+  where u.day = ${today} and u.meter = 'chat' and u.used > 0
+  order by u.used desc, a.id limit ${MOST}::int`;
+
+const refusals = sql`
+  select code, status, sum(count)::float8 as count, count(distinct account_id)::int as accounts
+  from refusals where minute > ${recent} group by code, status order by 3 desc, code`;
+
+const refusedAccounts = sql`
+  select a.id, a.email, r.code, sum(r.count)::float8 as count, ${iso(sql`max(r.minute)`)} as last_at
+  from refusals r join accounts a on a.id = r.account_id and a.deleted_at is null
+  where r.minute > ${recent} group by a.id, a.email, r.code order by 4 desc, a.id limit ${MOST}::int`;
+
+const slow = sql`
+  select r.id, r.account_id, a.email, ${iso(sql`r.admitted_at`)} as at, r.endpoint, r.model,
+         r.details ->> 'upstream' as upstream, r.status, r.latency_ms,
+         (r.details ->> 'first_output_ms')::int as first_output_ms
+  from requests r join accounts a on a.id = r.account_id and a.deleted_at is null
+  where r.day >= ${today} - 1 and r.admitted_at > ${recent} and r.latency_ms >= ${sql.raw(String(SLOW_MS))}
+  order by r.latency_ms desc, r.id limit ${MOST}::int`;
+
+/** Each part is one statement with the statement timeout of the database. None reads a whole day of charges. */
+export async function readOverview(db: Db): Promise<Overview> {
+  const [[now], ofMeters, busy, causes, refused, slowest] = await Promise.all([
+    rowsOf<Pick<Overview, 'at' | 'day' | 'replicas' | 'open_charges' | 'accounts'>>(db, state),
+    rowsOf<MeterLoad>(db, meters),
+    rowsOf<BusyAccount>(db, busiest),
+    rowsOf<RefusalCause>(db, refusals),
+    rowsOf<RefusedAccount>(db, refusedAccounts),
+    rowsOf<SlowRequest>(db, slow),
+  ]);
+  if (now === undefined) throw new Error('The clock returned no row.');
+  return {
+    ...now,
+    meters: ofMeters,
+    busiest_accounts: busy,
+    refusals: causes,
+    refused_accounts: refused,
+    slow_requests: slowest,
+  };
+}

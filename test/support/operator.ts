@@ -1,0 +1,46 @@
+/** Operators of a service that was started with `operatorEnv`. */
+import assert from 'node:assert/strict';
+import { runOperatorCommand } from '../../src/commands/operator.ts';
+import { cookieOf } from './dashboard.ts';
+import type { Client, Owner } from './http.ts';
+import type { TestService } from './service.ts';
+
+/** As of every account of these tests. */
+export const password = 'correct horse battery';
+const MOST_OPERATORS = 5000;
+
+const addressOf = (number: number) => `operator-${number}@example.com`;
+
+export const operatorEnv = {
+  OPERATORS: Array.from({ length: MOST_OPERATORS }, (_, number) => addressOf(number)).join(','),
+};
+
+const made = new WeakMap<object, number>();
+
+/** Creates an operator's account on the command line, as nobody can sign up with its address, and signs in. */
+export async function signInOperator({
+  app,
+  client,
+  database,
+}: Pick<TestService, 'app' | 'client' | 'database'>): Promise<Owner> {
+  const number = made.get(app) ?? 0;
+  made.set(app, number + 1);
+  assert.ok(number < MOST_OPERATORS);
+  const context = { db: database.db, config: app.config };
+  const [line = ''] = await runOperatorCommand(context, 'accounts create', [addressOf(number)]);
+  const given = line.split(' ').at(-1) ?? '';
+  const owner = await signInWith(client, addressOf(number), given);
+  const change = { current_password: given, new_password: password };
+  const { cookie } = owner;
+  return {
+    ...owner,
+    password,
+    cookie: cookieOf(await client.post('/account/password', change, { cookie })),
+  };
+}
+
+export async function signInWith(client: Client, email: string, secret: string): Promise<Owner> {
+  const answer = await client.post('/auth/login', { email, password: secret });
+  assert.equal(answer.status, 200, answer.text);
+  return { email, password: secret, cookie: cookieOf(answer), accountId: answer.body.id };
+}
