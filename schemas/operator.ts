@@ -17,7 +17,7 @@ import {
 import { Scope, scopes } from './keys.ts';
 import { BillingPeriod } from './plans.ts';
 import { LoggedRequest, RequestLogQuery } from './request-log.ts';
-import { Usage, UsageMeter } from './usage.ts';
+import { KeyLabel, Usage, UsageMeter } from './usage.ts';
 
 const closed = { additionalProperties: false } as const;
 
@@ -49,6 +49,10 @@ export const OperatorAccountDetails = Type.Object(
     active_keys: Count('Keys that work.', [2]),
     open_sessions: Count('Signed-in devices.', [1]),
     usage: ref(Usage),
+    keys: Type.Array(ref(KeyLabel), {
+      maxItems: 1000,
+      description: 'Its keys of the last 90 days: active ones first, then the newest.',
+    }),
   },
   { $id: 'OperatorAccountDetails', ...closed, description: "An account with today's usage." },
 );
@@ -281,7 +285,7 @@ export const SlowRequest = Type.Object(
   { $id: 'SlowRequest', ...closed, description: 'A request of the last hour that took 5 seconds or more.' },
 );
 
-export const targetStates = ['working', 'coolingDown', 'probing'] as const;
+export const targetStates = ['working', 'coolingDown', 'coolingDownForAccount', 'probing'] as const;
 
 export const UpstreamTarget = Type.Object(
   {
@@ -293,7 +297,7 @@ export const UpstreamTarget = Type.Object(
     state: stringEnum(targetStates, {
       ...extensible,
       description:
-        '`coolingDown`: it failed, or asked for a pause, and receives no requests. `probing`: it has cooled down, and one request at a time tries it.',
+        '`coolingDown`: it failed, or asked for a pause, and receives no requests. `coolingDownForAccount`: only for the account whose requests failed. `probing`: it has cooled down, and one request at a time tries it.',
     }),
     ready_in_ms: Count('Milliseconds until it may be tried again.', [0]),
   },

@@ -104,6 +104,7 @@ export const operatorExamples: Record<string, OperationExamples> = {
           limits: { chat: 50, images: 5, search: 20, embeddings: 1000 },
           resetsAt: tomorrow,
         },
+        keys: [{ id: ids.key, name: 'Website', key_prefix: 'parley_4Fq0ZkT9', active: true }],
       }),
     },
   },

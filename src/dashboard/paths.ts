@@ -12,6 +12,10 @@ export const pagePaths = [
   '/usage',
   '/plan',
   '/settings',
+  '/operator',
+  '/operator/accounts',
+  '/operator/accounts/:id',
+  '/operator/log',
 ] as const;
 
 export type PagePath = (typeof pagePaths)[number];

@@ -1,13 +1,13 @@
 import type { ComponentType } from 'react';
 import type { PagePath } from './paths.ts';
 import { loadedPage } from './shell/loaded-page.tsx';
-import { ChatIcon, KeyIcon, PlanIcon, SettingsIcon, UsageIcon } from './ui/icons.tsx';
+import { ChatIcon, KeyIcon, OperatorIcon, PlanIcon, SettingsIcon, UsageIcon } from './ui/icons.tsx';
 
 export type Page = {
   path: PagePath;
   pattern?: string;
   Component: ComponentType;
-  nav?: { label: string; Icon: ComponentType };
+  nav?: { label: string; Icon: ComponentType; isForOperators?: boolean };
 };
 
 export const pages: readonly Page[] = [
@@ -36,6 +36,23 @@ export const pages: readonly Page[] = [
     path: '/settings',
     Component: loadedPage(() => import('./pages/settings/index.tsx')),
     nav: { label: 'Settings', Icon: SettingsIcon },
+  },
+  {
+    path: '/operator',
+    Component: loadedPage(() => import('./pages/operator/index.tsx')),
+    nav: { label: 'Operator', Icon: OperatorIcon, isForOperators: true },
+  },
+  {
+    path: '/operator/accounts',
+    Component: loadedPage(() => import('./pages/operator/accounts.tsx')),
+  },
+  {
+    path: '/operator/accounts/:id',
+    Component: loadedPage(() => import('./pages/operator/account.tsx')),
+  },
+  {
+    path: '/operator/log',
+    Component: loadedPage(() => import('./pages/operator/log.tsx')),
   },
 ];
 

@@ -4,7 +4,7 @@ import { ref } from '../../schemas/common.ts';
 import { UsageHistory, UsageHistoryQuery, type UsageMeter, usageMeters } from '../../schemas/usage.ts';
 import { keyPrefix } from '../domain/api-key.ts';
 import { includes } from '../domain/plans.ts';
-import { listKeyLabels, readUsageHistory, type UsageRow } from '../store/usage-history.ts';
+import { type KeyLabelRow, listKeyLabels, readUsageHistory, type UsageRow } from '../store/usage-history.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -15,6 +15,13 @@ const daysUpTo = (today: string, days: number): string[] =>
   );
 
 const rowKey = ({ day, meter }: Pick<UsageRow, 'day' | 'meter'>) => `${day} ${meter}`;
+
+export const toKeyLabel = ({ active, id, name, public_id: publicId }: KeyLabelRow) => ({
+  id,
+  name,
+  key_prefix: keyPrefix(publicId),
+  active,
+});
 
 const routes: FastifyPluginAsyncTypebox = async (app) => {
   const { plans } = app.config;
@@ -59,12 +66,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       );
       return {
         data,
-        keys: keys.map(({ active, id, name, public_id: publicId }) => ({
-          id,
-          name,
-          key_prefix: keyPrefix(publicId),
-          active,
-        })),
+        keys: keys.map(toKeyLabel),
       };
     },
   );

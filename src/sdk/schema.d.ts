@@ -4947,6 +4947,8 @@ export interface components {
              */
             open_sessions: number;
             usage: components["schemas"]["Usage"];
+            /** @description Its keys of the last 90 days: active ones first, then the newest. */
+            keys: components["schemas"]["KeyLabel"][];
         };
         /** @description A page of accounts. */
         OperatorAccountList: {
@@ -6974,11 +6976,11 @@ export interface components {
              */
             model: string;
             /**
-             * @description `coolingDown`: it failed, or asked for a pause, and receives no requests. `probing`: it has cooled down, and one request at a time tries it.
+             * @description `coolingDown`: it failed, or asked for a pause, and receives no requests. `coolingDownForAccount`: only for the account whose requests failed. `probing`: it has cooled down, and one request at a time tries it.
              * @example working
              * @enum {string}
              */
-            state: "working" | "coolingDown" | "probing";
+            state: "working" | "coolingDown" | "coolingDownForAccount" | "probing";
             /**
              * Format: int64
              * @description Milliseconds until it may be tried again.

@@ -74,7 +74,7 @@ async function takeAll(t: Test) {
       CHAT_MODEL: 'llama3.2',
       PLANS_FILE: fewChats(t, 50, 1000, 20),
     },
-    'ada@example.com',
+    ({ client }) => client.signUp('ada@example.com'),
   );
   const { accountId, client, cookie, database, page, text } = dashboard;
   await page.setViewportSize(size);

@@ -6,7 +6,8 @@ import type { Test } from 'tap';
 import { projectRoot } from '../../src/project.ts';
 import { noBrowser, proxyTo, startBrowser } from './browser.ts';
 import { startWalk } from './dashboard-walk.ts';
-import { type Ceilings, startTestService } from './service.ts';
+import type { Owner } from './http.ts';
+import { type Ceilings, startTestService, type TestService } from './service.ts';
 
 export const HOST = 'parley.test';
 export const HOME = `https://${HOST}`;
@@ -61,21 +62,22 @@ export type Between = {
  *
  * @param path - the page to begin with
  * @param env - of the service
- * @param address - the account's email address; one of its own unless told
+ * @param newOwner - signs in to the account; a new one unless told
  */
 export async function startDashboard(
   t: Test,
   path: string,
   env: Record<string, string> = {},
-  address?: string,
+  newOwner: (service: TestService) => Promise<Owner> = ({ client }) => client.signUp(),
 ) {
-  const { client, database, port } = await startTestService(t, 'postgres', {
+  const started = await startTestService(t, 'postgres', {
     PUBLIC_URL: HOME,
     TRUST_PROXY: 'loopback',
     PLANS_FILE: env.PLANS_FILE ?? fewChats(t),
     OPERATOR_CONTACT: 'ops@example.com',
     ...env,
   });
+  const { client, database, port } = started;
   const service = proxyTo(port);
   const between: Between = {};
   /** The idempotency key of each chat that was sent. */
@@ -102,7 +104,7 @@ export async function startDashboard(
   const { context } = await startBrowser(t, { [HOST]: proxy });
   await context.grantPermissions(['clipboard-write'], { origin: HOME });
   await context.addInitScript(`localStorage.setItem('parley.session', 'in')`);
-  const { accountId, cookie, email, password } = await client.signUp(address);
+  const { accountId, cookie, email, password } = await newOwner(started);
   const [name = '', value = ''] = cookie.split(/=(.*)/);
   await context.addCookies([{ name, value, url: HOME, httpOnly: true, secure: true, sameSite: 'Strict' }]);
   const walk = await startWalk(t, context, HOME + path);

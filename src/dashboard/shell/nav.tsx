@@ -1,14 +1,16 @@
 import { Link, useLocation } from 'wouter';
+import { useAccount } from '../api/queries.ts';
 import { pages } from '../routes.tsx';
 import classes from './layout.module.css';
 
 export function Nav() {
   const [location] = useLocation();
+  const isOperator = useAccount().data?.is_operator ?? false;
   return (
     <nav className={classes.nav} aria-label="Pages">
       <ul>
         {pages.flatMap(({ nav, path }) => {
-          if (nav === undefined) return [];
+          if (nav === undefined || (nav.isForOperators && !isOperator)) return [];
           const isCurrent = location === path || location.startsWith(`${path}/`);
           return (
             <li key={path}>

@@ -32,6 +32,9 @@ export const ChatIcon = icon(
   <path d="M5 4h14a2 2 0 0 1 2 2v9a2 2 0 0 1-2 2h-7l-5 4v-4H5a2 2 0 0 1-2-2V6a2 2 0 0 1 2-2z" />,
 );
 export const UsageIcon = icon(<path d="M4 20h16M6.5 16v-5M12 16V5M17.5 16V9" />);
+export const OperatorIcon = icon(
+  <path d="M12 3 4.5 6v5.5c0 4.5 3.1 8 7.5 9.5 4.4-1.5 7.5-5 7.5-9.5V6zM9 12l2.2 2.2L15.5 10" />,
+);
 export const PlanIcon = icon(
   <>
     <rect x="3" y="5" width="18" height="14" rx="2" />

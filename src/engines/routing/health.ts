@@ -9,6 +9,9 @@ export const LONGEST_COOLDOWN_MS = 5 * 60_000;
 /** `left`: the attempt ended without telling whether the target works. */
 export type AttemptEnd = 'success' | 'failure' | 'left';
 
+/** `coolingDownForAccount`: only for the account whose requests failed. */
+export type HealthState = 'working' | 'coolingDown' | 'coolingDownForAccount' | 'probing';
+
 export type Attempt = { readonly generation: number; readonly account: string | undefined };
 
 export class Health {
@@ -45,11 +48,11 @@ export class Health {
     return now >= this.#cooledUntil && (!this.#isOnProbation || this.#probe === undefined);
   }
 
-  /** Apart from a cooldown that a single account caused, which only it notices. */
-  state(now: number): 'working' | 'coolingDown' | 'probing' {
+  state(now: number): HealthState {
     if (now < this.#pausedUntil) return 'coolingDown';
-    if (this.#suspect !== undefined || !this.#isOnProbation) return 'working';
-    return now < this.#cooledUntil ? 'coolingDown' : 'probing';
+    if (!this.#isOnProbation) return 'working';
+    if (now >= this.#cooledUntil) return 'probing';
+    return this.#suspect === undefined ? 'coolingDown' : 'coolingDownForAccount';
   }
 
   get #isOnProbation(): boolean {

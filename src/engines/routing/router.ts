@@ -17,7 +17,7 @@ import { UpstreamProblem } from '../upstream/errors.ts';
 import { attemptSignal } from './attempt-signal.ts';
 import { chosen } from './choice.ts';
 import { failureOf } from './failures.ts';
-import type { Attempt, AttemptEnd, Health } from './health.ts';
+import type { Attempt, AttemptEnd, HealthState } from './health.ts';
 import { type Target, Targets, type Upstream, type UpstreamLimits } from './targets.ts';
 
 export type RouterOptions = {
@@ -33,7 +33,7 @@ export type RouterOptions = {
 export type UpstreamState = Pick<Upstream, 'open' | 'concurrency' | 'attempts' | 'failures'> & {
   name: string;
   kind: string;
-  targets: { model: string; state: ReturnType<Health['state']>; ready_in_ms: number }[];
+  targets: { model: string; state: HealthState; ready_in_ms: number }[];
 };
 
 /** An attempt whose answer has begun. */
@@ -114,7 +114,7 @@ export class ChatRouter implements ChatEngine {
         ...{ name, kind, open, concurrency, attempts, failures },
         targets: [...health].map(([model, of]) => {
           const state = of.state(now);
-          return { model, state, ready_in_ms: state === 'coolingDown' ? Math.ceil(of.until - now) : 0 };
+          return { model, state, ready_in_ms: Math.max(0, Math.ceil(of.until - now)) };
         }),
       }),
     );

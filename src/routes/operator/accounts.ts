@@ -28,7 +28,12 @@ import {
   deleteAccountAs,
   resetPasswordAs,
 } from '../../store/operator-acts.ts';
+import { listKeyLabels } from '../../store/usage-history.ts';
 import { toUsage } from '../usage.ts';
+import { toKeyLabel } from '../usage-history.ts';
+
+/** Keys that ended longer ago have no name in the log. */
+const KEY_DAYS = 90;
 
 const AccountParams = idParams("The account's ID.");
 
@@ -129,10 +134,11 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     },
     async (request) => {
       const { id } = request.params;
-      const [account, counts, reading] = await Promise.all([
+      const [account, counts, reading, keys] = await Promise.all([
         accountWith(id),
         countOfAccount(db, id),
         app.ledger.usage(id),
+        listKeyLabels(db, id, KEY_DAYS),
       ]);
       if (reading === undefined) throw noSuchAccount();
       return {
@@ -140,6 +146,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         active_keys: counts.keys,
         open_sessions: counts.sessions,
         usage: toUsage(reading, plans),
+        keys: keys.map(toKeyLabel),
       };
     },
   );

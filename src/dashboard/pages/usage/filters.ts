@@ -43,9 +43,9 @@ export function filtersOf(search: string): Filters {
   };
 }
 
-export function pathOf(filters: Filters): string {
+export function pathOf(filters: Filters, page = '/usage'): string {
   const set = Object.entries(filters).filter(([, value]) => value !== '');
-  return set.length === 0 ? '/usage' : `/usage?${new URLSearchParams(set)}`;
+  return set.length === 0 ? page : `${page}?${new URLSearchParams(set)}`;
 }
 
 export const isTurnedAround = ({ from, to }: Filters): boolean => from !== '' && to !== '' && to < from;

@@ -30,6 +30,7 @@ export function RequestDetails({ keys, onClose, row }: Props) {
     output_tokens,
     reasoning_tokens,
     state,
+    upstream,
   } = row;
   const isRequest = kind === 'request';
   const key = keys.find(({ id }) => id === key_id);
@@ -53,6 +54,7 @@ export function RequestDetails({ keys, onClose, row }: Props) {
           ...(attempts === null || attempts < 2
             ? []
             : [['Model servers tried', formatCount(attempts)] satisfies [string, ReactNode]]),
+          ...(upstream ? [['Upstream', upstream] satisfies [string, ReactNode]] : []),
         ] satisfies [string, ReactNode][])
       : []),
   ];

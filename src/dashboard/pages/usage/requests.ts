@@ -2,7 +2,8 @@ import type { Schemas } from '../../api/client.ts';
 import { meters } from '../../api/usage.ts';
 import { countOf, formatCount } from '../../ui/numbers.ts';
 
-export type Row = Schemas['LoggedRequest'];
+/** Operators also see the upstream. */
+export type Row = Schemas['LoggedRequest'] & Partial<Pick<Schemas['OperatorLoggedRequest'], 'upstream'>>;
 
 const endpoints = [
   'POST /api/v1/chat',

@@ -1,0 +1,97 @@
+import { Alert, Button, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { useState } from 'react';
+import { api, ok, type Schemas } from '../../api/client.ts';
+import { toProblem } from '../../api/errors.ts';
+import { queryClient } from '../../api/queries.ts';
+import { Confirm } from '../../ui/confirm.tsx';
+import { CopyField } from '../../ui/copy-field.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { FieldError } from '../../ui/field-error.tsx';
+import { isOfField } from '../../ui/field-sentences.ts';
+import { WarningIcon } from '../../ui/icons.tsx';
+
+type Props = { plans: readonly Schemas['Plan'][]; onClose: () => void };
+
+export function CreateAccountDialog({ onClose, plans }: Props) {
+  const [email, setEmail] = useState('');
+  const [plan, setPlan] = useState('');
+  const create = useMutation({
+    mutationFn: () => {
+      const body = { email: email.trim(), ...(plan !== '' && { plan }) };
+      return ok(api.POST('/api/v1/operator/accounts', { body }));
+    },
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: ['operator'] }),
+  });
+  if (create.data !== undefined)
+    return (
+      <PasswordDialog
+        title={`Created ${create.data.email}`}
+        password={create.data.password}
+        onClose={onClose}
+      />
+    );
+  const problem = create.error === null ? null : toProblem(create.error);
+  const isOfEmail = isOfField(problem, 'email') || problem?.code === 'emailTaken';
+  return (
+    <Confirm
+      title="Create account"
+      action="Create account"
+      isPending={create.isPending}
+      isReady={email.trim() !== ''}
+      error={problem}
+      isOfField={isOfEmail}
+      onClose={onClose}
+      onConfirm={() => create.mutate()}
+    >
+      <Text size="sm" c="dimmed">
+        Parley makes a random password and shows it once. This also works while sign-ups are closed.
+      </Text>
+      <TextInput
+        label="Email address"
+        type="email"
+        autoComplete="off"
+        maxLength={254}
+        data-autofocus
+        value={email}
+        error={problem && isOfEmail && <FieldError problem={problem} field="email" />}
+        onChange={(event) => setEmail(event.currentTarget.value)}
+      />
+      <NativeSelect
+        label="Plan"
+        data={plans.map(({ id, name }, index) => ({ value: index === 0 ? '' : id, label: name }))}
+        value={plan}
+        onChange={(event) => setPlan(event.currentTarget.value)}
+      />
+    </Confirm>
+  );
+}
+
+/** A password that is shown only once: closes only with its button. */
+export const PasswordDialog = ({
+  onClose,
+  password,
+  title,
+}: {
+  title: string;
+  password: string;
+  onClose: () => void;
+}) => (
+  <Dialog
+    title={title}
+    closeOnEscape={false}
+    closeOnClickOutside={false}
+    withCloseButton={false}
+    onClose={() => {}}
+  >
+    <Stack>
+      <Alert color="yellow" variant="light" icon={<WarningIcon />} title="Copy the password now">
+        It is shown only once. Ask the owner to change it after signing in.
+      </Alert>
+      <CopyField value={password} label="password" />
+      <Group justify="flex-end">
+        <Button onClick={onClose}>Done</Button>
+      </Group>
+    </Stack>
+  </Dialog>
+);

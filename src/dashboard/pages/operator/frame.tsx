@@ -1,0 +1,48 @@
+/** What every operator page has: its title, and the links to the others. */
+import type { ComponentType, ReactNode } from 'react';
+import { Link, useLocation } from 'wouter';
+import { useAccount } from '../../api/queries.ts';
+import { PageHeader } from '../../ui/page-header.tsx';
+import { NotFound } from '../not-found.tsx';
+import classes from './operator.module.css';
+
+const links = [
+  { path: '/operator', label: 'Overview' },
+  { path: '/operator/accounts', label: 'Accounts' },
+  { path: '/operator/log', label: 'Operator log' },
+];
+
+/** For everyone else, the page does not exist. */
+export const forOperators = (Page: ComponentType): ComponentType =>
+  function ForOperators() {
+    const { data: account } = useAccount();
+    return account?.is_operator ? <Page /> : <NotFound />;
+  };
+
+type Props = { title: string; about?: ReactNode; action?: ReactNode; children: ReactNode };
+
+export function OperatorPage({ about, action, children, title }: Props) {
+  const [location] = useLocation();
+  const isCurrent = (path: string) =>
+    location === path || (path !== '/operator' && location.startsWith(`${path}/`));
+  return (
+    <>
+      <nav aria-label="Operator pages" className={classes.links}>
+        {links.map(({ label, path }) => (
+          <Link
+            key={path}
+            href={path}
+            className={classes.link ?? ''}
+            aria-current={isCurrent(path) ? 'page' : undefined}
+          >
+            {label}
+          </Link>
+        ))}
+      </nav>
+      <PageHeader title={title} action={action}>
+        {about}
+      </PageHeader>
+      {children}
+    </>
+  );
+}

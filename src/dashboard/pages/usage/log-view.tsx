@@ -1,0 +1,97 @@
+/** A request log with its filters: the account's, or any account's for operators. */
+import { Button, Group, Text, Title } from '@mantine/core';
+import { useMediaQuery } from '@mantine/hooks';
+import type { InfiniteData, UseInfiniteQueryResult } from '@tanstack/react-query';
+import { type ReactNode, type RefObject, useState } from 'react';
+import { BusyButton } from '../../ui/busy-button.tsx';
+import { EmptyState } from '../../ui/empty-state.tsx';
+import { Loaded } from '../../ui/loaded.tsx';
+import { ProblemAlert } from '../../ui/problem.tsx';
+import { type Filters, noFilters } from './filters.ts';
+import { RefreshIcon } from './icons.tsx';
+import type { KeyLabel } from './keys.ts';
+import { RequestDetails } from './log-details.tsx';
+import { LogFilters } from './log-filters.tsx';
+import { RequestCards, RequestTable } from './log-rows.tsx';
+import type { Row } from './requests.ts';
+import classes from './usage.module.css';
+
+type Props = {
+  query: UseInfiniteQueryResult<InfiniteData<{ data: Row[]; next_cursor: string | null }>>;
+  filters: Filters;
+  onFilter: (changes: Partial<Filters>) => void;
+  keys: readonly KeyLabel[];
+  heading?: RefObject<HTMLHeadingElement | null>;
+  /** Beside the button to refresh. */
+  actions?: ReactNode;
+};
+
+export function LogView({ actions, filters, heading, keys, onFilter, query }: Props) {
+  const isWide = useMediaQuery('(min-width: 75em)', undefined, { getInitialValueInEffect: false });
+  const [shown, setShown] = useState<Row | null>(null);
+  const isFiltered = Object.values(filters).some((value) => value !== '');
+  const isRefreshing = query.isRefetching && !query.isFetchingNextPage;
+  const rows = query.data?.pages.flatMap(({ data }) => data) ?? [];
+
+  return (
+    <section aria-labelledby="log" className={classes.section}>
+      <Group justify="space-between" mb="sm">
+        <Title order={2} id="log" ref={heading ?? null} tabIndex={-1}>
+          Requests
+        </Title>
+        <Group gap="xs">
+          <BusyButton
+            size="xs"
+            icon={<RefreshIcon size={16} />}
+            isBusy={isRefreshing}
+            onClick={() => query.refetch()}
+          >
+            Refresh
+          </BusyButton>
+          {actions}
+        </Group>
+      </Group>
+      <LogFilters filters={filters} keys={keys} onChange={onFilter} />
+      <Text size="sm" c="dimmed" mt="xs" mb="md">
+        Newest first. Times are in UTC. Refused requests are grouped by minute, key, and code.
+        {filters.endpoint !== '' && ' They are recorded without an endpoint, so this filter hides them.'}
+        {filters.model !== '' && ' They have no model, so this filter hides them.'}
+      </Text>
+      <Loaded query={query}>
+        {() =>
+          rows.length === 0 ? (
+            <EmptyState
+              title={isFiltered ? 'No matching requests' : 'No requests yet'}
+              action={
+                isFiltered && (
+                  <Button variant="default" onClick={() => onFilter(noFilters)}>
+                    Show all requests
+                  </Button>
+                )
+              }
+            >
+              {isFiltered
+                ? filters.id === ''
+                  ? 'No requests match these filters.'
+                  : 'No charged request has this ID. IDs of refused requests are not stored.'
+                : 'Requests from chat and API keys appear here.'}
+            </EmptyState>
+          ) : isWide ? (
+            <RequestTable rows={rows} keys={keys} onShow={setShown} />
+          ) : (
+            <RequestCards rows={rows} keys={keys} onShow={setShown} />
+          )
+        }
+      </Loaded>
+      {query.isFetchNextPageError && <ProblemAlert error={query.error} mt="md" />}
+      {query.hasNextPage && (
+        <Group justify="center" mt="md">
+          <BusyButton isBusy={query.isFetchingNextPage} onClick={() => query.fetchNextPage()}>
+            Show older requests
+          </BusyButton>
+        </Group>
+      )}
+      {shown && <RequestDetails row={shown} keys={keys} onClose={() => setShown(null)} />}
+    </section>
+  );
+}
