@@ -209,6 +209,17 @@ t.test('doctor', async (t) => {
     await db.execute(sql`
       insert into leases (process, expires_at)
       select gen_random_uuid(), now() + interval '1 hour' from generate_series(1, 3)`);
+    const [id, unknownId] = [crypto.randomUUID(), crypto.randomUUID()];
+    await db.execute(sql`update accounts set id = ${id}::uuid`);
+    const operators = (...names: string[]) => ({ ...env, OPERATORS: names.join(',') });
+    const isWrong = { level: 'warning', problem: /No account is named/ };
+    await found(t, operators('A@b', 'c@d'), 'OPERATORS', { ...isWrong, remedy: /accounts create c@d/ });
+    await found(t, operators(id, unknownId), 'OPERATORS', { ...isWrong, remedy: /Correct the ID/ });
+    const both = await diagnose(operators('A@b', id), machine);
+    t.same(
+      both.filter(({ about }) => about === 'OPERATORS'),
+      [],
+    );
     await found(t, env, 'REDIS_URL', { level: 'warning', problem: /3 processes/, remedy: /Set REDIS_URL/ });
     await db.execute(sql`
       create or replace function ledger_now() returns timestamptz language sql stable

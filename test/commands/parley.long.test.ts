@@ -111,10 +111,10 @@ onEachDatabase(t, { SIGNUPS: 'closed', OPERATOR_CONTACT: 'ops@example.com' }, as
     });
   });
 
-  t.test('accounts are listed by address, with a limit', async (t) => {
+  t.test('accounts are listed, the newest first, with a limit', async (t) => {
     await json(t, env, 'accounts', 'create', 'bob_1@example.com');
     t.match(await json(t, env, 'accounts', 'list', '--limit', '1'), {
-      accounts: [{ email }],
+      accounts: [{ email: 'bob_1@example.com' }],
       has_more: true,
     });
     t.match(await json(t, env, 'accounts', 'list', '--search', 'B_1'), {

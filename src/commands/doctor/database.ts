@@ -147,6 +147,24 @@ async function checkSchema(db: Db): Promise<Finding[] | undefined> {
   return findings;
 }
 
+async function checkOperators(db: Db, { operators }: Config): Promise<Finding[]> {
+  const missing = await rowsOf<{ name: string }>(
+    db,
+    sql`select name from jsonb_array_elements_text(${JSON.stringify([...operators])}::text::jsonb) as name
+        where not exists (select from accounts where email_key = name and deleted_at is null)
+          and not exists (select from accounts where id::text = name and deleted_at is null)`,
+  );
+  return missing.map(({ name }) =>
+    isWarning(
+      'OPERATORS',
+      `No account is named ${name}.`,
+      name.includes('@')
+        ? `Create it, as nobody can sign up with this address: npx parley accounts create ${name}`
+        : 'Correct the ID: npx parley accounts show EMAIL shows the ID of an account.',
+    ),
+  );
+}
+
 async function checkContents(db: Db, { plans, redisUrl }: Config): Promise<Finding[]> {
   const findings: Finding[] = [];
   const known = JSON.stringify(plans.plans.map(({ id }) => id));
@@ -204,7 +222,12 @@ async function checkDatabase(db: Db, config: Config): Promise<Finding[]> {
     ];
   findings.push(...schema);
   if (schema.length > 0) return findings;
-  return [...findings, ...(await checkClock(db)), ...(await checkContents(db, config))];
+  return [
+    ...findings,
+    ...(await checkClock(db)),
+    ...(await checkContents(db, config)),
+    ...(await checkOperators(db, config)),
+  ];
 }
 
 /** Not listed: `doctor` runs it. */
