@@ -43,12 +43,39 @@ export const OperatorAccount = Type.Object(operatorAccount, {
   description: 'An account, as operators see it.',
 });
 
+const upstreamName = Type.String({
+  maxLength: 100,
+  description: 'Its name in `UPSTREAMS_FILE`.',
+  examples: ['gpu-1'],
+});
+const cost_micros = Count('What the tokens cost the operator, in millionths of `currency`.', [412_000]);
+const currency = nullable(Type.String({ minLength: 3, maxLength: 3 }), {
+  description: 'The currency of costs, an ISO 4217 code; null without `UPSTREAMS_FILE`.',
+  examples: ['USD'],
+});
+
+export const UpstreamCost = Type.Object(
+  { upstream: upstreamName, cost_micros },
+  { $id: 'UpstreamCost', ...closed, description: 'What an upstream cost today.' },
+);
+
+export const DayCost = Type.Object(
+  { day: Day('The UTC day.'), upstream: upstreamName, cost_micros },
+  { $id: 'DayCost', ...closed, description: 'What an upstream cost on one day.' },
+);
+
 export const OperatorAccountDetails = Type.Object(
   {
     ...operatorAccount,
     active_keys: Count('Keys that work.', [2]),
     open_sessions: Count('Signed-in devices.', [1]),
     usage: ref(Usage),
+    costs: Type.Array(ref(DayCost), {
+      maxItems: 1000,
+      description:
+        'What its tokens cost the operator in the last 30 UTC days, by day and upstream, newest first. Empty without prices in `UPSTREAMS_FILE`.',
+    }),
+    currency,
     keys: Type.Array(ref(KeyLabel), {
       maxItems: 1000,
       description: 'Its keys of the last 90 days: active ones first, then the newest.',
@@ -205,6 +232,9 @@ export const OperatorLoggedRequest = Type.Object(
       description: 'The model server that answered, or the last one that was tried, of `UPSTREAMS_FILE`.',
       examples: ['gpu-1'],
     }),
+    cost_micros: nullable(cost_micros, {
+      description: 'What its tokens cost the operator, in millionths of the currency; null without prices.',
+    }),
   },
   { $id: 'OperatorLoggedRequest', ...closed, description: "A row of an account's request log." },
 );
@@ -306,7 +336,7 @@ export const UpstreamTarget = Type.Object(
 
 export const UpstreamHealth = Type.Object(
   {
-    name: Type.String({ maxLength: 100, description: 'Its name in `UPSTREAMS_FILE`.', examples: ['gpu-1'] }),
+    name: upstreamName,
     kind: Type.String({ maxLength: 40, description: 'Its API.', examples: ['openai'] }),
     open: Count('Requests in progress.', [3]),
     concurrency: Count('Requests that it may have in progress.', [100]),
@@ -356,6 +386,8 @@ export const OperatorOverview = Type.Object(
     refused_accounts: list(RefusedAccount, 'Accounts with the most refusals in the last hour.'),
     slow_requests: list(SlowRequest, 'The slowest requests of the last hour.'),
     upstreams: list(UpstreamHealth, 'The upstreams of `UPSTREAMS_FILE`; empty without one.', 1000),
+    costs: list(UpstreamCost, "What upstreams with prices cost today. Excludes deleted accounts' costs.", 1000),
+    currency,
     jobs: list(BackgroundJob, 'Background jobs. Empty until they first ran.', 100),
   },
   { $id: 'OperatorOverview', ...closed, description: 'The state of the service.' },

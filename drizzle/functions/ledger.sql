@@ -1,11 +1,12 @@
--- Revision 11. Raise it with every change: a database keeps the highest (src/database/functions.ts).
+-- Revision 12. Raise it with every change: a database keeps the highest (src/database/functions.ts).
 --
 -- The ledger's batch protocol: admission, settlement and sweep. Contract sections 5 and 10, argued in
 -- docs/decisions/0010-the-ledgers-protocol.md.
 --
 -- Each function is one round trip and one transaction. Its statements run in sequence, each with its own snapshot, so
 -- checks read their data under the lock. Lock order everywhere: existing charges, then counters by account, meter and
--- day, then new charges by account and id, then key totals, then idempotency keys by account, owner and key.
+-- day, then new charges by account and id, then key totals, then costs, then idempotency keys by account, owner and
+-- key.
 
 -- Fails an admission whose process has no live lease: the process must renew it and retry. The lock lasts until the
 -- admission commits. A sweep then skips the lease instead of missing a charge that it cannot see yet. Renewal does not
@@ -253,6 +254,9 @@ BEGIN
             output_tokens = CASE WHEN s.output_tokens IS NOT NULL THEN least(s.output_tokens + CASE s.kind WHEN 'rerun' THEN coalesce(r.output_tokens, 0)::bigint ELSE 0 END, 2147483647) END,
             latency_ms = s.latency_ms,
             details = CASE WHEN s.details IS NULL THEN r.details ELSE coalesce(r.details, '{}') || s.details END
+              || CASE WHEN s.kind = 'rerun' AND r.details ? 'cost_micros' AND s.details ? 'cost_micros'
+                   THEN jsonb_build_object('cost_micros', (r.details ->> 'cost_micros')::bigint + (s.details ->> 'cost_micros')::bigint)
+                   ELSE '{}' END
         FROM s
         WHERE r.account_id = s.account_id AND r.day = $2 AND r.id = s.id
           AND CASE s.kind
@@ -307,6 +311,8 @@ BEGIN
   ORDER BY 1, 2, 3, 4
   ON CONFLICT (account_id, day, key_id, meter) DO UPDATE SET used = key_usage.used + excluded.used;
 
+  IF settlements @? '$[*].details.cost_micros' THEN PERFORM ledger_add_costs(settlements, moved); END IF;
+
   IF settlements @? '$[*].turn' THEN PERFORM ledger_store_turns(settlements, moved, now_at); END IF;
 
   IF settlements @? '$[*].response' THEN PERFORM ledger_store_responses(settlements, moved, now_at); END IF;
@@ -330,6 +336,17 @@ BEGIN
       SELECT FROM idempotency_keys i
       WHERE i.account_id = s.account_id AND i.request_id = s.id AND i.body = s.answer ->> 'body'));
 END $$;
+--> statement-breakpoint
+-- Adds what the settlements that moved cost the operator.
+CREATE OR REPLACE FUNCTION ledger_add_costs(settlements jsonb, moved uuid[]) RETURNS void LANGUAGE sql AS $$
+  INSERT INTO upstream_costs (account_id, day, upstream, micros)
+  SELECT s.account_id, s.day, s.details ->> 'upstream', sum((s.details ->> 'cost_micros')::bigint)
+  FROM jsonb_to_recordset(settlements) AS s (account_id uuid, day date, id uuid, details jsonb)
+  WHERE s.id = ANY (moved) AND s.details ? 'cost_micros'
+  GROUP BY 1, 2, 3
+  ORDER BY 1, 2, 3
+  ON CONFLICT (account_id, day, upstream) DO UPDATE SET micros = upstream_costs.micros + excluded.micros
+$$;
 --> statement-breakpoint
 -- The charges of a batch of settlements that were not admitted before: each is inserted as final, fully or not at all,
 -- and never past the ceiling of the plan read here. Locks every counter that the batch changes, in the common order.

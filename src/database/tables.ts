@@ -148,6 +148,8 @@ export type RequestDetails = {
   attempts?: number;
   /** The last one. Only operators see it. */
   upstream?: string;
+  /** What its tokens cost the operator, in millionths of the currency. Only operators see it. */
+  cost_micros?: number;
 };
 
 /** The ledger: a row per charge. `admitted` → `final` | `refunded`, each by `WHERE state = 'admitted'` only. */
@@ -194,6 +196,22 @@ export const requests = pgTable(
       .where(sql`status >= 400`),
     // For operators only.
     index('requests_slow').on(table.day, table.admittedAt).where(sql`latency_ms >= 5000`),
+  ],
+);
+
+/** What the tokens of an account cost the operator, for operators only. */
+export const upstreamCosts = pgTable(
+  'upstream_costs',
+  {
+    accountId: accountId(),
+    day: date('day').notNull(),
+    upstream: text('upstream').notNull(),
+    /** Millionths of the currency of `UPSTREAMS_FILE`. */
+    micros: bigint('micros', { mode: 'number' }).notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.accountId, table.day, table.upstream] }),
+    index('upstream_costs_by_day').on(table.day, table.upstream),
   ],
 );
 

@@ -3,6 +3,7 @@ import type { Meter } from '../../schemas/plans.ts';
 import type { RequestDetails } from '../database/tables.ts';
 import type { Turn } from '../store/conversations.ts';
 import type { StoredResponse } from '../store/responses.ts';
+import type { Prices } from '../upstreams/settings.ts';
 import type { Retry, StoredAnswer } from './idempotency.ts';
 import type { QuotaReading } from './quota.ts';
 import type { UnitsOfRequest } from './units-in-flight.ts';
@@ -32,6 +33,8 @@ export type Admission = Charge & {
   held?: UnitsOfRequest;
   /** What is known of the work so far, for the log. */
   observed?: RequestDetails;
+  /** Of the upstream that answers, if the operator set them. */
+  prices?: Prices | undefined;
 };
 
 export type Replay = { answer: StoredAnswer };

@@ -10,7 +10,8 @@ import {
 /** Rows that one statement reads. All that is held in memory. */
 const ROWS_AT_ONCE = 500;
 
-type Row = Omit<LoggedRequestRow, 'day' | 'upstream'>;
+/** What the owner may see. */
+type Row = Omit<LoggedRequestRow, 'day' | 'upstream' | 'cost_micros'>;
 
 /** All matching rows, newest first, in batches. New requests do not affect the batches that follow. */
 async function* batches(db: Db, accountId: string, filter: LogFilter): AsyncGenerator<Row[], void> {
@@ -19,7 +20,7 @@ async function* batches(db: Db, accountId: string, filter: LogFilter): AsyncGene
     const last = rows.at(-1);
     // A full batch may leave out rows that the statement saw.
     after = rows.length === ROWS_AT_ONCE && last !== undefined ? last : end;
-    if (rows.length > 0) yield rows.map(({ day: _, upstream: _server, ...row }) => row);
+    if (rows.length > 0) yield rows.map(({ cost_micros: _cost, day: _, upstream: _server, ...row }) => row);
   }
 }
 

@@ -3,6 +3,7 @@ import type { RequestDetails } from '../database/tables.ts';
 import type { Turn } from '../store/conversations.ts';
 import type { ResponseRow, SettlementRow, TurnRow } from '../store/ledger.ts';
 import type { StoredResponse } from '../store/responses.ts';
+import type { Prices } from '../upstreams/settings.ts';
 import type { Admission, Outcome } from './charge.ts';
 
 /** Upstreams may report any number. The columns hold four bytes, and so must the sum of both. */
@@ -37,6 +38,14 @@ const responseRow = ({ body, input, keyId, previousId }: StoredResponse): Respon
   body: JSON.stringify(body),
 });
 
+/** In millionths of the currency: a price per million tokens is that of a token. */
+function costOf({ cachedInput, input, output }: Prices, outcome: Outcome): number {
+  const { inputTokens, outputTokens } = outcome;
+  const cached = Math.min(outcome.cachedTokens ?? 0, inputTokens);
+  const cost = (inputTokens - cached) * input + cached * cachedInput + outputTokens * output;
+  return Math.min(Math.round(cost), Number.MAX_SAFE_INTEGER);
+}
+
 const chargeRow = ({ endpoint, keyId, meter, readAt, units }: Admission & { readAt: Date }) => ({
   key_id: keyId,
   endpoint,
@@ -46,11 +55,16 @@ const chargeRow = ({ endpoint, keyId, meter, readAt, units }: Admission & { read
 });
 
 /** Undefined without any, which costs the ledger nothing. */
-function detailsOf({ observed }: Admission, outcome: Outcome | undefined): RequestDetails | undefined {
+function detailsOf(
+  { observed, prices }: Admission,
+  outcome: Outcome | undefined,
+): RequestDetails | undefined {
   const { cachedTokens, reasoningTokens } = outcome ?? {};
   if (observed === undefined && cachedTokens === undefined && reasoningTokens === undefined) return undefined;
+  const cost = prices && outcome && costOf(prices, outcome);
   return {
     ...observed,
+    ...(cost && { cost_micros: cost }),
     ...(cachedTokens !== undefined && { cached_tokens: Math.min(cachedTokens, MOST_TOKENS) }),
     ...(reasoningTokens !== undefined && { reasoning_tokens: Math.min(reasoningTokens, MOST_TOKENS) }),
   };

@@ -7,6 +7,7 @@ import type { GeneratedImage as GeneratedImageSchema, ImageRequest } from '../..
 import type { Model as ModelSchema } from '../../schemas/models.ts';
 import type { SearchResult as SearchResultSchema } from '../../schemas/search.ts';
 import type { ModelAliases } from '../domain/model-aliases.ts';
+import type { Prices } from '../upstreams/settings.ts';
 import type { ChatRouter } from './routing/router.ts';
 
 export type Model = Static<typeof ModelSchema> & {
@@ -45,8 +46,8 @@ export type ChatCall = {
   maxOutputTokens?: number | undefined;
   /** Requests with the same value go to the same target while it works, so that its prompt cache is used. */
   affinity?: string | undefined;
-  /** Called before each attempt with the name of an upstream. */
-  onAttempt?(upstream: string): void;
+  /** Called before each attempt with the name of an upstream, and the prices of its tokens. */
+  onAttempt?(upstream: string, prices: Prices | undefined): void;
   /** Called after each failed attempt that another one may replace. */
   onFailure?(upstream: string, error: unknown): void;
   /** Called when the answer begins. */

@@ -127,7 +127,8 @@ function noteFirstOutput({ admission, request }: Run): void {
 
 /** Notes for the log what is known of the work so far. */
 function observe({ admission, request }: Pick<Run, 'admission' | 'request'>, firstOutputMs?: number): void {
-  const { routed } = request;
+  const { prices, routed } = request;
+  admission.prices = prices;
   if (routed === undefined && firstOutputMs === undefined) return;
   admission.observed = {
     ...(firstOutputMs !== undefined && { first_output_ms: firstOutputMs }),

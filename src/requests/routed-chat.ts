@@ -1,6 +1,7 @@
 /** What requests learn from the upstreams that answer them. Contract section 15. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ChatCall, ChatEngine, SaidRequest } from '../engines/types.ts';
+import type { Prices } from '../upstreams/settings.ts';
 
 /** For the log. */
 export type Routed = {
@@ -13,6 +14,8 @@ export type Routed = {
 declare module 'fastify' {
   interface FastifyRequest {
     routed?: Routed;
+    /** Of the tokens of that upstream, if the operator set them. */
+    prices?: Prices | undefined;
   }
 }
 
@@ -28,9 +31,10 @@ function callOf(
     account: request.caller.accountId,
     // Accounts cannot steer each other's requests.
     affinity: affinity && `${request.caller.accountId} ${affinity}`,
-    onAttempt(upstream) {
+    onAttempt(upstream, prices) {
       const attempts = (request.routed?.attempts ?? 0) + 1;
       request.routed = { upstream, attempts };
+      request.prices = prices;
       reply.header('x-parley-attempts', attempts);
     },
     onFailure(upstream, err) {

@@ -2474,6 +2474,26 @@ export interface components {
              */
             key: string;
         };
+        /** @description What an upstream cost on one day. */
+        DayCost: {
+            /**
+             * Format: date
+             * @description The UTC day.
+             * @example 2026-11-20
+             */
+            day: string;
+            /**
+             * @description Its name in `UPSTREAMS_FILE`.
+             * @example gpu-1
+             */
+            upstream: string;
+            /**
+             * Format: int64
+             * @description What the tokens cost the operator, in millionths of `currency`.
+             * @example 412000
+             */
+            cost_micros: number;
+        };
         /** @description An account's usage of one meter on one day. */
         DayUsage: {
             /**
@@ -4947,6 +4967,13 @@ export interface components {
              */
             open_sessions: number;
             usage: components["schemas"]["Usage"];
+            /** @description What its tokens cost the operator in the last 30 UTC days, by day and upstream, newest first. Empty without prices in `UPSTREAMS_FILE`. */
+            costs: components["schemas"]["DayCost"][];
+            /**
+             * @description The currency of costs, an ISO 4217 code; null without `UPSTREAMS_FILE`.
+             * @example USD
+             */
+            currency: string | null;
             /** @description Its keys of the last 90 days: active ones first, then the newest. */
             keys: components["schemas"]["KeyLabel"][];
         };
@@ -5244,6 +5271,12 @@ export interface components {
              * @example gpu-1
              */
             upstream: string | null;
+            /**
+             * Format: int64
+             * @description What its tokens cost the operator, in millionths of the currency; null without prices.
+             * @example 412000
+             */
+            cost_micros: number | null;
         };
         /** @description The state of the service. */
         OperatorOverview: {
@@ -5284,6 +5317,13 @@ export interface components {
             slow_requests: components["schemas"]["SlowRequest"][];
             /** @description The upstreams of `UPSTREAMS_FILE`; empty without one. */
             upstreams: components["schemas"]["UpstreamHealth"][];
+            /** @description What upstreams with prices cost today. Excludes deleted accounts' costs. */
+            costs: components["schemas"]["UpstreamCost"][];
+            /**
+             * @description The currency of costs, an ISO 4217 code; null without `UPSTREAMS_FILE`.
+             * @example USD
+             */
+            currency: string | null;
             /** @description Background jobs. Empty until they first ran. */
             jobs: components["schemas"]["BackgroundJob"][];
         };
@@ -6880,6 +6920,20 @@ export interface components {
              */
             plan: string;
             billing_period: components["schemas"]["BillingPeriod"];
+        };
+        /** @description What an upstream cost today. */
+        UpstreamCost: {
+            /**
+             * @description Its name in `UPSTREAMS_FILE`.
+             * @example gpu-1
+             */
+            upstream: string;
+            /**
+             * Format: int64
+             * @description What the tokens cost the operator, in millionths of `currency`.
+             * @example 412000
+             */
+            cost_micros: number;
         };
         /** @description Status 502: `upstreamError`. */
         UpstreamError: {

@@ -59,6 +59,8 @@ export type FoundKey = {
 };
 
 const KEYS_AT_MOST = 100;
+/** Rows of costs. */
+export const MOST_COSTS = 1000;
 
 const iso = (column: SQL): SQL => sql`to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
@@ -84,3 +86,17 @@ export function findKeys(db: Db, publicId: string): Promise<FoundKey[]> {
       limit ${KEYS_AT_MOST}::int`,
   );
 }
+
+/** What the tokens of an account cost the operator, by UTC day and upstream, the newest first. */
+export const costsOfAccount = (
+  db: Db,
+  id: string,
+  days: number,
+): Promise<{ day: string; upstream: string; micros: number }[]> =>
+  rowsOf(
+    db,
+    sql`
+      select day::text, upstream, micros::float8 as micros from upstream_costs
+      where account_id = ${id}::uuid and day > ledger_day(ledger_now()) - ${days}::int
+      order by day desc, upstream limit ${MOST_COSTS}::int`,
+  );

@@ -26,6 +26,8 @@ export type SlowRequest = {
   first_output_ms: number | null;
 };
 
+export type UpstreamCost = { upstream: string; micros: number };
+
 export type Overview = {
   at: string;
   day: string;
@@ -37,6 +39,7 @@ export type Overview = {
   refusals: RefusalCause[];
   refused_accounts: RefusedAccount[];
   slow_requests: SlowRequest[];
+  costs: UpstreamCost[];
 };
 
 const iso = (column: SQL): SQL => sql`to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
@@ -78,15 +81,20 @@ const slow = sql`
   where r.day >= ${today} - 1 and r.admitted_at > ${recent} and r.latency_ms >= ${sql.raw(String(SLOW_MS))}
   order by r.latency_ms desc, r.id limit ${MOST}::int`;
 
+const costs = sql`
+  select upstream, sum(micros)::float8 as micros from upstream_costs where day = ${today}
+  group by upstream order by upstream`;
+
 /** Each part is one statement with the statement timeout of the database. None reads a whole day of charges. */
 export async function readOverview(db: Db): Promise<Overview> {
-  const [[now], ofMeters, busy, causes, refused, slowest] = await Promise.all([
+  const [[now], ofMeters, busy, causes, refused, slowest, spent] = await Promise.all([
     rowsOf<Pick<Overview, 'at' | 'day' | 'replicas' | 'open_charges' | 'accounts'>>(db, state),
     rowsOf<MeterLoad>(db, meters),
     rowsOf<BusyAccount>(db, busiest),
     rowsOf<RefusalCause>(db, refusals),
     rowsOf<RefusedAccount>(db, refusedAccounts),
     rowsOf<SlowRequest>(db, slow),
+    rowsOf<UpstreamCost>(db, costs),
   ]);
   if (now === undefined) throw new Error('The clock returned no row.');
   return {
@@ -96,5 +104,6 @@ export async function readOverview(db: Db): Promise<Overview> {
     refusals: causes,
     refused_accounts: refused,
     slow_requests: slowest,
+    costs: spent,
   };
 }

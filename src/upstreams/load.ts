@@ -16,9 +16,10 @@ import { type FileModel, FileOutline, type FileUpstream } from './schema.ts';
 import type { ModelSettings, RoutingSettings, UpstreamSettings } from './settings.ts';
 
 const DEADLINE_MS = 300_000;
+const CURRENCY = 'USD';
 const VARIABLE = 'UPSTREAMS_FILE';
 
-type Outline = { upstreams: unknown[]; models: unknown[]; deadlineMs?: number };
+type Outline = { upstreams: unknown[]; models: unknown[]; deadlineMs?: number; currency?: string };
 
 const outlineFaults = faultsOf(FileOutline);
 
@@ -79,8 +80,9 @@ const upstreamOf = (given: FileUpstream, env: Env): UpstreamSettings => ({
 const modelOf = (given: FileModel): ModelSettings => ({
   name: given.name,
   description: given.description,
-  targets: given.targets.map(({ model = given.name, order = 1, upstream, weight = 1 }) => ({
+  targets: given.targets.map(({ model = given.name, order = 1, prices, upstream, weight = 1 }) => ({
     ...{ model, order, upstream, weight },
+    prices: prices && { ...prices, cachedInput: prices.cachedInput ?? prices.input },
   })),
   units: given.units ?? 1,
   plans: given.plans,
@@ -100,11 +102,12 @@ function load(file: string, env: Env, plans: PlanCatalogue): RoutingSettings {
       `has ${count}:\n${mistakes.map((mistake) => `  - ${mistake}`).join('\n')}`,
     );
   }
-  const { deadlineMs = DEADLINE_MS, models, upstreams } = content as Outline;
+  const { currency = CURRENCY, deadlineMs = DEADLINE_MS, models, upstreams } = content as Outline;
   return {
     upstreams: (upstreams as FileUpstream[]).map((upstream) => upstreamOf(upstream, env)),
     models: (models as FileModel[]).map(modelOf),
     deadlineMs,
+    currency,
   };
 }
 

@@ -34,12 +34,21 @@ export const FileUpstream = Type.Object(
   closed,
 );
 
+const price = Type.Number({ minimum: 0, maximum: 1_000_000 });
+
+/** Money per million tokens. */
+export const FilePrices = Type.Object(
+  { input: price, cachedInput: Type.Optional(price), output: price },
+  closed,
+);
+
 export const FileTarget = Type.Object(
   {
     upstream: Type.String(),
     model: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
     weight: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
     order: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
+    prices: Type.Optional(FilePrices),
   },
   closed,
 );
@@ -68,6 +77,7 @@ export const FileOutline = Type.Object(
     upstreams: Type.Array(Type.Unknown(), { minItems: 1, maxItems: 100 }),
     models: Type.Array(Type.Unknown(), { minItems: 1, maxItems: 1000 }),
     deadlineMs: Type.Optional(Type.Integer({ minimum: 1000, maximum: 1_800_000 })),
+    currency: Type.Optional(Type.String({ pattern: '^[A-Z]{3}$' })),
   },
   closed,
 );

@@ -14,7 +14,12 @@ export type UpstreamSettings = Readonly<{
   fields: readonly string[];
 }>;
 
-export type TargetSettings = Readonly<Required<FileTarget>>;
+/** Per million tokens, in the currency of the file. */
+export type Prices = Readonly<{ input: number; cachedInput: number; output: number }>;
+
+export type TargetSettings = Readonly<Required<Omit<FileTarget, 'prices'>>> & {
+  readonly prices: Prices | undefined;
+};
 
 export type ModelSettings = Readonly<{
   name: string;
@@ -35,4 +40,6 @@ export type RoutingSettings = Readonly<{
   models: readonly ModelSettings[];
   /** From a request to its first output, over all attempts. */
   deadlineMs: number;
+  /** Of all prices, as ISO 4217 has it. */
+  currency: string;
 }>;

@@ -13,7 +13,7 @@ t.test('operator pages', { skip: noDashboard }, async (t) => {
   t.teardown(() => Promise.all(upstreams.map((upstream) => upstream.stop())));
   const file = several(upstreams);
   const [first, second] = file.models[0]?.targets ?? [];
-  const targets = [first, { ...second, order: 2 }];
+  const targets = [first, { ...second, order: 2, prices: { input: 1000, output: 5000 } }];
   const { env } = upstreamsFile({ ...file, models: [{ ...file.models[0], targets }] });
   const dashboard = await startDashboard(
     t,
@@ -60,6 +60,7 @@ t.test('operator pages', { skip: noDashboard }, async (t) => {
       .first()
       .click();
     await dialog.getByText('Upstream', { exact: true }).waitFor();
+    await dialog.getByText(/^0\.\d+ USD$/).waitFor();
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
   });

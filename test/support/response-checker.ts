@@ -67,10 +67,13 @@ function operationFinder(document: OpenApi) {
       .filter((method) => item[method])
       .map((method) => ({ method, path, specificity, operation: item[method] as Json }));
   });
-  return (method: string, path: string) =>
-    operations
-      .filter((candidate) => candidate.method === method.toLowerCase() && candidate.path.test(path))
-      .sort((one, other) => other.specificity - one.specificity)[0]?.operation;
+  return (method: string, path: string) => {
+    const found = operations.filter((candidate) => candidate.path.test(path));
+    const closest = Math.max(...found.map(({ specificity }) => specificity));
+    return found.find(
+      (candidate) => candidate.method === method.toLowerCase() && candidate.specificity === closest,
+    )?.operation;
+  };
 }
 
 /** Checks values against schemas of a document; says what is wrong, or nothing. */

@@ -48,6 +48,7 @@ t.test('UPSTREAMS_FILE: twenty planted mistakes, twenty sentences', async (t) =>
         { name: 'units', targets: [{ upstream: 'a' }], units: 1.5 },
         { name: 'plans', targets: [{ upstream: 'a' }], plans: ['gold'] },
         { name: 'tokens', targets: [{ upstream: 'a' }], contextTokens: 10, maxOutputTokens: 11 },
+        { name: 'price', targets: [{ upstream: 'a', prices: { input: -1 } }] },
         { name: 'sight', targets: [{ upstream: 'a' }], capabilities: ['sight'], price: 1 },
       ],
     },
@@ -75,6 +76,8 @@ t.test('UPSTREAMS_FILE: twenty planted mistakes, twenty sentences', async (t) =>
     'Model "units": `units` must be a whole number.',
     'Model "plans": no plan has the ID "gold".',
     'Model "tokens": `maxOutputTokens` must be at most `contextTokens`.',
+    'Model "price": `targets/0/prices/output` is required.',
+    'Model "price": `targets/0/prices/input` must be at least 0.',
     'Model "sight": `capabilities/0` must be one of tools, images, json_schema, reasoning.',
     'Model "sight": `price` is not a known field.',
   ];

@@ -106,6 +106,11 @@ export class ChatRouter implements ChatEngine {
     return this.#fields;
   }
 
+  /** Of all prices. */
+  get currency(): string {
+    return this.#targets.settings.currency;
+  }
+
   /** How each upstream fares in this process. */
   health(): UpstreamState[] {
     const now = this.#now();
@@ -241,9 +246,9 @@ export class ChatRouter implements ChatEngine {
       const target = chosen([...left], call ?? {}, this.#now(), this.#random);
       if (target === undefined) throw error ?? this.#noneReady([...left]);
       left.delete(target);
-      const { health, upstream } = target;
+      const { health, prices, upstream } = target;
       const { name } = upstream.settings;
-      call?.onAttempt?.(name);
+      call?.onAttempt?.(name, prices);
       const attempt = health.begin(call?.account);
       upstream.open += 1;
       try {

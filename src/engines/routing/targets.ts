@@ -1,5 +1,5 @@
 /** The targets of each model, and the upstreams behind them. Contract section 15. */
-import type { ModelSettings, RoutingSettings, UpstreamSettings } from '../../upstreams/settings.ts';
+import type { ModelSettings, Prices, RoutingSettings, UpstreamSettings } from '../../upstreams/settings.ts';
 import { dialects } from '../dialects/index.ts';
 import type { ChatEngine } from '../types.ts';
 import { createUpstreamChat } from '../upstream/chat.ts';
@@ -26,6 +26,7 @@ export type Target = {
   weight: number;
   order: number;
   maxOutputTokens: number | undefined;
+  prices: Prices | undefined;
   health: Health;
 };
 
@@ -88,11 +89,11 @@ export class Targets {
   }
 
   #targetsOf({ maxOutputTokens, targets }: ModelSettings): Target[] {
-    return targets.flatMap(({ model, order, upstream: name, weight }) => {
+    return targets.flatMap(({ model, order, prices, upstream: name, weight }) => {
       const upstream = this.upstreams.get(name);
       return upstream === undefined
         ? []
-        : [{ upstream, model, weight, order, maxOutputTokens, health: healthOf(upstream, model) }];
+        : [{ upstream, model, weight, order, prices, maxOutputTokens, health: healthOf(upstream, model) }];
     });
   }
 }

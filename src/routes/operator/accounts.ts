@@ -21,7 +21,7 @@ import { newPassword } from '../../domain/random-password.ts';
 import { ApiError } from '../../errors.ts';
 import { actingOperator } from '../../plugins/operator-guard.ts';
 import { type Account, findAccount } from '../../store/accounts.ts';
-import { countOfAccount, listAccounts } from '../../store/operator.ts';
+import { costsOfAccount, countOfAccount, listAccounts } from '../../store/operator.ts';
 import {
   changeAccountAs,
   createAccountAs,
@@ -34,6 +34,7 @@ import { toKeyLabel } from '../usage-history.ts';
 
 /** Keys that ended longer ago have no name in the log. */
 const KEY_DAYS = 90;
+const COST_DAYS = 30;
 
 const AccountParams = idParams("The account's ID.");
 
@@ -134,11 +135,12 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     },
     async (request) => {
       const { id } = request.params;
-      const [account, counts, reading, keys] = await Promise.all([
+      const [account, counts, reading, keys, costs] = await Promise.all([
         accountWith(id),
         countOfAccount(db, id),
         app.ledger.usage(id),
         listKeyLabels(db, id, KEY_DAYS),
+        costsOfAccount(db, id, COST_DAYS),
       ]);
       if (reading === undefined) throw noSuchAccount();
       return {
@@ -147,6 +149,8 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         open_sessions: counts.sessions,
         usage: toUsage(reading, plans),
         keys: keys.map(toKeyLabel),
+        costs: costs.map(({ micros, ...cost }) => ({ ...cost, cost_micros: micros })),
+        currency: app.engines.router?.currency ?? null,
       };
     },
   );

@@ -19,8 +19,18 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       },
     },
     async () => {
-      const [overview, jobs] = await Promise.all([readOverview(app.db), readJobReports(app.db)]);
-      return { ...overview, upstreams: app.engines.router?.health() ?? [], jobs };
+      const [{ costs, ...overview }, jobs] = await Promise.all([
+        readOverview(app.db),
+        readJobReports(app.db),
+      ]);
+      const { router } = app.engines;
+      return {
+        ...overview,
+        upstreams: router?.health() ?? [],
+        costs: costs.map(({ micros, upstream }) => ({ upstream, cost_micros: micros })),
+        currency: router?.currency ?? null,
+        jobs,
+      };
     },
   );
 };

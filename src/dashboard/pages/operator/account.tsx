@@ -7,7 +7,7 @@ import { useAccount } from '../../api/queries.ts';
 import { meters, metersOf } from '../../api/usage.ts';
 import { CopyField } from '../../ui/copy-field.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
-import { formatCount } from '../../ui/numbers.ts';
+import { formatCost, formatCount } from '../../ui/numbers.ts';
 import { Panel } from '../../ui/panel.tsx';
 import { exactTime } from '../../ui/when.tsx';
 import { type Filters, filtersOf, pathOf, queryOf } from '../usage/filters.ts';
@@ -51,8 +51,17 @@ export default forOperators(function AccountPage() {
         {(account) => (
           <Stack gap="lg">
             <Facts account={account} />
+            {account.currency !== null && account.costs.length > 0 && (
+              <Costs costs={account.costs} currency={account.currency} />
+            )}
             <Keys accountId={id} keys={account.keys} />
-            <LogView query={requests} filters={filters} onFilter={filter} keys={account.keys} />
+            <LogView
+              query={requests}
+              filters={filters}
+              onFilter={filter}
+              keys={account.keys}
+              currency={account.currency}
+            />
           </Stack>
         )}
       </Loaded>
@@ -132,6 +141,21 @@ function Facts({ account }: { account: Details }) {
     </Panel>
   );
 }
+
+const Costs = ({ costs, currency }: { costs: Details['costs']; currency: string }) => (
+  <Panel title="Costs" description="What the account's tokens cost you in the last 30 days, by UTC day.">
+    <ul className={classes.list}>
+      {costs.map(({ cost_micros, day, upstream }) => (
+        <li key={`${day} ${upstream}`}>
+          <span className={classes.what}>
+            {day}, {upstream}
+          </span>
+          <span>{formatCost(cost_micros, currency)}</span>
+        </li>
+      ))}
+    </ul>
+  </Panel>
+);
 
 function Keys({ accountId, keys }: { accountId: string; keys: Details['keys'] }) {
   const [revoking, setRevoking] = useState<Details['keys'][number]>();

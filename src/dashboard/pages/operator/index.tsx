@@ -6,7 +6,7 @@ import { api, ok, type Schemas } from '../../api/client.ts';
 import { meters } from '../../api/usage.ts';
 import { BusyButton } from '../../ui/busy-button.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
-import { countOf, formatCount } from '../../ui/numbers.ts';
+import { countOf, formatCost, formatCount } from '../../ui/numbers.ts';
 import { Panel } from '../../ui/panel.tsx';
 import { When } from '../../ui/when.tsx';
 import { RefreshIcon } from '../usage/icons.tsx';
@@ -46,7 +46,7 @@ export default forOperators(function OverviewPage() {
             <Now overview={overview} />
             <Refusals overview={overview} />
             <Slow rows={overview.slow_requests} />
-            {overview.upstreams.length > 0 && <Upstreams rows={overview.upstreams} />}
+            {overview.upstreams.length > 0 && <Upstreams overview={overview} />}
             <Busiest rows={overview.busiest_accounts} />
             <Jobs rows={overview.jobs} />
           </Stack>
@@ -194,10 +194,13 @@ const stateOf = ({ ready_in_ms, state }: Schemas['UpstreamTarget']): { text: str
   return state === 'probing' ? { text: 'Probing', color: 'yellow' } : { text: 'Working', color: 'green' };
 };
 
-const Upstreams = ({ rows }: { rows: Overview['upstreams'] }) => (
-  <Panel title="Upstreams" description="As the replica sees them that answered this page.">
+const Upstreams = ({ overview: { costs, currency, upstreams } }: { overview: Overview }) => (
+  <Panel
+    title="Upstreams"
+    description="State and attempts as seen by the replica that answered; costs of all replicas."
+  >
     <ul className={classes.list}>
-      {rows.map(({ attempts, concurrency, failures, kind, name, open, targets }) => (
+      {upstreams.map(({ attempts, concurrency, failures, kind, name, open, targets }) => (
         <li key={name}>
           <div className={classes.what}>
             <Text fw={550}>
@@ -206,6 +209,10 @@ const Upstreams = ({ rows }: { rows: Overview['upstreams'] }) => (
             <Text size="sm" c="dimmed">
               {formatCount(open)} of {formatCount(concurrency)} in progress · {formatCount(failures)} of{' '}
               {formatCount(attempts)} attempts failed
+              {currency !== null &&
+                costs
+                  .filter(({ upstream }) => upstream === name)
+                  .map(({ cost_micros }) => ` · ${formatCost(cost_micros, currency)} today`)}
             </Text>
           </div>
           <Stack gap={4}>

@@ -2,26 +2,33 @@ import { Anchor, Group, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { CopyField } from '../../ui/copy-field.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { formatCount } from '../../ui/numbers.ts';
+import { formatCost, formatCount } from '../../ui/numbers.ts';
 import { exactTime } from '../../ui/when.tsx';
 import { type KeyLabel, keyName } from './keys.ts';
 import { Outcome } from './log-rows.tsx';
 import { chargeOf, msText, type Row, states, tookOf, utcTime, whatOf } from './requests.ts';
 import classes from './usage.module.css';
 
-type Props = { row: Row; keys: readonly KeyLabel[]; onClose: () => void };
+type Props = {
+  row: Row;
+  keys: readonly KeyLabel[];
+  /** Of costs, for operators. */
+  currency?: string | null;
+  onClose: () => void;
+};
 
 const known = (count: number | null): string => (count === null ? 'Unknown' : formatCount(count));
 
 const parts = (count: number | null, what: string): string =>
   count ? ` (${formatCount(count)} ${what})` : '';
 
-export function RequestDetails({ keys, onClose, row }: Props) {
+export function RequestDetails({ currency, keys, onClose, row }: Props) {
   const {
     attempts,
     at,
     cached_tokens,
     code,
+    cost_micros,
     first_output_ms,
     input_tokens,
     key_id,
@@ -55,6 +62,9 @@ export function RequestDetails({ keys, onClose, row }: Props) {
             ? []
             : [['Model servers tried', formatCount(attempts)] satisfies [string, ReactNode]]),
           ...(upstream ? [['Upstream', upstream] satisfies [string, ReactNode]] : []),
+          ...(currency && cost_micros
+            ? [['Cost', formatCost(cost_micros, currency)] satisfies [string, ReactNode]]
+            : []),
         ] satisfies [string, ReactNode][])
       : []),
   ];

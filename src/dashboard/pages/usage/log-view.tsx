@@ -22,11 +22,13 @@ type Props = {
   onFilter: (changes: Partial<Filters>) => void;
   keys: readonly KeyLabel[];
   heading?: RefObject<HTMLHeadingElement | null>;
+  /** Of costs, for operators. */
+  currency?: string | null;
   /** Beside the button to refresh. */
   actions?: ReactNode;
 };
 
-export function LogView({ actions, filters, heading, keys, onFilter, query }: Props) {
+export function LogView({ actions, currency, filters, heading, keys, onFilter, query }: Props) {
   const isWide = useMediaQuery('(min-width: 75em)', undefined, { getInitialValueInEffect: false });
   const [shown, setShown] = useState<Row | null>(null);
   const isFiltered = Object.values(filters).some((value) => value !== '');
@@ -91,7 +93,9 @@ export function LogView({ actions, filters, heading, keys, onFilter, query }: Pr
           </BusyButton>
         </Group>
       )}
-      {shown && <RequestDetails row={shown} keys={keys} onClose={() => setShown(null)} />}
+      {shown && (
+        <RequestDetails row={shown} keys={keys} currency={currency ?? null} onClose={() => setShown(null)} />
+      )}
     </section>
   );
 }

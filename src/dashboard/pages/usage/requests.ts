@@ -2,8 +2,9 @@ import type { Schemas } from '../../api/client.ts';
 import { meters } from '../../api/usage.ts';
 import { countOf, formatCount } from '../../ui/numbers.ts';
 
-/** Operators also see the upstream. */
-export type Row = Schemas['LoggedRequest'] & Partial<Pick<Schemas['OperatorLoggedRequest'], 'upstream'>>;
+/** Operators also see the upstream and what it cost. */
+export type Row = Schemas['LoggedRequest'] &
+  Partial<Pick<Schemas['OperatorLoggedRequest'], 'upstream' | 'cost_micros'>>;
 
 const endpoints = [
   'POST /api/v1/chat',
