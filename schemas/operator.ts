@@ -386,7 +386,11 @@ export const OperatorOverview = Type.Object(
     refused_accounts: list(RefusedAccount, 'Accounts with the most refusals in the last hour.'),
     slow_requests: list(SlowRequest, 'The slowest requests of the last hour.'),
     upstreams: list(UpstreamHealth, 'The upstreams of `UPSTREAMS_FILE`; empty without one.', 1000),
-    costs: list(UpstreamCost, "What upstreams with prices cost today. Excludes deleted accounts' costs.", 1000),
+    costs: list(
+      UpstreamCost,
+      "What upstreams with prices cost today. Excludes deleted accounts' costs.",
+      1000,
+    ),
     currency,
     jobs: list(BackgroundJob, 'Background jobs. Empty until they first ran.', 100),
   },

@@ -6,6 +6,7 @@ import { document, Replica } from '../support/replicas.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 import { startUpstream, type Upstream } from '../support/upstream/client.ts';
 import { eventually } from '../support/upstream/engine.ts';
+import { Alerts, METRICS_TOKEN } from './alerts.ts';
 import { byClockOf } from './clocks.ts';
 import { Databases } from './databases.ts';
 import { APP_PORT, apiOrigin, Edge, POOLER_PORT, primaryUrl, redisUrl } from './edge.ts';
@@ -19,6 +20,7 @@ export type Cluster = {
   place: Place;
   databases: Databases;
   edge: Edge;
+  alerts: Alerts;
   replicas: Replica[];
   upstream: Upstream;
   /** Between the replicas and PgBouncer. */
@@ -79,6 +81,7 @@ export async function startCluster(place: Place): Promise<Cluster> {
     SIGNUPS_PER_ADDRESS_PER_DAY: '1000000',
     DATABASE_CONNECTIONS: '10',
     LOG_LEVEL: 'warn',
+    METRICS_TOKEN,
   };
   const replicas = appHosts.map(
     (host) =>
@@ -100,8 +103,10 @@ export async function startCluster(place: Place): Promise<Cluster> {
     await eventually('HAProxy has a replica', () => answers(`${apiOrigin}/readyz`), 30_000);
   };
   await healthy();
+  const alerts = new Alerts(place);
+  await alerts.start();
   return {
-    ...{ place, databases, edge, replicas, upstream, toDatabase, toUpstream, healthy },
+    ...{ place, databases, edge, alerts, replicas, upstream, toDatabase, toUpstream, healthy },
     client: new Client(apiOrigin, document()),
   };
 }

@@ -14,6 +14,8 @@ export type Fault = {
   /** Before there is load: what must not meet a request under way. */
   prepare?(cluster: Cluster): Promise<void>;
   inflict(cluster: Cluster): Promise<void>;
+  /** What an operator is told by the alert rules. */
+  alerts?: readonly string[];
   /** On how many days its requests are charged; default: one. */
   days?: number;
   /** Whether nothing can follow it: Patroni takes a Postgres that was started on another day for a stranger. */

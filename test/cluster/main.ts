@@ -33,8 +33,9 @@ console.log(columns());
 let wrong = 0;
 for (const fault of soakSeconds > 0 ? atRandom() : chosen) {
   try {
-    const { answers, problems, row } = await measure(cluster, fault);
+    const { answers, fired, problems, row } = await measure(cluster, fault);
     console.log(row);
+    if (fired.length > 0) console.log(`  alerts: ${fired.join(', ')}`);
     if (process.env.CLUSTER_LOGS) console.log(`  ${JSON.stringify(answers)}`);
     for (const problem of problems.slice(0, 20)) console.log(`  ${problem}`);
     if (problems.length > 20) console.log(`  and ${problems.length - 20} more`);

@@ -38,13 +38,17 @@ export type Measured = {
   row: string;
   /** What must not be. */
   problems: string[];
+  /** Alerts. */
+  fired: string[];
   /** How often each status or code was answered. */
   answers: Record<string, number>;
 };
 
 /** Inflicts a fault under load. */
 export async function measure(cluster: Cluster, fault: Fault): Promise<Measured> {
+  const expected = fault.alerts ?? [];
   await fault.prepare?.(cluster);
+  await cluster.alerts.quiet(expected);
   const load = await Load.prepare(cluster.client);
   load.start();
   await sleep(BEFORE_MS);
@@ -53,6 +57,8 @@ export async function measure(cluster: Cluster, fault: Fault): Promise<Measured>
   if (load.failedAt.length > 0) problems.push(`${load.failedAt.length} requests failed before the fault.`);
   await fault.inflict(cluster);
   if (!(await recovered(load))) problems.push(`It did not recover within ${RECOVERED_WITHIN_MS / 1000} s.`);
+  const fired = await cluster.alerts.fired(performance.now() - from);
+  for (const alert of expected) if (!fired.includes(alert)) problems.push(`The alert ${alert} did not fire.`);
   const recoveryMs = Math.max(0, ...load.failedAt.map((at) => at - from));
   await load.stop();
   await cluster.healthy();
@@ -73,5 +79,5 @@ export async function measure(cluster: Cluster, fault: Fault): Promise<Measured>
     `${(recoveryMs / 1000).toFixed(1)} s`,
     wrong.length === 0 ? 'ok' : 'WRONG',
   ]);
-  return { row, problems, answers: load.history.summary() };
+  return { row, problems, fired, answers: load.history.summary() };
 }

@@ -12,6 +12,7 @@ const wanted: Record<string, string> = {
   '/usr/bin/redis-server': 'redis-server',
   '/usr/lib/postgresql/15/bin/postgres': 'postgresql-15',
   '/usr/bin/faketime': 'faketime',
+  '/usr/bin/prometheus': 'prometheus',
   '/usr/bin/setpriv': 'util-linux',
 };
 

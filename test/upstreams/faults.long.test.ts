@@ -1,3 +1,4 @@
+// `ROUNDS=400 UNDER_LOAD=10000` sends ten thousand requests of each kind.
 // Random faults of three targets, and clients that leave: one request, one answer or one error, one charge or one refund.
 import { sql } from 'drizzle-orm';
 import t from 'tap';
@@ -81,10 +82,12 @@ type Row = { id: string; state: string; status: number; units: number };
 
 const isOutput = (text: string) => /"(text|content|delta|reply)": ?"[^"]/.test(text);
 
-const ROUNDS = 40;
+const ROUNDS = Number(process.env.ROUNDS ?? 40);
 const AT_ONCE = 25;
+/** While one of three targets dies. */
+const UNDER_LOAD = Number(process.env.UNDER_LOAD ?? 2000);
 
-t.test(`${ROUNDS * AT_ONCE} requests under random faults`, async (t) => {
+t.test(`${ROUNDS * AT_ONCE} requests under random faults`, { timeout: 0 }, async (t) => {
   const given = { timeouts: { connectMs: 200, firstByteMs: 150, idleMs: 150 } };
   const { env } = upstreamsFile(several(upstreams, given, { units: 3 }));
   onEachDatabase(t, { ...env, ...plansFile(t), STREAMS_PER_ACCOUNT: '1000' }, async (t, service) => {
@@ -145,12 +148,12 @@ t.test('a target that dies under load costs clients nothing', async (t) => {
     await Promise.all(upstreams.map((upstream) => upstream.reset()));
     const { key } = await service.client.createKey(await service.client.signUp());
     const [dying] = upstreams as [Upstream, Upstream, Upstream];
-    let left = 2000;
+    let left = UNDER_LOAD;
     const failed: string[] = [];
     const worker = async () => {
       while (left > 0) {
         left -= 1;
-        if (left === 1500) await dying.configure({ fault: 'reset' });
+        if (left === UNDER_LOAD - 500) await dying.configure({ fault: 'reset' });
         const body = { message: 'Hi', stream: left % 2 === 0 };
         const answer = await ask(service, key, ['/chat', body], undefined);
         const status = answer && !answer.text.includes('"error"') ? answer.status : 0;

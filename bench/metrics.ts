@@ -1,0 +1,115 @@
+/**
+ * `make bench-metrics`: what it costs to scrape `/metrics` under full load. Rounds without scrapes and with `SCRAPES` (10)
+ * a second take turns, each `SECONDS` (5) long; the difference in CPU is divided by the scrapes. Prints the result and
+ * writes it to `results/metrics.md`. Asserts nothing.
+ */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { loadavg } from 'node:os';
+import { resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startPostgres } from '../test/support/postgres.ts';
+import { startUpstream } from '../test/support/upstream/client.ts';
+import { makeKeys, withoutCeilings } from './support/accounts.ts';
+import { cpuSeconds, startServiceProcess } from './support/processes.ts';
+import { machine, table } from './support/report.ts';
+
+const seconds = Number(process.env.SECONDS ?? 5);
+const perSecond = Number(process.env.SCRAPES ?? 10);
+const ROUNDS = 5;
+const CONNECTIONS = 32;
+/** Prometheus's usual scrape interval. */
+const INTERVAL_S = 15;
+
+const busy = loadavg()[0] ?? 0;
+const ceilings = withoutCeilings();
+const database = await startPostgres({ durable: true });
+const upstream = await startUpstream();
+const service = await startServiceProcess({
+  ...ceilings.env,
+  DATABASE_URL: database.url(),
+  CHAT_URL: upstream.url,
+});
+const keys = await makeKeys(service.origin, CONNECTIONS);
+
+let requests = 0;
+let bytes = 0;
+let isOver = false;
+
+async function ask(key: string): Promise<void> {
+  while (!isOver) {
+    const response = await fetch(`${service.origin}/api/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
+      body: JSON.stringify({ messages: [{ role: 'user', content: 'How do I create a key?' }] }),
+    });
+    await response.arrayBuffer();
+    if (response.status !== 200) throw new Error(`The service returned ${response.status}.`);
+    requests += 1;
+  }
+}
+
+type Round = { cpu: number; requests: number; scrapes: number };
+
+async function round(scrapesPerSecond: number): Promise<Round> {
+  const before = { cpu: cpuSeconds(service.pid), requests };
+  let scrapes = 0;
+  for (const end = performance.now() + seconds * 1000; performance.now() < end; ) {
+    if (scrapesPerSecond === 0) await sleep(100);
+    else {
+      bytes = (await (await fetch(`${service.origin}/metrics`)).arrayBuffer()).byteLength;
+      scrapes += 1;
+      await sleep(1000 / scrapesPerSecond);
+    }
+  }
+  return { cpu: cpuSeconds(service.pid) - before.cpu, requests: requests - before.requests, scrapes };
+}
+
+const senders = keys.map(ask);
+await round(0);
+const [without, scraped]: [Round[], Round[]] = [[], []];
+for (let n = 0; n < ROUNDS; n += 1) {
+  process.stderr.write(`round ${n + 1}\n`);
+  without.push(await round(0));
+  scraped.push(await round(perSecond));
+}
+isOver = true;
+await Promise.all(senders);
+const about = await machine(database.url());
+await service.stop();
+await upstream.stop();
+await database.drop();
+ceilings.remove();
+
+const sum = (rounds: Round[]): Round => ({
+  cpu: rounds.reduce((all, { cpu }) => all + cpu, 0),
+  requests: rounds.reduce((all, one) => all + one.requests, 0),
+  scrapes: rounds.reduce((all, { scrapes }) => all + scrapes, 0),
+});
+const [plain, busyOne] = [sum(without), sum(scraped)];
+const perRequest = plain.cpu / plain.requests;
+const perScrape = (busyOne.cpu - busyOne.requests * perRequest) / busyOne.scrapes;
+const line = (title: string, { cpu, requests: count, scrapes }: Round) => [
+  title,
+  Math.round(count / (ROUNDS * seconds)).toLocaleString('en'),
+  String(scrapes),
+  ((cpu / count) * 1e6).toFixed(0),
+];
+const report = `# What scraping \`/metrics\` costs
+
+${new Date().toISOString().slice(0, 10)}, \`make bench-metrics\`: chat completions of one upstream on Postgres, ${CONNECTIONS} at once, ${ROUNDS} rounds of ${seconds} s each.
+
+${about}
+- Load average before: ${busy.toFixed(1)}
+
+${table(
+  ['', 'requests/s', 'scrapes', "CPU of the service's process, µs/request"],
+  [line('no scrapes', plain), line(`${perSecond} scrapes a second`, busyOne)],
+)}
+
+A scrape of ${bytes.toLocaleString('en')} bytes costs ${(perScrape * 1000).toFixed(1)} ms of CPU. Once every ${INTERVAL_S} s, that is
+${((perScrape / INTERVAL_S) * 100).toFixed(3)} % of one processor.
+`;
+process.stdout.write(report);
+mkdirSync(resolve('bench/results'), { recursive: true });
+writeFileSync(resolve('bench/results/metrics.md'), report);
+process.exit();

@@ -1,0 +1,101 @@
+/** Conversations, stored responses, and requests to stop. */
+import { sql } from 'drizzle-orm';
+import {
+  boolean,
+  doublePrecision,
+  index,
+  integer,
+  pgTable,
+  primaryKey,
+  text,
+  uuid,
+} from 'drizzle-orm/pg-core';
+import { accountId, instant } from '../columns.ts';
+
+export const conversations = pgTable(
+  'conversations',
+  {
+    accountId: accountId(),
+    id: uuid('id').notNull(),
+    keyId: uuid('key_id'),
+    title: text('title').notNull(),
+    isPinned: boolean('is_pinned').notNull().default(false),
+    /** For replies that do not bring their own. */
+    instructions: text('instructions'),
+    temperature: doublePrecision('temperature'),
+    createdAt: instant('created_at').notNull(),
+    updatedAt: instant('updated_at').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.accountId, table.id] }),
+    index('conversations_pinned')
+      .on(table.accountId, table.updatedAt.desc().nullsFirst(), table.id.desc().nullsFirst())
+      .where(sql`is_pinned`),
+    index('conversations_recent').on(
+      table.accountId,
+      table.updatedAt.desc().nullsFirst(),
+      table.id.desc().nullsFirst(),
+    ),
+    index('conversations_of_key')
+      .on(table.accountId, table.keyId, table.updatedAt.desc().nullsFirst(), table.id.desc().nullsFirst())
+      .where(sql`key_id is not null`),
+  ],
+);
+
+export const messages = pgTable(
+  'messages',
+  {
+    accountId: accountId(),
+    conversationId: uuid('conversation_id').notNull(),
+    id: uuid('id').notNull(),
+    /** From 1 without gaps. Replicas' clocks, and so ids, differ. Older messages have 0, in the order of their ids. */
+    position: integer('position').notNull().default(0),
+    role: text('role').$type<'user' | 'assistant'>().notNull(),
+    content: text('content').notNull(),
+    model: text('model'),
+    /** Whether the client stopped the answer. */
+    isStopped: boolean('is_stopped').notNull().default(false),
+    createdAt: instant('created_at').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.accountId, table.conversationId, table.id] }),
+    index('messages_in_order').on(table.accountId, table.conversationId, table.position, table.id),
+  ],
+);
+
+/** Requests that a process asks the others to stop. Each lasts for seconds. */
+export const stopRequests = pgTable(
+  'stop_requests',
+  {
+    accountId: accountId(),
+    requestId: uuid('request_id').notNull(),
+    createdAt: instant('created_at').notNull(),
+    /** Null until the process that runs it has answered. */
+    wasStopped: boolean('was_stopped'),
+  },
+  (table) => [
+    primaryKey({ columns: [table.accountId, table.requestId] }),
+    index('stop_requests_by_age').on(table.createdAt),
+  ],
+);
+
+/** Responses of the Responses API, kept for 30 days. */
+export const storedResponses = pgTable(
+  'stored_responses',
+  {
+    accountId: accountId(),
+    /** The request's. */
+    id: uuid('id').notNull(),
+    keyId: uuid('key_id'),
+    previousId: uuid('previous_id'),
+    /** JSON: the items of this request alone. */
+    input: text('input').notNull(),
+    /** JSON: the response. */
+    body: text('body').notNull(),
+    createdAt: instant('created_at').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.accountId, table.id] }),
+    index('stored_responses_by_age').on(table.createdAt),
+  ],
+);
