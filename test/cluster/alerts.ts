@@ -10,7 +10,7 @@ const SECONDS_PER_MINUTE = 2;
 const PORT = 9090;
 /** Windows of up to 15 minutes have to pass. */
 const QUIET_WITHIN_MS = 120_000;
-export const METRICS_TOKEN = 'the token of the cluster test';
+export const METRICS_TOKEN = 'token-of-the-cluster-test';
 
 /** Durations as in `[5m]` and `for: 1m`. */
 const inTestTime = (rules: string): string =>

@@ -57,10 +57,13 @@ const cutOff = (networks: Network[]) => async (cluster: Cluster) => {
   }
 };
 
+const noDatabase = ['ParleyDatabaseUnavailable', 'ParleyServerErrors'];
+
 export const faults: Fault[] = [
   { name: 'none', inflict: () => sleep(5000) },
   {
     name: 'replicas killed in turn',
+    alerts: ['ParleyDown'],
     async inflict({ replicas }) {
       for (const replica of replicas) {
         await replica.kill('SIGKILL');
@@ -71,7 +74,21 @@ export const faults: Fault[] = [
     },
   },
   {
+    name: 'replica crashes again and again',
+    alerts: ['ParleyDown', 'ParleyRestarting'],
+    async inflict({ replicas: [replica] }) {
+      for (let n = 0; n < 4 && replica !== undefined; n += 1) {
+        await replica.kill('SIGKILL');
+        await sleep(SUPERVISED_MS);
+        await startAgain(replica);
+        // Prometheus has to see it, too.
+        await sleep(SEEN_MS);
+      }
+    },
+  },
+  {
     name: 'primary killed',
+    alerts: noDatabase,
     async inflict({ databases }) {
       const primary = known(await databases.primary());
       await primary.crash();
@@ -81,6 +98,7 @@ export const faults: Fault[] = [
   },
   {
     name: 'PgBouncer killed',
+    alerts: ['ParleyDatabaseUnavailable'],
     async inflict({ edge }) {
       await edge.pgbouncer.kill();
       await sleep(SUPERVISED_MS);
@@ -106,9 +124,9 @@ export const faults: Fault[] = [
       standby.signalPostgres('SIGCONT');
     },
   },
-  { name: 'primary cut off', inflict: cutOff(['front', 'back']) },
+  { name: 'primary cut off', alerts: noDatabase, inflict: cutOff(['front', 'back']) },
   // Clients still reach it, and it believes itself the primary until its lease is over.
-  { name: 'primary cut off from its standbys', inflict: cutOff(['back']) },
+  { name: 'primary cut off from its standbys', alerts: noDatabase, inflict: cutOff(['back']) },
   {
     name: 'etcd loses its leader',
     async inflict({ databases }) {
@@ -129,6 +147,7 @@ export const faults: Fault[] = [
   },
   {
     name: '300 ms to the database',
+    alerts: ['ParleyLedgerSlow'],
     async inflict({ toDatabase }) {
       // Each way.
       toDatabase.delay(150);
@@ -138,6 +157,7 @@ export const faults: Fault[] = [
   },
   {
     name: 'database connections stall',
+    alerts: ['ParleyDatabaseUnavailable'],
     async inflict({ toDatabase }) {
       toDatabase.blackHole(true);
       await sleep(8000);
@@ -155,10 +175,16 @@ export const faults: Fault[] = [
   },
   {
     name: 'upstream stalls and resets',
+    alerts: ['ParleyUpstreamDown'],
     async inflict({ toUpstream }) {
       toUpstream.blackHole(true);
       await sleep(5000);
       toUpstream.blackHole(false);
+      // Often before the answer begins.
+      for (let n = 0; n < 40; n += 1) {
+        toUpstream.cut();
+        await sleep(250);
+      }
     },
   },
   {
@@ -177,6 +203,7 @@ export const faults: Fault[] = [
   },
   {
     name: 'disk of the primary full',
+    alerts: noDatabase,
     async inflict({ databases }) {
       const { dataDir } = known(await databases.primary());
       const filler = path.join(dataDir, 'filler');
@@ -201,6 +228,7 @@ export const faults: Fault[] = [
   },
   {
     name: 'replica and primary killed at once',
+    alerts: noDatabase,
     async inflict({ databases, replicas }) {
       const primary = known(await databases.primary());
       const [replica] = replicas as [Replica];
