@@ -60,6 +60,7 @@ export function sendPage(reply: FastifyReply, { description, main, title }: Page
 <a class="brand" href="/">Parley</a>
 <a href="/docs/guides">Guides</a>
 <a href="/docs">API reference</a>
+<a href="/docs/try">Try it</a>
 <a href="/docs/errors">Errors</a>
 <a href="/docs/search">Search</a>
 <a href="/openapi.json">openapi.json</a>

@@ -1,5 +1,8 @@
 /** The documentation as Markdown, for coding agents (llmstxt.org). Contract section 1. */
+
 import { type Guide, groupOf, guideGroups, guides, guideUrl, withOwnOrigin } from './guides.ts';
+import { operationUrl } from './reference.ts';
+import { referenceOrder } from './reference-pages.ts';
 
 const SUMMARY =
   'Chat, images, search, and embeddings behind one HTTP API, with API keys, scopes, and one exact daily quota. Compatible with the clients of OpenAI and Anthropic.';
@@ -14,12 +17,16 @@ const lineOf = ({ slug, summary, title }: Guide, publicUrl: string) =>
   `- [${title}](${markdownUrl(publicUrl, slug)}): ${withOwnOrigin(summary, publicUrl)}`;
 
 /** `/llms.txt`: what there is to read. */
-export function llmsIndex(publicUrl: string): string {
+export function llmsIndex(publicUrl: string, document: object): string {
   const groups = guideGroups.map((group) => {
     const lines = guides().flatMap((guide) => (groupOf(guide) === group ? lineOf(guide, publicUrl) : []));
     return `## ${group}\n\n${lines.join('\n')}\n`;
   });
-  const reference = `## API reference\n\n- [OpenAPI document](${publicUrl}/openapi.json): every operation, with examples and errors\n- [All guides in one file](${publicUrl}/llms-full.txt)\n`;
+  const operations = referenceOrder(document).map(
+    (operation) =>
+      `- [${operation.summary}](${publicUrl}${operationUrl(operation)}.md): \`${operation.method} ${operation.path}\``,
+  );
+  const reference = `## API reference\n\n- [OpenAPI document](${publicUrl}/openapi.json): every operation, with examples and errors\n- [All guides in one file](${publicUrl}/llms-full.txt)\n${operations.join('\n')}\n`;
   return [`# Parley\n\n> ${SUMMARY}\n`, ...groups, reference].join('\n');
 }
 

@@ -1,4 +1,4 @@
-/** The API reference page: a header, and the renderer that fills the rest from the API's document. */
+/** The interactive API reference: a header, and the renderer that fills the rest from the API's document. */
 import { randomBytes } from 'node:crypto';
 import { html } from 'ghtml';
 import type { Operation } from './api-document.ts';
@@ -30,8 +30,14 @@ const securityHeaders = (nonce: string) => ({
   'referrer-policy': 'same-origin',
 });
 
-export const operationUrl = ({ operationId, tag }: Operation): string =>
-  `/docs#tag/${tag.toLowerCase()}/${operationId}`;
+export const operationUrl = ({ operationId }: Pick<Operation, 'operationId'>): string =>
+  `/docs/api/${operationId}`;
+
+/** Where the reader can send requests: the renderer opens the operation. */
+export const tryUrl = (operation?: Operation): string =>
+  operation === undefined
+    ? '/docs/try'
+    : `/docs/try#tag/${operation.tag.toLowerCase()}/${operation.operationId}`;
 
 /** Makes the page and its headers. The nonce is new each time, so the page must not be cached. */
 export function referencePage(renderer: string): { headers: Record<string, string>; page: string } {
@@ -41,7 +47,7 @@ export function referencePage(renderer: string): { headers: Record<string, strin
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>API reference · Parley</title>
+<title>Try the API · Parley</title>
 <meta name="description" content="Every operation of the API, with code samples and a form to try it with your key.">
 <meta name="color-scheme" content="light dark">
 <meta property="csp-nonce" content="${nonce}">
@@ -55,14 +61,15 @@ export function referencePage(renderer: string): { headers: Record<string, strin
 <a class="brand" href="/">Parley</a>
 <nav aria-label="Documentation">
 <a href="/docs/guides">Guides</a>
-<a href="/docs" aria-current="page">API reference</a>
+<a href="/docs">API reference</a>
+<a href="/docs/try" aria-current="page">Try it</a>
 <a href="/docs/errors">Errors</a>
 <a href="/docs/search">Search</a>
 <a href="/openapi.json">openapi.json</a>
 </nav>
 </header>
 <div id="reference" data-document="${documentPath}"><p class="parley-loading">Loading the API reference…</p></div>
-<noscript><p class="parley-loading">This page needs JavaScript. The <a href="/docs/guides">guides</a> do not, and <a href="/openapi.json">openapi.json</a> describes the whole API.</p></noscript>
+<noscript><p class="parley-loading">This page needs JavaScript. The <a href="/docs">API reference</a> and the <a href="/docs/guides">guides</a> do not.</p></noscript>
 </body>
 </html>
 `;

@@ -98,7 +98,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
   });
 
   app.get('/llms.txt', { schema: { hide: true } }, async (_request, reply) =>
-    reply.type(TEXT_TYPE).send(llmsIndex(publicUrl)),
+    reply.type(TEXT_TYPE).send(llmsIndex(publicUrl, app.swagger())),
   );
 
   let full: string | undefined;

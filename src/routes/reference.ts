@@ -1,22 +1,40 @@
 /** The API reference: its page, files, and document. Contract section 1. */
 import { existsSync, readdirSync } from 'node:fs';
-import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { type FastifyPluginAsyncTypebox, Type } from '@fastify/type-provider-typebox';
 import { html } from 'ghtml';
-import { sendPage } from '../docs/layout.ts';
+import { operationsOf } from '../docs/api-document.ts';
+import { withCodeSamples } from '../docs/code-samples.ts';
+import { type Page, sendPage, wantsPage } from '../docs/layout.ts';
+import { operationMarkdown } from '../docs/operation-markdown.ts';
 import { documentPath, referencePage } from '../docs/reference.ts';
 import { referenceDocument } from '../docs/reference-document.ts';
+import { operationPage, referenceIndex } from '../docs/reference-pages.ts';
+import { ApiError } from '../errors.ts';
 import builtFiles from '../plugins/built-files.ts';
 import { projectRoot } from '../project.ts';
 
 /** Output folder of the prepare step `reference`. */
 const built = new URL('dist/reference/', projectRoot);
 
-const notBuilt = {
-  title: 'API reference · Parley',
-  description: 'The API reference is not built.',
-  main: html`<h1>The API reference is not built</h1>
+const MARKDOWN = '.md';
+const MARKDOWN_TYPE = 'text/markdown; charset=utf-8';
+
+const OperationParams = Type.Object({ operation: Type.String({ maxLength: 100 }) });
+
+const noSuchOperation: Page = {
+  title: 'Not found · Parley',
+  description: 'This operation does not exist.',
+  main: html`<h1>This operation does not exist</h1>
+<p>See the <a href="/docs">full list</a>.</p>
+`,
+};
+
+const notBuilt: Page = {
+  title: 'Try the API · Parley',
+  description: 'The interactive API reference is not built.',
+  main: html`<h1>The interactive API reference is not built</h1>
 <p>The service is running and the API works. To build this page too, start the service with <code>make start</code>.</p>
-<p><a href="/docs/guides">Guides</a> · <a href="/openapi.json">openapi.json</a></p>
+<p><a href="/docs">API reference</a> · <a href="/docs/guides">Guides</a> · <a href="/openapi.json">openapi.json</a></p>
 `,
 };
 
@@ -25,7 +43,37 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
   const names = existsSync(built) ? readdirSync(built) : [];
   const renderer = names.find((name) => /^scalar-\w+\.js$/.test(name));
 
+  let index: Page | undefined;
   app.get('/docs', { schema: { hide: true } }, async (_request, reply) => {
+    index ??= referenceIndex(app.swagger());
+    return sendPage(reply, index);
+  });
+
+  let sampled: object | undefined;
+  const pages = new Map<string, Page>();
+  app.get(
+    '/docs/api/:operation',
+    { schema: { hide: true, params: OperationParams } },
+    async (request, reply) => {
+      const { operation: asked } = request.params;
+      const isMarkdown = asked.endsWith(MARKDOWN);
+      const name = isMarkdown ? asked.slice(0, -MARKDOWN.length) : asked;
+      const operation = operationsOf(app.swagger()).find(({ operationId }) => operationId === name);
+      if (operation === undefined) {
+        if (wantsPage(request)) return sendPage(reply.code(404), noSuchOperation);
+        throw new ApiError('notFound', {
+          message: 'This operation does not exist. `/docs` lists all operations.',
+        });
+      }
+      sampled ??= withCodeSamples(app.swagger(), publicUrl);
+      if (isMarkdown) return reply.type(MARKDOWN_TYPE).send(operationMarkdown(sampled, operation));
+      const page = pages.get(name) ?? operationPage(sampled, operation, publicUrl);
+      pages.set(name, page);
+      return sendPage(reply, page);
+    },
+  );
+
+  app.get('/docs/try', { schema: { hide: true } }, async (_request, reply) => {
     if (renderer === undefined) return sendPage(reply.code(503), notBuilt);
     const { headers, page } = referencePage(`/assets/reference/${renderer}`);
     return reply.headers(headers).type('text/html; charset=utf-8').send(page);

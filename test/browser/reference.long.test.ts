@@ -47,7 +47,7 @@ t.test('the API reference', { skip: noReference }, async (t) => {
     { cookie },
     { name: 'Reader', scopes: ['search', 'usage'] },
   );
-  const walk = await startWalk(t, context, `${HOME}/docs`, variants, (scheme) => `body.${scheme}-mode`);
+  const walk = await startWalk(t, context, `${HOME}/docs/try`, variants, (scheme) => `body.${scheme}-mode`);
   const { complaints, expectRefusals, hosts, look, page } = walk;
   page.setDefaultTimeout(120_000);
   const send = async () => {

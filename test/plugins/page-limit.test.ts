@@ -24,6 +24,8 @@ t.test('300 public pages a minute for an address', async (t) => {
     '/',
     '/settings',
     '/docs',
+    '/docs/api/chat',
+    '/docs/try',
     '/docs/guides',
     '/docs/guides/keys',
     '/docs/guides/none',

@@ -15,7 +15,7 @@ t.teardown(() => upstream.stop());
 const { app, client, port } = await startTestService(t, 'postgres', { CHAT_URL: upstream.url });
 const owner = await client.signUp();
 const { key } = await client.createKey(owner);
-const asset = /\/assets\/reference\/scalar[\w.-]+\.js/.exec((await client.get('//docs')).text)?.[0] ?? '';
+const asset = /\/assets\/reference\/scalar[\w.-]+\.js/.exec((await client.get('//docs/try')).text)?.[0] ?? '';
 
 t.test('pipelined requests are answered in order', async (t) => {
   const socket = connect(port, '127.0.0.1');

@@ -39,7 +39,15 @@ t.test('the plain pages', async (t) => {
   });
 
   t.test('GET /docs/guides/{slug}: every link of a page leads to a page, and to a place on it', async (t) => {
-    const others = new Set(['/', '/docs', '/docs/guides', '/docs/errors', '/docs/search', '/openapi.json']);
+    const others = new Set([
+      '/',
+      '/docs',
+      '/docs/try',
+      '/docs/guides',
+      '/docs/errors',
+      '/docs/search',
+      '/openapi.json',
+    ]);
     for (const [path, text] of all) {
       for (const link of linksOf(text)) {
         const [target = '', anchor] = link.split('#');
@@ -62,10 +70,19 @@ t.test('the plain pages', async (t) => {
       };
       const index = await read('/llms.txt', 'text/plain');
       t.match(index, /^# Parley\n\n> \S/);
-      const urls = [...index.matchAll(/^- \[.+\]\((\S+\.md)\): \S/gm)].map(([, url]) => url ?? '');
+      const urls = [...index.matchAll(/^- \[.+\]\((\S+\/guides\/\S+\.md)\): \S/gm)].map(
+        ([, url]) => url ?? '',
+      );
       t.same(
         urls,
         guides().map(({ slug }) => `${publicUrl}/docs/guides/${slug}.md`),
+      );
+      const operations = [...index.matchAll(/\/docs\/api\/(\w+)\.md\)/g)].map(([, id]) => id);
+      t.same(
+        operations.sort(),
+        operationsOf(app.swagger())
+          .map(({ operationId }) => operationId)
+          .sort(),
       );
       const full = await read('/llms-full.txt', 'text/plain');
       for (const { slug, title } of guides()) {
@@ -101,18 +118,20 @@ t.test('the plain pages', async (t) => {
       }
     }
     const everywhere = linksOf(await page('/docs/errors/internalError')).filter((link) =>
-      link.includes('#tag/'),
+      link.startsWith('/docs/api/'),
     );
     t.same(everywhere, operationsOf(app.swagger()).map(operationUrl));
-    const quota = linksOf(await page('/docs/errors/quotaExceeded')).filter((link) => link.includes('#tag/'));
+    const quota = linksOf(await page('/docs/errors/quotaExceeded')).filter((link) =>
+      link.startsWith('/docs/api/'),
+    );
     t.same(quota, [
-      '/docs#tag/chat/chat',
-      '/docs#tag/chat/createChatCompletion',
-      '/docs#tag/embeddings/createEmbeddings',
-      '/docs#tag/images/createImage',
-      '/docs#tag/messages/createMessage',
-      '/docs#tag/responses/createResponse',
-      '/docs#tag/search/search',
+      '/docs/api/chat',
+      '/docs/api/createChatCompletion',
+      '/docs/api/createEmbeddings',
+      '/docs/api/createImage',
+      '/docs/api/createMessage',
+      '/docs/api/createResponse',
+      '/docs/api/search',
     ]);
   });
 
@@ -155,10 +174,10 @@ t.test('the plain pages', async (t) => {
       return linksOf(text.slice(text.indexOf('role="status"')).split('</ol>')[0] ?? '');
     };
     const begins: [query: string, ...first: string[]][] = [
-      ['revoke', '/docs/guides/keys#revoke-or-delete-an-api-key', '/docs#tag/keys/revokeKey'],
+      ['revoke', '/docs/guides/keys#revoke-or-delete-an-api-key', '/docs/api/revokeKey'],
       ['apiKeyRevoked', '/docs/errors/apiKeyRevoked'],
       ['key revoked', '/docs/errors/apiKeyRevoked'],
-      ['rotateKey', '/docs#tag/keys/rotateKey'],
+      ['rotateKey', '/docs/api/rotateKey'],
       ['allowed origins'],
       ['idempotancy'],
       ['ollama'],
@@ -184,7 +203,14 @@ t.test('the plain pages', async (t) => {
   });
 
   t.test('pages: nothing may load but the own stylesheet and the one script', async (t) => {
-    for (const path of ['/docs/guides', '/docs/guides/keys', '/docs/errors/notFound', '/docs/search?q=key']) {
+    for (const path of [
+      '/docs',
+      '/docs/api/chat',
+      '/docs/guides',
+      '/docs/guides/keys',
+      '/docs/errors/notFound',
+      '/docs/search?q=key',
+    ]) {
       const { headers, text } = await client.get(`/${path}`);
       const script = linksOf(text.replaceAll(' src="', ' href="')).find((link) => link.includes('.js')) ?? '';
       const { text: code } = await client.get(`/${script}`);
@@ -206,11 +232,11 @@ t.test('the plain pages', async (t) => {
   });
 
   t.test('no such guide or code: a page for a browser, the envelope for others', async (t) => {
-    for (const path of ['//docs/guides/none', '//docs/errors/%3Cb%3E']) {
+    for (const path of ['//docs/guides/none', '//docs/errors/%3Cb%3E', '//docs/api/none']) {
       const page = await client.get(path, { headers: { accept: 'text/html,*/*' } });
       t.equal(page.status, 404);
       t.match(page.headers.get('content-type'), 'text/html');
-      t.match(page.text, /<h1>This (guide|error code) does not exist<\/h1>/);
+      t.match(page.text, /<h1>This (guide|error code|operation) does not exist<\/h1>/);
       t.match(await client.get(path), { status: 404, body: { error: { code: 'notFound' } } });
     }
   });

@@ -2,7 +2,9 @@ import { existsSync, readdirSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import t from 'tap';
 import { operationsOf } from '../../src/docs/api-document.ts';
+import { operationUrl } from '../../src/docs/reference.ts';
 import { projectRoot } from '../../src/project.ts';
+import { type Body, type OpenApi, resolved } from '../support/response-checker.ts';
 import { startTestService } from '../support/service.ts';
 
 const publicUrl = 'https://chat.example.com';
@@ -18,13 +20,21 @@ const filesOf = (page: string) =>
     (file ?? '').replaceAll('&#61;', '='),
   );
 
-t.test('the API reference', { skip: notBuilt }, async (t) => {
+/** Of the examples of its responses. */
+const errorCodesOf = (document: OpenApi, { responses }: Body): string[] =>
+  Object.entries<Body>(responses)
+    .filter(([status]) => Number(status) >= 400)
+    .flatMap(([, response]) =>
+      Object.keys(resolved<Body>(document, response).content['application/json'].examples ?? {}),
+    );
+
+t.test('the interactive API reference', { skip: notBuilt }, async (t) => {
   const { app, client } = await startTestService(t, 'postgres', { PUBLIC_URL: publicUrl });
 
-  t.test('GET /docs: scripts of the own origin only, and a nonce that is new each time', async (t) => {
+  t.test('GET /docs/try: scripts of the own origin only, and a nonce that is new each time', async (t) => {
     const nonces = new Set<string>();
     for (let time = 0; time < 2; time += 1) {
-      const { headers, status, text } = await client.get('//docs');
+      const { headers, status, text } = await client.get('//docs/try');
       t.equal(status, 200);
       const policy = headers.get('content-security-policy') ?? '';
       const nonce = /style-src 'self' 'nonce-([^']+)'/.exec(policy)?.[1] ?? '';
@@ -35,14 +45,14 @@ t.test('the API reference', { skip: notBuilt }, async (t) => {
       );
       t.match(text.replaceAll('&#61;', '='), `<meta property="csp-nonce" content="${nonce}">`);
       t.notMatch(text, /<script>|<style| style=| on\w+=|https?:/i);
-      for (const link of ['/', '/docs/guides', '/docs/errors', '/docs/search', '/openapi.json'])
+      for (const link of ['/', '/docs', '/docs/guides', '/docs/errors', '/docs/search', '/openapi.json'])
         t.match(text, `href="${link}"`, link);
     }
     t.equal(nonces.size, 2);
   });
 
   t.test('its files: kept for good, compressed as the browser takes it', async (t) => {
-    const { text } = await client.get('//docs');
+    const { text } = await client.get('//docs/try');
     let bytes = gzipSync((await client.get('//docs/openapi.json')).text).length;
     for (const file of filesOf(text)) {
       for (const encoding of file.includes('/reference/') ? ['br', 'gzip', 'identity'] : ['identity']) {
@@ -60,7 +70,7 @@ t.test('the API reference', { skip: notBuilt }, async (t) => {
   });
 
   t.test('its files: ranges are ignored, failed preconditions are a 412, and nothing is a 500', async (t) => {
-    const { text } = await client.get('//docs');
+    const { text } = await client.get('//docs/try');
     for (const file of filesOf(text).filter((name) => name.endsWith('.js'))) {
       for (const range of ['bytes=99999999-', 'bytes=-0', 'bytes=0-0', 'bytes=0-0,2-2'])
         t.equal((await client.get(`/${file}`, { headers: { range } })).status, 200, range);
@@ -110,5 +120,58 @@ t.test('the API reference', { skip: notBuilt }, async (t) => {
       '//assets/reference/../index.html',
     ])
       t.match(await client.get(path), { status: 404, body: { error: { code: 'notFound' } } }, path);
+  });
+});
+
+t.test('the API reference', async (t) => {
+  const { app, client } = await startTestService(t, 'postgres', { PUBLIC_URL: publicUrl });
+  const operations = operationsOf(app.swagger());
+  const linksOf = (text: string) => [...text.matchAll(/ href="([^"]+)"/g)].map(([, target = '']) => target);
+
+  t.test('GET /docs lists every operation once, by tag', async (t) => {
+    const { status, text } = await client.get('//docs');
+    t.equal(status, 200);
+    const listed = linksOf(text).filter((target) => target.startsWith('/docs/api/'));
+    t.same([...listed].sort(), operations.map(operationUrl).sort());
+    for (const { tag } of operations) t.match(text, `<h2 id="${tag.toLowerCase()}">`);
+  });
+
+  t.test('each page names all fields, parameters, errors, and samples of its operation', async (t) => {
+    const { body: document } = await client.get('//docs/openapi.json');
+    for (const operation of operations) {
+      const { method, operationId, path } = operation;
+      const { status, text } = await client.get(`/${operationUrl(operation)}`);
+      t.equal(status, 200, operationId);
+      const markdown = await client.get(`/${operationUrl(operation)}.md`);
+      t.match(markdown.headers.get('content-type'), /^text\/markdown/);
+      const documented = document.paths[path][method.toLowerCase()];
+      const wanted = [
+        `${method} ${path}`,
+        ...(documented.parameters ?? []).map(({ name }: { name: string }) => name),
+        ...errorCodesOf(document, documented),
+      ];
+      for (const word of wanted) {
+        t.ok(text.includes(word), `${operationId}: ${word}`);
+        t.ok(markdown.text.includes(word), `${operationId}.md: ${word}`);
+      }
+      const body = documented.requestBody?.content['application/json'].schema;
+      for (const name of Object.keys(body ? (resolved<Body>(document, body).properties ?? {}) : {}))
+        t.match(markdown.text, `| \`${name}\``, `${operationId}: ${name}`);
+      for (const { source } of documented['x-codeSamples'])
+        t.ok(markdown.text.includes(source.trimEnd()), `${operationId}: sample`);
+      t.notMatch(markdown.text, /undefined|\[object/, operationId);
+    }
+    t.match(await client.get('//docs/api/nothing'), { status: 404, body: { error: { code: 'notFound' } } });
+  });
+
+  t.test('nested fields, variants, and bounds', async (t) => {
+    const { text } = await client.get('//docs/api/createChatCompletion.md');
+    for (const row of [
+      /\| `messages` \*\*required\*\* \| array of objects \|/,
+      /\| `messages\[\]\.content` \| string or array of objects or null \|/,
+      /\| `choices\[\]\.message\.role` \| `"assistant"` \|/,
+      /\| `stream_options\.include_usage` \| boolean or null \|/,
+    ])
+      t.match(text, row);
   });
 });

@@ -1,0 +1,63 @@
+/** The API reference, drawn by the server: a list of all operations, and a page for each. Decision 0028. */
+import { html } from 'ghtml';
+import { tags } from '../openapi/info.ts';
+import { type Operation, operationsOf } from './api-document.ts';
+import { parseGuide } from './guides.ts';
+import type { Page } from './layout.ts';
+import { guideHtml, inlineHtml } from './markdown.ts';
+import { operationMarkdown } from './operation-markdown.ts';
+import { neighbourLinks } from './pager.ts';
+import { operationUrl, tryUrl } from './reference.ts';
+
+const titleOf = ({ summary }: Operation) => `${summary} · Parley API`;
+
+const byTag = (document: object): [tag: (typeof tags)[number], operations: Operation[]][] => {
+  const all = operationsOf(document);
+  return tags.map((tag) => [tag, all.filter((operation) => operation.tag === tag.name)]);
+};
+
+/** In the order of the list. */
+export const referenceOrder = (document: object): Operation[] =>
+  byTag(document).flatMap(([, operations]) => operations);
+
+/** `/docs`. */
+export const referenceIndex = (document: object): Page => ({
+  title: 'API reference · Parley',
+  description: 'Every operation of the API.',
+  main: html`<h1>API reference</h1>
+<p>Every operation under <code>/api/v1</code>, with its fields, errors, and samples. To send requests from this browser, use the <a href="${tryUrl()}">interactive reference</a>. Generators read <a href="/openapi.json">openapi.json</a>.</p>
+!${byTag(document).map(
+    ([{ description, name }, operations]) => html`<h2 id="${name.toLowerCase()}">${name}</h2>
+<p>!${inlineHtml(description)}</p>
+<ul class="operations">
+!${operations.map(
+      (operation) =>
+        html`<li><a href="${operationUrl(operation)}">${operation.summary}</a> <code>${operation.method} ${operation.path}</code></li>
+`,
+    )}</ul>
+`,
+  )}`,
+});
+
+const link = (operation: Operation | undefined) =>
+  operation && { href: operationUrl(operation), title: operation.summary };
+
+/**
+ * `/docs/api/OPERATION`.
+ *
+ * @param document - with code samples, which call this service
+ */
+export function operationPage(document: object, operation: Operation, publicUrl: string): Page {
+  const all = referenceOrder(document);
+  const position = all.findIndex(({ operationId }) => operationId === operation.operationId);
+  const guide = parseGuide(operation.operationId, operationMarkdown(document, operation));
+  const { opening, sections } = guideHtml(guide, publicUrl);
+  const sources = html`<p class="source"><a href="${operationUrl(operation)}.md">This page as Markdown</a> · <a href="${tryUrl(operation)}">Try it</a> · <a href="/docs#${operation.tag.toLowerCase()}">${operation.tag}</a></p>
+`;
+  const neighbours = neighbourLinks('Operations', link(all[position - 1]), link(all[position + 1]));
+  return {
+    title: titleOf(operation),
+    description: guide.summary,
+    main: html`<div class="operation">!${opening}!${sources}!${sections}</div>!${neighbours}`,
+  };
+}
