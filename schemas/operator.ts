@@ -247,7 +247,10 @@ export const OperatorRequestLog = Type.Object(
   { $id: 'OperatorRequestLog', ...closed, description: "A page of an account's request log." },
 );
 
-export const OperatorRequestQuery = RequestLogQuery;
+const { id: requestId, ...logQuery } = RequestLogQuery.properties;
+
+/** `id` is the account's, in the path. */
+export const OperatorRequestQuery = Type.Object({ ...logQuery, request_id: requestId }, closed);
 
 const list = <T extends ReturnType<typeof Type.Object>>(item: T, description: string, maxItems = 10) =>
   Type.Array(ref(item), { maxItems, description });

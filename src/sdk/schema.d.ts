@@ -10744,11 +10744,6 @@ export interface operations {
                  */
                 cursor?: components["parameters"]["Cursor"];
                 /**
-                 * @description Only the request with this `X-Request-Id`. Requests that were not charged have no row of their own.
-                 * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
-                 */
-                id?: string;
-                /**
                  * @description Only requests made with this key; `web` for requests from the web.
                  * @example web
                  */
@@ -10778,6 +10773,11 @@ export interface operations {
                  * @example 2026-11-21T00:00:00.000Z
                  */
                 to?: string;
+                /**
+                 * @description Only the request with this `X-Request-Id`. Requests that were not charged have no row of their own.
+                 * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+                 */
+                request_id?: string;
             };
             header?: never;
             path: {

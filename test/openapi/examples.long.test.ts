@@ -115,7 +115,7 @@ const idOf = (path: string, ids: State['ids']): string => {
 /** What would filter away what the example of the answer tells of. */
 const filters = new Set([
   ...['id', 'key_id', 'endpoint', 'model', 'status', 'from', 'to', 'q'],
-  ...['search', 'plan', 'suspended'],
+  ...['search', 'plan', 'suspended', 'request_id'],
 ]);
 
 /** The examples of a query, but for cursors: each leads on from a page of one list only. */

@@ -259,7 +259,8 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     },
     async (request) => {
       const { id } = await accountWith(request.params.id);
-      return readLogPage(db, id, request.query);
+      const { request_id: requestId, ...query } = request.query;
+      return readLogPage(db, id, { ...query, ...(requestId !== undefined && { id: requestId }) });
     },
   );
 };

@@ -24,7 +24,12 @@ const useRequests = (id: string, filters: Filters) =>
     queryKey: ['operator', 'requests', id, filters],
     initialPageParam: '',
     queryFn: ({ pageParam: cursor, signal }) => {
-      const query = { limit: 50, ...(cursor !== '' && { cursor }), ...queryOf(filters) };
+      const { id: request_id, ...others } = queryOf(filters);
+      const query = {
+        ...{ limit: 50, ...others },
+        ...(cursor !== '' && { cursor }),
+        ...(request_id !== undefined && { request_id }),
+      };
       const params = { path: { id }, query };
       return ok(api.GET('/api/v1/operator/accounts/{id}/requests', { params, signal }));
     },

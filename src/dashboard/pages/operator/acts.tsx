@@ -132,9 +132,10 @@ function DeleteDialog({ account, onClose, onDeleted }: Props & { onDeleted: () =
     mutationFn: () =>
       ok(api.DELETE('/api/v1/operator/accounts/{id}', { params: { path: { id: account.id } } })),
     onSuccess: () => {
+      // The list would show it until it is read again. Its own page would ask for it once more.
+      queryClient.removeQueries({ queryKey: ['operator', 'accounts'] });
       onDeleted();
-      // Its page would ask for it again.
-      for (const name of ['accounts', 'overview', 'log'])
+      for (const name of ['overview', 'log'])
         void queryClient.invalidateQueries({ queryKey: ['operator', name] });
     },
   });
