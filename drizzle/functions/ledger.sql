@@ -1,4 +1,4 @@
--- Revision 12. Raise it with every change: a database keeps the highest (src/database/functions.ts).
+-- Revision 13. Raise it with every change: a database keeps the highest (src/database/functions.ts).
 --
 -- The ledger's batch protocol: admission, settlement and sweep. Contract sections 5 and 10, argued in
 -- docs/decisions/0010-the-ledgers-protocol.md.
@@ -305,9 +305,10 @@ BEGIN
   END IF;
 
   INSERT INTO key_usage (account_id, day, key_id, meter, used)
-  SELECT a.account_id, a.day, a.key_id, a.meter, a.delivered
+  SELECT a.account_id, a.day, a.key_id, a.meter, sum(a.delivered)
   FROM jsonb_to_recordset(amounts) AS a (account_id uuid, day date, key_id uuid, meter text, delivered bigint)
   WHERE a.delivered > 0
+  GROUP BY 1, 2, 3, 4
   ORDER BY 1, 2, 3, 4
   ON CONFLICT (account_id, day, key_id, meter) DO UPDATE SET used = key_usage.used + excluded.used;
 

@@ -114,12 +114,18 @@ export class AccountQueues<Item extends AccountItem, Result> {
     }
   }
 
+  /** Once the database is unavailable, the rest fails too: each would wait for it as long as the one before. */
   async #oneByOne(items: Item[]): Promise<Promise<Result>[]> {
     const results: Promise<Result>[] = [];
+    let isOver = false;
     for (const item of items) {
-      const result = this.#write([item], OWN_LOCK_TIMEOUT_MS).then(([only]) => only as Result);
+      const result: Promise<Result> = isOver
+        ? (results.at(-1) as Promise<Result>)
+        : this.#write([item], OWN_LOCK_TIMEOUT_MS).then(([only]) => only as Result);
       results.push(result);
-      await result.catch(() => {});
+      await result.catch((error) => {
+        isOver = !isRefusal(error);
+      });
     }
     return results;
   }

