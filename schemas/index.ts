@@ -28,6 +28,7 @@ import * as search from './search.ts';
 import * as service from './service.ts';
 import * as sessions from './sessions.ts';
 import * as usage from './usage.ts';
+import * as webhooks from './webhooks.ts';
 
 const resources = [
   accounts,
@@ -57,6 +58,7 @@ const resources = [
   service,
   sessions,
   usage,
+  webhooks,
 ];
 
 export const components: TSchema[] = resources

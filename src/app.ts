@@ -68,6 +68,7 @@ import listedSessions from './routes/sessions.ts';
 import subscription from './routes/subscription.ts';
 import usage from './routes/usage.ts';
 import usageHistory from './routes/usage-history.ts';
+import webhook from './routes/webhook.ts';
 import { serverOptions } from './server-options.ts';
 
 const pages: FastifyPluginAsync = async (scope) => {
@@ -110,6 +111,7 @@ const dashboardRoutes: FastifyPluginAsync = async (scope) => {
     signedIn.register(subscription);
     signedIn.register(usageHistory);
     signedIn.register(requestLog);
+    signedIn.register(webhook);
     signedIn.register(operatorRoutes);
   });
 };

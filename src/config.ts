@@ -21,6 +21,7 @@ import {
   searchUpstream,
 } from './upstream-settings.ts';
 import { type Upstreams, upstreamsFile } from './upstreams/load.ts';
+import type { WebhookTargets } from './webhooks/target.ts';
 
 export type Config = Readonly<{
   port: number;
@@ -77,6 +78,7 @@ export type Config = Readonly<{
   logLevel: string;
   /** Bearer token for `/metrics`. Undefined: only loopback may read it. */
   metricsToken: string | undefined;
+  webhookTargets: WebhookTargets;
 }>;
 
 /** Fixed by contract section 7, like `answerLimits`: no variable changes it, and only tests lower it. */
@@ -254,6 +256,7 @@ export function loadConfig(env: Env = process.env): Config {
     // A charge admitted yesterday may still be settled or looked up today.
     requestLogDays: integer(env, 'REQUEST_LOG_DAYS', 90, 3, 3650),
     metricsToken: text(env, 'METRICS_TOKEN'),
+    webhookTargets: oneOf(env, 'WEBHOOK_TARGETS', ['public', 'any'], 'public'),
     logLevel: oneOf(env, 'LOG_LEVEL', ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], 'info'),
   });
 }

@@ -91,6 +91,13 @@ export class Metrics {
     ...this.#registers,
   });
 
+  readonly webhookAttempts = new Counter({
+    name: 'parley_webhook_attempts_total',
+    help: 'Attempts to deliver a message to a webhook.',
+    labelNames: ['outcome'],
+    ...this.#registers,
+  });
+
   constructor() {
     new Gauge({
       name: 'parley_info',

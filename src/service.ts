@@ -18,6 +18,7 @@ import { Maintenance } from './domain/maintenance.ts';
 import { ConfigError } from './environment.ts';
 import { settingOnce } from './store/settings.ts';
 import { assertWhole } from './store/transfer.ts';
+import { WebhookSender } from './webhooks/sender.ts';
 
 export type Service = {
   app: FastifyInstance;
@@ -96,15 +97,19 @@ export async function startService(config: Config, givenLocation?: DatabaseLocat
     });
     const maintenance = new Maintenance(opened, config, app.log);
     maintenance.start();
+    const { log, metrics } = app;
+    const { plans, webhookTargets: targets } = config;
+    const webhooks = new WebhookSender({ db: opened.db, plans, targets, log, metrics });
+    webhooks.start();
     return {
       app,
       database: opened,
       reload: () => reloadUpstreams(app, config),
       port: (app.server.address() as AddressInfo).port,
       stop: async () => {
-        const maintained = maintenance.stop();
+        const stopped = [maintenance.stop(), webhooks.stop()];
         await app.close();
-        await maintained;
+        await Promise.all(stopped);
         await app.keyLookup.stop();
         await app.ledger.stop();
         await opened.close();

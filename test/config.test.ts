@@ -124,6 +124,7 @@ t.test(
       UPSTREAM_FIRST_BYTE_SECONDS: '0',
       UPSTREAM_IDLE_SECONDS: 'long',
       UPSTREAM_CONNECTIONS: '0',
+      WEBHOOK_TARGETS: 'private',
     };
     for (const [name, value] of Object.entries(wrong)) {
       t.throws(

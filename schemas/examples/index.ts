@@ -7,6 +7,7 @@ import { operatorExamples } from './operator.ts';
 import { responseExamples } from './responses.ts';
 import { toolExamples } from './tools.ts';
 import { usageExamples } from './usage.ts';
+import { webhookExamples } from './webhook.ts';
 
 export const operationExamples: Record<string, OperationExamples> = {
   ...accountExamples,
@@ -17,4 +18,5 @@ export const operationExamples: Record<string, OperationExamples> = {
   ...responseExamples,
   ...toolExamples,
   ...usageExamples,
+  ...webhookExamples,
 };

@@ -10,6 +10,7 @@ import { tsvector } from './columns.ts';
 export * from './tables/accounts.ts';
 export * from './tables/chat.ts';
 export * from './tables/ledger.ts';
+export * from './tables/webhooks.ts';
 
 export const settings = pgTable('settings', {
   name: text('name').primaryKey(),

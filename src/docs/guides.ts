@@ -43,7 +43,7 @@ const groups = {
   ],
   'Limits and accounts': [
     ...['quotas', 'rate-limits', 'usage-history', 'plans', 'accounts', 'sessions-and-security'],
-    ...['errors', 'versioning'],
+    ...['webhooks', 'errors', 'versioning'],
   ],
   'Run your own': [
     ...['running-parley', 'operator-commands', 'operators', 'connect-a-model', 'several-upstreams'],

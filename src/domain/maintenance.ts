@@ -15,6 +15,7 @@ import { deleteOldResponses } from '../store/responses.ts';
 import { deleteEndedSessions } from '../store/sessions.ts';
 import { readSetting, writeSetting } from '../store/settings.ts';
 import { deleteOldStopRequests } from '../store/stop-requests.ts';
+import { deleteOldMessages } from '../store/webhooks.ts';
 
 const MINUTE_MS = 60_000;
 /** A hanging database must not keep the process from exiting. */
@@ -46,6 +47,7 @@ const jobs: Readonly<Record<string, Job>> = {
   "delete old rows of the operators' log": (db, { signal }) => deleteOldOperatorLog(db, signal),
   'delete stored responses': (db, { signal }) => deleteOldResponses(db, signal),
   'delete old requests to stop': (db, { signal }) => deleteOldStopRequests(db, signal),
+  'delete old webhook messages': (db, { signal }) => deleteOldMessages(db, signal),
   'delete keys that ended long ago': (db, { signal }) => deleteEndedKeys(db, signal),
 };
 

@@ -2,10 +2,10 @@
  * URLs that a client asks the engine to fetch, such as images and tool servers. They must not lead into the operator's
  * network. Decided without DNS. Contract section 7.
  */
-import ipaddr from 'ipaddr.js';
 import { SealedJson } from '../bodies/sealed.ts';
 import { ApiError } from '../errors.ts';
 import { parsedUrl } from './parsed-url.ts';
+import { hostOf, isPublicHost } from './public-hosts.ts';
 
 /** Members that hold a URL, in any case: `url`, `image_url`, `server_url`, `fileUri`. */
 const URL_MEMBER = /ur[li]s?$/i;
@@ -14,7 +14,6 @@ const URL_ENDING = 4;
 const LOOKS_LIKE_URL = /^[\s\p{Cc}]*((https?|ftp|file|wss?|gopher|s3|gs):|[a-z][a-z0-9+.-]*:[\\/])/iu;
 /** Parsers treat these characters differently, and may find another host. */
 const AMBIGUOUS = /[\\\s\p{Cc}]/u;
-const LOCAL_NAME = /(^|\.)(local|localhost|localdomain|internal|intranet|lan|home\.arpa)$/;
 
 /** Members that hold text, or what the model said. They are not fetched. */
 const texts = new Set([
@@ -55,18 +54,9 @@ export function parseImageHosts(value: string | undefined): ReadonlySet<string> 
         throw new Error(
           `must list hosts such as images.internal,10.0.0.5, without scheme or port, not "${entry}".`,
         );
-      return nameOf(host);
+      return hostOf(host);
     }),
   );
-}
-
-/** As the URL parser normalizes it: dotted IPv4, IPv6 in brackets, names in lowercase ASCII. */
-const nameOf = ({ hostname }: URL) => hostname.replace(/\.$/, '');
-
-function isPublic(host: string): boolean {
-  const address = host.replace(/^\[|\]$/g, '');
-  if (ipaddr.isValid(address)) return ipaddr.parse(address).range() === 'unicast';
-  return host.includes('.') && !LOCAL_NAME.test(host);
 }
 
 /** What is wrong with a URL; undefined if it may be fetched. */
@@ -77,8 +67,8 @@ function faultOf(text: string, allowed: ReadonlySet<string>): string | undefined
   if (!/^https:\/\/[^/]/i.test(text) || AMBIGUOUS.test(text) || url === undefined)
     return 'must be a `data:` or an `https` URL';
   if (url.username !== '' || url.password !== '') return 'must be a URL without credentials';
-  const host = nameOf(url);
-  return allowed.has(host) || isPublic(host)
+  const host = hostOf(url);
+  return allowed.has(host) || isPublicHost(host)
     ? undefined
     : 'points to a private address or a local name; send the file as a `data:` URL';
 }

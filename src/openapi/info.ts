@@ -81,6 +81,12 @@ export const tags = [
   ),
   tag('Account', 'The account: email address, password, audit trail, and deletion.', 'accounts', 'Accounts'),
   tag(
+    'Webhook',
+    'Notices about usage, keys, and sign-ins, sent to an address of the account.',
+    'webhooks',
+    'Webhooks',
+  ),
+  tag(
     'Operator',
     'The state of the service, all accounts, and the operator log. Requires the session of an account that `OPERATORS` names.',
     'operators',

@@ -19,6 +19,8 @@ const SESSION_REQUESTS = 300;
 const UNKNOWN_KEYS = 60;
 /** Refunds per account and hour for failures that a client can cause on purpose. */
 const REFUNDS_PER_HOUR = 20;
+/** Test messages to an account's webhook per minute. */
+const WEBHOOK_TESTS = 10;
 /** Public pages per address and minute. */
 const PAGES = 300;
 
@@ -34,6 +36,8 @@ export type Limits = SignInLimits & {
   countPage(request: FastifyRequest): Promise<void>;
   countSignUp(request: FastifyRequest): Promise<void>;
   countLeakReport(request: FastifyRequest): Promise<void>;
+  /** Counts by account. Throws ApiError `rateLimitExceeded`. */
+  countWebhookTest(request: FastifyRequest): Promise<void>;
   /** Counts a failure that a client can cause on purpose. Returns whether it is still refunded. Contract section 7. */
   grantRefund(request: FastifyRequest): Promise<boolean>;
 };
@@ -149,6 +153,14 @@ export default fp(
       ({ ip }) => `leak-report:${addressKey(ip)}`,
     );
 
+    const webhookTests = gate(
+      'test messages to your webhook',
+      'webhook_test',
+      WEBHOOK_TESTS,
+      MINUTE_MS,
+      ({ caller }) => `webhook-test:${caller.accountId}`,
+    );
+
     app.decorate('limits', {
       countRequest: async (request, reply) => {
         const { isExceeded, reading } = await ofAccount(request, true);
@@ -168,6 +180,7 @@ export default fp(
       countPage: pages,
       countSignUp: signUps,
       countLeakReport: leakReports,
+      countWebhookTest: webhookTests,
       grantRefund: async ({ caller }) => {
         const { current } = await windows.take(`refund:${caller.accountId}`, HOUR_MS);
         return current <= REFUNDS_PER_HOUR;

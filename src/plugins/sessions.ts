@@ -9,7 +9,13 @@ import type { FastifyReply, FastifyRequest, Session } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Config } from '../config.ts';
 import type { Db } from '../database/client.ts';
-import { type Device, type MarkedAccount, markDevice, parseDevice } from '../domain/device-cookie.ts';
+import {
+  type Device,
+  isKnownDevice,
+  type MarkedAccount,
+  markDevice,
+  parseDevice,
+} from '../domain/device-cookie.ts';
 import { ApiError } from '../errors.ts';
 import { sourceOf } from '../limits/address.ts';
 import type { ProvenAccount } from '../store/accounts.ts';
@@ -76,11 +82,14 @@ export async function beginSession(
   const { db, sessionSecrets } = request.server;
   await request.session.regenerate();
   const { sessionId } = request.session;
-  const isCreated = await createSession(db, account, sessionId, sourceOf(request), event);
+  const device = deviceOf(request);
+  const isNewDevice = device === undefined || !isKnownDevice(device, account, sessionSecrets);
+  const signIn = event && { isNewDevice };
+  const isCreated = await createSession(db, account, sessionId, sourceOf(request), signIn);
   if (!isCreated) throw new ApiError('invalidLogin');
   // Makes the plugin send the cookie. Its automatic save skips Secure cookies behind a proxy, where it sees no https.
   await request.session.save();
-  request.deviceCookie = markDevice(deviceOf(request), account, sessionSecrets);
+  request.deviceCookie = markDevice(device, account, sessionSecrets);
 }
 
 /** The device that a request claims. It is not verified against an account. */

@@ -21,6 +21,7 @@ export const operations = {
   deleteAccountOfOwner: { method: 'DELETE', path: '/api/v1/operator/accounts/{id}', hasBody: false, isIdempotent: false },
   deleteConversation: { method: 'DELETE', path: '/api/v1/conversations/{id}', hasBody: false, isIdempotent: false },
   deleteResponse: { method: 'DELETE', path: '/api/v1/responses/{id}', hasBody: false, isIdempotent: false },
+  deleteWebhook: { method: 'DELETE', path: '/api/v1/webhook', hasBody: false, isIdempotent: false },
   endSession: { method: 'DELETE', path: '/api/v1/sessions/{id}', hasBody: false, isIdempotent: false },
   exportOperatorLog: { method: 'GET', path: '/api/v1/operator/log/export', hasBody: false, isIdempotent: false },
   exportRequests: { method: 'GET', path: '/api/v1/requests/export', hasBody: false, isIdempotent: false },
@@ -37,6 +38,7 @@ export const operations = {
   getSubscription: { method: 'GET', path: '/api/v1/subscription', hasBody: false, isIdempotent: false },
   getUsage: { method: 'GET', path: '/api/v1/usage', hasBody: false, isIdempotent: false },
   getUsageHistory: { method: 'GET', path: '/api/v1/usage/history', hasBody: false, isIdempotent: false },
+  getWebhook: { method: 'GET', path: '/api/v1/webhook', hasBody: false, isIdempotent: false },
   listAccounts: { method: 'GET', path: '/api/v1/operator/accounts', hasBody: false, isIdempotent: false },
   listConversations: { method: 'GET', path: '/api/v1/conversations', hasBody: false, isIdempotent: false },
   listEvents: { method: 'GET', path: '/api/v1/events', hasBody: false, isIdempotent: false },
@@ -48,15 +50,19 @@ export const operations = {
   listRequestsOfAccount: { method: 'GET', path: '/api/v1/operator/accounts/{id}/requests', hasBody: false, isIdempotent: false },
   listResponseInput: { method: 'GET', path: '/api/v1/responses/{id}/input_items', hasBody: false, isIdempotent: false },
   listSessions: { method: 'GET', path: '/api/v1/sessions', hasBody: false, isIdempotent: false },
+  listWebhookDeliveries: { method: 'GET', path: '/api/v1/webhook/deliveries', hasBody: false, isIdempotent: false },
   logIn: { method: 'POST', path: '/api/v1/auth/login', hasBody: true, isIdempotent: false },
   logOut: { method: 'POST', path: '/api/v1/auth/logout', hasBody: false, isIdempotent: false },
+  putWebhook: { method: 'PUT', path: '/api/v1/webhook', hasBody: true, isIdempotent: false },
   reportLeakedKeys: { method: 'POST', path: '/api/v1/keys/report-leak', hasBody: true, isIdempotent: false },
   resetPassword: { method: 'POST', path: '/api/v1/operator/accounts/{id}/reset-password', hasBody: false, isIdempotent: false },
   revokeKey: { method: 'DELETE', path: '/api/v1/keys/{id}', hasBody: false, isIdempotent: false },
   revokeKeyOfAccount: { method: 'DELETE', path: '/api/v1/operator/keys/{prefix}', hasBody: false, isIdempotent: false },
   rotateKey: { method: 'POST', path: '/api/v1/keys/{id}/rotate', hasBody: true, isIdempotent: false },
+  rotateWebhookSecret: { method: 'POST', path: '/api/v1/webhook/secret', hasBody: false, isIdempotent: false },
   search: { method: 'POST', path: '/api/v1/search', hasBody: true, isIdempotent: true },
   signUp: { method: 'POST', path: '/api/v1/auth/signup', hasBody: true, isIdempotent: false },
+  testWebhook: { method: 'POST', path: '/api/v1/webhook/test', hasBody: false, isIdempotent: false },
   updateAccount: { method: 'PATCH', path: '/api/v1/account', hasBody: true, isIdempotent: false },
   updateConversation: { method: 'PATCH', path: '/api/v1/conversations/{id}', hasBody: true, isIdempotent: false },
   updateKey: { method: 'PATCH', path: '/api/v1/keys/{id}', hasBody: true, isIdempotent: false },
@@ -210,6 +216,12 @@ export interface Operations {
   deleteResponse: Method<'deleteResponse'>;
 
   /**
+   * Delete the webhook.
+   * Deletes the webhook, the messages that wait for it, and the delivery log.
+   */
+  deleteWebhook: Method<'deleteWebhook'>;
+
+  /**
    * End a session.
    * Signs out a device on every replica immediately. If you end the session of this request, its cookie is cleared too.
    */
@@ -314,6 +326,12 @@ export interface Operations {
   getUsageHistory: Method<'getUsageHistory'>;
 
   /**
+   * Read the webhook.
+   * Returns the account's webhook without its secret.
+   */
+  getWebhook: Method<'getWebhook'>;
+
+  /**
    * List accounts.
    * Lists all accounts, newest first.
    */
@@ -386,6 +404,12 @@ export interface Operations {
   listSessions: Method<'listSessions'>;
 
   /**
+   * List deliveries.
+   * Lists messages to the webhook, newest first. They are kept for 30 days.
+   */
+  listWebhookDeliveries: Method<'listWebhookDeliveries'>;
+
+  /**
    * Sign in.
    * Starts a new session by setting the session cookie. An unknown email address and a wrong password return the same error.
    */
@@ -396,6 +420,12 @@ export interface Operations {
    * Ends the session on every replica and clears its cookie. Other sessions of the account continue.
    */
   logOut: Method<'logOut'>;
+
+  /**
+   * Set the webhook.
+   * Creates the webhook, and returns its signing secret once; or changes its URL and enables it again. Messages that wait go to the new URL.
+   */
+  putWebhook: Method<'putWebhook'>;
 
   /**
    * Report leaked keys.
@@ -428,6 +458,12 @@ export interface Operations {
   rotateKey: Method<'rotateKey'>;
 
   /**
+   * Replace the signing secret.
+   * Returns a new secret once. For 24 hours, messages are signed with both the new and the replaced secret.
+   */
+  rotateWebhookSecret: Method<'rotateWebhookSecret'>;
+
+  /**
    * Search.
    * Finds pages for keywords or a question, best match first. Returns an empty list if nothing matches.
    *
@@ -442,6 +478,12 @@ export interface Operations {
    * Creates an account on the first plan and signs it in by setting the session cookie. If an account with this email address was deleted earlier the same day, its usage still counts.
    */
   signUp: Method<'signUp'>;
+
+  /**
+   * Send a test message.
+   * Queues a message of type `webhook.test`. Its delivery appears in the delivery log within seconds. At most 10 per minute.
+   */
+  testWebhook: Method<'testWebhook'>;
 
   /**
    * Change the email address.

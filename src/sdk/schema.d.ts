@@ -1004,6 +1004,94 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/webhook": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the webhook
+         * @description Returns the account's webhook without its secret.
+         */
+        get: operations["getWebhook"];
+        /**
+         * Set the webhook
+         * @description Creates the webhook, and returns its signing secret once; or changes its URL and enables it again. Messages that wait go to the new URL.
+         */
+        put: operations["putWebhook"];
+        post?: never;
+        /**
+         * Delete the webhook
+         * @description Deletes the webhook, the messages that wait for it, and the delivery log.
+         */
+        delete: operations["deleteWebhook"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/webhook/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List deliveries
+         * @description Lists messages to the webhook, newest first. They are kept for 30 days.
+         */
+        get: operations["listWebhookDeliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/webhook/secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replace the signing secret
+         * @description Returns a new secret once. For 24 hours, messages are signed with both the new and the replaced secret.
+         */
+        post: operations["rotateWebhookSecret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/webhook/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a test message
+         * @description Queues a message of type `webhook.test`. Its delivery appears in the delivery log within seconds. At most 10 per minute.
+         */
+        post: operations["testWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/healthz": {
         parameters: {
             query?: never;
@@ -2473,6 +2561,11 @@ export interface components {
              * @example parley_4Fq0ZkT9_ThisIsNotAKeyItOnlyLooksLikeOneItsChecksumIsWrong
              */
             key: string;
+        };
+        /** @description The account's webhook. */
+        CurrentWebhook: {
+            /** @description Null if the account has no webhook. */
+            data: components["schemas"]["Webhook"] | null;
         };
         /** @description What an upstream cost on one day. */
         DayCost: {
@@ -5571,6 +5664,14 @@ export interface components {
             /** @description The plans in display order. New accounts start on the first. */
             data: components["schemas"]["Plan"][];
         };
+        /** @description The webhook to set. */
+        PutWebhook: {
+            /**
+             * @description An https URL. Its host must have a public address, checked before each attempt, unless the operator allows others.
+             * @example https://hooks.example.com/parley
+             */
+            url: string;
+        };
         /** @description Status 429: `quotaExceeded`, `tooManyCalls`, `rateLimitExceeded`. */
         QuotaError: {
             error: components["schemas"]["QuotaErrorBody"];
@@ -7152,6 +7253,118 @@ export interface components {
              */
             tokens: number;
         };
+        /** @description Where the account is notified, signed with Standard Webhooks 1.0. */
+        Webhook: {
+            /**
+             * @description An https URL. Its host must have a public address, checked before each attempt, unless the operator allows others.
+             * @example https://hooks.example.com/parley
+             */
+            url: string;
+            /**
+             * @description The signing secret, only when it is new: `whsec_` and Base64. Store it; it cannot be shown again.
+             * @example null
+             */
+            secret: string | null;
+            /**
+             * Format: date-time
+             * @description When the webhook was created.
+             * @example 2026-11-20T13:45:12.345Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description Until then, messages are also signed with the replaced secret; null if there is none.
+             * @example null
+             */
+            old_secret_ends_at: string | null;
+            /**
+             * Format: date-time
+             * @description When deliveries stopped because the endpoint returned 410 Gone; null if they continue. Saving the webhook enables it.
+             * @example null
+             */
+            disabled_at: string | null;
+        };
+        /**
+         * @description Details of the event, as delivered. The fields depend on the type.
+         * @example {
+         *       "meter": "chat",
+         *       "threshold": 80,
+         *       "day": "2026-11-20",
+         *       "used": 40,
+         *       "limit": 50
+         *     }
+         */
+        WebhookData: {
+            [key: string]: components["schemas"]["JsonValue"];
+        };
+        /** @description A message to the webhook, and how its delivery went. */
+        WebhookDelivery: {
+            /**
+             * Format: uuid
+             * @description The message's ID, in its `webhook-id` header at every attempt.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            id: string;
+            type: components["schemas"]["WebhookEventType"];
+            /**
+             * Format: date-time
+             * @description When the event happened.
+             * @example 2026-11-20T13:45:12.345Z
+             */
+            at: string;
+            /**
+             * @description `pending` until the endpoint accepts the message with a 2xx status, or until attempts end after a day.
+             * @example delivered
+             * @enum {string}
+             */
+            status: "pending" | "delivered" | "failed";
+            /**
+             * Format: int64
+             * @description How often delivery was attempted.
+             * @example 1
+             */
+            attempts: number;
+            /**
+             * Format: date-time
+             * @description When it was last attempted; null before the first attempt.
+             * @example 2026-11-20T13:45:12.845Z
+             */
+            last_attempt_at: string | null;
+            /**
+             * Format: date-time
+             * @description When it is attempted next; null if it is not.
+             * @example null
+             */
+            next_attempt_at: string | null;
+            /**
+             * Format: int32
+             * @description The HTTP status of the last response; null if the last attempt got none.
+             * @example 204
+             */
+            response_status: number | null;
+            /**
+             * @description Why the last attempt failed; null if it succeeded.
+             * @example null
+             */
+            error: string | null;
+            data: components["schemas"]["WebhookData"];
+        };
+        /** @description A page of deliveries. */
+        WebhookDeliveryList: {
+            /** @description Newest first. */
+            data: components["schemas"]["WebhookDelivery"][];
+            /**
+             * @description Pass it as `cursor` for the next page; null on the last page.
+             * @example null
+             */
+            next_cursor: string | null;
+        };
+        /**
+         * @description What happened. New types may be added.
+         * @example usage.threshold_reached
+         * @enum {string}
+         */
+        WebhookEventType: "usage.threshold_reached" | "key.created" | "key.reported_leaked" | "session.new_device" | "webhook.test";
     };
     responses: {
         /**
@@ -8708,6 +8921,26 @@ export interface components {
             };
         };
         /**
+         * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
+         *     - `invalidRequest`: The request is not valid.
+         */
+        SessionBadRequestWithoutUrl: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["BadRequestError"];
+            };
+        };
+        /**
          * @description - `overloaded`: The service is overloaded. Nothing was charged. Try again shortly.
          *     - `serviceUnavailable`: The service is temporarily unavailable. Nothing was charged. Try again shortly.
          */
@@ -8866,6 +9099,22 @@ export interface components {
         };
         /** @description - `notFound`: The requested resource was not found. */
         SessionNotFoundForSession: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["NotFoundError"];
+            };
+        };
+        /** @description - `notFound`: The requested resource was not found. */
+        SessionNotFoundForWebhook: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 "Cache-Control": components["headers"]["Cache-Control"];
@@ -11781,6 +12030,229 @@ export interface operations {
             429: components["responses"]["SessionRateLimit"];
             500: components["responses"]["SessionInternal"];
             503: components["responses"]["SessionUnavailable"];
+        };
+    };
+    getWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The account's webhook. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CurrentWebhook"];
+                };
+            };
+            400: components["responses"]["SessionBadRequest"];
+            401: components["responses"]["SessionUnauthorized"];
+            403: components["responses"]["SessionForbidden"];
+            429: components["responses"]["SessionRateLimit"];
+            500: components["responses"]["SessionInternal"];
+            503: components["responses"]["SessionUnavailable"];
+        };
+    };
+    putWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The webhook to set. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PutWebhook"];
+            };
+        };
+        responses: {
+            /** @description Where the account is notified, signed with Standard Webhooks 1.0. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Webhook"];
+                };
+            };
+            400: components["responses"]["SessionBadRequestWithoutUrl"];
+            401: components["responses"]["SessionUnauthorized"];
+            403: components["responses"]["SessionWriteForbidden"];
+            413: components["responses"]["SessionPayloadTooLargeOver16KiB"];
+            415: components["responses"]["SessionUnsupportedMediaType"];
+            429: components["responses"]["SessionRateLimit"];
+            500: components["responses"]["SessionInternal"];
+            503: components["responses"]["SessionBusy"];
+        };
+    };
+    deleteWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success, without a body. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["SessionBadRequest"];
+            401: components["responses"]["SessionUnauthorized"];
+            403: components["responses"]["SessionWriteForbidden"];
+            404: components["responses"]["SessionNotFoundForWebhook"];
+            413: components["responses"]["SessionPayloadTooLargeOver16KiB"];
+            415: components["responses"]["SessionUnsupportedMediaType"];
+            429: components["responses"]["SessionRateLimit"];
+            500: components["responses"]["SessionInternal"];
+            503: components["responses"]["SessionBusy"];
+        };
+    };
+    listWebhookDeliveries: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The maximum number of items.
+                 * @example 20
+                 */
+                limit?: components["parameters"]["LimitTo100"];
+                /**
+                 * @description The `next_cursor` of the previous page; opaque.
+                 * @example MjAyNi0xMS0yMFQxMzo0NToxMi4zNDVafDAxOTMyZjVlLTdjMWEtN2IzZS05ZDJmLTNhNWI3YzlkMWUwZg
+                 */
+                cursor?: components["parameters"]["Cursor"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of deliveries. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDeliveryList"];
+                };
+            };
+            400: components["responses"]["SessionBadRequest"];
+            401: components["responses"]["SessionUnauthorized"];
+            403: components["responses"]["SessionForbidden"];
+            429: components["responses"]["SessionRateLimit"];
+            500: components["responses"]["SessionInternal"];
+            503: components["responses"]["SessionUnavailable"];
+        };
+    };
+    rotateWebhookSecret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Where the account is notified, signed with Standard Webhooks 1.0. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Webhook"];
+                };
+            };
+            400: components["responses"]["SessionBadRequest"];
+            401: components["responses"]["SessionUnauthorized"];
+            403: components["responses"]["SessionWriteForbidden"];
+            404: components["responses"]["SessionNotFoundForWebhook"];
+            413: components["responses"]["SessionPayloadTooLargeOver16KiB"];
+            415: components["responses"]["SessionUnsupportedMediaType"];
+            429: components["responses"]["SessionRateLimit"];
+            500: components["responses"]["SessionInternal"];
+            503: components["responses"]["SessionBusy"];
+        };
+    };
+    testWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A message to the webhook, and how its delivery went. */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDelivery"];
+                };
+            };
+            400: components["responses"]["SessionBadRequest"];
+            401: components["responses"]["SessionUnauthorized"];
+            403: components["responses"]["SessionWriteForbidden"];
+            404: components["responses"]["SessionNotFoundForWebhook"];
+            413: components["responses"]["SessionPayloadTooLargeOver16KiB"];
+            415: components["responses"]["SessionUnsupportedMediaType"];
+            429: components["responses"]["SessionRateLimit"];
+            500: components["responses"]["SessionInternal"];
+            503: components["responses"]["SessionBusy"];
         };
     };
     getHealth: {

@@ -5,6 +5,8 @@ import { deleteUpTo } from '../database/batches.ts';
 import type { Db } from '../database/client.ts';
 import { accountEvents } from '../database/tables.ts';
 import { newId } from '../domain/ids.ts';
+import type { Notice } from '../domain/notices.ts';
+import { addMessage } from './webhooks.ts';
 
 export const EVENT_DAYS = 365;
 
@@ -18,6 +20,8 @@ export type NewAccountEvent = {
   keyId?: string;
   /** What changed, in a few words: a key's name, a plan. Never a secret. */
   detail?: string;
+  /** Sent to the account's webhook, if it has one. */
+  notice?: Notice | undefined;
 };
 
 export type AccountEventRow = typeof accountEvents.$inferSelect;
@@ -25,13 +29,14 @@ export type AccountEventRow = typeof accountEvents.$inferSelect;
 /** Records an event, in the transaction of the change if there is one. Deleted accounts get no more rows. */
 export async function recordEvent(
   db: Db,
-  { accountId, detail, from, keyId, type }: NewAccountEvent,
+  { accountId, detail, from, keyId, notice, type }: NewAccountEvent,
 ): Promise<void> {
   await db.execute(sql`
     insert into account_events (account_id, id, at, type, address, user_agent, key_id, detail)
     select id, ${newId()}::uuid, now(), ${type}::text, ${from?.address ?? null}::text, ${from?.userAgent ?? null}::text,
            ${keyId ?? null}::uuid, ${detail ?? null}::text
     from accounts where id = ${accountId}::uuid and deleted_at is null`);
+  if (notice !== undefined) await addMessage(db, accountId, notice);
 }
 
 export async function wasRecorded(

@@ -6,6 +6,7 @@ import { MAX_ACTIVE_KEYS } from '../../schemas/key-limits.ts';
 import type { Scope } from '../../schemas/keys.ts';
 import type { Database, Db } from '../database/client.ts';
 import { accounts, apiKeys, keySecrets } from '../database/tables.ts';
+import { keyCreated } from '../domain/notices.ts';
 import { ApiError } from '../errors.ts';
 import { type EventSource, recordEvent } from './events.ts';
 
@@ -81,7 +82,8 @@ export function createKey(db: Db, key: NewApiKey, from: EventSource): Promise<Ap
       .values({ publicId: key.publicId, accountId: key.accountId, keyId: key.id, digest });
     if (created === undefined) throw new Error('An insert returned no row.');
     const { accountId, id: keyId, name: detail } = created;
-    await recordEvent(tx, { accountId, type: 'keyCreated', from, keyId, detail });
+    const notice = keyCreated(created);
+    await recordEvent(tx, { accountId, type: 'keyCreated', from, keyId, detail, notice });
     return created;
   });
 }

@@ -2,6 +2,7 @@
 import { and, asc, eq, gt, inArray, isNull, or, sql } from 'drizzle-orm';
 import type { Db } from '../database/client.ts';
 import { apiKeys, keySecrets } from '../database/tables.ts';
+import { keyReportedLeaked } from '../domain/notices.ts';
 import { recordEvent, wasRecorded } from './events.ts';
 import { isActive } from './keys.ts';
 
@@ -45,8 +46,17 @@ export function revokeLeakedKeys(db: Db, found: readonly FoundSecret[]): Promise
       const isCurrent = key.publicId === secret.publicId;
       const detail = isCurrent ? name : `${name}: a replaced secret`;
       if (allowedOrigins.length > 0) {
-        if (!(await wasRecorded(tx, accountId, 'publicKeyReported', keyId, TOLD_EVERY_HOURS)))
-          await recordEvent(tx, { accountId, type: 'publicKeyReported', from: NOBODY, keyId, detail });
+        if (!(await wasRecorded(tx, accountId, 'publicKeyReported', keyId, TOLD_EVERY_HOURS))) {
+          const notice = keyReportedLeaked(key, 'none');
+          await recordEvent(tx, {
+            accountId,
+            type: 'publicKeyReported',
+            from: NOBODY,
+            keyId,
+            detail,
+            notice,
+          });
+        }
         continue;
       }
       if (isCurrent) {
@@ -60,7 +70,8 @@ export function revokeLeakedKeys(db: Db, found: readonly FoundSecret[]): Promise
           .set({ endsAt: sql`now()` })
           .where(eq(keySecrets.publicId, secret.publicId));
       }
-      await recordEvent(tx, { accountId, type: 'keyReportedLeaked', from: NOBODY, keyId, detail });
+      const notice = keyReportedLeaked(key, isCurrent ? 'key_revoked' : 'old_secret_revoked');
+      await recordEvent(tx, { accountId, type: 'keyReportedLeaked', from: NOBODY, keyId, detail, notice });
     }
     return [...new Set(leaked.map(({ key }) => key.accountId))];
   });

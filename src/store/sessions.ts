@@ -5,6 +5,7 @@ import { deleteUpTo } from '../database/batches.ts';
 import { type Db, rowsOf } from '../database/client.ts';
 import { accounts, sessions } from '../database/tables.ts';
 import { newId } from '../domain/ids.ts';
+import { signedInFromNewDevice } from '../domain/notices.ts';
 import type { ProvenAccount } from './accounts.ts';
 import { type EventSource, recordEvent } from './events.ts';
 
@@ -47,13 +48,16 @@ async function makeRoom(db: Db, accountId: string): Promise<void> {
   await db.delete(sessions).where(and(isOf, inArray(sessions.id, tooMany)));
 }
 
-/** Returns false for an outdated proof. `event` is null if another event in the audit trail covers the sign-in. */
+/** `isNewDevice` notifies the owner. */
+export type SignIn = { isNewDevice: boolean };
+
+/** Returns false for an outdated proof. `signIn` is null if another event in the audit trail covers it. */
 export async function createSession(
   db: Db,
   account: ProvenAccount,
   secretId: string,
   from: NonNullable<EventSource>,
-  event: 'signedIn' | null,
+  signIn: SignIn | null,
 ): Promise<boolean> {
   // Outside the transaction: a password change locks the account's row before its sessions.
   await makeRoom(db, account.id);
@@ -70,7 +74,10 @@ export async function createSession(
           returning id`,
     );
     if (created.length === 0) return false;
-    if (event !== null) await recordEvent(tx, { accountId: account.id, type: event, from });
+    if (signIn !== null) {
+      const notice = signIn.isNewDevice ? signedInFromNewDevice(from) : undefined;
+      await recordEvent(tx, { accountId: account.id, type: 'signedIn', from, notice });
+    }
     return true;
   });
 }

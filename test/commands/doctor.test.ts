@@ -100,6 +100,11 @@ t.test('doctor', async (t) => {
       problem: /guessed/,
       remedy: /openssl rand -hex 32/,
     });
+    await found(t, { ...well, WEBHOOK_TARGETS: 'any', HOST: '0.0.0.0', SIGNUPS: 'open' }, 'WEBHOOK_TARGETS', {
+      level: 'warning',
+      problem: /Anyone can sign up/,
+      remedy: /SIGNUPS to closed/,
+    });
     await found(t, { ...well, METRICS_TOKEN: 'short' }, 'METRICS_TOKEN', {
       level: 'warning',
       problem: /shorter/,
@@ -220,6 +225,19 @@ t.test('doctor', async (t) => {
       both.filter(({ about }) => about === 'OPERATORS'),
       [],
     );
+    await db.execute(sql`
+      insert into webhook_messages (account_id, id, at, type, data, status, attempts, due_at, last_attempt_at, error)
+      select ${id}::uuid, gen_random_uuid(), now(), 'key.created', '{}', 'pending', 1, now() - interval '1 hour', now(),
+             'The host name does not exist.'
+      from generate_series(1, 3)`);
+    const about = (await diagnose(env, machine)).filter((finding) => finding.about === 'webhooks');
+    t.match(about, [
+      { level: 'warning', problem: /3 webhook messages have been due/, remedy: /Start the service/ },
+      { level: 'warning', problem: /3 failed.*does not exist/, remedy: /resolve names/ },
+    ]);
+    await db.execute(sql`update webhook_messages set status = 'delivered', due_at = null, error = null`);
+    const delivered = await diagnose(env, machine);
+    t.notOk(delivered.some((finding) => finding.about === 'webhooks'));
     await found(t, env, 'REDIS_URL', { level: 'warning', problem: /3 processes/, remedy: /Set REDIS_URL/ });
     await db.execute(sql`
       create or replace function ledger_now() returns timestamptz language sql stable

@@ -41,7 +41,13 @@ function failed(t: Test, outcome: Outcome, line: RegExp, code = 1) {
 async function addAccount({ db }: Database, email: string) {
   const passwordHash = await hashPassword('forgotten');
   const account = await createAccount(db, { email, passwordHash, plan: 'free' }, null);
-  await createSession(db, account, `secret of ${email}`, { address: '192.0.2.1', userAgent: '' }, 'signedIn');
+  await createSession(
+    db,
+    account,
+    `secret of ${email}`,
+    { address: '192.0.2.1', userAgent: '' },
+    { isNewDevice: false },
+  );
   return account;
 }
 

@@ -38,7 +38,7 @@ t.test(
     let signIn: Promise<boolean> | undefined;
     await db.transaction(async (tx) => {
       await updatePassword(tx, account, 'new', from);
-      signIn = createSession(db, account, 'secret', from, 'signedIn');
+      signIn = createSession(db, account, 'secret', from, { isNewDevice: false });
       t.equal(await waits(signIn), true);
     });
     t.equal(await signIn, false);
@@ -50,7 +50,7 @@ t.test('a change of the password during a sign-in waits for it, and ends its ses
   const account = await newAccount();
   let change: Promise<unknown> | undefined;
   await db.transaction(async (tx) => {
-    t.equal(await createSession(tx, account, `secret ${account.id}`, from, 'signedIn'), true);
+    t.equal(await createSession(tx, account, `secret ${account.id}`, from, { isNewDevice: false }), true);
     change = updatePassword(db, account, 'new', from);
     t.equal(await waits(change), true);
   });

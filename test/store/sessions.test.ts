@@ -50,7 +50,7 @@ const testSessions = (kind: DatabaseKind) => async (t: Test) => {
   async function newSession() {
     const account = await newAccount();
     const secretId = `secret ${count}`;
-    await createSession(db, account, secretId, from, 'signedIn');
+    await createSession(db, account, secretId, from, { isNewDevice: false });
     return { account, secretId };
   }
 
@@ -108,8 +108,8 @@ const testSessions = (kind: DatabaseKind) => async (t: Test) => {
   t.test('signing in forgets sessions of the account that have ended, and no others', async (t) => {
     const { account } = await newSession();
     await age(account.id, '31 days', '1 day');
-    await createSession(db, account, 'a second one', from, 'signedIn');
-    await createSession(db, account, 'a third one', from, 'signedIn');
+    await createSession(db, account, 'a second one', from, { isNewDevice: false });
+    await createSession(db, account, 'a third one', from, { isNewDevice: false });
     const rows = await rowsOf(db, sql`select 1 from sessions where account_id = ${account.id}`);
     t.equal(rows.length, 2);
   });
@@ -120,7 +120,7 @@ const testSessions = (kind: DatabaseKind) => async (t: Test) => {
       const { account, secretId } = await newSession();
       t.ok(await updatePassword(db, account, 'new hash', from));
       t.equal(await findSession(db, secretId), undefined, 'the change ends sessions');
-      t.equal(await createSession(db, account, 'too late', from, 'signedIn'), false);
+      t.equal(await createSession(db, account, 'too late', from, { isNewDevice: false }), false);
       t.equal(await findSession(db, 'too late'), undefined);
     },
   );
@@ -138,7 +138,7 @@ const testSessions = (kind: DatabaseKind) => async (t: Test) => {
     t.equal(await deleteAccount(db, account), true);
     t.equal((await rowsOf(db, sql`select 1 from sessions where account_id = ${account.id}`)).length, 0);
     t.equal(await deleteAccount(db, account), false);
-    t.equal(await createSession(db, account, 'of nobody', from, 'signedIn'), false);
+    t.equal(await createSession(db, account, 'of nobody', from, { isNewDevice: false }), false);
     t.equal(await setPlan(db, account.id, 'plus', 'yearly', from), undefined);
   });
 
@@ -152,7 +152,7 @@ const testSessions = (kind: DatabaseKind) => async (t: Test) => {
         account,
         'elsewhere',
         { address: '2001:db8::1', userAgent: 'Firefox' },
-        'signedIn',
+        { isNewDevice: false },
       );
       const [newest, oldest, ...more] = await listSessions(db, account.id);
       t.match(newest, { address: '2001:db8::1', userAgent: 'Firefox' });
@@ -177,7 +177,7 @@ const testSessions = (kind: DatabaseKind) => async (t: Test) => {
              now() - n * interval '1 minute', now() - n * interval '1 minute', '192.0.2.1', n::text
       from generate_series(1, 499) n`);
     t.equal((await listSessions(db, account.id)).length, 500);
-    await createSession(db, account, `${secretId} again`, from, 'signedIn');
+    await createSession(db, account, `${secretId} again`, from, { isNewDevice: false });
     const left = await rowsOf<{ userAgent: string }>(
       db,
       sql`select user_agent as "userAgent" from sessions where account_id = ${account.id}`,

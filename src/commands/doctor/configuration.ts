@@ -90,6 +90,14 @@ function secrets(env: Env, config: Config): Finding[] {
         'Set it to the output of: openssl rand -hex 16',
       ),
     );
+  if (config.webhookTargets === 'any' && config.signups === 'open' && !isLoopback(config.host))
+    findings.push(
+      isWarning(
+        'WEBHOOK_TARGETS',
+        'Anyone can sign up, and make this machine send requests to addresses in your network.',
+        'Remove WEBHOOK_TARGETS, or set SIGNUPS to closed.',
+      ),
+    );
   if (text(env, 'NODE_TLS_REJECT_UNAUTHORIZED') === '0')
     findings.push(
       isError(

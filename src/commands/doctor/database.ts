@@ -208,6 +208,41 @@ async function checkContents(db: Db, { plans, redisUrl }: Config): Promise<Findi
   return findings;
 }
 
+/** Of messages that should have been sent, or were attempted in the last hour. */
+type Outbox = { overdue: number; failed: number; delivered: number; error: string | null };
+
+async function checkWebhooks(db: Db): Promise<Finding[]> {
+  const [outbox] = await rowsOf<Outbox>(
+    db,
+    sql`select count(*) filter (where due_at < now() - interval '5 minutes')::int as overdue,
+               count(*) filter (where tried and error is not null)::int as failed,
+               count(*) filter (where tried and status = 'delivered')::int as delivered,
+               mode() within group (order by error) filter (where tried and response_status is null) as error
+        from webhook_messages cross join lateral (select last_attempt_at > now() - interval '1 hour' as tried) t
+        where at > now() - interval '2 days'`,
+  );
+  if (outbox === undefined) return [];
+  const { delivered, error, failed, overdue } = outbox;
+  const findings: Finding[] = [];
+  if (overdue > 0)
+    findings.push(
+      isWarning(
+        'webhooks',
+        `${overdue} webhook messages have been due for over 5 minutes, but no process sends them.`,
+        'Start the service. If it runs, look into its log for "Sending webhooks failed".',
+      ),
+    );
+  if (failed > 2 && delivered === 0 && error !== null)
+    findings.push(
+      isWarning(
+        'webhooks',
+        `No webhook message was delivered in the last hour, and ${failed} failed, most often because: ${error}`,
+        'Check that this machine can resolve names and connect to https addresses, and that no firewall is in between.',
+      ),
+    );
+  return findings;
+}
+
 async function checkDatabase(db: Db, config: Config): Promise<Finding[]> {
   const findings = await checkServer(db, config);
   const schema = await checkSchema(db);
@@ -227,6 +262,7 @@ async function checkDatabase(db: Db, config: Config): Promise<Finding[]> {
     ...(await checkClock(db)),
     ...(await checkContents(db, config)),
     ...(await checkOperators(db, config)),
+    ...(await checkWebhooks(db)),
   ];
 }
 

@@ -1,0 +1,141 @@
+/** The account's webhook and its deliveries: contract section 17. */
+import { Type } from '@sinclair/typebox';
+import {
+  Count,
+  Cursor,
+  extensible,
+  limitTo,
+  NextCursor,
+  nullable,
+  ref,
+  stringEnum,
+  Timestamp,
+  Uuid,
+} from './common.ts';
+
+export const webhookEventTypes = [
+  'usage.threshold_reached',
+  'key.created',
+  'key.reported_leaked',
+  'session.new_device',
+  'webhook.test',
+] as const;
+export type WebhookEventType = (typeof webhookEventTypes)[number];
+export const WebhookEventType = stringEnum(webhookEventTypes, {
+  $id: 'WebhookEventType',
+  ...extensible,
+  description: 'What happened. New types may be added.',
+  examples: ['usage.threshold_reached'],
+});
+
+export const deliveryStatuses = ['pending', 'delivered', 'failed'] as const;
+export type DeliveryStatus = (typeof deliveryStatuses)[number];
+
+export const MAX_WEBHOOK_URL_LENGTH = 2000;
+
+const url = Type.String({
+  minLength: 1,
+  maxLength: MAX_WEBHOOK_URL_LENGTH,
+  description:
+    'An https URL. Its host must have a public address, checked before each attempt, unless the operator allows others.',
+  examples: ['https://hooks.example.com/parley'],
+});
+
+export const Webhook = Type.Object(
+  {
+    url,
+    secret: nullable(Type.String({ maxLength: 100 }), {
+      description:
+        'The signing secret, only when it is new: `whsec_` and Base64. Store it; it cannot be shown again.',
+      examples: [null],
+    }),
+    created_at: Timestamp('When the webhook was created.'),
+    old_secret_ends_at: nullable(Timestamp(''), {
+      description: 'Until then, messages are also signed with the replaced secret; null if there is none.',
+      examples: [null],
+    }),
+    disabled_at: nullable(Timestamp(''), {
+      description:
+        'When deliveries stopped because the endpoint returned 410 Gone; null if they continue. Saving the webhook enables it.',
+      examples: [null],
+    }),
+  },
+  {
+    $id: 'Webhook',
+    additionalProperties: false,
+    description: 'Where the account is notified, signed with Standard Webhooks 1.0.',
+  },
+);
+
+export const CurrentWebhook = Type.Object(
+  { data: nullable(ref(Webhook), { description: 'Null if the account has no webhook.' }) },
+  { $id: 'CurrentWebhook', additionalProperties: false, description: "The account's webhook." },
+);
+
+export const PutWebhook = Type.Object(
+  { url },
+  { $id: 'PutWebhook', additionalProperties: false, description: 'The webhook to set.' },
+);
+
+export const WebhookData = Type.Object(
+  {},
+  {
+    $id: 'WebhookData',
+    additionalProperties: true,
+    description: 'Details of the event, as delivered. The fields depend on the type.',
+    examples: [{ meter: 'chat', threshold: 80, day: '2026-11-20', used: 40, limit: 50 }],
+  },
+);
+
+export const WebhookDelivery = Type.Object(
+  {
+    id: Uuid("The message's ID, in its `webhook-id` header at every attempt."),
+    type: ref(WebhookEventType),
+    at: Timestamp('When the event happened.'),
+    status: stringEnum(deliveryStatuses, {
+      ...extensible,
+      description:
+        '`pending` until the endpoint accepts the message with a 2xx status, or until attempts end after a day.',
+      examples: ['delivered'],
+    }),
+    attempts: Count('How often delivery was attempted.', [1]),
+    last_attempt_at: nullable(Timestamp(''), {
+      description: 'When it was last attempted; null before the first attempt.',
+      examples: ['2026-11-20T13:45:12.845Z'],
+    }),
+    next_attempt_at: nullable(Timestamp(''), {
+      description: 'When it is attempted next; null if it is not.',
+      examples: [null],
+    }),
+    response_status: nullable(
+      Type.Integer({ minimum: 100, maximum: 999, format: 'int32', description: '', examples: [204] }),
+      {
+        description: 'The HTTP status of the last response; null if the last attempt got none.',
+        examples: [204],
+      },
+    ),
+    error: nullable(Type.String({ maxLength: 300 }), {
+      description: 'Why the last attempt failed; null if it succeeded.',
+      examples: [null],
+    }),
+    data: ref(WebhookData),
+  },
+  {
+    $id: 'WebhookDelivery',
+    additionalProperties: false,
+    description: 'A message to the webhook, and how its delivery went.',
+  },
+);
+
+export const WebhookDeliveryList = Type.Object(
+  {
+    data: Type.Array(ref(WebhookDelivery), { maxItems: 100, description: 'Newest first.' }),
+    next_cursor: NextCursor,
+  },
+  { $id: 'WebhookDeliveryList', additionalProperties: false, description: 'A page of deliveries.' },
+);
+
+export const WebhookDeliveryListQuery = Type.Object(
+  { limit: limitTo(100, 20), cursor: Type.Optional(Cursor) },
+  { additionalProperties: false },
+);

@@ -1,0 +1,50 @@
+/** Accounts' webhooks, and the outbox of messages to them. */
+import { sql } from 'drizzle-orm';
+import { index, integer, json, pgTable, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
+import type { DeliveryStatus, WebhookEventType } from '../../../schemas/webhooks.ts';
+import { accountId, bytea, instant } from '../columns.ts';
+
+/** One per account. */
+export const webhooks = pgTable('webhooks', {
+  accountId: accountId().primaryKey(),
+  url: text('url').notNull(),
+  /** Key of the signatures, so it is stored as it is. */
+  secret: bytea('secret').notNull(),
+  oldSecret: bytea('old_secret'),
+  oldSecretEndsAt: instant('old_secret_ends_at'),
+  createdAt: instant('created_at').notNull(),
+  /** When the endpoint returned 410. Null: messages are sent. */
+  disabledAt: instant('disabled_at'),
+});
+
+export const webhookMessages = pgTable(
+  'webhook_messages',
+  {
+    accountId: accountId(),
+    /** UUIDv7: ordered like `at`, and the cursors' tie-breaker. */
+    id: uuid('id').notNull(),
+    at: instant('at').notNull(),
+    type: text('type').$type<WebhookEventType>().notNull(),
+    data: json('data').$type<Record<string, unknown>>().notNull(),
+    /** Names what an account is told only once. Null: any number of messages is right. */
+    once: text('once'),
+    status: text('status').$type<DeliveryStatus>().notNull(),
+    attempts: integer('attempts').notNull(),
+    lastAttemptAt: instant('last_attempt_at'),
+    /** When to attempt it next; during an attempt, when to conclude that its process died. Null: never again. */
+    dueAt: instant('due_at'),
+    responseStatus: integer('response_status'),
+    error: text('error'),
+  },
+  (table) => [
+    primaryKey({ columns: [table.accountId, table.id] }),
+    uniqueIndex('webhook_messages_once').on(table.accountId, table.once).where(sql`once is not null`),
+    index('webhook_messages_recent').on(
+      table.accountId,
+      table.at.desc().nullsFirst(),
+      table.id.desc().nullsFirst(),
+    ),
+    index('webhook_messages_due').on(table.dueAt).where(sql`due_at is not null`),
+    index('webhook_messages_by_age').on(table.at),
+  ],
+);

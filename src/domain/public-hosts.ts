@@ -1,0 +1,18 @@
+/** Which hosts lead out of the operator's network, as far as names and addresses show. Contract sections 7 and 17. */
+import ipaddr from 'ipaddr.js';
+
+const LOCAL_NAME = /(^|\.)(local|localhost|localdomain|internal|intranet|lan|home\.arpa)$/;
+
+/** As the URL parser normalizes it: dotted IPv4, IPv6 in brackets, names in lowercase ASCII. */
+export const hostOf = ({ hostname }: URL): string => hostname.replace(/\.$/, '');
+
+/** `address` is IPv4, or IPv6 without brackets. Mapped and translated addresses do not count as public. */
+export const isPublicAddress = (address: string): boolean =>
+  ipaddr.isValid(address) && ipaddr.parse(address).range() === 'unicast';
+
+/** Decided without DNS: a public name may still resolve to a private address. */
+export function isPublicHost(host: string): boolean {
+  const address = host.replace(/^\[|\]$/g, '');
+  if (ipaddr.isValid(address)) return isPublicAddress(address);
+  return host.includes('.') && !LOCAL_NAME.test(host);
+}

@@ -1,0 +1,103 @@
+/** One attempt to deliver a message. Contract section 17. */
+import { Client } from 'undici';
+import { hostOf, isPublicHost } from '../domain/public-hosts.ts';
+import { version } from '../project.ts';
+import { signedHeaders } from './signature.ts';
+import { PrivateTargetError, publicLookup, type WebhookTargets } from './target.ts';
+
+export type Message = {
+  id: string;
+  type: string;
+  /** When the event happened. */
+  at: Date;
+  data: unknown;
+};
+
+export type Attempt = {
+  url: string;
+  /** The current one first. */
+  secrets: readonly Buffer[];
+  /** When the attempt is made, by the database's clock. */
+  sentAt: Date;
+};
+
+/** `error` says in a sentence for the account's owner why it failed; null if the endpoint accepted the message. */
+export type Outcome = { status: number | null; error: string | null };
+
+const CONNECT_MS = 5000;
+/** For everything: connecting, sending, and the response's headers. */
+const ATTEMPT_MS = 15_000;
+
+const sentences: Readonly<Record<string, string>> = {
+  ENOTFOUND: 'The host name does not exist.',
+  EAI_AGAIN: 'The host name could not be resolved.',
+  ECONNREFUSED: 'The connection was refused.',
+  ECONNRESET: 'The connection was reset.',
+  EHOSTUNREACH: 'The host cannot be reached.',
+  ENETUNREACH: 'The host cannot be reached.',
+  UND_ERR_CONNECT_TIMEOUT: `There was no connection within ${CONNECT_MS / 1000} seconds.`,
+  UND_ERR_SOCKET: 'The endpoint closed the connection without a response.',
+};
+
+function sentenceOf(error: unknown): string {
+  if (error instanceof PrivateTargetError) return 'The host leads only to private addresses.';
+  if (error instanceof Error && error.name === 'TimeoutError')
+    return `There was no response within ${ATTEMPT_MS / 1000} seconds.`;
+  const code = String((error as { code?: unknown } | null)?.code ?? 'unknown error');
+  if (/CERT|SELF_SIGNED|UNABLE_TO|ALTNAME/.test(code)) return `The certificate was not accepted (${code}).`;
+  return sentences[code] ?? `The request failed (${code}).`;
+}
+
+function outcomeOf(status: number): Outcome {
+  if (status >= 200 && status < 300) return { status, error: null };
+  const isRedirect = status >= 300 && status < 400;
+  return {
+    status,
+    error: isRedirect
+      ? `The endpoint returned ${status}. Redirects are not followed.`
+      : `The endpoint returned ${status}.`,
+  };
+}
+
+/** The body of a message, the same at every attempt. */
+export const bodyOf = ({ at, data, type }: Message): string =>
+  JSON.stringify({ type, timestamp: at.toISOString(), data });
+
+/** Never rejects, and never follows a redirect. Each attempt has a connection of its own, closed afterward. */
+export async function send(
+  message: Message,
+  { secrets, sentAt, url }: Attempt,
+  targets: WebhookTargets,
+  stopped: AbortSignal,
+): Promise<Outcome> {
+  const target = new URL(url);
+  const isOpen = targets === 'any';
+  // Connections to an address look nothing up.
+  if (!isOpen && !isPublicHost(hostOf(target)))
+    return { status: null, error: sentenceOf(new PrivateTargetError()) };
+  const client = new Client(target.origin, {
+    connect: { timeout: CONNECT_MS, ...(!isOpen && { lookup: publicLookup }) },
+    maxHeaderSize: 16 * 1024,
+  });
+  const body = bodyOf(message);
+  try {
+    const response = await client.request({
+      method: 'POST',
+      path: `${target.pathname}${target.search}`,
+      headers: {
+        'content-type': 'application/json',
+        'user-agent': `parley/${version}`,
+        ...signedHeaders(secrets, message.id, Math.floor(sentAt.getTime() / 1000), body),
+      },
+      body,
+      signal: AbortSignal.any([AbortSignal.timeout(ATTEMPT_MS), stopped]),
+    });
+    // Only the status counts. Destroying the client below drops the rest of the body.
+    response.body.on('error', () => {});
+    return outcomeOf(response.statusCode);
+  } catch (error) {
+    return { status: null, error: sentenceOf(error) };
+  } finally {
+    await client.destroy().catch(() => {});
+  }
+}
