@@ -3,6 +3,7 @@ import { Type } from '@sinclair/typebox';
 import {
   Count,
   Cursor,
+  Day,
   extensible,
   limitTo,
   NextCursor,
@@ -77,8 +78,25 @@ export const PutWebhook = Type.Object(
   { $id: 'PutWebhook', additionalProperties: false, description: 'The webhook to set.' },
 );
 
+const name = (description: string, example: string) =>
+  Type.Optional(Type.String({ maxLength: 300, description, examples: [example] }));
+
 export const WebhookData = Type.Object(
-  {},
+  {
+    meter: name('Of `usage.threshold_reached`: the meter.', 'chat'),
+    threshold: Type.Optional(Count('Of `usage.threshold_reached`: the percentage of the limit.', [80])),
+    day: Type.Optional(Day('Of `usage.threshold_reached`: the UTC day.')),
+    used: Type.Optional(Count('Of `usage.threshold_reached`: the units used.', [40])),
+    limit: Type.Optional(Count('Of `usage.threshold_reached`: the daily limit.', [50])),
+    key_id: Type.Optional(Uuid("Of `key.created` and `key.reported_leaked`: the key's ID.")),
+    name: name("Of `key.created` and `key.reported_leaked`: the key's name.", 'Website'),
+    action: name(
+      'Of `key.reported_leaked`: what ended. `key_revoked`, `old_secret_revoked` (of a rotated key), or `none` (of a public key).',
+      'key_revoked',
+    ),
+    address: name('Of `session.new_device`: the network address.', '192.0.2.7'),
+    user_agent: name('Of `session.new_device`: the `User-Agent`.', 'curl/8.16.0'),
+  },
   {
     $id: 'WebhookData',
     additionalProperties: true,

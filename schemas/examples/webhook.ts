@@ -1,5 +1,5 @@
 import { CurrentWebhook, PutWebhook, Webhook, WebhookDelivery, WebhookDeliveryList } from '../webhooks.ts';
-import { at, day, example, type OperationExamples } from './example.ts';
+import { at, example, ids, type OperationExamples } from './example.ts';
 
 const url = 'https://hooks.example.com/parley';
 const webhook = {
@@ -51,7 +51,7 @@ export const webhookExamples: Record<string, OperationExamples> = {
         data: [
           {
             id: '01932f70-0b7d-7c55-8f10-5b6c7d8e9f01',
-            type: 'usage.threshold_reached',
+            type: 'key.created',
             at: at('13:40:00.000'),
             status: 'delivered',
             attempts: 1,
@@ -59,7 +59,7 @@ export const webhookExamples: Record<string, OperationExamples> = {
             next_attempt_at: null,
             response_status: 204,
             error: null,
-            data: { meter: 'chat', threshold: 80, day, used: 40, limit: 50 },
+            data: { key_id: ids.key, name: 'Website' },
           },
         ],
         next_cursor: null,

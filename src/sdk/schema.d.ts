@@ -7295,6 +7295,62 @@ export interface components {
          *     }
          */
         WebhookData: {
+            /**
+             * @description Of `usage.threshold_reached`: the meter.
+             * @example chat
+             */
+            meter?: string;
+            /**
+             * Format: int64
+             * @description Of `usage.threshold_reached`: the percentage of the limit.
+             * @example 80
+             */
+            threshold?: number;
+            /**
+             * Format: date
+             * @description Of `usage.threshold_reached`: the UTC day.
+             * @example 2026-11-20
+             */
+            day?: string;
+            /**
+             * Format: int64
+             * @description Of `usage.threshold_reached`: the units used.
+             * @example 40
+             */
+            used?: number;
+            /**
+             * Format: int64
+             * @description Of `usage.threshold_reached`: the daily limit.
+             * @example 50
+             */
+            limit?: number;
+            /**
+             * Format: uuid
+             * @description Of `key.created` and `key.reported_leaked`: the key's ID.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            key_id?: string;
+            /**
+             * @description Of `key.created` and `key.reported_leaked`: the key's name.
+             * @example Website
+             */
+            name?: string;
+            /**
+             * @description Of `key.reported_leaked`: what ended. `key_revoked`, `old_secret_revoked` (of a rotated key), or `none` (of a public key).
+             * @example key_revoked
+             */
+            action?: string;
+            /**
+             * @description Of `session.new_device`: the network address.
+             * @example 192.0.2.7
+             */
+            address?: string;
+            /**
+             * @description Of `session.new_device`: the `User-Agent`.
+             * @example curl/8.16.0
+             */
+            user_agent?: string;
+        } & {
             [key: string]: components["schemas"]["JsonValue"];
         };
         /** @description A message to the webhook, and how its delivery went. */

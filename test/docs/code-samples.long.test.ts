@@ -28,9 +28,10 @@ const interpreters: Record<
   Python: (file, source) => ['python3', [file], source],
 };
 
-/** An account with one of everything that an operation takes an id of. */
+/** An account with a webhook, and one of everything that an operation takes an id of. */
 async function furnish(client: Client, owner: Owner): Promise<Record<string, string>> {
   const { cookie } = owner;
+  await client.put('/webhook', { url: 'https://hooks.example.com' }, { cookie });
   const scopes = ['chat', 'images', 'search', 'usage', 'models'];
   const { id: keyId, key } = await client.createKey({ cookie }, { scopes });
   const { body: reply } = await client.post('/chat', { message: 'What is a scope?' }, { key });

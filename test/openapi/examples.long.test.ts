@@ -64,13 +64,14 @@ function shared(one: Body, other: Body): [Body, Body] {
 const service = await startTestService(t, 'embedded', operatorEnv);
 const { client } = service;
 
-/** An account with a key, a conversation and a log, and what the ids of the examples stand for. */
+/** An account with a webhook, a key, a conversation and a log, and what the ids of the examples stand for. */
 async function prepare(operationId: string, isOperators = false) {
   const isNew = operationId === 'signUp';
   if (isNew) return { cookie: '', email: `${crypto.randomUUID()}@example.com`, ids: {} };
   const owner = await (isOperators ? signInOperator(service) : client.signUp());
   const { email } = owner;
   const other = await client.signUp();
+  await client.put('/webhook', { url: 'https://hooks.example.com' }, { cookie: owner.cookie });
   const { key_prefix: prefix } = await client.createKey(other);
   const { id: key, key: raw } = await client.createKey(owner);
   const chat = await client.post('/chat', { message: 'How do I create a key?' }, { key: raw });

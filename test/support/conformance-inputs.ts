@@ -33,7 +33,7 @@ export const origin = 'https://app.example.com';
 
 /** What leaves an account without what the next request needs: a new one takes over. They are asked less often. */
 export const endings = new Set([
-  ...['changePassword', 'deleteAccount', 'endSession', 'logOut', 'revokeKey'],
+  ...['changePassword', 'deleteAccount', 'deleteWebhook', 'endSession', 'logOut', 'revokeKey'],
   ...['deleteAccountOfOwner', 'revokeKeyOfAccount'],
 ]);
 /** Stands for what the account of the moment has. */
@@ -77,6 +77,7 @@ const hints: Hints = {
   expires_at: some('2099-01-01T00:00:00.000Z', null),
   n: some(1, 2, null),
   size: some('256x256', null),
+  url: some('https://hooks.example.com/parley', 'https://hooks.example.org'),
 };
 
 const idsOf: Record<string, string> = {
