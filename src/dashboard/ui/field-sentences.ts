@@ -9,6 +9,7 @@ const sentences: Record<string, string> = {
   name: 'Enter a name of 1 to 100 characters.',
   scopes: 'Choose at least one scope.',
   expires_at: 'Choose a date in the future.',
+  url: 'Enter an https URL, such as https://hooks.example.com/parley.',
   allowed_origins: 'Enter at most 10 origins, such as https://app.example.com.',
 };
 

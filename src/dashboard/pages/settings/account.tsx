@@ -1,11 +1,11 @@
-import { Button, Group, Stack, Text } from '@mantine/core';
-import { type ReactNode, useState } from 'react';
+import { Stack, Text } from '@mantine/core';
+import { useState } from 'react';
 import { useAccount } from '../../api/queries.ts';
 import { Panel } from '../../ui/panel.tsx';
 import { dayOf } from '../../ui/when.tsx';
 import { EmailDialog } from './email.tsx';
 import { PasswordDialog } from './password.tsx';
-import classes from './settings.module.css';
+import { SettingRow } from './row.tsx';
 
 export function AccountPanel() {
   const { data: account } = useAccount();
@@ -19,12 +19,12 @@ export function AccountPanel() {
   return (
     <Panel title="Account" description={`Created ${dayOf(account.created_at)}.`}>
       <Stack gap="sm">
-        <Row label="Email address" change="Change email address" onChange={() => setOpen('email')}>
+        <SettingRow label="Email address" change="Change email address" onChange={() => setOpen('email')}>
           {account.email}
-        </Row>
-        <Row label="Password" change="Change password" onChange={() => setOpen('password')}>
+        </SettingRow>
+        <SettingRow label="Password" change="Change password" onChange={() => setOpen('password')}>
           ••••••••
-        </Row>
+        </SettingRow>
       </Stack>
       <div role="status">
         {done !== '' && (
@@ -38,19 +38,3 @@ export function AccountPanel() {
     </Panel>
   );
 }
-
-type RowProps = { label: string; change: string; onChange: () => void; children: ReactNode };
-
-const Row = ({ change, children, label, onChange }: RowProps) => (
-  <Group justify="space-between" wrap="nowrap" className={classes.row ?? ''}>
-    <div>
-      <Text size="sm" c="dimmed">
-        {label}
-      </Text>
-      <Text style={{ overflowWrap: 'anywhere' }}>{children}</Text>
-    </div>
-    <Button variant="default" flex="none" aria-label={change} onClick={onChange}>
-      Change
-    </Button>
-  </Group>
-);

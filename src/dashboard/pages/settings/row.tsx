@@ -1,0 +1,27 @@
+import { Button, Group, Text } from '@mantine/core';
+import type { ReactNode } from 'react';
+import classes from './settings.module.css';
+
+type Props = {
+  label: string;
+  /** What the button does, in full. */
+  change: string;
+  /** What the button shows. */
+  action?: string;
+  onChange: () => void;
+  children: ReactNode;
+};
+
+export const SettingRow = ({ action = 'Change', change, children, label, onChange }: Props) => (
+  <Group justify="space-between" wrap="nowrap" className={classes.row ?? ''}>
+    <div>
+      <Text size="sm" c="dimmed">
+        {label}
+      </Text>
+      <Text style={{ overflowWrap: 'anywhere' }}>{children}</Text>
+    </div>
+    <Button variant="default" flex="none" aria-label={change} onClick={onChange}>
+      {action}
+    </Button>
+  </Group>
+);
