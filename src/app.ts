@@ -34,6 +34,7 @@ import services, { type Resources } from './plugins/services.ts';
 import sessionGuard from './plugins/session-guard.ts';
 import sessions from './plugins/sessions.ts';
 import singleHeaders from './plugins/single-headers.ts';
+import spans from './plugins/spans.ts';
 import unnoticedProxy from './plugins/unnoticed-proxy.ts';
 import unreadAnswers from './plugins/unread-answers.ts';
 import account from './routes/account.ts';
@@ -149,12 +150,13 @@ export async function buildApp(resources: Resources): Promise<FastifyInstance> {
 
   const metrics = new Metrics();
   const search = documentation(() => app.swagger());
-  const engines = createEngines(config, search, metrics);
+  const engines = createEngines(config, search, metrics, resources.tracer);
   const ledger = new Ledger(database, config.plans, app.log, metrics);
   const keyLookup = new KeyLookup(database, config.databaseDirectUrl, app.log, metrics);
   app.register(pipelining);
   app.register(services, { ...resources, documentation: search, engines, keyLookup, ledger });
 
+  app.register(spans, { tracer: resources.tracer });
   app.register(abortedRequests);
   app.register(securityHeaders);
   app.register(errors);

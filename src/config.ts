@@ -10,6 +10,7 @@ import { defaultPlans, loadPlans, type PlanCatalogue } from './domain/plans.ts';
 import { contactUri } from './domain/security-contact.ts';
 import { type AnswerLimits, answerLimits } from './engines/answer-limits.ts';
 import { ConfigError, type Env, integer, oneOf, parsed, text } from './environment.ts';
+import { type TelemetrySettings, telemetrySettings } from './telemetry/settings.ts';
 import {
   type ChatUpstream,
   chatUpstream,
@@ -79,6 +80,8 @@ export type Config = Readonly<{
   /** Bearer token for `/metrics`. Undefined: only loopback may read it. */
   metricsToken: string | undefined;
   webhookTargets: WebhookTargets;
+  /** Undefined: no spans are recorded. */
+  telemetry: TelemetrySettings | undefined;
 }>;
 
 /** Fixed by contract section 7, like `answerLimits`: no variable changes it, and only tests lower it. */
@@ -256,6 +259,7 @@ export function loadConfig(env: Env = process.env): Config {
     // A charge admitted yesterday may still be settled or looked up today.
     requestLogDays: integer(env, 'REQUEST_LOG_DAYS', 90, 3, 3650),
     metricsToken: text(env, 'METRICS_TOKEN'),
+    telemetry: telemetrySettings(env),
     webhookTargets: oneOf(env, 'WEBHOOK_TARGETS', ['public', 'any'], 'public'),
     logLevel: oneOf(env, 'LOG_LEVEL', ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], 'info'),
   });

@@ -2,12 +2,14 @@
 import { type Config, loadConfig } from './config.ts';
 import { isUnavailable, NO_CONNECTION_LEFT, noConnectionLeft, sqlState } from './database/client.ts';
 import { DataDirError } from './database/data-dir-lock.ts';
+import { MigrationError } from './database/migrate.ts';
 import { endInOrder } from './ending.ts';
 import { ConfigError } from './environment.ts';
 import { type Service, startService } from './service.ts';
 
 function explain(error: unknown, config: Config | undefined): string {
-  if (error instanceof ConfigError || error instanceof DataDirError) return error.message;
+  if (error instanceof ConfigError || error instanceof DataDirError || error instanceof MigrationError)
+    return error.message;
   const { code, message } = error as NodeJS.ErrnoException;
   const where = config && `${config.host}:${config.port}`;
   if (code === 'EADDRINUSE')

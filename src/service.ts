@@ -87,7 +87,8 @@ export async function startService(config: Config, givenLocation?: DatabaseLocat
     const sessionSecrets = config.sessionSecrets ?? [
       await settingOnce(opened.db, 'session_secret', () => randomBytes(32).toString('base64url')),
     ];
-    const app = await buildApp({ config, database: opened, sessionSecrets });
+    const tracer = config.telemetry && (await import('./telemetry/otlp.ts')).startTracer(config.telemetry);
+    const app = await buildApp({ config, database: opened, sessionSecrets, tracer });
     await app.ledger.start();
     await app.keyLookup.start();
     await app.listen({

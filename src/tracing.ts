@@ -8,32 +8,46 @@ import { newSpanId } from './domain/ids.ts';
 export type Trace = {
   /** 32 hexadecimal digits. */
   id: string;
+  /** The span that continues in it; undefined at the beginning of a trace. */
+  parentId: string | undefined;
+  /** Whether that span is this service's own. */
+  isOwn: boolean;
   /** Whether the client records the trace: `01` or `00`. */
   flags: string;
   /** `tracestate`, which is passed on as it is. */
   state: string | undefined;
 };
 
-const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-([0-9a-f]{2})(-.*)?$/;
+const TRACEPARENT =
+  /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 const TRACESTATE = /^[\x20-\x7e]{1,512}$/;
 
 /** The trace that a client's headers continue; undefined without a valid `traceparent`. */
 function continued({ traceparent, tracestate }: IncomingHttpHeaders): Trace | undefined {
-  const [, version, id, flags = '00', more] = TRACEPARENT.exec(String(traceparent ?? '')) ?? [];
+  const [, version, id, parentId, flags = '00', more] = TRACEPARENT.exec(String(traceparent ?? '')) ?? [];
   if (id === undefined || (version === '00' && more !== undefined)) return undefined;
   const state = typeof tracestate === 'string' && TRACESTATE.test(tracestate) ? tracestate : undefined;
   // Only the first flag has a meaning.
-  return { id, flags: (Number.parseInt(flags, 16) & 1) === 1 ? '01' : '00', state };
+  return { id, parentId, isOwn: false, flags: (Number.parseInt(flags, 16) & 1) === 1 ? '01' : '00', state };
 }
 
 /** The trace of a request. */
 export const traceOf = (headers: IncomingHttpHeaders, requestId: string): Trace =>
-  continued(headers) ?? { id: requestId.replaceAll('-', ''), flags: '00', state: undefined };
+  continued(headers) ?? {
+    id: requestId.replaceAll('-', ''),
+    parentId: undefined,
+    isOwn: false,
+    flags: '00',
+    state: undefined,
+  };
 
 /** Engines know a request only by its signal. */
 const traces = new WeakMap<AbortSignal, Trace>();
 
 export const traceWork = (signal: AbortSignal, trace: Trace): unknown => traces.set(signal, trace);
+
+/** Undefined for work of no request. */
+export const traceOfWork = (signal: AbortSignal): Trace | undefined => traces.get(signal);
 
 /** Work under `signal` is a part of the work under `whole`. */
 export function continueTrace(signal: AbortSignal, whole: AbortSignal): void {
@@ -41,13 +55,13 @@ export function continueTrace(signal: AbortSignal, whole: AbortSignal): void {
   if (trace !== undefined) traces.set(signal, trace);
 }
 
-/** Headers for a request to another service, with a parent ID of its own. Empty for work of no request. */
+/** Headers for a request to another service. Its parent is this service's span, or an ID of its own. Empty for work of no request. */
 export function traceHeaders(signal: AbortSignal): Record<string, string> {
   const trace = traces.get(signal);
   if (trace === undefined) return {};
-  const { flags, id, state } = trace;
+  const { flags, id, isOwn, parentId, state } = trace;
   return {
-    traceparent: `00-${id}-${newSpanId()}-${flags}`,
+    traceparent: `00-${id}-${(isOwn && parentId) || newSpanId()}-${flags}`,
     ...(state !== undefined && { tracestate: state }),
   };
 }

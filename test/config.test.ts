@@ -125,6 +125,9 @@ t.test(
       UPSTREAM_IDLE_SECONDS: 'long',
       UPSTREAM_CONNECTIONS: '0',
       WEBHOOK_TARGETS: 'private',
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'localhost:4318',
+      OTEL_TRACES_SAMPLER: 'sometimes',
+      OTEL_TRACES_SAMPLER_ARG: '2',
     };
     for (const [name, value] of Object.entries(wrong)) {
       t.throws(

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { sql } from 'drizzle-orm';
 import { migrate as applyMigrations } from 'drizzle-orm/postgres-js/migrator';
 import { projectRoot } from '../project.ts';
-import { type Database, type Db, openSession } from './client.ts';
+import { type Database, type Db, isUnavailable, openSession } from './client.ts';
 import { installFunctions } from './functions.ts';
 import { buildSmallIndexes } from './indexes.ts';
 import { makePartitions } from './partitions.ts';
@@ -13,14 +13,43 @@ const migrationsFolder = fileURLToPath(new URL('drizzle', projectRoot));
 /** Arbitrary, but unlike any other lock in the database. */
 const MIGRATION_LOCK = 7_275_39;
 
+/** The database refused a migration, and is as it was before: all of them are one transaction. */
+export class MigrationError extends Error {
+  override readonly name = 'MigrationError';
+
+  constructor(cause: unknown) {
+    const { message } = (cause as { cause?: Error }).cause ?? (cause as Error);
+    super(
+      [
+        `The database could not be migrated: ${message}`,
+        'Nothing was changed, so the previous version of Parley still runs with it: go back to that version.',
+        'If somebody changed the tables by hand, undo that. Otherwise, report this message. A backup is not needed.',
+      ].join('\n'),
+      { cause },
+    );
+  }
+}
+
+async function applyAll(db: Db): Promise<void> {
+  try {
+    await applyMigrations(db as never, { migrationsFolder });
+  } catch (error) {
+    throw isUnavailable(error) ? error : new MigrationError(error);
+  }
+}
+
 async function bringUpToDate(db: Db, kind: Database['kind']): Promise<void> {
-  await applyMigrations(db as never, { migrationsFolder });
+  await applyAll(db);
   await installFunctions(db);
   await buildSmallIndexes(db, kind);
   await makePartitions(db);
 }
 
-/** On Postgres, `directUrl` bypasses transaction poolers, for the session lock. */
+/**
+ * On Postgres, `directUrl` bypasses transaction poolers, for the session lock.
+ *
+ * @throws MigrationError; errors of connections
+ */
 export async function migrate(database: Database, directUrl?: string): Promise<void> {
   if (database.kind === 'embedded') return bringUpToDate(database.db, 'embedded');
   if (directUrl === undefined) throw new Error('A Postgres database is migrated over its direct URL.');

@@ -8,7 +8,7 @@ const isSomething = (value: unknown) =>
   value !== null && value !== undefined && value !== '' && !(Array.isArray(value) && value.length === 0);
 
 /** Servers send the role at once, long before the model has output. */
-const isOutput = ({ choices }: CompletionChunk): boolean =>
+export const hasOutput = ({ choices }: CompletionChunk): boolean =>
   choices.some(
     ({ delta, finish_reason }) =>
       finish_reason !== null ||
@@ -22,7 +22,7 @@ export async function firstOutput(chunks: AsyncIterator<CompletionChunk, void>):
     const { done, value } = await chunks.next();
     if (done) break;
     held.push(value);
-    if (isOutput(value)) break;
+    if (hasOutput(value)) break;
   }
   return held;
 }

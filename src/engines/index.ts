@@ -3,6 +3,7 @@ import type { EngineInfo } from '../../schemas/service.ts';
 import type { Documentation } from '../docs/documentation.ts';
 import type { ModelAliases } from '../domain/model-aliases.ts';
 import { Metrics } from '../metrics.ts';
+import type { Tracer } from '../telemetry/tracer.ts';
 import type { UpstreamKind } from '../upstreams/schema.ts';
 import type { RoutingSettings } from '../upstreams/settings.ts';
 import { type AnswerLimits, answerLimits, limitedChat } from './answer-limits.ts';
@@ -13,6 +14,7 @@ import { builtinSearch } from './builtin/search.ts';
 import { dialects } from './dialects/index.ts';
 import { ChatRouter } from './routing/router.ts';
 import { stoppableChat } from './stoppable.ts';
+import { type Place, tracedChat, tracedEmbeddings, tracedImages, tracedSearch } from './traced.ts';
 import type { Engines } from './types.ts';
 import { createUpstreamChat, type UpstreamChatOptions } from './upstream/chat.ts';
 import { createUpstreamEmbeddings, type UpstreamEmbeddingsOptions } from './upstream/embeddings.ts';
@@ -40,6 +42,7 @@ export function createEngines(
   config: EngineConfig,
   documentation: Documentation,
   metrics = new Metrics(),
+  tracer?: Tracer,
 ): Engines {
   const { chat, embeddings, images, publicUrl, search } = config;
   const optionsFor = (upstream: keyof Engines) => ({
@@ -47,13 +50,17 @@ export function createEngines(
     onResponse: (status: number | undefined, seconds: number) =>
       metrics.upstreamSeconds.observe({ upstream, status: status ?? 'none' }, seconds),
   });
+  const placeOf = (place: Omit<Place, 'tracer'>): Place | undefined => tracer && { ...place, tracer };
   const router =
     config.upstreams &&
-    new ChatRouter(config.upstreams.settings, { limits: config.upstreamLimits ?? {}, metrics });
+    new ChatRouter(config.upstreams.settings, { limits: config.upstreamLimits ?? {}, metrics, tracer });
   const engine =
     router ??
     (chat
-      ? createUpstreamChat({ ...chat, dialect: dialects[chat.kind ?? 'openai'], ...optionsFor('chat') })
+      ? tracedChat(
+          createUpstreamChat({ ...chat, dialect: dialects[chat.kind ?? 'openai'], ...optionsFor('chat') }),
+          placeOf(chat),
+        )
       : builtinChat(documentation, publicUrl));
   const aliases = config.chatModelAliases;
   return {
@@ -62,12 +69,17 @@ export function createEngines(
       ...stoppableChat(limitedChat(engine, config.answerLimits ?? answerLimits)),
       ...(aliases && { aliases }),
     },
-    images: images ? createUpstreamImages({ ...images, ...optionsFor('images') }) : builtinImages(),
+    images: images
+      ? tracedImages(createUpstreamImages({ ...images, ...optionsFor('images') }), placeOf(images))
+      : builtinImages(),
     search: search
-      ? createUpstreamSearch({ ...search, ...optionsFor('search') })
+      ? tracedSearch(createUpstreamSearch({ ...search, ...optionsFor('search') }), placeOf(search))
       : builtinSearch(documentation, publicUrl),
     embeddings: embeddings
-      ? createUpstreamEmbeddings({ ...embeddings, ...optionsFor('embeddings') })
+      ? tracedEmbeddings(
+          createUpstreamEmbeddings({ ...embeddings, ...optionsFor('embeddings') }),
+          placeOf(embeddings),
+        )
       : builtinEmbeddings(),
   };
 }

@@ -6,12 +6,15 @@ import type { KeyLookup } from '../domain/key-lookup.ts';
 import type { Ledger } from '../domain/ledger.ts';
 import type { Engines } from '../engines/types.ts';
 import { idHeaders } from '../requests/anthropic.ts';
+import type { Tracer } from '../telemetry/tracer.ts';
 
 export type Resources = {
   config: Config;
   database: Database;
   /** Sign cookies: the first signs, all verify. */
   sessionSecrets: readonly [string, ...string[]];
+  /** Undefined: no spans are recorded. */
+  tracer?: Tracer | undefined;
 };
 
 declare module 'fastify' {

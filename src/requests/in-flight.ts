@@ -44,7 +44,8 @@ export class InFlightRequests {
         if (this.#open.size === 0) for (const resolve of this.#waiting.splice(0)) resolve();
       },
     };
-    traceWork(controller.signal, traceOf(reply.request.headers, reply.request.id));
+    const { headers, id, span } = reply.request;
+    traceWork(controller.signal, span?.trace ?? traceOf(headers, id));
     this.#open.add(controller);
     raw.once('close', onClose);
     if (raw.destroyed) onClose();

@@ -100,6 +100,16 @@ t.test('doctor', async (t) => {
       problem: /guessed/,
       remedy: /openssl rand -hex 32/,
     });
+    await found(
+      t,
+      { ...well, OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${await freePort()}` },
+      'OTEL_EXPORTER_OTLP_ENDPOINT',
+      {
+        level: 'warning',
+        problem: /cannot be reached \(ECONNREFUSED\)/,
+        remedy: /Start the collector/,
+      },
+    );
     await found(t, { ...well, WEBHOOK_TARGETS: 'any', HOST: '0.0.0.0', SIGNUPS: 'open' }, 'WEBHOOK_TARGETS', {
       level: 'warning',
       problem: /Anyone can sign up/,

@@ -9,6 +9,7 @@ import { Maintenance } from '../../src/domain/maintenance.ts';
 import { defaultPlans } from '../../src/domain/plans.ts';
 import { audit } from '../../src/store/audit.ts';
 import { shiftClock } from '../support/clock.ts';
+import { fill, tablesOf } from '../support/fill.ts';
 import { admitInLedger, silentLog } from '../support/ledger.ts';
 import { type DatabaseKind, databaseKinds, freshDatabase } from '../support/service.ts';
 
@@ -71,50 +72,7 @@ async function pastDays(db: Db, accountId: string, ago: number): Promise<void> {
 }
 
 /** Tables with rows of accounts, as the database knows them: partitions are part of theirs. */
-const accountTables = async (db: Db): Promise<string[]> =>
-  (
-    await rowsOf<{ name: string }>(
-      db,
-      sql`select c.relname as name from pg_class c
-          join pg_attribute a on a.attrelid = c.oid and a.attname = 'account_id' and not a.attisdropped
-          where c.relkind in ('r', 'p') and not c.relispartition and c.relnamespace = 'public'::regnamespace order by 1`,
-    )
-  ).map(({ name }) => name);
-
-const values: Record<string, string> = {
-  uuid: 'gen_random_uuid()',
-  date: 'ledger_day(now())',
-  text: 'md5(random()::text)',
-  'text[]': "'{}'",
-  bytea: "decode(md5(random()::text), 'hex')",
-  integer: '1',
-  smallint: '1',
-  bigint: '1',
-  'double precision': '1',
-  boolean: 'false',
-  json: "'{}'",
-  jsonb: "'{}'",
-  'timestamp(3) with time zone': 'now()',
-};
-
-/** Rows of an account in a table, whatever columns it has. */
-async function fill(db: Db, table: string, accountId: string, rows: number): Promise<void> {
-  const columns = await rowsOf<{ name: string; type: string }>(
-    db,
-    sql`select attname as name, format_type(atttypid, atttypmod) as type from pg_attribute
-        where attrelid = ${table}::regclass and attnum > 0 and not attisdropped and attgenerated = ''`,
-  );
-  const value = ({ name, type }: { name: string; type: string }) => {
-    if (name === 'account_id') return `'${accountId}'::uuid`;
-    const known = values[type];
-    if (known === undefined) throw new Error(`${table}.${name}: no value for ${type}`);
-    return known;
-  };
-  await db.execute(
-    sql.raw(`insert into ${table} (${columns.map(({ name }) => name).join(', ')})
-             select ${columns.map(value).join(', ')} from generate_series(1, ${rows}) on conflict do nothing`),
-  );
-}
+const accountTables = (db: Db) => tablesOf(db, 'account_id');
 
 async function rowsByTable(db: Db, accountId: string): Promise<Record<string, number>> {
   const found: Record<string, number> = {};
@@ -155,7 +113,7 @@ for (const kind of databaseKinds) {
       async (t) => {
         const account = await newAccount(db);
         for (const table of ['idempotency_keys', 'sessions']) {
-          await fill(db, table, account, 2500);
+          await fill(db, table, 2500, account);
           await db.execute(
             sql`update ${sql.identifier(table)} set created_at = now() - interval '23 hours 59 minutes'`,
           );
@@ -178,7 +136,7 @@ for (const kind of databaseKinds) {
 
     await t.test('maintenance forgets events after 365 days, whatever REQUEST_LOG_DAYS says', async (t) => {
       const account = await newAccount(db);
-      await fill(db, 'account_events', account, 1200);
+      await fill(db, 'account_events', 1200, account);
       await db.execute(sql`update account_events set at = now() - interval '364 days 23 hours 59 minutes'`);
       await maintainer(3).run();
       t.match(await rowsByTable(db, account), { account_events: 1200 });
@@ -195,7 +153,7 @@ for (const kind of databaseKinds) {
       await maintainer(4).run();
       t.equal((await days(db))[0], -3);
       const gone = await newAccount(db);
-      await fill(db, 'requests', gone, 3000);
+      await fill(db, 'requests', 3000, gone);
       await deleted(db, gone, '11 minutes');
       await Promise.all(Array.from({ length: 4 }, () => maintainer().purge()));
       t.equal(await count(db, sql`requests where account_id = ${gone}`), 0);
@@ -211,8 +169,8 @@ for (const kind of databaseKinds) {
           tables.join(),
         );
         for (const table of tables) {
-          for (const account of [gone, justGone, other]) await fill(db, table, account, 3);
-          await fill(db, table, gone, 1100);
+          for (const account of [gone, justGone, other]) await fill(db, table, 3, account);
+          await fill(db, table, 1100, gone);
         }
         const before = [await rowsByTable(db, justGone), await rowsByTable(db, other)];
         const { webhooks, ...many } = await rowsByTable(db, gone);
@@ -272,7 +230,7 @@ for (const kind of databaseKinds) {
       'the clock sets it going: deleted accounts each minute, maintenance at the first',
       async (t) => {
         const account = await newAccount(db);
-        await fill(db, 'messages', account, 5);
+        await fill(db, 'messages', 5, account);
         await pastDays(db, account, 6);
         await deleted(db, account, '2 minutes');
         mock.timers.enable({ apis: ['setInterval'] });
@@ -318,7 +276,7 @@ t.test('postgres: a job that fails is named in the log, and the others still run
   const account = await newAccount(db);
   await pastDays(db, account, 8);
   const tables = ['idempotency_keys', 'sessions', 'account_events'];
-  for (const table of tables) await fill(db, table, account, 3);
+  for (const table of tables) await fill(db, table, 3, account);
   await db.execute(sql`update idempotency_keys set created_at = now() - interval '2 days'`);
   await db.execute(sql`update sessions set last_seen_at = now() - interval '8 days'`);
   await db.execute(sql`update account_events set at = now() - interval '366 days'`);
@@ -415,7 +373,7 @@ t.test('postgres: a process that died while it dropped a day leaves nothing that
 t.test('postgres: an account that cannot be purged does not keep the others', async (t) => {
   const { db, maintainer } = await open(t, 'postgres');
   const [broken, other] = [await newAccount(db), await newAccount(db)];
-  for (const id of [broken, other]) await fill(db, 'account_events', id, 3);
+  for (const id of [broken, other]) await fill(db, 'account_events', 3, id);
   await deleted(db, broken, '1 day');
   await deleted(db, other, '1 hour');
   // As a statement does that takes too long.
@@ -434,8 +392,8 @@ t.test('postgres: an account that cannot be purged does not keep the others', as
 t.test('postgres: the purge waits for nobody, and comes back for what it left', async (t) => {
   const { db, maintainer } = await open(t, 'postgres');
   const account = await newAccount(db);
-  await fill(db, 'conversations', account, 10);
-  await fill(db, 'messages', account, 10);
+  await fill(db, 'conversations', 10, account);
+  await fill(db, 'messages', 10, account);
   await deleted(db, account, '11 minutes');
   const [one] = await rowsOf<{ id: string }>(db, sql`select id from conversations limit 1`);
   const release = await openTransaction(db, sql`select from conversations where id = ${one?.id} for update`);

@@ -19,7 +19,7 @@ export type ServiceProcess = {
 };
 
 /** Starts a process from the sources; it is killed when the test ends. `preloaded` are the URLs of modules. */
-function launch(t: Test, env: Record<string, string>, preloaded: readonly string[] = []) {
+export function launch(t: Test, env: Record<string, string>, preloaded: readonly string[] = []) {
   const imports = preloaded.map((url) => `--import=${url}`);
   const child = spawn(...nodeWithoutTap(typescriptLoader, ...imports, 'src/main.ts'), {
     cwd: root,

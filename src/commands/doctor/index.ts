@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { Env } from '../../environment.ts';
 import { projectRoot } from '../../project.ts';
 import type { LocalCommand } from '../command.ts';
+import { checkCollector } from './collector.ts';
 import { checkSettings, readConfiguration } from './configuration.ts';
 import { checkConnection } from './connection.ts';
 import { checkDataDir, freeBytes } from './data-dir.ts';
@@ -38,6 +39,7 @@ export async function diagnose(env: Env, machine: Machine = thisMachine): Promis
     checkConnection(config),
     checkRedis(config),
     checkUpstreams(config),
+    checkCollector(config),
   ]);
   const all = [...findings, ...checks.flat()];
   return [...all.filter(({ level }) => level === 'error'), ...all.filter(({ level }) => level === 'warning')];

@@ -1,6 +1,7 @@
 /** Chat over several upstreams: one request, one answer, whatever happens behind it. Contract section 15. */
 import { ApiError } from '../../errors.ts';
 import type { Metrics } from '../../metrics.ts';
+import type { Tracer } from '../../telemetry/tracer.ts';
 import type { ModelSettings, RoutingSettings } from '../../upstreams/settings.ts';
 import { abortable } from '../abortable.ts';
 import type { DerivedSignal } from '../derived-signal.ts';
@@ -23,6 +24,7 @@ import { type Target, Targets, type Upstream, type UpstreamLimits } from './targ
 export type RouterOptions = {
   limits?: UpstreamLimits;
   metrics: Metrics;
+  tracer?: Tracer | undefined;
   /** The clock, in milliseconds. */
   now?: () => number;
   /** Above 0 and below 1. */
@@ -67,6 +69,7 @@ export class ChatRouter implements ChatEngine {
   readonly kind = 'upstream';
   readonly #limits: UpstreamLimits;
   readonly #metrics: Metrics;
+  readonly #tracer: Tracer | undefined;
   readonly #now: () => number;
   readonly #random: () => number;
   #targets: Targets;
@@ -77,6 +80,7 @@ export class ChatRouter implements ChatEngine {
     const { limits = {}, metrics, now = () => performance.now(), random = Math.random } = options;
     this.#limits = limits;
     this.#metrics = metrics;
+    this.#tracer = options.tracer;
     this.#now = now;
     this.#random = random;
     this.#targets = this.#targetsOf(settings);
@@ -128,7 +132,7 @@ export class ChatRouter implements ChatEngine {
   #targetsOf(settings: RoutingSettings, before?: Targets): Targets {
     const onResponse = (upstream: string, status: number | undefined, seconds: number) =>
       this.#metrics.upstreamSeconds.observe({ upstream, status: status ?? 'none' }, seconds);
-    return new Targets(settings, this.#limits, onResponse, before);
+    return new Targets(settings, { limits: this.#limits, onResponse, tracer: this.#tracer }, before);
   }
 
   models = async (): Promise<Model[]> => [...this.#models];

@@ -1,6 +1,8 @@
 /** The targets of each model, and the upstreams behind them. Contract section 15. */
+import type { Tracer } from '../../telemetry/tracer.ts';
 import type { ModelSettings, Prices, RoutingSettings, UpstreamSettings } from '../../upstreams/settings.ts';
 import { dialects } from '../dialects/index.ts';
+import { tracedChat } from '../traced.ts';
 import type { ChatEngine } from '../types.ts';
 import { createUpstreamChat } from '../upstream/chat.ts';
 import type { UpstreamOptions } from '../upstream/transport.ts';
@@ -33,19 +35,24 @@ export type Target = {
 export type RoutedModel = { settings: ModelSettings; targets: readonly Target[] };
 
 export type UpstreamLimits = Omit<UpstreamOptions, 'url' | 'apiKey' | 'headers' | 'onResponse'>;
-export type OnResponse = (upstream: string, status: number | undefined, seconds: number) => void;
+
+/** What all upstreams have in common. */
+export type UpstreamParts = {
+  limits: UpstreamLimits;
+  onResponse(upstream: string, status: number | undefined, seconds: number): void;
+  tracer: Tracer | undefined;
+};
 
 const CONCURRENCY = 1000;
 
 function upstreamOf(
   settings: UpstreamSettings,
   models: readonly string[],
-  limits: UpstreamLimits,
-  onResponse: OnResponse,
+  { limits, onResponse, tracer }: UpstreamParts,
 ): Upstream {
   const { apiKey, concurrency, headers, kind, name, timeouts, url } = settings;
   const connections = concurrency ?? limits.connections ?? CONCURRENCY;
-  const engine = createUpstreamChat({
+  const chat = createUpstreamChat({
     ...limits,
     ...{ url, apiKey, headers, connections },
     dialect: dialects[kind],
@@ -55,6 +62,7 @@ function upstreamOf(
     models: { kind: 'exact', models: models.map((id) => ({ id, upstream: id })) },
     onResponse: (status, seconds) => onResponse(name, status, seconds),
   });
+  const engine = tracedChat(chat, tracer && { tracer, url, kind, name });
   return { settings, engine, concurrency: connections, open: 0, attempts: 0, failures: 0, health: new Map() };
 }
 
@@ -70,7 +78,7 @@ export class Targets {
   readonly models: ReadonlyMap<string, RoutedModel>;
 
   /** @param before - targets whose unchanged upstreams are kept, with their connections and health */
-  constructor(settings: RoutingSettings, limits: UpstreamLimits, onResponse: OnResponse, before?: Targets) {
+  constructor(settings: RoutingSettings, parts: UpstreamParts, before?: Targets) {
     this.settings = settings;
     this.upstreams = new Map(
       settings.upstreams.map((upstream) => {
@@ -80,7 +88,7 @@ export class Targets {
           .map(({ model }) => model);
         const old = before?.upstreams.get(upstream.name);
         const isSame = old !== undefined && JSON.stringify(old.settings) === JSON.stringify(upstream);
-        return [upstream.name, isSame ? old : upstreamOf(upstream, [...new Set(models)], limits, onResponse)];
+        return [upstream.name, isSame ? old : upstreamOf(upstream, [...new Set(models)], parts)];
       }),
     );
     this.models = new Map(

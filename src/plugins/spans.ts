@@ -1,0 +1,53 @@
+/** A span for each request to the API, if spans are exported. Contract section 17. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import fp from 'fastify-plugin';
+import type { Span, Tracer } from '../telemetry/tracer.ts';
+import { traceOf } from '../tracing.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Null if none is recorded. */
+    span: Span | null;
+  }
+}
+
+const API = '/api/v1/';
+
+function end(span: Span, { raw, statusCode }: FastifyReply): void {
+  const isWhole = raw.writableFinished;
+  if (raw.headersSent) span.set({ 'http.response.status_code': statusCode });
+  if (!isWhole) span.event('The client disconnected.');
+  span.end(statusCode >= 500 ? String(statusCode) : undefined);
+}
+
+/** `url.path` is not recorded: clients put API keys there. */
+const attributesOf = ({ id, method, routeOptions }: FastifyRequest) => ({
+  'http.request.method': method,
+  'http.route': routeOptions.url,
+  'parley.request_id': id,
+});
+
+export default fp<{ tracer: Tracer | undefined }>(
+  async (app, { tracer }) => {
+    app.decorateRequest('span', null);
+    if (tracer === undefined) return;
+
+    app.addHook('onRequest', (request, reply, done) => {
+      const { headers, id, method, routeOptions } = request;
+      if (routeOptions.url?.startsWith(API)) {
+        const name = `${method} ${routeOptions.url}`;
+        const span = tracer.start('server', name, traceOf(headers, id), attributesOf(request));
+        request.span = span;
+        reply.raw.once('close', () => end(span, reply));
+      }
+      done();
+    });
+    app.addHook('onReady', (done) => {
+      tracer.reportTo(app.log);
+      done();
+    });
+    // After the last request's span has ended.
+    app.addHook('onClose', () => tracer.stop());
+  },
+  { name: 'spans' },
+);
