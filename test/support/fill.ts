@@ -4,7 +4,7 @@ import { type Db, rowsOf } from '../../src/database/client.ts';
 
 const values: Record<string, string> = {
   uuid: 'gen_random_uuid()',
-  date: 'ledger_day(now())',
+  date: "(now() at time zone 'UTC')::date",
   text: 'md5(random()::text)',
   'text[]': "'{}'",
   bytea: "decode(md5(random()::text), 'hex')",
