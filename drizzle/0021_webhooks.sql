@@ -26,5 +26,5 @@ CREATE TABLE "webhooks" (
 --> statement-breakpoint
 CREATE UNIQUE INDEX "webhook_messages_once" ON "webhook_messages" USING btree ("account_id","once") WHERE once is not null;--> statement-breakpoint
 CREATE INDEX "webhook_messages_recent" ON "webhook_messages" USING btree ("account_id","at" DESC NULLS FIRST,"id" DESC NULLS FIRST);--> statement-breakpoint
-CREATE INDEX "webhook_messages_due" ON "webhook_messages" USING btree ("due_at") WHERE due_at is not null;--> statement-breakpoint
+CREATE INDEX "webhook_messages_due" ON "webhook_messages" USING btree ("account_id","due_at") WHERE due_at is not null;--> statement-breakpoint
 CREATE INDEX "webhook_messages_by_age" ON "webhook_messages" USING btree ("at");

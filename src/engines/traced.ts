@@ -151,8 +151,11 @@ class TracedChunks implements AsyncIterator<CompletionChunk, void> {
   }
 
   async return(): Promise<IteratorResult<CompletionChunk, void>> {
-    await this.#chunks.return?.();
-    this.#end();
+    try {
+      await this.#chunks.return?.();
+    } finally {
+      this.#end();
+    }
     return { done: true, value: undefined };
   }
 

@@ -103,6 +103,7 @@ export async function addMessage(
       select w.account_id, ${id}::uuid, now(), ${type}::text, ${JSON.stringify(data)}::text::json, ${once ?? null}::text,
              'pending', 0, now()
       from webhooks w
+      join accounts a on a.id = w.account_id and a.deleted_at is null
       where w.account_id = ${accountId}::uuid and w.disabled_at is null
         and (select count(*) from webhook_messages m where m.account_id = w.account_id and m.due_at is not null)
             < ${WAITING_AT_MOST}::int
@@ -167,7 +168,7 @@ export function thresholdsToTell(db: Db, plans: PlanCatalogue): Promise<ReachedT
   );
 }
 
-/** A message that this process may now attempt, once. Without `target`, the webhook was deleted or disabled meanwhile. */
+/** A message that this process may now attempt, once. Without `target`, the webhook or the account was deleted, or the webhook disabled. */
 export type Claim = {
   accountId: string;
   id: string;
@@ -215,7 +216,8 @@ export async function claimMessages(db: Db, count: number, busy: readonly string
              extract(epoch from now())::float8 * 1000 as sent_at, w.url, encode(w.secret, 'base64') as secret,
              encode(case when w.old_secret_ends_at > now() then w.old_secret end, 'base64') as old_secret
       from claimed c
-      left join webhooks w on w.account_id = c.account_id and w.disabled_at is null`,
+      left join (webhooks w join accounts a on a.id = w.account_id and a.deleted_at is null)
+        on w.account_id = c.account_id and w.disabled_at is null`,
   );
   return rows.map(({ account_id, at, data, old_secret, secret, sent_at, url, ...row }) => ({
     ...row,

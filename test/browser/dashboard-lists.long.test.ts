@@ -1,6 +1,7 @@
 // Lists that are longer than one page of the API, and the days of the request log.
 import { sql } from 'drizzle-orm';
 import t from 'tap';
+import { savedFile } from '../support/browser.ts';
 import { HOME, noDashboard, startDashboard } from '../support/dashboard-pages.ts';
 import { eventually } from '../support/upstream/engine.ts';
 
@@ -43,14 +44,9 @@ t.test('lists longer than a page', { skip: noDashboard }, async (t) => {
     await page.getByLabel('To (UTC day)').fill(day(1));
     await page.waitForURL(`**/usage?from=${day(1)}&to=${day(1)}`);
     await eventually('40 rows', async () => (await rows.count()) === 40);
-    const [download] = await Promise.all([
-      page.waitForEvent('download'),
-      page.getByRole('link', { name: 'CSV' }).click(),
-    ]);
-    t.equal(download.suggestedFilename(), `parley-requests-from-${day(1)}-to-${day(1)}.csv`);
-    const chunks: Buffer[] = [];
-    for await (const chunk of await download.createReadStream()) chunks.push(chunk as Buffer);
-    const lines = Buffer.concat(chunks).toString().trim().split('\r\n').slice(1);
+    const saved = await savedFile(page, () => page.getByRole('link', { name: 'CSV' }).click());
+    t.equal(saved.name, `parley-requests-from-${day(1)}-to-${day(1)}.csv`);
+    const lines = saved.text.trim().split('\r\n').slice(1);
     t.equal(lines.length, 40);
     t.ok(lines.every((line) => line.startsWith(day(1))));
     await page.reload();

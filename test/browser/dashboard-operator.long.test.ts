@@ -1,6 +1,7 @@
 // The operator pages: on a phone from a complaint to its cause, and every change that an operator can make.
 import t from 'tap';
 import { Maintenance } from '../../src/domain/maintenance.ts';
+import { savedFile } from '../support/browser.ts';
 import { fewChats, HOME, noDashboard, startDashboard } from '../support/dashboard-pages.ts';
 import { operatorEnv, signInOperator, signInWith } from '../support/operator.ts';
 import { startUpstream } from '../support/upstream/client.ts';
@@ -147,11 +148,8 @@ t.test('operator pages', { skip: noDashboard }, async (t) => {
         part,
       );
     await look(t, 'operator-log');
-    const [download] = await Promise.all([
-      page.waitForEvent('download'),
-      link('Export as JSON Lines').click(),
-    ]);
-    t.match(download.suggestedFilename(), /^parley-operator-log-.*\.jsonl$/);
+    const saved = await savedFile(page, () => link('Export as JSON Lines').click());
+    t.match(saved.name, /^parley-operator-log-.*\.jsonl$/);
   });
 
   await t.test('nobody else sees the pages', async (t) => {

@@ -1,5 +1,6 @@
 // Usage and plan as people use them, in a real browser under the dashboard's strict policy.
 import t from 'tap';
+import { savedFile } from '../support/browser.ts';
 import { HOME, noDashboard, RESET, startDashboard } from '../support/dashboard-pages.ts';
 import { eventually } from '../support/upstream/engine.ts';
 
@@ -81,16 +82,8 @@ t.test('usage and plan', { skip: noDashboard }, async (t) => {
     await dialog.getByText('Request ID').waitFor();
     await look(t, 'usage-details');
     await page.keyboard.press('Escape');
-    const [download] = await Promise.all([
-      page.waitForEvent('download'),
-      page.getByRole('link', { name: 'CSV' }).click(),
-    ]);
-    const chunks: Buffer[] = [];
-    for await (const chunk of await download.createReadStream()) chunks.push(chunk as Buffer);
-    t.match(
-      Buffer.concat(chunks).toString(),
-      /^time_utc,kind,.*\r\n[^\r]*,POST \/api\/v1\/search,Website,[^\r]*\r\n$/,
-    );
+    const saved = await savedFile(page, () => page.getByRole('link', { name: 'CSV' }).click());
+    t.match(saved.text, /^time_utc,kind,.*\r\n[^\r]*,POST \/api\/v1\/search,Website,[^\r]*\r\n$/);
     await page.getByLabel('Status').selectOption('5xx');
     await text('No matching requests').waitFor();
     await look(t, 'usage-log-none', log);

@@ -8,6 +8,7 @@ import { generateApiKey } from '../../src/domain/api-key.ts';
 import { startTestService } from '../support/service.ts';
 import { MODEL, startUpstream } from '../support/upstream/client.ts';
 import { eventually } from '../support/upstream/engine.ts';
+import { anyTarget, arrives, setWebhook, startReceiver } from '../support/webhook-receiver.ts';
 
 type Rule = { alert: string; expr: string; for?: string; annotations: { summary: string; action: string } };
 type Panel = { title: string; targets: { expr: string }[] };
@@ -61,18 +62,23 @@ const ofPrometheus = new Set(['job', 'instance']);
 async function scrape(): Promise<Map<string, Map<string, Set<string>>>> {
   const upstream = await startUpstream();
   t.teardown(() => upstream.stop());
-  const { client } = await startTestService(t, 'postgres', { CHAT_URL: upstream.url, CHAT_MODEL: MODEL });
-  const { key } = await client.createKey(await client.signUp());
+  const env = { CHAT_URL: upstream.url, CHAT_MODEL: MODEL, ...anyTarget };
+  const { client } = await startTestService(t, 'postgres', env);
+  const owner = await client.signUp();
+  const receiver = await startReceiver(t);
+  await setWebhook(client, owner.cookie, receiver.url);
+  const { key } = await client.createKey(owner);
+  await arrives(receiver, 'key.created');
   const chat = { model: MODEL, messages: [{ role: 'user', content: 'Hello.' }] };
   for (const stream of [false, true]) await client.post('/chat/completions', { ...chat, stream }, { key });
   await client.get('/usage', { key: generateApiKey().rawKey });
   await upstream.configure({ fault: 'status', status: 500 });
   await client.post('/chat/completions', chat, { key });
   let text = '';
-  await eventually('keys come from the cache', async () => {
+  await eventually('keys come from the cache, and the message has been delivered', async () => {
     await client.get('/usage', { key });
     ({ text } = await client.get('//metrics'));
-    return text.includes('result="cached"');
+    return text.includes('result="cached"') && text.includes('outcome="delivered"');
   });
   const metrics = new Map<string, Map<string, Set<string>>>();
   for (const [, name = '', type] of text.matchAll(/^# TYPE (\w+) (\w+)$/gm)) {

@@ -183,21 +183,20 @@ onEachDatabase(t, env, async (t, service) => {
       receiver.headers = { location: '/elsewhere' };
       await client.request('POST', '/webhook/test', { cookie });
       const errors = [
-        'The endpoint returned 500.',
-        'The endpoint returned 301. Redirects are not followed.',
+        /^The endpoint returned 500\.$/,
+        /^The endpoint returned 301\. Redirects are not followed\.$/,
         /^The (connection was reset|endpoint closed the connection without a response)\.$/,
       ];
       for (const [index, error] of errors.entries()) {
         const failed = await newestDelivery(
           client,
           cookie,
-          ({ attempts, next_attempt_at: next, last_attempt_at: last }) =>
-            attempts === index + 1 && Date.parse(next) - Date.parse(last) !== LEASE_MS,
+          ({ attempts, error: told }) => attempts === index + 1 && error.test(told ?? ''),
         );
-        t.match(failed, { status: 'pending', error });
+        t.match(failed, { status: 'pending' });
         const waits = Date.parse(failed.next_attempt_at) - Date.parse(failed.last_attempt_at);
         const most = [5000, 60_000, 300_000][index] as number;
-        t.ok(waits >= most * 0.9 - 1 && waits <= most + 2000, `${waits} ms`);
+        t.ok(waits >= most * 0.9 - 1 && waits <= most + 16_000, `${waits} ms`);
         await db.execute(
           sql`update webhook_messages set due_at = now() where account_id = ${accountId}::uuid and due_at is not null`,
         );
@@ -236,13 +235,17 @@ onEachDatabase(t, env, async (t, service) => {
       t.match(leased, { status: 'pending', attempts: 1, response_status: null });
       const lease = Date.parse(leased.next_attempt_at) - Date.parse(leased.last_attempt_at);
       t.equal(lease, LEASE_MS, 'longer than an attempt, so that only a dead process loses it');
-      await eventually('the attempt ends', async () => {
-        const [row] = await rowsOf<{ error: string | null }>(
-          db,
-          sql`select error from webhook_messages where account_id = ${accountId}::uuid`,
-        );
-        return row?.error === 'There was no response within 15 seconds.';
-      });
+      await eventually(
+        'the attempt ends',
+        async () => {
+          const [row] = await rowsOf<{ error: string | null }>(
+            db,
+            sql`select error from webhook_messages where account_id = ${accountId}::uuid`,
+          );
+          return row?.error === 'There was no response within 15 seconds.';
+        },
+        40_000,
+      );
       t.equal(receiver.received.length, 1);
     },
   );
@@ -273,8 +276,34 @@ onEachDatabase(t, env, async (t, service) => {
     },
   );
 
+  t.test('a deleted account is told nothing more', { buffered: true }, async (t) => {
+    const { accountId, cookie, password } = await client.signUp();
+    const receiver = await startReceiver(t);
+    await setWebhook(client, cookie, receiver.url);
+    await db.execute(sql`
+      insert into webhook_messages (account_id, id, at, type, data, status, attempts, due_at)
+      values (${accountId}::uuid, gen_random_uuid(), now(), 'key.created', '{}', 'pending', 0, now() + interval '1 hour')`);
+    const deleted = await client.request('DELETE', '/account', {
+      cookie,
+      body: { current_password: password },
+    });
+    t.equal(deleted.status, 204);
+    await db.execute(sql`update webhook_messages set due_at = now() where account_id = ${accountId}::uuid`);
+    await eventually('the message is given up', async () => {
+      const [row] = await rowsOf<{ status: string }>(
+        db,
+        sql`select status from webhook_messages where account_id = ${accountId}::uuid`,
+      );
+      return row?.status === 'failed';
+    });
+    t.same(receiver.received, []);
+  });
+
   await t.test('metrics count attempts and waiting messages', async (t) => {
-    const text = await (await fetch(`${client.origin}/metrics`)).text();
+    // Either replica may have made an attempt.
+    const origins = [client.origin, ...(replica ? [replica.client.origin] : [])];
+    const texts = await Promise.all(origins.map(async (origin) => (await fetch(`${origin}/metrics`)).text()));
+    const text = texts.join('\n');
     t.match(text, /^parley_webhook_attempts_total\{outcome="delivered"\} [1-9]/m);
     t.match(text, /^parley_webhook_attempts_total\{outcome="failed"\} [1-9]/m);
     t.match(text, /^parley_webhook_waiting_messages \d/m);

@@ -7,6 +7,7 @@ import { request as httpRequest, type RequestListener } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { extname } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { type BrowserContext, chromium, type Page } from 'playwright-core';
 import type { Test } from 'tap';
@@ -133,4 +134,13 @@ export async function startBrowser(t: Test, sites: Record<string, RequestListene
       return { page, complaints };
     },
   };
+}
+
+/** The file that a click has the browser save. */
+export async function savedFile(
+  page: Page,
+  click: () => Promise<void>,
+): Promise<{ name: string; text: string }> {
+  const [download] = await Promise.all([page.waitForEvent('download'), click()]);
+  return { name: download.suggestedFilename(), text: await text(await download.createReadStream()) };
 }

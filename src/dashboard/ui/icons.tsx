@@ -71,6 +71,7 @@ export const CopyIcon = icon(
 );
 export const CheckIcon = icon(<path d="m5 12.5 4.5 4.5L19 7" />);
 export const PlusIcon = icon(<path d="M12 5v14M5 12h14" />);
+export const DownloadIcon = icon(<path d="M12 4v11M7 11l5 5 5-5M5 20h14" />);
 export const CloseIcon = icon(<path d="M6 6l12 12M18 6 6 18" />);
 export const WarningIcon = icon(<path d="M12 4 2.5 20h19zM12 10v4.5M12 17.3v.1" />);
 export const InfoIcon = icon(

@@ -44,7 +44,8 @@ export const webhookMessages = pgTable(
       table.at.desc().nullsFirst(),
       table.id.desc().nullsFirst(),
     ),
-    index('webhook_messages_due').on(table.dueAt).where(sql`due_at is not null`),
+    // Each account's next message, and how many of its messages wait.
+    index('webhook_messages_due').on(table.accountId, table.dueAt).where(sql`due_at is not null`),
     index('webhook_messages_by_age').on(table.at),
   ],
 );

@@ -1,4 +1,4 @@
-import { ActionIcon, Button, Text, Title } from '@mantine/core';
+import { ActionIcon, Button, Text, Title, Tooltip } from '@mantine/core';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { useLocation, useParams } from 'wouter';
 import { toProblem, unreachable } from '../../api/errors.ts';
@@ -6,13 +6,14 @@ import { useUsage } from '../../api/usage.ts';
 import { wasNavigated } from '../../shell/navigation.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
-import { PlusIcon } from '../../ui/icons.tsx';
+import { DownloadIcon, PlusIcon } from '../../ui/icons.tsx';
 import { LoadingLines } from '../../ui/loaded.tsx';
 import { ProblemAlert } from '../../ui/problem.tsx';
 import classes from './chat.module.css';
 import { Composer } from './composer.tsx';
 import { linesOf, messagesOf, useConversation } from './conversation.ts';
 import { Conversations } from './conversations.tsx';
+import { DownloadDialog } from './download-dialog.tsx';
 import { draftOf, moveDraft, setDraft } from './drafts.ts';
 import { DownIcon, ListIcon } from './icons.tsx';
 import { useModels } from './models.ts';
@@ -27,6 +28,7 @@ export default function Chat() {
   const { id } = useParams<{ id?: string }>();
   const [, navigate] = useLocation();
   const [isListOpen, setIsListOpen] = useState(false);
+  const [isDownloadOpen, setIsDownloadOpen] = useState(false);
   const field = useRef<HTMLTextAreaElement>(null);
   const heading = useRef<HTMLHeadingElement>(null);
   const content = useRef<HTMLDivElement>(null);
@@ -157,6 +159,18 @@ export default function Chat() {
           >
             <ListIcon />
           </ActionIcon>
+          {data !== undefined && (
+            <Tooltip label="Download">
+              <ActionIcon
+                variant="default"
+                size={36}
+                aria-label="Download conversation"
+                onClick={() => setIsDownloadOpen(true)}
+              >
+                <DownloadIcon size={18} />
+              </ActionIcon>
+            </Tooltip>
+          )}
           <Button variant="default" leftSection={<PlusIcon size={18} />} onClick={newChat}>
             New chat
           </Button>
@@ -219,6 +233,9 @@ export default function Chat() {
           </Composer>
         </div>
       </div>
+      {isDownloadOpen && id !== undefined && (
+        <DownloadDialog id={id} onClose={() => setIsDownloadOpen(false)} />
+      )}
       {isListOpen && (
         <Dialog title="Conversations" onClose={() => setIsListOpen(false)}>
           {list}

@@ -2,11 +2,11 @@ import { Button, Group, Text } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { api, ok, type Schemas } from '../../api/client.ts';
 import { BusyButton } from '../../ui/busy-button.tsx';
+import { DownloadIcon } from '../../ui/icons.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { ProblemAlert } from '../../ui/problem.tsx';
 import { When } from '../../ui/when.tsx';
-import { DownloadIcon } from '../usage/icons.tsx';
 import { forOperators, OperatorPage } from './frame.tsx';
 import classes from './operator.module.css';
 

@@ -9,8 +9,15 @@ const REFRESH_MS = 2000;
 /** Retries later than this are not worth waiting for on the page. */
 const SOON_MS = 10_000;
 
-const isDueSoon = ({ next_attempt_at: next, status }: Schemas['WebhookDelivery']): boolean =>
-  status === 'pending' && next !== null && Date.parse(next) < Date.now() + SOON_MS;
+/** An attempt may be under way for so long. */
+const ATTEMPT_MS = 20_000;
+
+const timeOf = (at: string | null): number => (at === null ? Number.NaN : Date.parse(at));
+
+const isBeingSent = (delivery: Schemas['WebhookDelivery']): boolean =>
+  delivery.status === 'pending' &&
+  (timeOf(delivery.next_attempt_at) < Date.now() + SOON_MS ||
+    timeOf(delivery.last_attempt_at) > Date.now() - ATTEMPT_MS);
 
 export const useWebhook = () =>
   useQuery({
@@ -32,7 +39,7 @@ export const useDeliveries = () =>
     initialPageParam: null as string | null,
     getNextPageParam: ({ next_cursor: next }) => next,
     refetchInterval: ({ state }) =>
-      state.data?.pages.some(({ data }) => data.some(isDueSoon)) ? REFRESH_MS : false,
+      state.data?.pages.some(({ data }) => data.some(isBeingSent)) ? REFRESH_MS : false,
   });
 
 const refresh = () => queryClient.invalidateQueries({ queryKey: ['webhook'] });

@@ -2,5 +2,4 @@ import { icon } from '../../ui/icons.tsx';
 
 export const PreviousIcon = icon(<path d="m14.5 6-6 6 6 6" />);
 export const NextIcon = icon(<path d="m9.5 6 6 6-6 6" />);
-export const DownloadIcon = icon(<path d="M12 4v11M7 11l5 5 5-5M5 20h14" />);
 export const RefreshIcon = icon(<path d="M20 12a8 8 0 1 1-2.5-5.8M20 3v5h-5" />);

@@ -4,8 +4,8 @@ import { useEffect, useRef } from 'react';
 import { useLocation, useSearch } from 'wouter';
 import { api, ok } from '../../api/client.ts';
 import { useUsage } from '../../api/usage.ts';
+import { DownloadIcon } from '../../ui/icons.tsx';
 import { exportPathOf, type Filters, filtersOf, pathOf, queryOf } from './filters.ts';
-import { DownloadIcon } from './icons.tsx';
 import { useHistory } from './keys.ts';
 import { LogView } from './log-view.tsx';
 

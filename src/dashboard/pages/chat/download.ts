@@ -1,0 +1,63 @@
+/** A conversation as a file: everything stored, oldest message first. */
+import { api, ok, type Schemas } from '../../api/client.ts';
+import { messagesOf } from './conversation.ts';
+
+type Conversation = Schemas['Conversation'];
+
+export const formats = {
+  md: { label: 'Markdown', type: 'text/markdown' },
+  json: { label: 'JSON', type: 'application/json' },
+} as const;
+export type Format = keyof typeof formats;
+
+/** As many messages as the API returns at once. */
+const PAGE = 500;
+
+async function wholeConversation(id: string): Promise<Conversation> {
+  const pages: Conversation[] = [];
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const page: Conversation = await ok(
+      api.GET('/api/v1/conversations/{id}', {
+        params: { path: { id }, query: { limit: PAGE, ...(cursor !== '' && { cursor }) } },
+      }),
+    );
+    pages.push(page);
+    cursor = page.next_cursor;
+  }
+  return { ...(pages[0] as Conversation), messages: messagesOf(pages), next_cursor: null };
+}
+
+const speakerOf = ({ model, role }: Schemas['Message']): string =>
+  role === 'user' ? 'You' : (model ?? 'Assistant');
+
+function markdownOf({ created_at: at, instructions, messages, title }: Conversation): string {
+  const parts = messages.map((message) => `## ${speakerOf(message)}\n\n${message.content}`);
+  const head = [`# ${title}`, `Started ${at}`];
+  if (instructions !== null) head.push(`## Instructions\n\n${instructions}`);
+  return `${[...head, ...parts].join('\n\n')}\n`;
+}
+
+function jsonOf({ next_cursor: _cursor, ...conversation }: Conversation): string {
+  return `${JSON.stringify(conversation, null, 2)}\n`;
+}
+
+/** Letters and digits of any script, so that every file system takes it. */
+const fileNameOf = (title: string): string =>
+  title
+    .normalize('NFKC')
+    .replace(/[^\p{L}\p{N}]+/gu, '-')
+    .replace(/^-+|-+$/g, '')
+    .slice(0, 60) || 'conversation';
+
+/** Reads the conversation and has the browser save it. Throws Problem. */
+export async function download(id: string, format: Format): Promise<void> {
+  const conversation = await wholeConversation(id);
+  const text = format === 'md' ? markdownOf(conversation) : jsonOf(conversation);
+  const url = URL.createObjectURL(new Blob([text], { type: formats[format].type }));
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = `${fileNameOf(conversation.title)}.${format}`;
+  link.click();
+  // The browser has begun to read it by then.
+  setTimeout(() => URL.revokeObjectURL(url), 60_000);
+}
