@@ -47,9 +47,9 @@ const faults = [
 const messages = [{ role: 'user', content: 'Hi' }];
 const bodies = [
   ['/chat', { message: 'Hi' }],
-  ['/chat/completions', { model: 'public', messages }],
-  ['/responses', { model: 'public', input: 'Hi' }],
-  ['/messages', { model: 'public', messages, max_tokens: 100 }],
+  ['/chat/completions', { messages }],
+  ['/responses', { input: 'Hi' }],
+  ['/messages', { messages, max_tokens: 100 }],
 ] as const;
 
 type Ended = { id: string | null; status: number; text: string };
@@ -89,7 +89,14 @@ const UNDER_LOAD = Number(process.env.UNDER_LOAD ?? 2000);
 
 t.test(`${ROUNDS * AT_ONCE} requests under random faults`, { timeout: 0 }, async (t) => {
   const given = { timeouts: { connectMs: 200, firstByteMs: 150, idleMs: 150 } };
-  const { env } = upstreamsFile(several(upstreams, given, { units: 3 }));
+  const file = several(upstreams, given, { units: 3 });
+  const [model] = file.models;
+  // A model for each round: the faults of a round cool down its targets only.
+  const models = Array.from({ length: ROUNDS }, (_, round) => ({
+    ...{ ...model, name: `public-${round}` },
+    targets: model?.targets.map((target) => ({ ...target, model: `test-model-${round}` })),
+  }));
+  const { env } = upstreamsFile({ ...file, models });
   onEachDatabase(t, { ...env, ...plansFile(t), STREAMS_PER_ACCOUNT: '1000' }, async (t, service) => {
     const random = generator(seed);
     const owner = await service.client.signUp();
@@ -101,7 +108,8 @@ t.test(`${ROUNDS * AT_ONCE} requests under random faults`, { timeout: 0 }, async
         Array.from({ length: AT_ONCE }, () => {
           const [path, body] = bodies[random(bodies.length)] ?? bodies[0];
           const leaveMs = random(4) === 0 ? random(200) : undefined;
-          return ask(service, key, [path, { ...body, stream: random(2) === 0 }], leaveMs);
+          const given = { ...body, model: `public-${round}`, stream: random(2) === 0 };
+          return ask(service, key, [path, given], leaveMs);
         }),
       );
       ended.push(...answers.filter((answer) => answer !== undefined));
@@ -130,14 +138,11 @@ t.test(`${ROUNDS * AT_ONCE} requests under random faults`, { timeout: 0 }, async
         );
       if (status !== 200) t.notOk(isOutput(text), `an error has no output: ${what}`);
     }
-    t.ok(
-      ended.some(({ status }) => status === 200),
-      'some were answered',
-    );
-    t.ok(
-      ended.some(({ status }) => status >= 500),
-      'some failed',
-    );
+    const answered = ended.filter(({ status }) => status === 200).length;
+    const failed = ended.filter(({ status }) => status >= 500).length;
+    t.comment(`${answered} were answered, ${failed} failed`);
+    t.ok(answered >= ended.length / 10, 'many were answered');
+    t.ok(failed >= ended.length / 10, 'many failed');
     t.strictSame((await audit(service.database.db)).differences, [], 'the audit is clean');
   });
 });
