@@ -1,4 +1,4 @@
--- Revision 13. Raise it with every change: a database keeps the highest (src/database/functions.ts).
+-- Revision 14. Raise it with every change: a database keeps the highest (src/database/functions.ts).
 --
 -- The ledger's batch protocol: admission, settlement and sweep. Contract sections 5 and 10, argued in
 -- docs/decisions/0010-the-ledgers-protocol.md.
@@ -486,11 +486,13 @@ BEGIN
   WHERE s.kind = 'refund' AND s.id = ANY (moved) AND i.account_id = s.account_id AND i.request_id = s.id;
 
   -- A charge became final without an answer, and its process never learned of it. Open it for resuming. A repeated
-  -- refund may arrive after someone has resumed it.
-  UPDATE idempotency_keys i SET process = '00000000-0000-0000-0000-000000000000'
-  FROM jsonb_to_recordset(settlements) AS s (kind text, account_id uuid, day date, id uuid)
-  JOIN requests r ON r.account_id = s.account_id AND r.day = s.day AND r.id = s.id AND r.state = 'final'
-  WHERE s.kind = 'refund' AND i.account_id = s.account_id AND i.request_id = s.id AND i.status IS NULL AND i.resumed_by IS NULL;
+  -- refund may arrive after someone has resumed it. Rare, and the join opens the partitions of all days.
+  IF EXISTS (SELECT FROM jsonb_to_recordset(settlements) AS s (kind text, id uuid) WHERE s.kind = 'refund' AND NOT s.id = ANY (moved)) THEN
+    UPDATE idempotency_keys i SET process = '00000000-0000-0000-0000-000000000000'
+    FROM jsonb_to_recordset(settlements) AS s (kind text, account_id uuid, day date, id uuid)
+    JOIN requests r ON r.account_id = s.account_id AND r.day = s.day AND r.id = s.id AND r.state = 'final'
+    WHERE s.kind = 'refund' AND i.account_id = s.account_id AND i.request_id = s.id AND i.status IS NULL AND i.resumed_by IS NULL;
+  END IF;
 
   -- An abandoned attempt to resume has no charge to refund. It never reached an engine, so it does not count.
   UPDATE idempotency_keys i

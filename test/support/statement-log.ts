@@ -14,9 +14,10 @@ export type StatementLog = {
   mark(): { text(): string; count(part: string): number };
 };
 
-/** Starts a Postgres that logs every statement. */
-export async function startLoggingPostgres(): Promise<StatementLog> {
-  const server = await startPostgres({ settings: { log_statement: 'all', log_line_prefix: '%a|' } });
+/** Starts a Postgres that logs every statement, and has further settings. */
+export async function startLoggingPostgres(further: Record<string, string> = {}): Promise<StatementLog> {
+  const settings = { log_statement: 'all', log_line_prefix: '%a|', ...further };
+  const server = await startPostgres({ settings });
   const file = path.join(server.socketDir, 'log');
   const text = () => fs.readFileSync(file, 'utf8');
   const mark = () => {
