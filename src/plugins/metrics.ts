@@ -22,8 +22,10 @@ export default fp<{ metrics: Metrics; database: Database }>(
       metrics.requestSeconds.observe({ ...labels, status: reply.statusCode }, reply.elapsedTime / 1000);
       done();
     });
-    app.addHook('onError', (_request, _reply, thrown, done) => {
-      metrics.errors.inc({ code: toApiError(thrown).code });
+    app.addHook('onError', (request, _reply, thrown, done) => {
+      // A process that shuts down is not ready, and nothing is wrong.
+      const isExpected = app.drain.isUnderWay && request.routeOptions.url === '/readyz';
+      if (!isExpected) metrics.errors.inc({ code: toApiError(thrown).code });
       done();
     });
 

@@ -7,6 +7,7 @@ import type { Replica } from '../support/replicas.ts';
 import { bringMidnight, clockBehind, setClocks } from './clocks.ts';
 import type { Cluster } from './cluster.ts';
 import type { DatabaseNode } from './databases.ts';
+import { earlierVersion, projectFolder } from './earlier-version.ts';
 import { type Network, setLink } from './network.ts';
 
 export type Fault = {
@@ -16,6 +17,8 @@ export type Fault = {
   inflict(cluster: Cluster): Promise<void>;
   /** What an operator is told by the alert rules. */
   alerts?: readonly string[];
+  /** What nobody may be told. */
+  falseAlerts?: readonly string[];
   /** On how many days its requests are charged; default: one. */
   days?: number;
   /** Whether nothing can follow it: Patroni takes a Postgres that was started on another day for a stranger. */
@@ -36,6 +39,16 @@ async function startAgain(replica: Replica): Promise<void> {
       if (tries === 0) throw error;
       await sleep(SUPERVISED_MS);
     }
+  }
+}
+
+/** Stops and starts one replica after another, in this version unless another's folder is given. */
+async function restartInTurn(replicas: readonly Replica[], folder = projectFolder): Promise<void> {
+  for (const replica of replicas) {
+    await replica.kill('SIGTERM');
+    replica.folder = folder;
+    await startAgain(replica);
+    await sleep(SEEN_MS);
   }
 }
 
@@ -218,12 +231,17 @@ export const faults: Fault[] = [
   },
   {
     name: 'rolling restart',
-    async inflict({ replicas }) {
-      for (const replica of replicas) {
-        await replica.kill('SIGTERM');
-        await startAgain(replica);
-        await sleep(SEEN_MS);
-      }
+    falseAlerts: noDatabase,
+    inflict: ({ replicas }) => restartInTurn(replicas),
+  },
+  {
+    name: 'rolling restart to an earlier version and back',
+    async inflict({ place, replicas }) {
+      const folder = earlierVersion(place.folder);
+      // Side by side, on the newer version's schema and functions.
+      await restartInTurn(replicas, folder);
+      await sleep(5000);
+      await restartInTurn(replicas);
     },
   },
   {

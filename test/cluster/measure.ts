@@ -46,9 +46,9 @@ export type Measured = {
 
 /** Inflicts a fault under load. */
 export async function measure(cluster: Cluster, fault: Fault): Promise<Measured> {
-  const expected = fault.alerts ?? [];
+  const { alerts: expected = [], falseAlerts = [] } = fault;
   await fault.prepare?.(cluster);
-  await cluster.alerts.quiet(expected);
+  await cluster.alerts.quiet([...expected, ...falseAlerts]);
   const load = await Load.prepare(cluster.client);
   load.start();
   await sleep(BEFORE_MS);
@@ -59,6 +59,7 @@ export async function measure(cluster: Cluster, fault: Fault): Promise<Measured>
   if (!(await recovered(load))) problems.push(`It did not recover within ${RECOVERED_WITHIN_MS / 1000} s.`);
   const fired = await cluster.alerts.fired(performance.now() - from);
   for (const alert of expected) if (!fired.includes(alert)) problems.push(`The alert ${alert} did not fire.`);
+  for (const alert of falseAlerts) if (fired.includes(alert)) problems.push(`The alert ${alert} fired.`);
   const recoveryMs = Math.max(0, ...load.failedAt.map((at) => at - from));
   await load.stop();
   await cluster.healthy();

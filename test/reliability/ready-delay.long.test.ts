@@ -82,6 +82,12 @@ t.test('77 a second SIGTERM ends the delay, and the process in order', async (t)
   const from = performance.now();
   service.child.kill('SIGTERM');
   while ((await ask(`${service.origin}/readyz`)) !== 503) await sleep(5);
+  const metrics = await (await fetch(`${service.origin}/metrics`)).text();
+  t.notMatch(
+    metrics,
+    /^parley_errors_total\{code="serviceUnavailable"\}/m,
+    'it is no error, and alerts nobody',
+  );
   t.same(await service.end('SIGTERM'), { code: 0, signal: null });
   t.ok(performance.now() - from < 50_000);
 });

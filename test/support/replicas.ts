@@ -28,6 +28,8 @@ export class Replica {
   #ended: Promise<Ending> | undefined;
   /** What it wrote, over all its lives. */
   log = '';
+  /** The project that it runs from its next start on; default: this one. */
+  folder = root;
 
   constructor(env: Env, openapi: OpenApi, place?: ReplicaPlace) {
     this.#env = env;
@@ -61,7 +63,7 @@ export class Replica {
     );
     const [program, ...rest] = [...(this.#place?.command ?? []), shell, ...args] as [string, ...string[]];
     const child = spawn(program, rest, {
-      cwd: root,
+      cwd: this.folder,
       env: {
         PATH: process.env.PATH ?? '',
         HOME: process.env.HOME ?? '',
