@@ -10,6 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { startPostgres } from '../test/support/postgres.ts';
 import { startUpstream } from '../test/support/upstream/client.ts';
 import { makeKeys, withoutCeilings } from './support/accounts.ts';
+import { Completions } from './support/completions.ts';
 import { cpuSeconds, startServiceProcess } from './support/processes.ts';
 import { machine, table } from './support/report.ts';
 
@@ -31,27 +32,13 @@ const service = await startServiceProcess({
 });
 const keys = await makeKeys(service.origin, CONNECTIONS);
 
-let requests = 0;
+const load = new Completions();
 let bytes = 0;
-let isOver = false;
-
-async function ask(key: string): Promise<void> {
-  while (!isOver) {
-    const response = await fetch(`${service.origin}/api/v1/chat/completions`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
-      body: JSON.stringify({ messages: [{ role: 'user', content: 'How do I create a key?' }] }),
-    });
-    await response.arrayBuffer();
-    if (response.status !== 200) throw new Error(`The service returned ${response.status}.`);
-    requests += 1;
-  }
-}
 
 type Round = { cpu: number; requests: number; scrapes: number };
 
 async function round(scrapesPerSecond: number): Promise<Round> {
-  const before = { cpu: cpuSeconds(service.pid), requests };
+  const before = { cpu: cpuSeconds(service.pid), requests: load.requests };
   let scrapes = 0;
   for (const end = performance.now() + seconds * 1000; performance.now() < end; ) {
     if (scrapesPerSecond === 0) await sleep(100);
@@ -61,10 +48,10 @@ async function round(scrapesPerSecond: number): Promise<Round> {
       await sleep(1000 / scrapesPerSecond);
     }
   }
-  return { cpu: cpuSeconds(service.pid) - before.cpu, requests: requests - before.requests, scrapes };
+  return { cpu: cpuSeconds(service.pid) - before.cpu, requests: load.requests - before.requests, scrapes };
 }
 
-const senders = keys.map(ask);
+load.start(service.origin, keys);
 await round(0);
 const [without, scraped]: [Round[], Round[]] = [[], []];
 for (let n = 0; n < ROUNDS; n += 1) {
@@ -72,8 +59,7 @@ for (let n = 0; n < ROUNDS; n += 1) {
   without.push(await round(0));
   scraped.push(await round(perSecond));
 }
-isOver = true;
-await Promise.all(senders);
+await load.stop();
 const about = await machine(database.url());
 await service.stop();
 await upstream.stop();
