@@ -3,16 +3,14 @@
  * a second take turns, each `SECONDS` (5) long; the difference in CPU is divided by the scrapes. Prints the result and
  * writes it to `results/metrics.md`. Asserts nothing.
  */
-import { mkdirSync, writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
-import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startPostgres } from '../test/support/postgres.ts';
 import { startUpstream } from '../test/support/upstream/client.ts';
 import { makeKeys, withoutCeilings } from './support/accounts.ts';
 import { Completions } from './support/completions.ts';
 import { cpuSeconds, startServiceProcess } from './support/processes.ts';
-import { machine, table } from './support/report.ts';
+import { machine, table, today, writeResult } from './support/report.ts';
 
 const seconds = Number(process.env.SECONDS ?? 5);
 const perSecond = Number(process.env.SCRAPES ?? 10);
@@ -82,7 +80,7 @@ const line = (title: string, { cpu, requests: count, scrapes }: Round) => [
 ];
 const report = `# What scraping \`/metrics\` costs
 
-${new Date().toISOString().slice(0, 10)}, \`make bench-metrics\`: chat completions of one upstream on Postgres, ${CONNECTIONS} at once, ${ROUNDS} rounds of ${seconds} s each.
+${today()}, \`make bench-metrics\`: chat completions of one upstream on Postgres, ${CONNECTIONS} at once, ${ROUNDS} rounds of ${seconds} s each.
 
 ${about}
 - Load average before: ${busy.toFixed(1)}
@@ -95,7 +93,5 @@ ${table(
 A scrape of ${bytes.toLocaleString('en')} bytes costs ${(perScrape * 1000).toFixed(1)} ms of CPU. Once every ${INTERVAL_S} s, that is
 ${((perScrape / INTERVAL_S) * 100).toFixed(3)} % of one processor.
 `;
-process.stdout.write(report);
-mkdirSync(resolve('bench/results'), { recursive: true });
-writeFileSync(resolve('bench/results/metrics.md'), report);
+writeResult('metrics.md', report);
 process.exit();

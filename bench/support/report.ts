@@ -1,3 +1,4 @@
+import fs from 'node:fs';
 import os from 'node:os';
 import postgres from 'postgres';
 
@@ -30,3 +31,13 @@ export async function machine(databaseUrl: string): Promise<string> {
 
 /** Milliseconds, with significant digits only. */
 export const ms = (value: number) => value.toFixed(Math.abs(value) < 10 ? 2 : 1);
+
+/** Such as `2026-01-31`, in UTC. */
+export const today = () => new Date().toISOString().slice(0, 10);
+
+/** Prints a report, and writes it to `bench/results`. */
+export function writeResult(name: string, report: string): void {
+  process.stdout.write(report);
+  fs.mkdirSync('bench/results', { recursive: true });
+  fs.writeFileSync(`bench/results/${name}`, report);
+}
