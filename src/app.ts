@@ -181,7 +181,7 @@ export async function buildApp(resources: Resources): Promise<FastifyInstance> {
   app.register(measured, { metrics, database });
 
   app.register(pages);
-  app.register(health);
+  app.register(health, { database });
   app.register(metricsRoute);
   app.register(api, { prefix: '/api/v1' });
 

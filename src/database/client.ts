@@ -31,6 +31,8 @@ export type Database = {
   /** Embedded database only: copies its files to a new folder, between two statements. */
   copyTo?(folder: string): Promise<{ bytes: number; ms: number }>;
   pools(): (PoolState & { pool: string })[];
+  /** When the database last answered anything, in the milliseconds of `performance.now()`. */
+  answeredAt(): number;
   /** How many accounts with their own queue may write at once, per kind of ledger write. */
   queues: number;
 };
@@ -109,7 +111,7 @@ function openPools(
   pools: { statements: Pool; transactions: Pool; ledger: Pool },
   types: ReturnType<typeof newTypes>,
   isPrepared: boolean,
-): Pick<Database, 'db' | 'run' | 'prepared' | 'version' | 'close' | 'pools'> {
+): Pick<Database, 'db' | 'run' | 'prepared' | 'version' | 'close' | 'pools' | 'answeredAt'> {
   const { ledger, statements, transactions } = pools;
   // The embedded database has one pool for everything.
   const named = new Map(Object.entries(pools).map(([name, pool]) => [pool, name]));
@@ -137,6 +139,7 @@ function openPools(
       await Promise.all([...named.keys()].map((pool) => pool.close()));
     },
     pools: () => [...named].map(([pool, name]) => ({ pool: name, ...pool.state })),
+    answeredAt: () => Math.max(...[...named.keys()].map((pool) => pool.answeredAt)),
   };
 }
 

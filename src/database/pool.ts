@@ -13,6 +13,7 @@ export class Pool {
   #waiting: Waiting[] = [];
   #opened = 0;
   #isClosed = false;
+  #answeredAt = Number.NEGATIVE_INFINITY;
 
   /** @param options - for each connection; `patienceMs` also limits the wait for a free one */
   constructor(size: number, options: ConnectionOptions) {
@@ -24,10 +25,17 @@ export class Pool {
   async use<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
     const connection = await this.#take();
     try {
-      return await work(connection);
+      const result = await work(connection);
+      this.#answeredAt = performance.now();
+      return result;
     } finally {
       this.#giveBack(connection);
     }
+  }
+
+  /** When work last succeeded, in the milliseconds of `performance.now()`; negative infinity at first. */
+  get answeredAt(): number {
+    return this.#answeredAt;
   }
 
   get state(): PoolState {

@@ -114,7 +114,8 @@ export const faults: Fault[] = [
     alerts: ['ParleyDatabaseUnavailable'],
     async inflict({ edge }) {
       await edge.pgbouncer.kill();
-      await sleep(SUPERVISED_MS);
+      // Long enough for its alert.
+      await sleep(5000);
       edge.pgbouncer.start();
     },
   },
