@@ -8,8 +8,8 @@ import { worstBodies } from '../support/worst-bodies.ts';
 
 /** The longest turn of the event loop. Contract section 6. */
 const MOST_HOLD_MS = 50;
-/** The least of so many counts: other work of the process, such as collecting garbage, is not the body's. */
-const ROUNDS = 2;
+/** Other work of the process, such as collecting garbage, is not the body's: one of so many counts has to be short. */
+const ROUNDS = 3;
 
 t.setTimeout(600_000);
 
@@ -25,7 +25,7 @@ t.test(
     for (const [name, { make, path: route = '/chat/completions', status }] of Object.entries(worstBodies)) {
       const body = Buffer.from(make());
       const longest: number[] = [];
-      for (let round = 0; round < ROUNDS; round++) {
+      for (let round = 0; round < ROUNDS && !(Math.min(...longest) < MOST_HOLD_MS); round++) {
         const retryable = { ...headers, 'idempotency-key': `${name.replaceAll(/[^!-~]/g, '-')}-${round}` };
         const [answer, hold] = await longestHold(holds, () => post(origin, route, body, retryable));
         longest.push(hold);

@@ -3,31 +3,27 @@ import { Anchor } from '@mantine/core';
 import { type ComponentProps, isValidElement, memo, type ReactNode } from 'react';
 import Markdown, { type Components } from 'react-markdown';
 import remarkGfm from 'remark-gfm';
+import remarkMath from 'remark-math';
 import remend from 'remend';
-import { CopyButton } from '../../ui/copy-button.tsx';
+import { Code, Growing } from './code.tsx';
+import { Formula } from './formula.tsx';
 import classes from './markdown.module.css';
 import { blocksOf } from './markdown-blocks.ts';
+import { withMathMarks } from './math-marks.ts';
 
-const plugins = [remarkGfm];
+const plugins: ComponentProps<typeof Markdown>['remarkPlugins'] = [
+  remarkGfm,
+  [remarkMath, { singleDollarTextMath: false }],
+];
 
-function Code({ children }: { children?: ReactNode }) {
+function CodeOf({ children }: { children?: ReactNode }) {
   const { className = '', children: content = '' } = isValidElement<ComponentProps<'code'>>(children)
     ? children.props
     : {};
-  const code = String(content).replace(/\n$/, '');
-  const language = /language-(\S+)/.exec(className)?.[1] ?? 'Code';
-  return (
-    <div className={classes.code}>
-      <div className={classes.head}>
-        <span>{language}</span>
-        <CopyButton text={code} what="code" size="compact-xs" variant="subtle" color="gray" />
-      </div>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard. */}
-      <pre tabIndex={0}>
-        <code>{code}</code>
-      </pre>
-    </div>
-  );
+  const language = /language-(\S+)/.exec(className)?.[1];
+  // On lines of its own, marked with `$$` or as code.
+  if (language === 'math') return <Formula tex={String(content)} isBlock />;
+  return <Code code={String(content).replace(/\n$/, '')} language={language} />;
 }
 
 const heading = (level: 3 | 4 | 5) => {
@@ -36,7 +32,13 @@ const heading = (level: 3 | 4 | 5) => {
 };
 
 const components: Components = {
-  pre: ({ children }) => <Code>{children}</Code>,
+  pre: ({ children }) => <CodeOf>{children}</CodeOf>,
+  code: ({ children, className }) =>
+    className?.includes('math-inline') ? (
+      <Formula tex={String(children)} isBlock={false} />
+    ) : (
+      <code className={className}>{children}</code>
+    ),
   table: ({ children }) => (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard.
     <div className={classes.table} tabIndex={0}>
@@ -67,10 +69,12 @@ const components: Components = {
   h6: heading(5),
 };
 
-const Block = memo(({ text }: { text: string }) => (
-  <Markdown remarkPlugins={plugins} components={components}>
-    {text}
-  </Markdown>
+const Block = memo(({ isGrowing, text }: { isGrowing: boolean; text: string }) => (
+  <Growing value={isGrowing}>
+    <Markdown remarkPlugins={plugins} components={components}>
+      {isGrowing ? remend(text, { linkMode: 'text-only' }) : withMathMarks(text)}
+    </Markdown>
+  </Growing>
 ));
 
 type Props = { text: string; isUnderWay?: boolean };
@@ -80,10 +84,7 @@ export const Answer = memo(function Answer({ isUnderWay = false, text }: Props) 
   return (
     <div className={classes.answer}>
       {blocks.map((block, index) => (
-        <Block
-          key={index}
-          text={isUnderWay && index === blocks.length - 1 ? remend(block, { linkMode: 'text-only' }) : block}
-        />
+        <Block key={index} isGrowing={isUnderWay && index === blocks.length - 1} text={block} />
       ))}
     </div>
   );

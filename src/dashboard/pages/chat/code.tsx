@@ -1,0 +1,46 @@
+/** A code block of a reply, colored once it is complete and on the screen. */
+import { useInViewport } from '@mantine/hooks';
+import { createContext, type ReactElement, useContext, useEffect, useState } from 'react';
+import { CopyButton } from '../../ui/copy-button.tsx';
+import classes from './code.module.css';
+
+/** Whether the reply's last block is still growing. Its code would be colored again with every word. */
+export const Growing = createContext(false);
+
+/** In characters. Coloring more would block the page for too long. */
+const MOST_COLORED = 30_000;
+
+type Colored = { code: string; element: ReactElement | undefined };
+
+export function Code({ code, language }: { code: string; language: string | undefined }) {
+  const isGrowing = useContext(Growing);
+  const { inViewport, ref } = useInViewport();
+  const [colored, setColored] = useState<Colored>();
+  const isDone = colored?.code === code;
+  const isWanted =
+    inViewport && !isGrowing && !isDone && language !== undefined && code.length <= MOST_COLORED;
+  useEffect(() => {
+    if (!isWanted) return;
+    let isCurrent = true;
+    const show = ({ highlighted }: typeof import('./highlight.ts')) => {
+      if (isCurrent) setColored({ code, element: highlighted(code, language) });
+    };
+    // Without it, the code stays as it is.
+    import('./highlight.ts').then(show, () => {});
+    return () => {
+      isCurrent = false;
+    };
+  }, [code, isWanted, language]);
+  return (
+    <div className={classes.block} ref={ref}>
+      <div className={classes.head}>
+        <span>{language ?? 'Code'}</span>
+        <CopyButton text={code} what="code" size="compact-xs" variant="subtle" color="gray" />
+      </div>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard. */}
+      <pre tabIndex={0}>
+        <code>{(isDone && colored.element) || code}</code>
+      </pre>
+    </div>
+  );
+}

@@ -1,0 +1,58 @@
+/** Models mark formulas in several ways. Markdown knows `$$`. */
+
+/** What begins code or a formula, and escaped characters, which begin nothing. */
+const marks = /`+|~{3,}|\$\$|\\[[(]|\\[\s\S]|\$/g;
+const closings: Record<string, string> = { '\\[': '\\]', '\\(': '\\)' };
+
+/** In characters. */
+const LONGEST_FORMULA = 2000;
+
+/** What prices and names of variables do not contain. */
+const isLikely = /[\\^_{}=<>+]|^[a-zA-Z]$/;
+
+/** As pandoc reads single dollar signs: no space within, no word before, and no digit behind. */
+const isInDollars = (text: string, start: number, end: number): boolean =>
+  !/[\w$]/.test(text.charAt(start - 2)) &&
+  /^\S(.*\S)?$/.test(text.slice(start, end)) &&
+  !/[\d$]/.test(text.charAt(end + 1)) &&
+  isLikely.test(text.slice(start, end));
+
+/** Marks every formula of a text with `$$`. Takes time in proportion to the text. */
+export function withMathMarks(text: string): string {
+  const parts: string[] = [];
+  /** Where each closing mark is next. */
+  const next = new Map<string, number>();
+  let written = 0;
+  marks.lastIndex = 0;
+  for (let found = marks.exec(text); found !== null; found = marks.exec(text)) {
+    const [mark] = found;
+    if (mark.startsWith('\\') && !(mark in closings)) continue;
+    const start = marks.lastIndex;
+    const closing = closings[mark] ?? mark;
+    let end = next.get(closing) ?? 0;
+    if (end < start && end !== -1) {
+      end = text.indexOf(closing, start);
+      next.set(closing, end);
+    }
+    if (end === -1) continue;
+    const after = end + closing.length;
+    if (/^[`~]|^\$\$/.test(mark)) {
+      marks.lastIndex = after;
+      continue;
+    }
+    const formula = end - start > LONGEST_FORMULA ? '' : text.slice(start, end).trim();
+    const isOnLines = text.slice(start, Math.min(end, start + LONGEST_FORMULA)).includes('\n');
+    const isFormula =
+      formula !== '' &&
+      (mark === '$'
+        ? !isOnLines && isInDollars(text, start, end)
+        : mark === '\\['
+          ? text[after] !== '('
+          : !isOnLines);
+    if (!isFormula) continue;
+    const around = mark === '\\[' && isOnLines ? '\n' : '';
+    parts.push(text.slice(written, found.index), '$$', around, formula, around, '$$');
+    written = marks.lastIndex = after;
+  }
+  return written === 0 ? text : parts.join('') + text.slice(written);
+}
