@@ -17,6 +17,8 @@ export type Machine = { freeBytes: typeof freeBytes; nodeVersion: string };
 
 const thisMachine: Machine = { freeBytes, nodeVersion: process.versions.node };
 
+const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`;
+
 function checkNode(version: string): Finding[] {
   const { engines } = JSON.parse(readFileSync(new URL('package.json', projectRoot), 'utf8'));
   const oldest = String(engines.node).replace('>=', '');
@@ -60,7 +62,7 @@ export const doctor: LocalCommand = {
     const summary =
       findings.length === 0
         ? 'No problems found.'
-        : `${errors} errors, ${findings.length - errors} warnings.`;
+        : `${counted(errors, 'error')}, ${counted(findings.length - errors, 'warning')}.`;
     return { text: [...text, summary], value: { findings }, isBad: errors > 0 };
   },
 };
