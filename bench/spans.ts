@@ -45,7 +45,7 @@ ${today()}, \`make bench-spans\`. Every request is sampled, and has two spans.
 
 ${pair.report}
 
-A traced request takes ${moreCpu(pair)} more CPU, and ${Math.round(exported / pair.requests[1])} bytes to the collector.
+A traced request takes ${moreCpu(pair)} more CPU and sends ${Math.round(exported / pair.requests[1])} bytes to the collector.
 `,
 );
 process.exit();

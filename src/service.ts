@@ -115,6 +115,8 @@ export async function startService(config: Config, givenLocation?: DatabaseLocat
         await app.ledger.stop();
         await opened.close();
         await lock?.release();
+        // Last, because a collector that cannot be reached takes its time.
+        await tracer?.stop();
       },
     };
   } catch (error) {

@@ -13,8 +13,6 @@ export type Way = { title: string; env: Record<string, string> };
 export type Pair = {
   /** The machine, a table, and how the measurement was made. */
   report: string;
-  /** Microseconds of CPU of the service's process per request. */
-  micros: [number, number];
   /** The second way divided by the first: the median of the rounds, the smallest, and the largest. */
   ratio: { median: number; least: number; most: number };
   requests: [number, number];
@@ -82,7 +80,6 @@ ${table(
     micros.toFixed(0),
   ]),
 )}`,
-    micros: [first.micros, second.micros],
     ratio: {
       median: ratios[Math.floor(ratios.length / 2)] ?? 1,
       least: ratios[0] ?? 1,
@@ -92,8 +89,8 @@ ${table(
   };
 }
 
-/** Such as "18% (12% to 21%)". */
+/** Such as "a median of 18% (12% to 21% across rounds)". */
 export const moreCpu = ({ ratio: { least, median, most } }: Pair): string => {
   const percent = (ratio: number) => `${((ratio - 1) * 100).toFixed(0)}%`;
-  return `${percent(median)} (in single rounds, ${percent(least)} to ${percent(most)})`;
+  return `a median of ${percent(median)} (${percent(least)} to ${percent(most)} across rounds)`;
 };

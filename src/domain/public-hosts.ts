@@ -6,9 +6,15 @@ const LOCAL_NAME = /(^|\.)(local|localhost|localdomain|internal|intranet|lan|hom
 /** As the URL parser normalizes it: dotted IPv4, IPv6 in brackets, names in lowercase ASCII. */
 export const hostOf = ({ hostname }: URL): string => hostname.replace(/\.$/, '');
 
+/** What is assigned of IPv6. */
+const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3');
+
 /** `address` is IPv4, or IPv6 without brackets. Mapped and translated addresses do not count as public. */
-export const isPublicAddress = (address: string): boolean =>
-  ipaddr.isValid(address) && ipaddr.parse(address).range() === 'unicast';
+export function isPublicAddress(address: string): boolean {
+  if (!ipaddr.isValid(address)) return false;
+  const parsed = ipaddr.parse(address);
+  return parsed.range() === 'unicast' && (parsed.kind() === 'ipv4' || parsed.match(GLOBAL_UNICAST));
+}
 
 /** Decided without DNS: a public name may still resolve to a private address. */
 export function isPublicHost(host: string): boolean {

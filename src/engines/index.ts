@@ -59,7 +59,7 @@ export function createEngines(
     (chat
       ? tracedChat(
           createUpstreamChat({ ...chat, dialect: dialects[chat.kind ?? 'openai'], ...optionsFor('chat') }),
-          placeOf(chat),
+          placeOf({ url: chat.url, ...(chat.kind && { kind: chat.kind }) }),
         )
       : builtinChat(documentation, publicUrl));
   const aliases = config.chatModelAliases;
@@ -70,7 +70,13 @@ export function createEngines(
       ...(aliases && { aliases }),
     },
     images: images
-      ? tracedImages(createUpstreamImages({ ...images, ...optionsFor('images') }), placeOf(images))
+      ? tracedImages(
+          createUpstreamImages({ ...images, ...optionsFor('images') }),
+          placeOf({
+            url: images.url,
+            ...(images.model && { models: [{ id: images.model, upstream: images.model }] }),
+          }),
+        )
       : builtinImages(),
     search: search
       ? tracedSearch(createUpstreamSearch({ ...search, ...optionsFor('search') }), placeOf(search))

@@ -2,6 +2,7 @@
  * Spans of requests to model servers, as OpenTelemetry's conventions for generative AI name them. They never contain
  * prompts or answers. Contract section 17.
  */
+import { withoutApiKeys } from '../domain/api-key.ts';
 import { ApiError } from '../errors.ts';
 import type { Attributes, Span, Tracer } from '../telemetry/tracer.ts';
 import { traceOfWork, traceWork } from '../tracing.ts';
@@ -17,10 +18,18 @@ import type {
   ImageEngine,
   SearchEngine,
 } from './types.ts';
+import type { NamedModel } from './upstream/model-map.ts';
 import { tokensOf } from './upstream/usage.ts';
 
 /** Which server an engine asks. */
-export type Place = { tracer: Tracer; url: string; kind?: UpstreamKind; name?: string };
+export type Place = {
+  tracer: Tracer;
+  url: string;
+  kind?: UpstreamKind;
+  name?: string;
+  /** Those that the operator set, default first. Only the conventions of embeddings and images need them. */
+  models?: readonly NamedModel[];
+};
 
 const providers: Record<UpstreamKind, string> = {
   openai: 'openai',
@@ -66,7 +75,9 @@ class TracedWork {
 
   end(failure?: { error: unknown }): void {
     this.#signal.end();
-    this.span?.end(failure && errorOf(failure.error, this.signal));
+    const error = failure && errorOf(failure.error, this.signal);
+    if (error !== undefined) this.span?.fail(error);
+    this.span?.end();
   }
 
   async run<T>(work: (signal: AbortSignal) => Promise<T>, learn: (result: T) => Attributes): Promise<T> {
@@ -154,7 +165,9 @@ class TracedChunks implements AsyncIterator<CompletionChunk, void> {
     try {
       await this.#chunks.return?.();
     } finally {
-      this.#end();
+      // Without a reason of ours, its reader left.
+      const { aborted, reason } = this.#work.signal;
+      this.#end(aborted && reason instanceof ApiError ? { error: reason } : undefined);
     }
     return { done: true, value: undefined };
   }
@@ -192,7 +205,23 @@ export function tracedChat(engine: ChatEngine, place: Place | undefined): ChatEn
     stream: (input, signal, call) => ({
       [Symbol.asyncIterator]: () => new TracedChunks(engine, place, input, signal, call),
     }),
+    ...(engine.countTokens && {
+      countTokens: (input, signal, call) =>
+        new TracedWork(place, signal, `count_tokens ${input.model}`, {
+          'gen_ai.request.model': input.model,
+        }).run(
+          async (work) => engine.countTokens?.(input, work, call),
+          (tokens) => ({ 'gen_ai.usage.input_tokens': tokens }),
+        ),
+    }),
   };
+}
+
+/** Which model is asked, if the operator set it, for the name of a span; or else what the client named. */
+function modelOf({ models }: Place, named: string | undefined): { name?: string; attribute?: string } {
+  const known = models?.find(({ id }) => id === (named ?? models[0]?.id));
+  if (known !== undefined) return { name: known.upstream, attribute: known.upstream };
+  return named === undefined ? {} : { attribute: withoutApiKeys(named) };
 }
 
 const named = (operation: string, model: string | undefined) =>
@@ -202,10 +231,11 @@ export function tracedEmbeddings(engine: EmbeddingEngine, place: Place | undefin
   if (place === undefined) return engine;
   return {
     ...engine,
-    embed: (input, signal) =>
-      new TracedWork(place, signal, named('embeddings', input.model), {
+    embed: (input, signal) => {
+      const { attribute, name } = modelOf(place, input.model);
+      return new TracedWork(place, signal, named('embeddings', name), {
         'gen_ai.operation.name': 'embeddings',
-        'gen_ai.request.model': input.model,
+        'gen_ai.request.model': attribute,
         'gen_ai.embeddings.dimension.count': input.dimensions,
       }).run(
         (work) => engine.embed(input, work),
@@ -213,7 +243,8 @@ export function tracedEmbeddings(engine: EmbeddingEngine, place: Place | undefin
           'gen_ai.response.model': model,
           'gen_ai.usage.input_tokens': promptTokens,
         }),
-      ),
+      );
+    },
   };
 }
 
@@ -221,16 +252,18 @@ export function tracedImages(engine: ImageEngine, place: Place | undefined): Ima
   if (place === undefined) return engine;
   return {
     ...engine,
-    generate: (input, signal) =>
-      new TracedWork(place, signal, named('generate_content', input.model), {
+    generate: (input, signal) => {
+      const { attribute, name } = modelOf(place, place.models?.[0]?.id ?? input.model);
+      return new TracedWork(place, signal, named('generate_content', name), {
         'gen_ai.operation.name': 'generate_content',
         'gen_ai.output.type': 'image',
-        'gen_ai.request.model': input.model,
+        'gen_ai.request.model': attribute,
         'gen_ai.request.choice.count': input.n,
       }).run(
         (work) => engine.generate(input, work),
         () => ({}),
-      ),
+      );
+    },
   };
 }
 

@@ -16,8 +16,9 @@ const API = '/api/v1/';
 function end(span: Span, { raw, statusCode }: FastifyReply): void {
   const isWhole = raw.writableFinished;
   if (raw.headersSent) span.set({ 'http.response.status_code': statusCode });
-  if (!isWhole) span.event('The client disconnected.');
-  span.end(statusCode >= 500 ? String(statusCode) : undefined);
+  if (!isWhole) span.event('connection closed before the end of the response');
+  if (statusCode >= 500) span.fail(String(statusCode));
+  span.end();
 }
 
 /** `url.path` is not recorded: clients put API keys there. */
@@ -46,8 +47,6 @@ export default fp<{ tracer: Tracer | undefined }>(
       tracer.reportTo(app.log);
       done();
     });
-    // After the last request's span has ended.
-    app.addHook('onClose', () => tracer.stop());
   },
   { name: 'spans' },
 );

@@ -151,6 +151,7 @@ async function streamFinal(run: Run, answer: StreamedAnswer): Promise<FastifyRep
     const { code, statusCode } = problem;
     envelope = envelopeFor(request, problem);
     if (!work.isAbandoned) request.server.metrics.errors.inc({ code });
+    if (!work.isAbandoned) request.span?.fail(code);
     if (!work.isAbandoned) request.log.error({ code, err: problem.options.cause }, problem.message);
     await ledger
       .complete(admission, {

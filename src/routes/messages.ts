@@ -22,6 +22,7 @@ import { optionalEffort } from '../surfaces/optional-effort.ts';
 import { messagesSaid } from '../surfaces/passed-on.ts';
 import { assertReadable } from '../surfaces/readable-body.ts';
 import { surfaceScript } from '../surfaces/surface-script.ts';
+import { traceOf, traceWork } from '../tracing.ts';
 
 const routes: FastifyPluginAsyncTypebox = async (app) => {
   const engine = optionalEffort(app.engines.chat);
@@ -126,6 +127,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       const said = messagesSaid(body, request.headers['anthropic-beta']);
       const chat = chatFor(engine, request, reply, undefined, said);
       const left = new AbortController();
+      traceWork(left.signal, request.span?.trace ?? traceOf(request.headers, request.id));
       reply.raw.once('close', () => left.abort());
       const counted = await chat.countTokens?.(input, left.signal);
       return { input_tokens: counted ?? estimatedUsage(input, 0).prompt_tokens };

@@ -182,7 +182,10 @@ export type Claim = {
   target: { url: string; secrets: Buffer[] } | undefined;
 };
 
-/** The oldest due message of each account that is not in `busy`, at most `count`. */
+/**
+ * The oldest due message of each account that is not in `busy`; of at most `count` accounts, drawn at random, so that those
+ * with a long queue do not keep out the others.
+ */
 export async function claimMessages(db: Db, count: number, busy: readonly string[]): Promise<Claim[]> {
   type Row = {
     account_id: string;
@@ -200,11 +203,11 @@ export async function claimMessages(db: Db, count: number, busy: readonly string
     db,
     sql`
       with firsts as (
-        select distinct on (account_id) account_id, id, due_at from webhook_messages
+        select distinct on (account_id) account_id, id from webhook_messages
         where due_at <= now() and account_id <> all (${`{${busy.join(',')}}`}::text::uuid[])
         order by account_id, due_at
       ), picked as (
-        select account_id, id from firsts order by due_at limit ${count}::int
+        select account_id, id from firsts order by random() limit ${count}::int
       ), claimed as (
         update webhook_messages m
         set attempts = m.attempts + 1, last_attempt_at = now(), due_at = now() + make_interval(secs => ${LEASE_SECONDS}::int)
@@ -269,9 +272,11 @@ export async function finishAttempt(
     );
 }
 
-/** For an endpoint that is gone: stops what waits for it. Does nothing if the webhook has another URL by now. */
-export function disableWebhook(db: Db, accountId: string, url: string, error: string): Promise<void> {
+/** For an endpoint that is gone: ends the attempt, and stops what waits for it, unless the webhook has another URL by now. */
+export function disableWebhook(db: Db, claim: Claim, url: string, result: AttemptResult): Promise<void> {
+  const { accountId } = claim;
   return db.transaction(async (tx) => {
+    await finishAttempt(tx, claim, result);
     const disabled = await tx
       .update(webhooks)
       .set({ disabledAt: sql`now()` })
@@ -280,7 +285,7 @@ export function disableWebhook(db: Db, accountId: string, url: string, error: st
     if (disabled.length === 0) return;
     await tx
       .update(webhookMessages)
-      .set({ status: 'failed', dueAt: null, error })
+      .set({ status: 'failed', dueAt: null, error: 'The endpoint returned 410 to another message.' })
       .where(and(eq(webhookMessages.accountId, accountId), eq(webhookMessages.status, 'pending')));
   });
 }

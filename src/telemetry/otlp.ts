@@ -83,11 +83,12 @@ class RecordedSpan implements Span {
     this.#span.addEvent(name);
   }
 
-  end(error?: string): void {
-    if (error !== undefined) {
-      this.#span.setAttribute('error.type', error);
-      this.#span.setStatus({ code: SpanStatusCode.ERROR });
-    }
+  fail(error: string): void {
+    this.#span.setAttribute('error.type', error);
+    this.#span.setStatus({ code: SpanStatusCode.ERROR });
+  }
+
+  end(): void {
     this.#span.end();
   }
 }

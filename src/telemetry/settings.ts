@@ -1,4 +1,4 @@
-/** `OTEL_EXPORTER_OTLP_ENDPOINT` and what samples. OpenTelemetry's libraries read their other variables themselves. */
+/** `OTEL_EXPORTER_OTLP_ENDPOINT` and what samples. The exporter reads its other variables itself. */
 import { ConfigError, type Env, oneOf, text } from '../environment.ts';
 
 const samplers = [

@@ -10,12 +10,10 @@ export type Span = {
   set(attributes: Attributes): void;
   /** Something that happened at a time within the span. */
   event(name: string): void;
-  /**
-   * Call it once.
-   *
-   * @param error - what failed: a code or a status, never a text
-   */
-  end(error?: string): void;
+  /** @param error - what failed: a code or a status, never a text */
+  fail(error: string): void;
+  /** Call it once. */
+  end(): void;
 };
 
 /** `server`: a request to this service. `client`: a request of this service to another one. */

@@ -1,9 +1,10 @@
 /** One attempt to deliver a message. Contract section 17. */
+import { Resolver } from 'node:dns/promises';
 import { Client } from 'undici';
-import { hostOf, isPublicHost } from '../domain/public-hosts.ts';
+import { DerivedSignal } from '../engines/derived-signal.ts';
 import { version } from '../project.ts';
 import { signedHeaders } from './signature.ts';
-import { PrivateTargetError, publicLookup, type WebhookTargets } from './target.ts';
+import { faultOfTarget, PrivateTargetError, publicLookup, type WebhookTargets } from './target.ts';
 
 export type Message = {
   id: string;
@@ -27,6 +28,9 @@ export type Outcome = { status: number | null; error: string | null };
 const CONNECT_MS = 5000;
 /** For everything: connecting, sending, and the response's headers. */
 const ATTEMPT_MS = 15_000;
+
+/** Within the time to connect. */
+const resolver = new Resolver({ timeout: 2000, tries: 2 });
 
 const sentences: Readonly<Record<string, string>> = {
   ENOTFOUND: 'The host name does not exist.',
@@ -71,15 +75,16 @@ export async function send(
   stopped: AbortSignal,
 ): Promise<Outcome> {
   const target = new URL(url);
-  const isOpen = targets === 'any';
-  // Connections to an address look nothing up.
-  if (!isOpen && !isPublicHost(hostOf(target)))
-    return { status: null, error: sentenceOf(new PrivateTargetError()) };
+  // What is allowed may have changed, and connections to an address look nothing up.
+  const fault = faultOfTarget(url, targets);
+  if (fault !== undefined) return { status: null, error: `The URL ${fault}` };
   const client = new Client(target.origin, {
-    connect: { timeout: CONNECT_MS, ...(!isOpen && { lookup: publicLookup }) },
+    connect: { timeout: CONNECT_MS, ...(targets === 'public' && { lookup: publicLookup(resolver) }) },
     maxHeaderSize: 16 * 1024,
   });
   const body = bodyOf(message);
+  const cut = new DerivedSignal(stopped);
+  cut.abortAfter(ATTEMPT_MS, () => new DOMException('The attempt took too long.', 'TimeoutError'));
   try {
     const response = await client.request({
       method: 'POST',
@@ -90,7 +95,7 @@ export async function send(
         ...signedHeaders(secrets, message.id, Math.floor(sentAt.getTime() / 1000), body),
       },
       body,
-      signal: AbortSignal.any([AbortSignal.timeout(ATTEMPT_MS), stopped]),
+      signal: cut.signal,
     });
     // Only the status counts. Destroying the client below drops the rest of the body.
     response.body.on('error', () => {});
@@ -98,6 +103,7 @@ export async function send(
   } catch (error) {
     return { status: null, error: sentenceOf(error) };
   } finally {
+    cut.end();
     await client.destroy().catch(() => {});
   }
 }

@@ -2,6 +2,7 @@
  * Sends the messages in the outbox, on every replica. A message is claimed for one attempt at a time; if the process dies,
  * another one attempts it again. Contract section 17, docs/decisions/0029-webhooks.md.
  */
+import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Db } from '../database/client.ts';
 import { thresholdReached } from '../domain/notices.ts';
@@ -74,6 +75,8 @@ export class WebhookSender {
 
   constructor(parts: Parts) {
     this.#parts = parts;
+    // Each attempt listens.
+    setMaxListeners(ATTEMPTS_AT_MOST, this.#stopped.signal);
     this.#poll = loggingOutages(parts.log, 'Sending webhooks', () => this.#work());
     parts.metrics.gauge(
       'parley_webhook_waiting_messages',
@@ -130,7 +133,7 @@ export class WebhookSender {
 
   async #attempt(claim: Claim): Promise<void> {
     const { db, metrics, targets } = this.#parts;
-    const { accountId, attempts, sentAt, target } = claim;
+    const { attempts, sentAt, target } = claim;
     if (target === undefined) {
       const error = 'The webhook was disabled or deleted.';
       return finishAttempt(db, claim, { status: null, error, retryInMs: null });
@@ -145,8 +148,8 @@ export class WebhookSender {
     metrics.webhookAttempts.inc({ outcome: error === null ? 'delivered' : 'failed' });
     const isGone = status === GONE;
     const retryInMs = error === null || isGone ? null : retryAfter(attempts);
-    await finishAttempt(db, claim, { status, error, retryInMs });
-    if (isGone)
-      await disableWebhook(db, accountId, target.url, 'The endpoint returned 410 to another message.');
+    const result = { status, error, retryInMs };
+    if (isGone) await disableWebhook(db, claim, target.url, result);
+    else await finishAttempt(db, claim, result);
   }
 }

@@ -1,6 +1,6 @@
 /** Where webhooks may lead: https and public addresses, unless the operator allows others. Contract section 17. */
-import { lookup } from 'node:dns';
-import type { LookupFunction } from 'node:net';
+import type { Resolver } from 'node:dns/promises';
+import { isIP, type LookupFunction } from 'node:net';
 import { parsedUrl } from '../domain/parsed-url.ts';
 import { hostOf, isPublicAddress, isPublicHost } from '../domain/public-hosts.ts';
 
@@ -26,15 +26,42 @@ export function faultOfTarget(text: string, targets: WebhookTargets): string | u
   return undefined;
 }
 
-/** Resolves names like the default, but only to public addresses, so the address that is checked is the one connected to. */
-export const publicLookup: LookupFunction = (hostname, options, callback) => {
-  lookup(hostname, { ...options, all: true }, (error, addresses) => {
-    if (error !== null) return callback(error, '', 0);
-    const allowed = addresses.filter(({ address }) => isPublicAddress(address));
-    const [first] = allowed;
-    if (first === undefined)
-      return callback(new PrivateTargetError(`${hostname} resolves only to private addresses.`), '', 0);
-    if (options.all) return callback(null, allowed);
-    return callback(null, first.address, first.family);
-  });
-};
+type Address = { address: string; family: 4 | 6 };
+
+/** Both kinds of addresses of a name. Throws ENOTFOUND if it has none, and EAI_AGAIN if that cannot be found out now. */
+async function addressesOf(name: string, resolver: Resolver): Promise<Address[]> {
+  if (isIP(name) !== 0) return [{ address: name, family: isIP(name) === 4 ? 4 : 6 }];
+  const [four, six] = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
+  const found: Address[] = [
+    ...(four.status === 'fulfilled' ? four.value.map((address) => ({ address, family: 4 as const })) : []),
+    ...(six.status === 'fulfilled' ? six.value.map((address) => ({ address, family: 6 as const })) : []),
+  ];
+  if (found.length > 0) return found;
+  const hasNone = [four, six].every(
+    (one) => one.status === 'fulfilled' || /^(ENOTFOUND|ENODATA)$/.test(one.reason?.code),
+  );
+  const code = hasNone ? 'ENOTFOUND' : 'EAI_AGAIN';
+  throw Object.assign(new Error(`${name} could not be resolved.`), { code });
+}
+
+/**
+ * Resolves names only to public addresses, so the address that is checked is the one connected to.
+ *
+ * @param resolver - asks name servers itself: the default look-up has a few threads for the whole process, and a slow
+ *   name server would hold them
+ */
+export const publicLookup =
+  (resolver: Resolver): LookupFunction =>
+  (hostname, options, callback) => {
+    addressesOf(hostname, resolver).then(
+      (addresses) => {
+        const allowed = addresses.filter(({ address }) => isPublicAddress(address));
+        const [first] = allowed;
+        if (first === undefined)
+          callback(new PrivateTargetError(`${hostname} resolves only to private addresses.`), '', 0);
+        else if (options.all) callback(null, allowed);
+        else callback(null, first.address, first.family);
+      },
+      (error) => callback(error, '', 0),
+    );
+  };

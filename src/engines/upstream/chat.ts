@@ -1,5 +1,6 @@
 /** Chat with a server of any of the known APIs. Contract sections 7, 8, and 15. */
 import { writeInTurns } from '../../bodies/write-in-turns.ts';
+import { continueTrace } from '../../tracing.ts';
 import { abortable } from '../abortable.ts';
 import { completionsDialect } from '../dialects/completions.ts';
 import type { Asked, Dialect } from '../dialects/dialect.ts';
@@ -119,6 +120,7 @@ export function createUpstreamChat(options: UpstreamChatOptions): ChatEngine {
     if (counter === undefined) return undefined;
     const asked = askedOf(input, call, false);
     const inTime = AbortSignal.any([signal, AbortSignal.timeout(COUNT_MS)]);
+    continueTrace(inTime, signal);
     const answer = await transport
       .json(requestOf(asked, counter.path, counter.body(asked), inTime))
       .catch(() => undefined);
