@@ -62,7 +62,7 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
   const ask = async (message: string) => {
     await field.fill(message);
     await field.press('Enter');
-    await page.waitForFunction(`document.querySelector('textarea').value === ''`);
+    await page.locator('textarea:placeholder-shown').waitFor();
   };
 
   await t.test('an empty chat', async (t) => {

@@ -141,7 +141,7 @@ t.test('usage', { skip: noDashboard }, async (t) => {
       await button(/^Details for/)
         .first()
         .waitFor();
-      await page.waitForFunction(`document.activeElement.id === 'log'`);
+      await page.locator('#log:focus').waitFor();
       t.ok(await page.evaluate(isInView), `from ${path}: the log is in view`);
       t.equal(await source.inputValue(), keyId);
       t.equal(await chartKey.inputValue(), keyId, 'the chart shows the same key');
