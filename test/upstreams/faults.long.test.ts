@@ -1,4 +1,4 @@
-// `ROUNDS=400 UNDER_LOAD=10000` sends ten thousand requests of each kind.
+// `FAULT_ROUNDS=400 UNDER_LOAD=10000` sends ten thousand requests of each kind.
 // Random faults of three targets, and clients that leave: one request, one answer or one error, one charge or one refund.
 import { sql } from 'drizzle-orm';
 import t from 'tap';
@@ -82,7 +82,7 @@ type Row = { id: string; state: string; status: number; units: number };
 
 const isOutput = (text: string) => /"(text|content|delta|reply)": ?"[^"]/.test(text);
 
-const ROUNDS = Number(process.env.ROUNDS ?? 40);
+const ROUNDS = Number(process.env.FAULT_ROUNDS ?? 40);
 const AT_ONCE = 25;
 /** While one of three targets dies. */
 const UNDER_LOAD = Number(process.env.UNDER_LOAD ?? 2000);
