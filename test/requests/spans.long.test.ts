@@ -170,6 +170,47 @@ t.test('a client that leaves ends both spans, without an error', async (t) => {
   t.match(request && partsOf(collector.spans, request), [{ isError: false, events: ['first output'] }]);
 });
 
+t.test('a stream that breaks off is an error of both spans', async (t) => {
+  const { client, collector, key, stop, upstream } = await startAll(t);
+  await upstream.configure({ chunks: 10, chunkIntervalMs: 100, fault: 'cut', faultAfter: 5 });
+  const answer = await client.post('/chat/completions', { ...chat, stream: true }, { key });
+  t.equal(answer.status, 200);
+  await stop();
+  const [request] = ofRoute(collector.spans, '/chat/completions');
+  const broken = { isError: true, attributes: { 'error.type': 'upstreamError' } };
+  t.match(request, { ...broken, attributes: { ...broken.attributes, 'http.response.status_code': 200 } });
+  t.match(request && partsOf(collector.spans, request), [{ ...broken, events: ['first output'] }]);
+});
+
+t.test('counting tokens has a span, and continues the trace', async (t) => {
+  const upstream = await startUpstream();
+  t.teardown(() => upstream.stop());
+  const { env } = upstreamsFile(several([upstream], { kind: 'anthropic' }));
+  const collector = await startCollector(t);
+  const { client, key, stop } = await start(t, { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, ...env });
+  const body = { model: 'public', messages: chat.messages };
+  const answer = await client.post('/messages/count_tokens', body, { key, headers: sampled });
+  t.equal(answer.status, 200);
+  const [call] = (await upstream.calls()).last.filter(({ headers }) => headers.traceparent !== undefined);
+  await stop();
+  const [request] = ofRoute(collector.spans, '/messages/count_tokens');
+  const [counted] = (request && partsOf(collector.spans, request)) ?? [];
+  t.match(counted, { name: 'count_tokens test-model', traceId, isError: false });
+  t.equal(call?.headers.traceparent, `00-${traceId}-${counted?.spanId}-01`);
+});
+
+t.test('the models of images and embeddings are those that are asked', async (t) => {
+  const { client, collector, key, stop } = await startAll(t, {
+    IMAGES_MODEL: 'painter',
+    EMBEDDINGS_MODEL: 'embedder=vectors',
+  });
+  await client.post('/images/generations', { prompt: 'A house', model: 'named-by-the-client' }, { key });
+  await client.post('/embeddings', { input: 'Hello.' }, { key });
+  await stop();
+  const names = collector.spans.filter(({ kind }) => kind === 'client').map(({ name }) => name);
+  t.same(names, ['generate_content painter', 'embeddings vectors']);
+});
+
 t.test('each attempt at an upstream has a span, and the failed one its error', async (t) => {
   const upstreams = await Promise.all([startUpstream({ fault: 'status', status: 500 }), startUpstream()]);
   t.teardown(() => Promise.all(upstreams.map((one) => one.stop())));
