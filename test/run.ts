@@ -1,17 +1,19 @@
 /**
  * Runs the tests with tap and says plainly how it went:
- * `node --import=ts-blank-space/register test/run.ts [--long | --runtime] [files or tap options …]`
+ * `node --import=ts-blank-space/register test/run.ts [--long | --runtime] [files …]`
  *
  * Without files: every `.test.ts` in `test`; with `--long`, every `.long.test.ts`; with `--runtime`, those of `runtime`.
  * Prints a line for each file as it ends, then what failed and what was skipped and why, and last `N passed, N failed`.
  * `PARLEY_FAIL_ON_SKIP=1` makes a skipped test a failure of the run.
  */
-import { spawn } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { Parser } from 'tap-parser';
+import { sharedPostgres } from './support/databases.ts';
+import { runFiles } from './support/pool.ts';
+import { stopPostgresIn } from './support/postgres.ts';
 import { Report } from './support/report.ts';
+import { beginRun, endRun } from './support/run-folder.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 /** They take minutes: `make test-long`. */
@@ -46,12 +48,23 @@ const runtime = [
   'test/sdk/',
   'test/store/',
 ];
+/** They measure the memory or CPU time of their process, so no other file may run in it. */
+const measured = [
+  'test/bodies/blocks.test.ts',
+  'test/bodies/write-in-turns.test.ts',
+  'test/domain/merged-chunks.test.ts',
+  'test/engines/upstream/back-pressure.long.test.ts',
+  'test/engines/upstream/endless.long.test.ts',
+  'test/limits/memory-windows.test.ts',
+  'test/reliability/endless-answers.long.test.ts',
+  'test/reliability/large-bodies.test.ts',
+  'test/reliability/search-cost.test.ts',
+];
 const started = Date.now();
 
 const args = process.argv.slice(2);
 const long = args.includes('--long');
 const isRuntime = args.includes('--runtime');
-const options = args.filter((arg) => arg.startsWith('-') && !['--long', '--runtime'].includes(arg));
 const named = args.filter((arg) => !arg.startsWith('-'));
 const files = named.length > 0 ? named : testFiles();
 if (files.length === 0) {
@@ -60,28 +73,19 @@ if (files.length === 0) {
 }
 
 const report = new Report();
-const parser = new Parser();
-report.follow(parser);
-const tap = spawn(
-  process.execPath,
-  [
-    path.join(root, 'node_modules/.bin/tap'),
-    'run',
-    '--reporter=tap',
-    '--disable-coverage',
-    ...(files.some(isLong) ? ['--timeout=5000'] : []),
-    ...options,
-    ...files,
-  ],
-  { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] },
-);
-tap.stdout.pipe(parser);
-const [code, signal] = await new Promise<[number | null, NodeJS.Signals | null]>((resolve) => {
-  tap.on('close', (...ending) => resolve(ending));
+const run = beginRun(process.pid);
+const { dataDir, description } = await sharedPostgres();
+console.log(`Node ${process.version}, Postgres ${description}`);
+await runFiles(files, report, {
+  root,
+  // More than the number of processors, because tests spend half of their time waiting.
+  processes: 3,
+  fileTimeoutMs: files.some(isLong) ? 5_000_000 : 600_000,
+  isAlone: (file) => measured.includes(file),
 });
-
+await stopPostgresIn(dataDir);
+endRun(run);
 process.exitCode = report.finish({
-  tapEnded: code === 0 ? 'well' : `with ${signal ?? `exit code ${code}`}`,
   seconds: (Date.now() - started) / 1000,
   failOnSkip: process.env.PARLEY_FAIL_ON_SKIP === '1',
 });

@@ -2,12 +2,12 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
 import postgres from 'postgres';
-import { test } from 'tap';
+import t from 'tap';
 import { freshPglite, freshPostgresDatabase, sharedPostgres, templatePostgres } from './databases.ts';
 
 const quiet = { max: 1, onnotice: () => {} };
 
-test('freshPostgresDatabase: copies of one template do not see one another', async (t) => {
+t.test('freshPostgresDatabase: copies of one template do not see one another', async (t) => {
   let migrations = 0;
   const template = await templatePostgres(async (url) => {
     migrations += 1;
@@ -26,7 +26,7 @@ test('freshPostgresDatabase: copies of one template do not see one another', asy
   await other.drop();
 });
 
-test('templatePostgres: asked for at the same time, it is made once', async (t) => {
+t.test('templatePostgres: asked for at the same time, it is made once', async (t) => {
   let migrations = 0;
   const migrate = async () => {
     migrations += 1;
@@ -36,7 +36,7 @@ test('templatePostgres: asked for at the same time, it is made once', async (t) 
   t.equal(migrations, 1);
 });
 
-test('templatePostgres: one whose making failed is made anew', async (t) => {
+t.test('templatePostgres: one whose making failed is made anew', async (t) => {
   const name = 'harness_failed';
   await t.rejects(
     templatePostgres(async () => {
@@ -51,7 +51,7 @@ test('templatePostgres: one whose making failed is made anew', async (t) => {
   t.equal(migrations, 1);
 });
 
-test('sharedPostgres: one server for all test files, with room for 200 connections', async (t) => {
+t.test('sharedPostgres: one server for all test files, with room for 200 connections', async (t) => {
   const { port, version } = await sharedPostgres();
   const sql = postgres(`postgres://postgres@127.0.0.1:${port}/postgres`, quiet);
   t.equal((await sql`SHOW max_connections`)[0]?.max_connections, '200');
@@ -59,7 +59,7 @@ test('sharedPostgres: one server for all test files, with room for 200 connectio
   await sql.end();
 });
 
-test('freshPglite: copies of one template do not see one another', async (t) => {
+t.test('freshPglite: copies of one template do not see one another', async (t) => {
   const cache = new URL('../../.tap/pglite-harness/', import.meta.url);
   t.teardown(() => fs.rmSync(cache, { recursive: true, force: true }));
   let migrations = 0;

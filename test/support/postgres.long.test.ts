@@ -5,14 +5,14 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import postgres from 'postgres';
-import { test } from 'tap';
+import t from 'tap';
 import { typescriptLoader } from './loader.ts';
 import { startPostgres } from './postgres.ts';
 import { isAlive } from './process-tree.ts';
 
 const quiet = { max: 1, onnotice: () => {}, connect_timeout: 5 };
 
-test('startPostgres: an acknowledged row outlives kill -9 and a restart on the same port', async (t) => {
+t.test('startPostgres: an acknowledged row outlives kill -9 and a restart on the same port', async (t) => {
   const server = await startPostgres({ durable: true });
   t.teardown(() => server.drop());
   const before = postgres(server.url(), quiet);
@@ -29,7 +29,7 @@ test('startPostgres: an acknowledged row outlives kill -9 and a restart on the s
   await after.end();
 });
 
-test('startPostgres: a paused server holds queries back, a resumed one answers them', async (t) => {
+t.test('startPostgres: a paused server holds queries back, a resumed one answers them', async (t) => {
   const server = await startPostgres({ settings: { max_connections: '20' } });
   t.teardown(() => server.drop());
   const sql = postgres(server.url(), quiet);
@@ -43,7 +43,7 @@ test('startPostgres: a paused server holds queries back, a resumed one answers t
   await sql.end();
 });
 
-test('startPostgres: an existing data folder is used again, on the port that is asked for', async (t) => {
+t.test('startPostgres: an existing data folder is used again, on the port that is asked for', async (t) => {
   const first = await startPostgres();
   const sql = postgres(first.url(), quiet);
   await sql`CREATE DATABASE mark`;
@@ -57,7 +57,7 @@ test('startPostgres: an existing data folder is used again, on the port that is 
   await again.end();
 });
 
-test('startPostgres: a server whose test run was killed ends by itself, and its folder is removed', async (t) => {
+t.test('startPostgres: a server whose test run was killed ends by itself, and its folder is removed', async (t) => {
   const support = fileURLToPath(new URL('postgres.ts', import.meta.url));
   const script = `
     import { startPostgres } from ${JSON.stringify(support)};

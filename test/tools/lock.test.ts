@@ -1,12 +1,12 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { test } from 'tap';
+import t from 'tap';
 
 const { takeLock } = await import(new URL('../../tools/prepare/lock.mjs', import.meta.url).href);
 const nobodyWaits = { onWait: () => {} };
 
-test('takeLock: of many at once each holds it alone, and all of them in the end', async (t) => {
+t.test('takeLock: of many at once each holds it alone, and all of them in the end', async (t) => {
   const folder = t.testdir();
   let inside = 0;
   let mostInside = 0;
@@ -23,7 +23,7 @@ test('takeLock: of many at once each holds it alone, and all of them in the end'
   t.equal(fs.readdirSync(folder).length, 1, 'old lock files do not pile up');
 });
 
-test('takeLock: a holder elsewhere is dead after a time without a sign of life, not before', async (t) => {
+t.test('takeLock: a holder elsewhere is dead after a time without a sign of life, not before', async (t) => {
   const folder = t.testdir();
   const file = path.join(folder, 'lock.7');
   const beat = (beats: number) =>
@@ -45,7 +45,7 @@ test('takeLock: a holder elsewhere is dead after a time without a sign of life, 
   lock.release();
 });
 
-test('takeLock: who was stopped until another took over has lost it', async (t) => {
+t.test('takeLock: who was stopped until another took over has lost it', async (t) => {
   const folder = t.testdir();
   const lock = await takeLock(folder, nobodyWaits);
   fs.writeFileSync(path.join(folder, 'lock.2'), '{}');

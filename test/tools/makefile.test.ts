@@ -1,9 +1,9 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { test } from 'tap';
+import t from 'tap';
 import { follow, makeCheckout } from './checkout.ts';
 
-test('make: without a target it lists each with a sentence', async (t) => {
+t.test('make: without a target it lists each with a sentence', async (t) => {
   const { stdout } = spawnSync('make', { encoding: 'utf8', cwd: new URL('../..', import.meta.url) });
   for (const target of [
     'help',
@@ -22,7 +22,7 @@ test('make: without a target it lists each with a sentence', async (t) => {
   }
 });
 
-test('make start: Ctrl-C on a terminal lets the server end, and make exits as it does', async (t) => {
+t.test('make start: Ctrl-C on a terminal lets the server end, and make exits as it does', async (t) => {
   // util-linux's `script` gives the command a terminal of its own, and passes on what is "typed". Other systems' differ.
   if (process.platform !== 'linux') return;
   const checkout = makeCheckout();

@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
-import { type Test, test } from 'tap';
+import t, { type Test } from 'tap';
 import { type Checkout, makeCheckout } from './checkout.ts';
 
 const { nodeProblem } = await import(new URL('../../tools/prepare/node-version.mjs', import.meta.url).href);
@@ -22,7 +22,7 @@ const rendererOf = ({ folder }: Checkout) =>
 const leftovers = ({ folder }: Checkout) =>
   fs.readdirSync(path.join(folder, '.prepare')).filter((name) => name.startsWith('unfinished'));
 
-test('a Node that is too old is told in one line which one is needed', async (t) => {
+t.test('a Node that is too old is told in one line which one is needed', async (t) => {
   t.match(
     nodeProblem('18.20.4', '>=20.19'),
     /^Parley needs Node\.js 20\.19 or newer and this is 18\.20\.4: .*24.*$/,
@@ -33,7 +33,7 @@ test('a Node that is too old is told in one line which one is needed', async (t)
   }
 });
 
-test('serve: installs and builds once; then nothing until a source or the lock file changes', async (t) => {
+t.test('serve: installs and builds once; then nothing until a source or the lock file changes', async (t) => {
   const checkout = checkoutFor(t);
   t.equal((await checkout.start('serve').ended).code, 0);
   t.match(checkout.npmCalls(), [/^ci --omit=dev /, /^ci --omit=dev /], 'for serving, and for the dashboard');
@@ -63,7 +63,7 @@ test('serve: installs and builds once; then nothing until a source or the lock f
   t.equal(checkout.npmCalls().length, 3);
 });
 
-test('serve: the dashboard is built anew when it changes, alone, compressed beside itself', async (t) => {
+t.test('serve: the dashboard is built anew when it changes, alone, compressed beside itself', async (t) => {
   const checkout = checkoutFor(t);
   await checkout.start('serve').ended;
   checkout.write('src/dashboard/main.tsx', 'another dashboard');
@@ -81,7 +81,7 @@ test('serve: the dashboard is built anew when it changes, alone, compressed besi
   t.same(await checkout.start('serve').ended, { code: 0, output: '' }, 'what is built needs no bundler');
 });
 
-test('a dashboard that does not build: one line that says so, and the one before stays', async (t) => {
+t.test('a dashboard that does not build: one line that says so, and the one before stays', async (t) => {
   const checkout = checkoutFor(t);
   await checkout.start('serve').ended;
   checkout.write('src/dashboard/main.tsx', 'broken');
@@ -92,7 +92,7 @@ test('a dashboard that does not build: one line that says so, and the one before
   t.same(leftovers(checkout), []);
 });
 
-test('test: adds what serving left out, and serving takes it away no more', async (t) => {
+t.test('test: adds what serving left out, and serving takes it away no more', async (t) => {
   const checkout = checkoutFor(t);
   await checkout.start('serve').ended;
   t.notOk(checkout.has('test/clients/node_modules'));
@@ -107,7 +107,7 @@ test('test: adds what serving left out, and serving takes it away no more', asyn
   t.ok(checkout.has('node_modules/tool'));
 });
 
-test('two at once: one installs, the other says that it waits, both are served', async (t) => {
+t.test('two at once: one installs, the other says that it waits, both are served', async (t) => {
   const checkout = checkoutFor(t);
   const runs = [1, 2].map(() => checkout.start('serve', { NPM_BEHAVES: 'slow' }));
   const ends = await Promise.all(runs.map((run) => run.ended));
@@ -119,7 +119,7 @@ test('two at once: one installs, the other says that it waits, both are served',
   t.equal(ends.filter((end) => end.output.includes('waiting until it is done')).length, 1);
 });
 
-test('killed in the middle: what is half there is not trusted, and the lock is taken over at once', async (t) => {
+t.test('killed in the middle: what is half there is not trusted, and the lock is taken over at once', async (t) => {
   const checkout = checkoutFor(t);
   const killed = checkout.start('serve', { NPM_BEHAVES: 'hangs' });
   await until(() => checkout.npmCalls().length === 1);
@@ -132,7 +132,7 @@ test('killed in the middle: what is half there is not trusted, and the lock is t
   t.same(leftovers(checkout), []);
 });
 
-test('Ctrl-C while installing: ends at once, leaves nothing, keeps what was installed before', async (t) => {
+t.test('Ctrl-C while installing: ends at once, leaves nothing, keeps what was installed before', async (t) => {
   const checkout = checkoutFor(t);
   await checkout.start('serve').ended;
   checkout.write('package-lock.json', '{ }');
@@ -148,7 +148,7 @@ test('Ctrl-C while installing: ends at once, leaves nothing, keeps what was inst
   t.ok(checkout.has('node_modules/typescript'));
 });
 
-test('no registry: one line that says so, and what was installed before stays', async (t) => {
+t.test('no registry: one line that says so, and what was installed before stays', async (t) => {
   const checkout = checkoutFor(t);
   await checkout.start('serve').ended;
   checkout.write('package-lock.json', '{ }');
@@ -162,7 +162,7 @@ test('no registry: one line that says so, and what was installed before stays', 
   t.equal((await checkout.start('serve').ended).code, 0);
 });
 
-test('sources that do not compile: the build before stays', async (t) => {
+t.test('sources that do not compile: the build before stays', async (t) => {
   const checkout = checkoutFor(t);
   await checkout.start('serve').ended;
   checkout.write('src/broken.ts', 'export const x: = 3');
@@ -173,7 +173,7 @@ test('sources that do not compile: the build before stays', async (t) => {
   t.same(leftovers(checkout), []);
 });
 
-test('a folder that is not writable: one line that says so; nothing to do in it is no problem', async (t) => {
+t.test('a folder that is not writable: one line that says so; nothing to do in it is no problem', async (t) => {
   const checkout = checkoutFor(t);
   const { code, output } = await checkout.startReadOnly('serve').ended;
   t.equal(code, 1);

@@ -1,0 +1,50 @@
+/**
+ * Runs the test files that the pool sends, one after another: loading the service takes longer than most tests.
+ * Each file becomes a subtest of tap's root, and what the file calls on the root goes to that subtest.
+ */
+import { once } from 'node:events';
+import { pathToFileURL } from 'node:url';
+import root, { type Test } from 'tap';
+
+/** What the pool sends: the next file, or nothing more. */
+export type Order = { file: string; timeoutMs: number } | 'end';
+
+type Method = (...args: unknown[]) => unknown;
+
+const calledOnRoot = [
+  ...['test', 'teardown', 'beforeEach', 'setTimeout', 'testdir', 'comment'],
+  ...['pass', 'fail', 'ok', 'notOk', 'equal', 'match', 'strictSame'],
+] as const;
+
+// Each file has a limit of its own.
+root.setTimeout(0);
+const runFile = root.test.bind(root);
+let current: Test | undefined;
+for (const name of calledOnRoot) {
+  const own = root[name].bind(root) as Method;
+  const method: Method = (...args) => (current ? (current[name] as Method)(...args) : own(...args));
+  Object.defineProperty(root, name, { value: method });
+}
+
+async function nextOrder(): Promise<Order> {
+  // tap lets the process exit while it waits for a message.
+  process.channel?.ref();
+  process.send?.('next');
+  const [order] = (await once(process, 'message')) as [Order];
+  return order;
+}
+
+// The pool is gone.
+const exit = () => process.exit(1);
+process.once('disconnect', exit);
+for (let order = await nextOrder(); order !== 'end'; order = await nextOrder()) {
+  const { file, timeoutMs } = order;
+  await runFile(file, { timeout: timeoutMs }, async (t) => {
+    current = t;
+    await import(pathToFileURL(file).href);
+  });
+  current = undefined;
+}
+root.end();
+process.off('disconnect', exit);
+process.disconnect();

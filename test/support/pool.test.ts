@@ -1,0 +1,88 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import t from 'tap';
+import { runFiles } from './pool.ts';
+import { Report } from './report.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Runs files with these contents in one process, in their order. Returns what is printed, but for the times. */
+async function run(contents: Record<string, string>, alone: readonly string[] = []): Promise<string[]> {
+  // Below the project, so that the files find tap.
+  mkdirSync(path.join(root, '.tap'), { recursive: true });
+  const folder = mkdtempSync(path.join(root, '.tap/pool-'));
+  try {
+    const files = Object.entries(contents).map(([name, content]) => {
+      const file = path.join(folder, name);
+      writeFileSync(file, `import t from 'tap';\n${content}`);
+      return file;
+    });
+    const lines: string[] = [];
+    const report = new Report((line) => lines.push(line));
+    await runFiles(files, report, {
+      root,
+      processes: 1,
+      fileTimeoutMs: 60_000,
+      isAlone: (file) => alone.includes(path.basename(file)),
+    });
+    report.finish({ seconds: 1, failOnSkip: false });
+    return lines.map((line) => line.replaceAll(`${folder}/`, '').replace(/ \([\d.]+ s\)$/, ''));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** Passes if the file is the `count`-th in its process. */
+const isNumber = (count: number) =>
+  `t.test('count', async (t) => { globalThis.count = (globalThis.count ?? 0) + 1; t.equal(globalThis.count, ${count}); });`;
+
+t.test('files share a process, in their order; one that must be alone does not', async (t) => {
+  const lines = await run({ 'a.mjs': isNumber(1), 'b.mjs': isNumber(1), 'c.mjs': isNumber(2) }, ['b.mjs']);
+  t.match(lines, ['✓ a.mjs: 1 passed', '✓ c.mjs: 1 passed', '✓ b.mjs: 1 passed']);
+  t.equal(lines.at(-1), '3 passed, 0 failed');
+});
+
+t.test('hooks of a file end with it: teardown runs before the next file, beforeEach does not run there', async (t) => {
+  const lines = await run({
+    'a.mjs': `globalThis.seen = [];
+      t.teardown(() => globalThis.seen.push('teardown'));
+      t.beforeEach(() => globalThis.seen.push('before'));
+      t.test('one', async (t) => t.pass());`,
+    'b.mjs': `t.test('two', async (t) => t.strictSame(globalThis.seen, ['before', 'teardown']));`,
+  });
+  t.equal(lines.at(-1), '2 passed, 0 failed', lines.join('\n'));
+});
+
+t.test('a file has a folder of its own, which is gone after it', async (t) => {
+  const lines = await run({
+    'a.mjs': `globalThis.folder = t.testdir(); t.test('one', async (t) => t.pass());`,
+    'b.mjs': `import { existsSync } from 'node:fs';
+      const folder = t.testdir();
+      t.test('two', async (t) => { t.not(folder, globalThis.folder); t.notOk(existsSync(globalThis.folder)); });`,
+  });
+  t.equal(lines.at(-1), '2 passed, 0 failed', lines.join('\n'));
+});
+
+t.test('after a file that failed, the rest runs in a new process', async (t) => {
+  const lines = await run({
+    'a.mjs': `t.test('fails', async (t) => t.fail('no'));`,
+    'b.mjs': isNumber(1),
+    'c.mjs': 'throw new Error("broken");',
+    'd.mjs': isNumber(1),
+  });
+  t.match(lines, ['✗ a.mjs: 1 failed']);
+  t.ok(lines.includes('✗ c.mjs: 1 failed'), lines.join('\n'));
+  t.equal(lines.at(-1), '2 passed, 2 failed');
+});
+
+t.test('a file that ends its process has failed, whatever its exit code is', async (t) => {
+  const lines = await run({
+    'a.mjs': `t.test('exits', async () => process.exit(0));`,
+    'b.mjs': `t.test('dies', async () => process.kill(process.pid, 'SIGKILL'));`,
+    'c.mjs': isNumber(1),
+  });
+  t.ok(lines.includes('failed: a.mjs › exits'), lines.join('\n'));
+  t.ok(lines.includes('failed: b.mjs: its process ended with SIGKILL'), lines.join('\n'));
+  t.equal(lines.at(-1), '1 passed, 2 failed');
+});

@@ -1,0 +1,71 @@
+/** Runs test files in a few processes that each run many. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { Parser } from 'tap-parser';
+import type { Order } from './pool-process.ts';
+import type { Report } from './report.ts';
+
+export type PoolOptions = {
+  root: string;
+  processes: number;
+  fileTimeoutMs: number;
+  /** Whether the file needs a process of its own. */
+  isAlone: (file: string) => boolean;
+};
+
+/** A process whose last test has ended must exit within this time. */
+const EXIT_MS = 30_000;
+
+/** Runs every file, and reports each when it ends. A process whose file failed runs no further file. */
+export async function runFiles(files: readonly string[], report: Report, options: PoolOptions): Promise<void> {
+  const alone = files.filter(options.isAlone);
+  const queue = files.filter((file) => !options.isAlone(file));
+  const runQueue = async () => {
+    while (queue.length > 0) await runProcess(() => queue.shift(), report, options);
+    for (let file = alone.shift(); file !== undefined; file = alone.shift()) {
+      const only = [file];
+      await runProcess(() => only.shift(), report, options);
+    }
+  };
+  await Promise.all(Array.from({ length: options.processes }, runQueue));
+}
+
+/** Starts a process, and sends it files until there are none, or one has failed. Resolves when it has ended. */
+async function runProcess(
+  next: () => string | undefined,
+  report: Report,
+  { fileTimeoutMs, root }: PoolOptions,
+): Promise<void> {
+  const child = spawn(
+    process.execPath,
+    ['--enable-source-maps', '--import=./test/support/typescript.mjs', 'test/support/pool-process.ts'],
+    { cwd: root, stdio: ['ignore', 'pipe', 'inherit', 'ipc'] },
+  );
+  let running: string | undefined;
+  let hasFailed = false;
+  const parser = new Parser();
+  report.follow(parser, (isOk) => {
+    running = undefined;
+    hasFailed ||= !isOk;
+  });
+  child.stdout?.pipe(parser);
+  child.on('message', (message) => {
+    // tap sends messages of its own.
+    if (message !== 'next') return;
+    const file = hasFailed ? undefined : next();
+    running = file;
+    child.send(file === undefined ? 'end' : ({ file, timeoutMs: fileTimeoutMs } satisfies Order));
+    if (file === undefined) expectExit(child, report);
+  });
+  const [code, signal] = await new Promise<[number | null, NodeJS.Signals | null]>((resolve) => {
+    child.on('close', (...ending) => resolve(ending));
+  });
+  if (running !== undefined) report.lost(running, `its process ended with ${signal ?? `exit code ${code}`}`);
+}
+
+function expectExit(child: ChildProcess, report: Report): void {
+  const overdue = setTimeout(() => {
+    report.lost('a test process', `it did not exit within ${EXIT_MS / 1000} s of its last test: a test left something open`);
+    child.kill('SIGKILL');
+  }, EXIT_MS);
+  child.once('close', () => clearTimeout(overdue));
+}
