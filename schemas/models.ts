@@ -4,6 +4,10 @@ import { Count, ref, stringConst, stringEnum } from './common.ts';
 
 export const modelCapabilities = ['tools', 'images', 'json_schema', 'reasoning'] as const;
 
+/** What a model of `UPSTREAMS_FILE` does. */
+export const modelTasks = ['chat', 'embeddings', 'images'] as const;
+export type ModelTask = (typeof modelTasks)[number];
+
 export const Model = Type.Object(
   {
     id: Type.String({ maxLength: 200, description: 'Pass it as `model`.', examples: ['parley-builtin'] }),
@@ -17,6 +21,13 @@ export const Model = Type.Object(
     description: Type.Optional(
       Type.String({ maxLength: 500, description: 'What the model is for.', examples: ['Fast and cheap.'] }),
     ),
+    task: Type.Optional(
+      stringEnum(modelTasks, {
+        description:
+          'What the model does: answer chats, create embeddings, or generate images. Absent means `chat`.',
+        examples: ['embeddings'],
+      }),
+    ),
     context_window: Type.Optional(Count('Tokens of input and output together.', [128_000])),
     max_output_tokens: Type.Optional(Count('Most tokens of an answer.', [16_384])),
     capabilities: Type.Optional(
@@ -26,9 +37,9 @@ export const Model = Type.Object(
         examples: [['tools', 'images']],
       }),
     ),
-    units: Type.Optional(Count('Units of chat that each answer costs. Absent means 1.', [5])),
+    units: Type.Optional(Count('Units of its quota that each answer, input, or image costs. Absent means 1.', [5])),
   },
-  { $id: 'Model', additionalProperties: false, description: 'A chat model.' },
+  { $id: 'Model', additionalProperties: false, description: 'A model.' },
 );
 
 export const ModelList = Type.Object(

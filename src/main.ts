@@ -1,4 +1,5 @@
 /** The process: configuration, startup and graceful shutdown. Contract sections 11 and 13. */
+import type { ModelTask } from '../schemas/models.ts';
 import { type Config, loadConfig } from './config.ts';
 import { isUnavailable, NO_CONNECTION_LEFT, noConnectionLeft, sqlState } from './database/client.ts';
 import { DataDirError } from './database/data-dir-lock.ts';
@@ -37,9 +38,13 @@ async function banner({ database, port }: Service, config: Config): Promise<stri
       ? `embedded Postgres ${await database.version()} in ${config.dataDir} (for evaluation and small installs; not safe against power loss). Set DATABASE_URL to use a Postgres server.`
       : `Postgres ${await database.version()}`;
   const by = (upstream: { url: string } | undefined) => (upstream ? new URL(upstream.url).host : 'built-in');
-  const names = config.upstreams?.settings.upstreams.map(({ name }) => name);
-  const chat = names === undefined ? by(config.chat) : names.join(', ');
-  const engines = `chat ${chat}, images ${by(config.images)}, search ${by(config.search)}, embeddings ${by(config.embeddings)}`;
+  const models = config.upstreams?.settings.models ?? [];
+  const ofTask = (task: ModelTask) => {
+    const targets = models.filter((model) => model.task === task).flatMap((model) => model.targets);
+    const names = new Set(targets.map(({ upstream }) => upstream));
+    return names.size > 0 ? [...names].join(', ') : by(config[task]);
+  };
+  const engines = `chat ${ofTask('chat')}, images ${ofTask('images')}, search ${by(config.search)}, embeddings ${ofTask('embeddings')}`;
   const hint =
     (config.chat ?? config.upstreams)
       ? ''

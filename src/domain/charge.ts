@@ -47,6 +47,8 @@ export type Outcome = {
   cachedTokens?: number;
   /** Of the output tokens, if the engine tells. */
   reasoningTokens?: number;
+  /** Generated. */
+  images?: number;
   turn?: Turn;
   response?: StoredResponse;
   /** Stored in the same transaction. Omitted if our side failed, so that a retry resumes the charge. */

@@ -1,3 +1,4 @@
+import type { ModelTask } from '../../schemas/models.ts';
 import type { ChatEngine, Model } from '../engines/types.ts';
 import { ApiError } from '../errors.ts';
 import { aliased } from './model-aliases.ts';
@@ -7,6 +8,21 @@ export const noSuchModel = (): ApiError =>
     message: 'This model does not exist. `GET /api/v1/models` lists the available models.',
     param: 'model',
   });
+
+const uses: Readonly<Record<ModelTask, string>> = {
+  chat: 'is for chat. Use it with `POST /api/v1/chat/completions`',
+  embeddings: 'creates embeddings. Use it with `POST /api/v1/embeddings`',
+  images: 'generates images. Use it with `POST /api/v1/images/generations`',
+};
+
+/** For a model that another endpoint takes. */
+export const modelForAnother = (task: ModelTask): ApiError =>
+  new ApiError('notFound', {
+    message: `This model ${uses[task]}, or choose another model from \`GET /api/v1/models\`.`,
+    param: 'model',
+  });
+
+export const taskOf = ({ task }: Model): ModelTask => task ?? 'chat';
 
 type Models = Pick<ChatEngine, 'aliases' | 'models'>;
 
@@ -26,22 +42,25 @@ const isIn = (plan: string, { plans }: Model): boolean => plans === undefined ||
 export type ResolvedModel = Model & { units: number };
 
 /**
- * The plan's default one if `named` is undefined.
+ * The plan's default one for the task if `named` is undefined.
  *
- * @throws ApiError `notFound` with `param: "model"` if there is none; `modelNotInPlan`
+ * @throws ApiError `notFound` with `param: "model"` if there is none, or if it has another task; `modelNotInPlan`
  */
 export async function resolveModel(
-  engine: ChatEngine,
+  engine: Models,
   named: string | undefined,
   plan: string,
+  task: ModelTask = 'chat',
 ): Promise<ResolvedModel> {
-  const model = named === undefined ? await defaultModel(engine, plan) : await findModel(engine, named);
+  const model =
+    named === undefined ? await defaultModel(engine, plan, task) : await findModel(engine, named);
+  if (taskOf(model) !== task) throw modelForAnother(taskOf(model));
   if (!isIn(plan, model)) throw new ApiError('modelNotInPlan', { param: 'model' });
   return { ...model, units: model.units ?? 1 };
 }
 
-async function defaultModel(engine: ChatEngine, plan: string): Promise<Model> {
-  const all = await engine.models();
+async function defaultModel(engine: Models, plan: string, task: ModelTask): Promise<Model> {
+  const all = (await engine.models()).filter((model) => taskOf(model) === task);
   const standard = all.find((model) => isIn(plan, model)) ?? all[0];
   if (standard === undefined) throw new ApiError('upstreamError', { cause: 'The engine has no models.' });
   return standard;

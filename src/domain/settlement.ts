@@ -39,10 +39,11 @@ const responseRow = ({ body, input, keyId, previousId }: StoredResponse): Respon
 });
 
 /** In millionths of the currency: a price per million tokens is that of a token. */
-function costOf({ cachedInput, input, output }: Prices, outcome: Outcome): number {
-  const { inputTokens, outputTokens } = outcome;
+function costOf({ cachedInput, image, input, output }: Prices, outcome: Outcome): number {
+  const { images = 0, inputTokens, outputTokens } = outcome;
   const cached = Math.min(outcome.cachedTokens ?? 0, inputTokens);
-  const cost = (inputTokens - cached) * input + cached * cachedInput + outputTokens * output;
+  const tokens = (inputTokens - cached) * input + cached * cachedInput + outputTokens * output;
+  const cost = tokens + images * image * 1_000_000;
   return Math.min(Math.round(cost), Number.MAX_SAFE_INTEGER);
 }
 

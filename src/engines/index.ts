@@ -2,6 +2,7 @@ import type { Static } from '@sinclair/typebox';
 import type { EngineInfo } from '../../schemas/service.ts';
 import type { Documentation } from '../docs/documentation.ts';
 import type { ModelAliases } from '../domain/model-aliases.ts';
+import { taskOf } from '../domain/models.ts';
 import { Metrics } from '../metrics.ts';
 import type { Tracer } from '../telemetry/tracer.ts';
 import type { UpstreamKind } from '../upstreams/schema.ts';
@@ -12,7 +13,10 @@ import { builtinEmbeddings } from './builtin/embeddings.ts';
 import { builtinImages } from './builtin/images.ts';
 import { builtinSearch } from './builtin/search.ts';
 import { dialects } from './dialects/index.ts';
-import { ChatRouter } from './routing/router.ts';
+import { routedChat } from './routing/chat.ts';
+import { routedEmbeddings } from './routing/embeddings.ts';
+import { routedImages } from './routing/images.ts';
+import { Router } from './routing/router.ts';
 import { stoppableChat } from './stoppable.ts';
 import { type Place, tracedChat, tracedEmbeddings, tracedImages, tracedSearch } from './traced.ts';
 import type { Engines } from './types.ts';
@@ -26,7 +30,7 @@ export type EngineConfig = {
   /** Base of links. */
   publicUrl: string;
   chat?: (Omit<UpstreamChatOptions, 'dialect'> & { kind?: UpstreamKind }) | undefined;
-  /** Instead of `chat`. */
+  /** Instead of `chat`, and of `images` and `embeddings` if it has models for them. */
   upstreams?: { settings: RoutingSettings } | undefined;
   images?: UpstreamImagesOptions | undefined;
   search?: UpstreamSearchOptions | undefined;
@@ -53,15 +57,30 @@ export function createEngines(
   const placeOf = (place: Omit<Place, 'tracer'>): Place | undefined => tracer && { ...place, tracer };
   const router =
     config.upstreams &&
-    new ChatRouter(config.upstreams.settings, { limits: config.upstreamLimits ?? {}, metrics, tracer });
-  const engine =
-    router ??
-    (chat
+    new Router(config.upstreams.settings, { limits: config.upstreamLimits ?? {}, metrics, tracer });
+  const engine = router
+    ? routedChat(router)
+    : chat
       ? tracedChat(
           createUpstreamChat({ ...chat, dialect: dialects[chat.kind ?? 'openai'], ...optionsFor('chat') }),
           placeOf({ url: chat.url, ...(chat.kind && { kind: chat.kind }) }),
         )
-      : builtinChat(documentation, publicUrl));
+      : builtinChat(documentation, publicUrl);
+  const oneImages = images
+    ? tracedImages(
+        createUpstreamImages({ ...images, ...optionsFor('images') }),
+        placeOf({
+          url: images.url,
+          ...(images.model && { models: [{ id: images.model, upstream: images.model }] }),
+        }),
+      )
+    : builtinImages();
+  const oneEmbeddings = embeddings
+    ? tracedEmbeddings(
+        createUpstreamEmbeddings({ ...embeddings, ...optionsFor('embeddings') }),
+        placeOf(embeddings),
+      )
+    : builtinEmbeddings();
   const aliases = config.chatModelAliases;
   return {
     ...(router && { router }),
@@ -69,31 +88,19 @@ export function createEngines(
       ...stoppableChat(limitedChat(engine, config.answerLimits ?? answerLimits)),
       ...(aliases && { aliases }),
     },
-    images: images
-      ? tracedImages(
-          createUpstreamImages({ ...images, ...optionsFor('images') }),
-          placeOf({
-            url: images.url,
-            ...(images.model && { models: [{ id: images.model, upstream: images.model }] }),
-          }),
-        )
-      : builtinImages(),
+    images: router ? routedImages(router, oneImages) : oneImages,
     search: search
       ? tracedSearch(createUpstreamSearch({ ...search, ...optionsFor('search') }), placeOf(search))
       : builtinSearch(documentation, publicUrl),
-    embeddings: embeddings
-      ? tracedEmbeddings(
-          createUpstreamEmbeddings({ ...embeddings, ...optionsFor('embeddings') }),
-          placeOf(embeddings),
-        )
-      : builtinEmbeddings(),
+    embeddings: router ? routedEmbeddings(router, oneEmbeddings) : oneEmbeddings,
   };
 }
 
 /** Public information about the engines. Contract section 1, `GET /service`. */
 export async function engineInfo(engines: Engines): Promise<Static<typeof EngineInfo>> {
   // An unavailable upstream must not fail the response.
-  const [model] = await engines.chat.models().catch(() => []);
+  const models = await engines.chat.models().catch(() => []);
+  const model = models.find((candidate) => taskOf(candidate) === 'chat');
   return {
     chat: engines.chat.kind,
     images: engines.images.kind,

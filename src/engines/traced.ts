@@ -29,6 +29,8 @@ export type Place = {
   name?: string;
   /** Those that the operator set, default first. Only the conventions of embeddings and images need them. */
   models?: readonly NamedModel[];
+  /** Whether the operator set every model that it is asked for. */
+  isOperators?: boolean;
 };
 
 const providers: Record<UpstreamKind, string> = {
@@ -218,7 +220,11 @@ export function tracedChat(engine: ChatEngine, place: Place | undefined): ChatEn
 }
 
 /** Which model is asked, if the operator set it, for the name of a span; or else what the client named. */
-function modelOf({ models }: Place, named: string | undefined): { name?: string; attribute?: string } {
+function modelOf(
+  { isOperators, models }: Place,
+  named: string | undefined,
+): { name?: string; attribute?: string } {
+  if (isOperators && named !== undefined) return { name: named, attribute: named };
   const known = models?.find(({ id }) => id === (named ?? models[0]?.id));
   if (known !== undefined) return { name: known.upstream, attribute: known.upstream };
   return named === undefined ? {} : { attribute: withoutApiKeys(named) };

@@ -8,7 +8,7 @@ import type { Model as ModelSchema } from '../../schemas/models.ts';
 import type { SearchResult as SearchResultSchema } from '../../schemas/search.ts';
 import type { ModelAliases } from '../domain/model-aliases.ts';
 import type { Prices } from '../upstreams/settings.ts';
-import type { ChatRouter } from './routing/router.ts';
+import type { Router } from './routing/router.ts';
 
 export type Model = Static<typeof ModelSchema> & {
   /** Context window, if the upstream's list has it. Not public. */
@@ -37,13 +37,10 @@ export type SaidRequest = {
   headers?: Readonly<Record<string, string>>;
 };
 
-/** What a request tells its engine besides its input, and learns from it. */
-export type ChatCall = {
+/** What a request tells the choice among several upstreams, and learns from it. */
+export type RoutedCall = {
   /** Whose request it is. */
   account?: string | undefined;
-  said?: SaidRequest | undefined;
-  /** The model's limit, for upstreams that require one in each request. */
-  maxOutputTokens?: number | undefined;
   /** Requests with the same value go to the same target while it works, so that its prompt cache is used. */
   affinity?: string | undefined;
   /** Called before each attempt with the name of an upstream, and the prices of its tokens. */
@@ -52,6 +49,13 @@ export type ChatCall = {
   onFailure?(upstream: string, error: unknown): void;
   /** Called when the answer begins. */
   onOutput?(): void;
+};
+
+/** What a request tells its engine besides its input, and learns from it. */
+export type ChatCall = RoutedCall & {
+  said?: SaidRequest | undefined;
+  /** The model's limit, for upstreams that require one in each request. */
+  maxOutputTokens?: number | undefined;
 };
 
 export type ChatEngine = {
@@ -83,7 +87,7 @@ export type ImageEngine = {
   kind: 'builtin' | 'upstream';
   check?(input: Pick<ImageInput, 'model' | 'n'>): void;
   /** Generates all `n` images (default 1), or fails. Throws as chat does, and `notFound` for the model. */
-  generate(input: ImageInput, signal: AbortSignal): Promise<GeneratedImage[]>;
+  generate(input: ImageInput, signal: AbortSignal, call?: RoutedCall): Promise<GeneratedImage[]>;
 };
 
 export type Embedded = {
@@ -98,13 +102,13 @@ export type EmbeddingEngine = {
   /** Call it before charging a request. Throws ApiError `notFound` for the model, or `invalidRequest`. */
   check(input: Pick<EmbeddingInput, 'model' | 'dimensions'>): void;
   /** Embeds all inputs, or fails. Throws as chat does, and `notFound` for the model. */
-  embed(input: EmbeddingInput, signal: AbortSignal): Promise<Embedded>;
+  embed(input: EmbeddingInput, signal: AbortSignal, call?: RoutedCall): Promise<Embedded>;
 };
 
 export type Engines = {
   chat: ChatEngine;
-  /** Set if the operator's file configures several upstreams. `chat` then uses it. */
-  router?: ChatRouter;
+  /** Set if the operator's file configures several upstreams. The engines use it for the tasks of its models. */
+  router?: Router;
   images: ImageEngine;
   search: SearchEngine;
   embeddings: EmbeddingEngine;

@@ -147,7 +147,7 @@ export function successHeaders(config: FastifyContextConfig, isStreamed: boolean
     ...baseNames(config),
     ...(meter === undefined ? [] : (['Idempotency-Replayed'] as const)),
     ...(ignoresFields ? (['X-Parley-Ignored-Fields'] as const) : []),
-    ...(meter === 'chat' ? (['X-Parley-Attempts'] as const) : []),
+    ...(meter === undefined || meter === 'search' ? [] : (['X-Parley-Attempts'] as const)),
     ...(isFile ? (['Content-Disposition'] as const) : []),
     ...(isStreamed ? (['X-Accel-Buffering'] as const) : []),
     ...(setsCookie ? (['Set-Cookie'] as const) : []),

@@ -11,7 +11,7 @@ import { wasStopped } from '../domain/stop.ts';
 import { tokensOf } from '../engines/upstream/usage.ts';
 import { ApiError } from '../errors.ts';
 import { answerJson } from '../requests/json-answer.ts';
-import { chatFor } from '../requests/routed-chat.ts';
+import { chatFor } from '../requests/routed.ts';
 import { answerStream } from '../requests/stream-answer.ts';
 import { type Conversation, findConversation, type Owner } from '../store/conversations.ts';
 import { type History, readHistory } from '../store/history.ts';

@@ -10,7 +10,7 @@ import { noSuchModel, resolveModel } from '../domain/models.ts';
 import { checkNamedUrls } from '../domain/named-urls.ts';
 import { tokensOf } from '../engines/upstream/usage.ts';
 import { answerJson } from '../requests/json-answer.ts';
-import { chatFor } from '../requests/routed-chat.ts';
+import { chatFor } from '../requests/routed.ts';
 import { answerStream } from '../requests/stream-answer.ts';
 
 const routes: FastifyPluginAsyncTypebox = async (app) => {

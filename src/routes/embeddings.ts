@@ -8,6 +8,7 @@ import { SealedJson } from '../bodies/sealed.ts';
 import { countTokens, inputsOf, unknownModel } from '../engines/embedding-input.ts';
 import type { EmbeddingInput } from '../engines/types.ts';
 import { ApiError } from '../errors.ts';
+import { routedCall, routedModel } from '../requests/routed.ts';
 import { embeddingListJson } from '../requests/embedding-list.ts';
 import { answerBytes } from '../requests/json-answer.ts';
 
@@ -45,7 +46,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       config: {
         scope: 'search',
         meter: 'embeddings',
-        errors: ['notFound'],
+        errors: ['notFound', 'modelNotInPlan'],
         errorExamples: { ForEmbeddingModel: unknownModel(['parley-builtin-embeddings']) },
         bodyCost: MAX_TOKENS + 10_000,
       },
@@ -53,9 +54,13 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     async (request, reply) => {
       const input = withoutNulls(request.body);
       if (countTokens(input.input) > MAX_TOKENS) throw tooManyTokens();
-      app.engines.embeddings.check(input);
-      return answerBytes(request, reply, inputsOf(input.input).length, async (_admission, signal) => {
-        const embedded = await app.engines.embeddings.embed(input, signal);
+      const { id, units = 1 } = (await routedModel(request, 'embeddings', input.model)) ?? {};
+      const asked = { ...input, ...(id !== undefined && { model: id }) };
+      app.engines.embeddings.check(asked);
+      const count = inputsOf(input.input).length;
+      return answerBytes(request, reply, count * units, async (_admission, signal) => {
+        const call = routedCall(request, reply);
+        const embedded = await app.engines.embeddings.embed(asked, signal, call);
         return {
           json: await embeddingListJson(embedded),
           outcome: { model: embedded.model, inputTokens: embedded.promptTokens, outputTokens: 0 },

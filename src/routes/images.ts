@@ -7,6 +7,7 @@ import type { ImageInput } from '../engines/types.ts';
 import { modelUnavailable } from '../engines/upstream/errors.ts';
 import { ApiError } from '../errors.ts';
 import { answerJson } from '../requests/json-answer.ts';
+import { routedCall, routedModel } from '../requests/routed.ts';
 
 /** OpenAI accepts null for most fields, but not every server does. */
 const withoutNulls = (body: Static<typeof ImageRequest>) =>
@@ -28,7 +29,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       config: {
         scope: 'images',
         meter: 'images',
-        errors: ['notFound'],
+        errors: ['notFound', 'modelNotInPlan'],
         errorExamples: { ForUnavailableModel: modelUnavailable() },
       },
     },
@@ -43,13 +44,17 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         });
       }
       const input = withoutNulls(body);
-      app.engines.images.check?.(input);
-      return answerJson(request, reply, input.n ?? 1, async (_admission, signal) => {
-        const data = await app.engines.images.generate(input, signal);
-        const model = app.engines.images.kind === 'builtin' ? 'parley-builtin' : app.config.images?.model;
+      const { id, units = 1 } = (await routedModel(request, 'images', input.model)) ?? {};
+      const asked = { ...input, ...(id !== undefined && { model: id }) };
+      const { images } = app.engines;
+      images.check?.(asked);
+      return answerJson(request, reply, (input.n ?? 1) * units, async (_admission, signal) => {
+        const data = await images.generate(asked, signal, routedCall(request, reply));
+        const set = images.kind === 'builtin' ? 'parley-builtin' : app.config.images?.model;
+        const model = id ?? set ?? input.model ?? null;
         return {
           value: { created: Math.floor(Date.now() / 1000), data },
-          outcome: { model: model ?? input.model ?? null, inputTokens: 0, outputTokens: 0 },
+          outcome: { model, inputTokens: 0, outputTokens: 0, images: data.length },
         };
       });
     },

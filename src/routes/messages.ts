@@ -11,7 +11,7 @@ import { noSuchModel, resolveModel } from '../domain/models.ts';
 import { checkNamedUrls } from '../domain/named-urls.ts';
 import { estimatedUsage, tokensOf } from '../engines/upstream/usage.ts';
 import { answerJson } from '../requests/json-answer.ts';
-import { chatFor } from '../requests/routed-chat.ts';
+import { chatFor } from '../requests/routed.ts';
 import { answerStream } from '../requests/stream-answer.ts';
 import { blocksOf } from '../surfaces/answer-blocks.ts';
 import { wholeMessage } from '../surfaces/messages-answer.ts';

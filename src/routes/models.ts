@@ -4,7 +4,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ref } from '../../schemas/common.ts';
 import { AnthropicModelQuery, Model, ModelList, ModelParams } from '../../schemas/models.ts';
-import { findListedModel, listedModels, noSuchModel } from '../domain/models.ts';
+import { findListedModel, listedModels, noSuchModel, taskOf } from '../domain/models.ts';
 import { isOfAnthropic } from '../requests/anthropic.ts';
 import { anthropicModel, anthropicModelPage } from '../surfaces/anthropic-models.ts';
 
@@ -40,7 +40,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       schema: {
         operationId: 'listModels',
         summary: 'List models',
-        description: `Lists the models that the account's plan can use for chat, default first. ${anthropicShape}`,
+        description: `Lists the models that the account's plan can use, those for chat and the default first. ${anthropicShape}`,
         tags: ['Models'],
         querystring: anyQuery,
         response: { 200: ref(ModelList) },
@@ -50,12 +50,11 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     },
     async (request, reply) => {
       const data = await listedModels(chat, planOf(request));
-      if (isOfAnthropic(request))
-        return sendAnthropic(
-          reply,
-          anthropicModelPage(data, request.query as Static<typeof AnthropicModelQuery>),
-        );
-      return { object: 'list' as const, data };
+      if (!isOfAnthropic(request)) return { object: 'list' as const, data };
+      // Anthropic has no models for other tasks, so clients expect none.
+      const forChat = data.filter((model) => taskOf(model) === 'chat');
+      const query = request.query as Static<typeof AnthropicModelQuery>;
+      return sendAnthropic(reply, anthropicModelPage(forChat, query));
     },
   );
 

@@ -22,7 +22,7 @@ import { wasStopped } from '../domain/stop.ts';
 import { type AnswerTokens, tokensOf } from '../engines/upstream/usage.ts';
 import { ApiError } from '../errors.ts';
 import { answerJson } from '../requests/json-answer.ts';
-import { chatFor } from '../requests/routed-chat.ts';
+import { chatFor } from '../requests/routed.ts';
 import { answerStream } from '../requests/stream-answer.ts';
 import type { Owner } from '../store/conversations.ts';
 import { deleteResponse, findResponse } from '../store/responses.ts';

@@ -359,7 +359,7 @@ export interface Operations {
 
   /**
    * List models.
-   * Lists the models that the account's plan can use for chat, default first. With an `anthropic-version` header, the request and response, errors included, have the format of the Anthropic API ([Anthropic-compatible endpoint](/docs/guides/anthropic-compatible#list-models-with-an-anthropic-client)).
+   * Lists the models that the account's plan can use, those for chat and the default first. With an `anthropic-version` header, the request and response, errors included, have the format of the Anthropic API ([Anthropic-compatible endpoint](/docs/guides/anthropic-compatible#list-models-with-an-anthropic-client)).
    *
    * Requires the `models` scope when called with a key.
    */

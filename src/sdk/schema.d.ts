@@ -471,7 +471,7 @@ export interface paths {
         };
         /**
          * List models
-         * @description Lists the models that the account's plan can use for chat, default first. With an `anthropic-version` header, the request and response, errors included, have the format of the Anthropic API ([Anthropic-compatible endpoint](/docs/guides/anthropic-compatible#list-models-with-an-anthropic-client)).
+         * @description Lists the models that the account's plan can use, those for chat and the default first. With an `anthropic-version` header, the request and response, errors included, have the format of the Anthropic API ([Anthropic-compatible endpoint](/docs/guides/anthropic-compatible#list-models-with-an-anthropic-client)).
          *
          *     Requires the `models` scope when called with a key.
          */
@@ -4715,7 +4715,7 @@ export interface components {
              */
             accounts: number;
         };
-        /** @description A chat model. */
+        /** @description A model. */
         Model: {
             /**
              * @description Pass it as `model`.
@@ -4745,6 +4745,12 @@ export interface components {
              */
             description?: string;
             /**
+             * @description What the model does: answer chats, create embeddings, or generate images. Absent means `chat`.
+             * @example embeddings
+             * @enum {string}
+             */
+            task?: "chat" | "embeddings" | "images";
+            /**
              * Format: int64
              * @description Tokens of input and output together.
              * @example 128000
@@ -4766,7 +4772,7 @@ export interface components {
             capabilities?: ("tools" | "images" | "json_schema" | "reasoning")[];
             /**
              * Format: int64
-             * @description Units of chat that each answer costs. Absent means 1.
+             * @description Units of its quota that each answer, input, or image costs. Absent means 1.
              * @example 5
              */
             units?: number;
@@ -7787,6 +7793,56 @@ export interface components {
                 "application/json": components["schemas"]["ModelForbiddenError"];
             };
         };
+        /**
+         * @description - `crossSiteRequest`: This request came from another site. Open the dashboard at its own address and try again.
+         *     - `insufficientScope`: This API key does not have the scope that this endpoint requires. Create a key that has it.
+         *     - `modelNotInPlan`: The account's plan does not include this model. `GET /api/v1/models` lists the models that it includes.
+         *     - `originNotAllowed`: This origin is not in the allowed origins of the API key. Add it in the dashboard under "Your API".
+         */
+        CallerModelForbiddenForImages: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                Vary: components["headers"]["Vary"];
+                "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ModelForbiddenError"];
+            };
+        };
+        /**
+         * @description - `crossSiteRequest`: This request came from another site. Open the dashboard at its own address and try again.
+         *     - `insufficientScope`: This API key does not have the scope that this endpoint requires. Create a key that has it.
+         *     - `modelNotInPlan`: The account's plan does not include this model. `GET /api/v1/models` lists the models that it includes.
+         *     - `originNotAllowed`: This origin is not in the allowed origins of the API key. Add it in the dashboard under "Your API".
+         */
+        CallerModelForbiddenForSearch: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                Vary: components["headers"]["Vary"];
+                "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ModelForbiddenError"];
+            };
+        };
         /** @description - `notFound`: The requested resource was not found. */
         CallerNotFoundForConversation: {
             headers: {
@@ -8252,30 +8308,6 @@ export interface components {
          *     - `originNotAllowed`: This origin is not in the allowed origins of the API key. Add it in the dashboard under "Your API".
          */
         CallerWriteForbiddenForChat: {
-            headers: {
-                "X-Request-Id": components["headers"]["X-Request-Id"];
-                "Cache-Control": components["headers"]["Cache-Control"];
-                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
-                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
-                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                RateLimit: components["headers"]["RateLimit"];
-                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
-                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
-                Vary: components["headers"]["Vary"];
-                "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["CallerWriteForbiddenError"];
-            };
-        };
-        /**
-         * @description - `crossSiteRequest`: This request came from another site. Open the dashboard at its own address and try again.
-         *     - `insufficientScope`: This API key does not have the scope that this endpoint requires. Create a key that has it.
-         *     - `originNotAllowed`: This origin is not in the allowed origins of the API key. Add it in the dashboard under "Your API".
-         */
-        CallerWriteForbiddenForImages: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 "Cache-Control": components["headers"]["Cache-Control"];
@@ -10254,6 +10286,7 @@ export interface operations {
                     "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
                     Vary: components["headers"]["Vary"];
                     "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    "X-Parley-Attempts": components["headers"]["X-Parley-Attempts"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10262,7 +10295,7 @@ export interface operations {
             };
             400: components["responses"]["CallerBadRequestWithoutInput"];
             401: components["responses"]["CallerUnauthorized"];
-            403: components["responses"]["CallerWriteForbiddenForSearch"];
+            403: components["responses"]["CallerModelForbiddenForSearch"];
             404: components["responses"]["CallerNotFoundForEmbeddingModel"];
             409: components["responses"]["CallerRetryConflict"];
             413: components["responses"]["CallerPayloadTooLargeOver8MiB"];
@@ -10353,6 +10386,7 @@ export interface operations {
                     "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
                     Vary: components["headers"]["Vary"];
                     "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    "X-Parley-Attempts": components["headers"]["X-Parley-Attempts"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10361,7 +10395,7 @@ export interface operations {
             };
             400: components["responses"]["CallerBadRequestWithoutPrompt"];
             401: components["responses"]["CallerUnauthorized"];
-            403: components["responses"]["CallerWriteForbiddenForImages"];
+            403: components["responses"]["CallerModelForbiddenForImages"];
             404: components["responses"]["CallerNotFoundForUnavailableModel"];
             409: components["responses"]["CallerRetryConflict"];
             413: components["responses"]["CallerPayloadTooLargeOver1MiB"];
@@ -10780,7 +10814,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A chat model. */
+            /** @description A model. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];

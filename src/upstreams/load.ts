@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import { isKnownField } from '../domain/completion-fields.ts';
 import type { PlanCatalogue } from '../domain/plans.ts';
 import { ConfigError, type Env, text } from '../environment.ts';
+import { type ModelTask, modelTasks } from '../../schemas/models.ts';
 import { faultsOf } from '../validation.ts';
 import {
   mistakesInModel,
@@ -11,9 +12,10 @@ import {
   mistakesInPlans,
   mistakesInUpstream,
   namesOf,
+  taskOf,
 } from './mistakes.ts';
-import { type FileModel, FileOutline, type FileUpstream } from './schema.ts';
-import type { ModelSettings, RoutingSettings, UpstreamSettings } from './settings.ts';
+import { type FileModel, FileOutline, type FilePrices, type FileUpstream } from './schema.ts';
+import type { ModelSettings, Prices, RoutingSettings, UpstreamSettings } from './settings.ts';
 
 const DEADLINE_MS = 300_000;
 const CURRENCY = 'USD';
@@ -23,8 +25,22 @@ type Outline = { upstreams: unknown[]; models: unknown[]; deadlineMs?: number; c
 
 const outlineFaults = faultsOf(FileOutline);
 
-/** Variables for a single upstream, which the file replaces. */
-const replaced = ['CHAT_URL', 'CHAT_API_KEY', 'CHAT_MODEL', 'CHAT_KIND'];
+/** Variables for a single upstream, which models of the file replace. */
+const replaced: Readonly<Record<ModelTask, { variables: readonly string[]; what: string }>> = {
+  chat: { variables: ['CHAT_URL', 'CHAT_API_KEY', 'CHAT_MODEL', 'CHAT_KIND'], what: 'answer chats' },
+  embeddings: {
+    variables: ['EMBEDDINGS_URL', 'EMBEDDINGS_API_KEY', 'EMBEDDINGS_MODEL'],
+    what: 'create embeddings',
+  },
+  images: { variables: ['IMAGES_URL', 'IMAGES_API_KEY', 'IMAGES_MODEL'], what: 'generate images' },
+};
+
+const mistakesInVariables = (tasks: readonly ModelTask[], env: Env): string[] =>
+  tasks.flatMap((task) =>
+    replaced[task].variables
+      .filter((name) => text(env, name) !== undefined)
+      .map((name) => `${name} is set too. Remove it: the file says which upstreams ${replaced[task].what}.`),
+  );
 
 function contentOf(file: string): unknown {
   let content: string;
@@ -42,23 +58,22 @@ function contentOf(file: string): unknown {
 }
 
 function mistakesIn(content: unknown, env: Env, plans: PlanCatalogue): string[] {
-  const both = replaced
-    .filter((name) => text(env, name) !== undefined)
-    .map((name) => `${name} is set too. Remove it: the file says which upstreams answer chats.`);
   const faults = outlineFaults(content);
-  if (faults.length > 0) return [...both, ...faults.map((fault) => `The file: ${fault}.`)];
+  if (faults.length > 0)
+    return [...mistakesInVariables(['chat'], env), ...faults.map((fault) => `The file: ${fault}.`)];
   const { models, upstreams } = content as Outline;
-  const [upstreamNames, modelNames] = [namesOf(upstreams), namesOf(models)];
-  const inModels = models.flatMap((model, position) =>
-    mistakesInModel(model, position, upstreamNames, plans),
+  const tasks = modelTasks.filter(
+    (task) => task === 'chat' || models.some((model) => taskOf(model) === task),
   );
+  const [upstreamNames, modelNames] = [namesOf(upstreams), namesOf(models)];
+  const inModels = models.flatMap((model, position) => mistakesInModel(model, position, upstreams, plans));
   return [
-    ...both,
+    ...mistakesInVariables(tasks, env),
     ...mistakesInNames(upstreamNames, modelNames),
     ...upstreams.flatMap((upstream, position) => mistakesInUpstream(upstream, position, env)),
     ...inModels,
     // Wrong names of plans would be reported twice.
-    ...(inModels.length > 0 ? [] : mistakesInPlans(models as FileModel[], plans)),
+    ...(inModels.length > 0 ? [] : mistakesInPlans(models as FileModel[], tasks, plans)),
   ];
 }
 
@@ -77,12 +92,19 @@ const upstreamOf = (given: FileUpstream, env: Env): UpstreamSettings => ({
   fields: (given.fields ?? []).filter((field) => !isForAll(field, env)),
 });
 
+/** A price that the task does not have is 0. */
+const pricesOf = ({ cachedInput, image = 0, input = 0, output = 0 }: FilePrices): Prices => ({
+  ...{ image, input, output },
+  cachedInput: cachedInput ?? input,
+});
+
 const modelOf = (given: FileModel): ModelSettings => ({
   name: given.name,
+  task: given.task ?? 'chat',
   description: given.description,
   targets: given.targets.map(({ model = given.name, order = 1, prices, upstream, weight = 1 }) => ({
     ...{ model, order, upstream, weight },
-    prices: prices && { ...prices, cachedInput: prices.cachedInput ?? prices.input },
+    prices: prices && pricesOf(prices),
   })),
   units: given.units ?? 1,
   plans: given.plans,

@@ -1,13 +1,15 @@
 /** Collects the mistakes in `UPSTREAMS_FILE`, each as one sentence. */
+import { type ModelTask, modelTasks } from '../../schemas/models.ts';
 import { parseChatFields } from '../domain/completion-fields.ts';
 import { includes, type PlanCatalogue } from '../domain/plans.ts';
 import type { Env } from '../environment.ts';
 import { faultsOf } from '../validation.ts';
 import {
   type FileModel,
-  FileModel as FileModelSchema,
+  fileModels,
   type FileUpstream,
   FileUpstream as FileUpstreamSchema,
+  type UpstreamKind,
 } from './schema.ts';
 
 const NAME = /^[A-Za-z0-9][\w.-]{0,63}$/;
@@ -22,27 +24,37 @@ const ownHeaders = new Set([
 ]);
 
 const upstreamFaults = faultsOf(FileUpstreamSchema);
-const modelFaults = faultsOf(FileModelSchema);
+const modelFaults = {
+  chat: faultsOf(fileModels.chat),
+  embeddings: faultsOf(fileModels.embeddings),
+  images: faultsOf(fileModels.images),
+};
+
+/** Kinds of upstreams that create embeddings and generate images. The others only chat. */
+const takesAllTasks: ReadonlySet<unknown> = new Set<UpstreamKind>(['openai', 'openai-responses']);
 
 const repeated = (names: readonly string[]) => [
   ...new Set(names.filter((name, position) => names.indexOf(name) < position)),
 ];
 const quoted = (names: readonly string[]) => names.map((name) => `"${name}"`).join(', ');
 
+const memberOf = (entry: unknown, name: string): unknown =>
+  typeof entry === 'object' && entry !== null ? (entry as Record<string, unknown>)[name] : undefined;
+
 /** A name for messages, even if the entry has none. */
 function titleOf(what: string, entry: unknown, position: number): string {
-  const name = typeof entry === 'object' && entry !== null && 'name' in entry ? entry.name : undefined;
+  const name = memberOf(entry, 'name');
   return typeof name === 'string' && name !== ''
     ? `${what} "${name.slice(0, 100)}"`
     : `${what} ${position + 1}`;
 }
 
-export function namesOf(entries: readonly unknown[]): string[] {
-  return entries.flatMap((entry) => {
-    const name = typeof entry === 'object' && entry !== null && 'name' in entry ? entry.name : undefined;
-    return typeof name === 'string' ? [name] : [];
-  });
-}
+export const namesOf = (entries: readonly unknown[]): string[] =>
+  entries.map((entry) => memberOf(entry, 'name')).filter((name) => typeof name === 'string');
+
+/** The task of a model that may be wrong. */
+export const taskOf = (model: unknown): ModelTask =>
+  modelTasks.find((task) => task === memberOf(model, 'task')) ?? 'chat';
 
 /** Never quotes the URL: its query string may contain a key. */
 function urlMistakes(value: string): string[] {
@@ -106,14 +118,20 @@ export function mistakesInUpstream(entry: unknown, position: number, env: Env): 
 export function mistakesInModel(
   entry: unknown,
   position: number,
-  upstreams: readonly string[],
+  upstreams: readonly unknown[],
   catalogue: PlanCatalogue,
 ): string[] {
   const title = titleOf('Model', entry, position);
-  const faults = modelFaults(entry);
+  const task = taskOf(entry);
+  const faults = modelFaults[task](entry);
   if (faults.length > 0) return faults.map((fault) => `${title}: ${fault}.`);
   const { contextTokens, maxOutputTokens, name, plans = [], targets } = entry as FileModel;
-  const unknown = targets.map(({ upstream }) => upstream).filter((target) => !upstreams.includes(target));
+  const used = [...new Set(targets.map(({ upstream }) => upstream))];
+  const kinds = new Map(upstreams.map((upstream) => [memberOf(upstream, 'name'), memberOf(upstream, 'kind')]));
+  const unknown = used.filter((target) => !kinds.has(target));
+  const chatOnly = used.filter(
+    (target) => task !== 'chat' && kinds.has(target) && !takesAllTasks.has(kinds.get(target)),
+  );
   const twice = repeated(targets.map(({ model = name, upstream }) => `${upstream}/${model}`));
   const noPlans = plans.filter((plan) => catalogue.find(plan) === undefined);
   const isTooLong = contextTokens !== undefined && (maxOutputTokens ?? 0) > contextTokens;
@@ -121,7 +139,10 @@ export function mistakesInModel(
     ...(/[\p{Cc}=*]/u.test(name) || name.trim() !== name
       ? ['`name` must not contain control characters, `=`, `*`, or outer spaces.']
       : []),
-    ...[...new Set(unknown)].map((target) => `no upstream is named "${target}".`),
+    ...unknown.map((target) => `no upstream is named "${target}".`),
+    ...chatOnly.map(
+      (target) => `the upstream "${target}" is of kind ${kinds.get(target)}, which has no ${task}.`,
+    ),
     ...twice.map((target) => `the target ${target} is listed twice.`),
     ...noPlans.map((plan) => `no plan has the ID "${plan}".`),
     ...(isTooLong ? ['`maxOutputTokens` must be at most `contextTokens`.'] : []),
@@ -135,12 +156,19 @@ export function mistakesInNames(upstreams: readonly string[], models: readonly s
   ];
 }
 
-/** Plans that include chat, but none of the models. */
-export function mistakesInPlans(models: readonly FileModel[], catalogue: PlanCatalogue): string[] {
-  const isServed = (id: string) => models.some(({ plans }) => plans === undefined || plans.includes(id));
-  const left = catalogue.plans.filter((plan) => includes(plan, 'chat') && !isServed(plan.id));
-  if (left.length === 0) return [];
-  return [
-    `No model is available to ${left.length === 1 ? 'the plan' : 'the plans'} ${quoted(left.map(({ id }) => id))}.`,
-  ];
+/** Plans that include a task, but none of its models. */
+export function mistakesInPlans(
+  models: readonly FileModel[],
+  tasks: readonly ModelTask[],
+  catalogue: PlanCatalogue,
+): string[] {
+  return tasks.flatMap((task) => {
+    const ofTask = models.filter((model) => taskOf(model) === task);
+    const isServed = (id: string) => ofTask.some(({ plans }) => plans === undefined || plans.includes(id));
+    const left = catalogue.plans.filter((plan) => includes(plan, task) && !isServed(plan.id));
+    if (left.length === 0) return [];
+    const what = task === 'chat' ? 'No model' : `No model for ${task}`;
+    const whom = left.length === 1 ? 'the plan' : 'the plans';
+    return [`${what} is available to ${whom} ${quoted(left.map(({ id }) => id))}.`];
+  });
 }

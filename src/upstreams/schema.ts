@@ -1,6 +1,6 @@
 /** The format of `UPSTREAMS_FILE`. Contract section 15. */
-import { type Static, Type } from '@sinclair/typebox';
-import { modelCapabilities } from '../../schemas/models.ts';
+import { type Static, type TSchema, Type } from '@sinclair/typebox';
+import { type ModelTask, modelCapabilities, modelTasks } from '../../schemas/models.ts';
 
 const closed = { additionalProperties: false } as const;
 
@@ -36,32 +36,37 @@ export const FileUpstream = Type.Object(
 
 const price = Type.Number({ minimum: 0, maximum: 1_000_000 });
 
-/** Money per million tokens. */
-export const FilePrices = Type.Object(
-  { input: price, cachedInput: Type.Optional(price), output: price },
-  closed,
-);
+const targetOf = <Prices extends TSchema>(prices: Prices) =>
+  Type.Object(
+    {
+      upstream: Type.String(),
+      model: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+      weight: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
+      order: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
+      prices: Type.Optional(prices),
+    },
+    closed,
+  );
 
-export const FileTarget = Type.Object(
-  {
-    upstream: Type.String(),
-    model: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
-    weight: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
-    order: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
-    prices: Type.Optional(FilePrices),
-  },
-  closed,
-);
+const modelFields = <Prices extends TSchema>(prices: Prices) => ({
+  name: Type.String({ minLength: 1, maxLength: 200 }),
+  task: Type.Optional(Type.Unsafe<ModelTask>(Type.String({ enum: modelTasks }))),
+  description: Type.Optional(Type.String({ minLength: 1, maxLength: 500 })),
+  targets: Type.Array(targetOf(prices), { minItems: 1, maxItems: 20 }),
+  units: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
+  plans: Type.Optional(Type.Array(Type.String(), { minItems: 1, maxItems: 100 })),
+});
 
-export const FileModel = Type.Object(
+const Tokens = Type.Optional(Type.Integer({ minimum: 1, maximum: MOST_TOKENS }));
+
+/** Prices are money per million tokens. */
+const ChatModel = Type.Object(
   {
-    name: Type.String({ minLength: 1, maxLength: 200 }),
-    description: Type.Optional(Type.String({ minLength: 1, maxLength: 500 })),
-    targets: Type.Array(FileTarget, { minItems: 1, maxItems: 20 }),
-    units: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
-    plans: Type.Optional(Type.Array(Type.String(), { minItems: 1, maxItems: 100 })),
-    contextTokens: Type.Optional(Type.Integer({ minimum: 1, maximum: MOST_TOKENS })),
-    maxOutputTokens: Type.Optional(Type.Integer({ minimum: 1, maximum: MOST_TOKENS })),
+    ...modelFields(
+      Type.Object({ input: price, cachedInput: Type.Optional(price), output: price }, closed),
+    ),
+    contextTokens: Tokens,
+    maxOutputTokens: Tokens,
     capabilities: Type.Optional(
       Type.Array(Type.Unsafe<(typeof modelCapabilities)[number]>(Type.String({ enum: modelCapabilities })), {
         uniqueItems: true,
@@ -70,6 +75,16 @@ export const FileModel = Type.Object(
   },
   closed,
 );
+
+const EmbeddingModel = Type.Object(
+  { ...modelFields(Type.Object({ input: price }, closed)), contextTokens: Tokens },
+  closed,
+);
+
+/** The price is money per image. */
+const ImageModel = Type.Object(modelFields(Type.Object({ image: price }, closed)), closed);
+
+export const fileModels = { chat: ChatModel, embeddings: EmbeddingModel, images: ImageModel } as const;
 
 /** The outer shape. Each upstream and model is checked by itself, so that all mistakes are found at once. */
 export const FileOutline = Type.Object(
@@ -83,5 +98,8 @@ export const FileOutline = Type.Object(
 );
 
 export type FileUpstream = Static<typeof FileUpstream>;
-export type FileTarget = Static<typeof FileTarget>;
-export type FileModel = Static<typeof FileModel>;
+export type FilePrices = { input?: number; cachedInput?: number; output?: number; image?: number };
+type ChatTarget = Static<typeof ChatModel>['targets'][number];
+export type FileTarget = Omit<ChatTarget, 'prices'> & { prices?: FilePrices };
+/** Of any task. */
+export type FileModel = Omit<Static<typeof ChatModel>, 'targets'> & { targets: FileTarget[] };

@@ -1,5 +1,5 @@
 /** What `UPSTREAMS_FILE` says, with defaults and keys filled in. */
-import type { modelCapabilities } from '../../schemas/models.ts';
+import type { ModelTask, modelCapabilities } from '../../schemas/models.ts';
 import type { FileTarget, UpstreamKind } from './schema.ts';
 
 export type UpstreamSettings = Readonly<{
@@ -14,8 +14,8 @@ export type UpstreamSettings = Readonly<{
   fields: readonly string[];
 }>;
 
-/** Per million tokens, in the currency of the file. */
-export type Prices = Readonly<{ input: number; cachedInput: number; output: number }>;
+/** Per million tokens, and per image, in the currency of the file. */
+export type Prices = Readonly<{ input: number; cachedInput: number; output: number; image: number }>;
 
 export type TargetSettings = Readonly<Required<Omit<FileTarget, 'prices'>>> & {
   readonly prices: Prices | undefined;
@@ -23,9 +23,10 @@ export type TargetSettings = Readonly<Required<Omit<FileTarget, 'prices'>>> & {
 
 export type ModelSettings = Readonly<{
   name: string;
+  task: ModelTask;
   description: string | undefined;
   targets: readonly TargetSettings[];
-  /** Charged for each answer. */
+  /** Charged for each answer, input, or image. */
   units: number;
   /** Undefined: every plan. */
   plans: readonly string[] | undefined;
@@ -36,7 +37,7 @@ export type ModelSettings = Readonly<{
 
 export type RoutingSettings = Readonly<{
   upstreams: readonly UpstreamSettings[];
-  /** The default comes first. */
+  /** The default of a task comes first. */
   models: readonly ModelSettings[];
   /** From a request to its first output, over all attempts. */
   deadlineMs: number;

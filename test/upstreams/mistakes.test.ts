@@ -86,6 +86,58 @@ t.test('UPSTREAMS_FILE: twenty planted mistakes, twenty sentences', async (t) =>
   t.notMatch(message, SECRET, 'no key is repeated');
 });
 
+t.test('UPSTREAMS_FILE: mistakes in models for embeddings and images', async (t) => {
+  const message = mistakesOf(
+    t,
+    {
+      upstreams: [upstream, { ...upstream, name: 'claude', kind: 'anthropic' }],
+      models: [
+        model,
+        { ...model, name: 'e1', task: 'embeddings', capabilities: ['tools'] },
+        { name: 'e2', task: 'embeddings', targets: [{ upstream: 'a', prices: { input: 1, output: 2 } }] },
+        { name: 'e3', task: 'embeddings', targets: [{ upstream: 'claude' }] },
+        { name: 'i1', task: 'images', targets: [{ upstream: 'a', prices: { input: 1 } }] },
+        { name: 'i2', task: 'images', targets: [{ upstream: 'a' }], contextTokens: 1 },
+        { name: 'c1', targets: [{ upstream: 'a', prices: { image: 1, input: 1, output: 1 } }] },
+        { ...model, name: 'c2', task: 'speech' },
+      ],
+    },
+    {
+      ...{ EMBEDDINGS_URL: 'http://localhost:9/v1', EMBEDDINGS_MODEL: 'x' },
+      ...{ IMAGES_URL: 'http://localhost:9/v1', IMAGES_API_KEY: SECRET },
+    },
+  );
+  const wanted = [
+    'EMBEDDINGS_URL is set too. Remove it: the file says which upstreams create embeddings.',
+    'EMBEDDINGS_MODEL is set too.',
+    'IMAGES_URL is set too. Remove it: the file says which upstreams generate images.',
+    'IMAGES_API_KEY is set too.',
+    'Model "e1": `capabilities` is not a known field.',
+    'Model "e2": `targets/0/prices/output` is not a known field.',
+    'Model "e3": the upstream "claude" is of kind anthropic, which has no embeddings.',
+    'Model "i1": `targets/0/prices/image` is required.',
+    'Model "i1": `targets/0/prices/input` is not a known field.',
+    'Model "i2": `contextTokens` is not a known field.',
+    'Model "c1": `targets/0/prices/image` is not a known field.',
+    'Model "c2": `task` must be one of chat, embeddings, images.',
+  ];
+  for (const sentence of wanted) t.match(message, sentence);
+  t.match(message, `UPSTREAMS_FILE has ${wanted.length} mistakes:`);
+  t.notMatch(message, SECRET, 'no key is repeated');
+});
+
+t.test('UPSTREAMS_FILE: what it does not name, other variables configure', async (t) => {
+  const env = { EMBEDDINGS_URL: 'http://localhost:9/v1', IMAGES_URL: 'http://localhost:9/v1' };
+  t.equal(mistakesOf(t, { upstreams: [upstream], models: [model] }, env), '');
+  t.match(
+    mistakesOf(t, {
+      upstreams: [upstream],
+      models: [model, { ...model, name: 'e', task: 'embeddings', plans: ['pro'] }],
+    }),
+    'No model for embeddings is available to the plans "free", "plus".',
+  );
+});
+
 t.test('UPSTREAMS_FILE: no JSON, no file, no plan served, an empty file', async (t) => {
   t.equal(mistakesOf(t, '{"upstreams": '), 'UPSTREAMS_FILE must contain JSON.');
   t.match(mistakesOf(t, {}), /`upstreams` is required.\n.*`models` is required./);

@@ -1,19 +1,11 @@
-/** Chat over several upstreams: one request, one answer, whatever happens behind it. Contract section 15. */
+/** Chooses among several upstreams: one request, one answer, whatever happens behind it. Contract section 15. */
+import { type ModelTask, modelTasks } from '../../../schemas/models.ts';
 import { ApiError } from '../../errors.ts';
 import type { Metrics } from '../../metrics.ts';
 import type { Tracer } from '../../telemetry/tracer.ts';
 import type { ModelSettings, RoutingSettings } from '../../upstreams/settings.ts';
-import { abortable } from '../abortable.ts';
 import type { DerivedSignal } from '../derived-signal.ts';
-import { firstOutput } from '../first-output.ts';
-import type {
-  ChatCall,
-  ChatEngine,
-  CompletionChunk,
-  CompletionInput,
-  CompletionResult,
-  Model,
-} from '../types.ts';
+import type { Model, RoutedCall } from '../types.ts';
 import { UpstreamProblem } from '../upstream/errors.ts';
 import { attemptSignal } from './attempt-signal.ts';
 import { chosen } from './choice.ts';
@@ -39,21 +31,17 @@ export type UpstreamState = Pick<Upstream, 'open' | 'concurrency' | 'attempts' |
 };
 
 /** An attempt whose answer has begun. */
-type Opened<T> = { value: T; target: Target; attempt: Attempt };
+export type Opened<T> = { value: T; target: Target; attempt: Attempt };
 
-type Asked = { input: CompletionInput; signal: DerivedSignal; call: ChatCall | undefined };
-
-/** What the engine of a target learns of a request. */
-const toldTo = ({ maxOutputTokens }: Target, call: ChatCall | undefined): ChatCall => ({
-  said: call?.said,
-  maxOutputTokens,
-});
+/** A request to one of several targets. */
+export type Routed = { targets: readonly Target[]; signal: DerivedSignal; call: RoutedCall | undefined };
 
 const publicModel = (model: ModelSettings): Model => ({
   id: model.name,
   object: 'model',
   created: 0,
   owned_by: 'upstream',
+  ...(model.task !== 'chat' && { task: model.task }),
   ...(model.description !== undefined && { description: model.description }),
   ...(model.contextTokens !== undefined && {
     contextTokens: model.contextTokens,
@@ -65,8 +53,11 @@ const publicModel = (model: ModelSettings): Model => ({
   ...(model.plans !== undefined && { plans: model.plans }),
 });
 
-export class ChatRouter implements ChatEngine {
-  readonly kind = 'upstream';
+/** The default model of a task is its first one. */
+const publicModels = ({ models }: RoutingSettings): Model[] =>
+  modelTasks.flatMap((task) => models.filter((model) => model.task === task).map(publicModel));
+
+export class Router {
   readonly #limits: UpstreamLimits;
   readonly #metrics: Metrics;
   readonly #tracer: Tracer | undefined;
@@ -84,7 +75,7 @@ export class ChatRouter implements ChatEngine {
     this.#now = now;
     this.#random = random;
     this.#targets = this.#targetsOf(settings);
-    this.#models = settings.models.map(publicModel);
+    this.#models = publicModels(settings);
     this.#fields = settings.upstreams.flatMap(({ fields }) => fields);
     metrics.gauge(
       'parley_upstream_cooling_targets',
@@ -101,7 +92,7 @@ export class ChatRouter implements ChatEngine {
   /** Replaces the configuration. Requests in progress end on the targets where they began. */
   reload(settings: RoutingSettings): void {
     this.#targets = this.#targetsOf(settings, this.#targets);
-    this.#models = settings.models.map(publicModel);
+    this.#models = publicModels(settings);
     this.#fields = settings.upstreams.flatMap(({ fields }) => fields);
   }
 
@@ -137,17 +128,18 @@ export class ChatRouter implements ChatEngine {
 
   models = async (): Promise<Model[]> => [...this.#models];
 
-  /** Throws only if every target is known to lack support. */
-  check = (input: Pick<CompletionInput, 'model' | 'n'>): void => {
-    this.#capable(input);
-  };
+  /** Whether the file has models of a task. */
+  serves(task: ModelTask): boolean {
+    return this.#targets.settings.models.some((model) => model.task === task);
+  }
 
-  /** The targets that may support a request. */
-  #capable({ model, n }: Pick<CompletionInput, 'model' | 'n'>): Target[] {
+  /** The targets of a model that may support a request: `check` throws if one does not. Throws if none does. */
+  capable(model: string | undefined, check: (target: Target) => void): Target[] {
     let refusal: unknown;
-    const capable = (this.#targets.models.get(model)?.targets ?? []).filter(({ model: name, upstream }) => {
+    const all = (model === undefined ? undefined : this.#targets.models.get(model)?.targets) ?? [];
+    const capable = all.filter((target) => {
       try {
-        upstream.engine.check?.({ model: name, ...(n !== undefined && { n }) });
+        check(target);
         return true;
       } catch (error) {
         refusal = error;
@@ -158,96 +150,43 @@ export class ChatRouter implements ChatEngine {
     return capable;
   }
 
-  /** Asks one of the healthy upstreams that count. */
-  countTokens = async (
-    input: CompletionInput,
-    signal: AbortSignal,
-    call?: ChatCall,
-  ): Promise<number | undefined> => {
-    const counting = this.#capable(input).filter(({ upstream }) => upstream.engine.countTokens);
-    const target = chosen(counting, call ?? {}, this.#now(), this.#random);
-    if (target === undefined) return undefined;
-    const { engine } = target.upstream;
-    return engine.countTokens?.(this.#sent(input, target), signal, toldTo(target, call));
-  };
+  choose(targets: readonly Target[], call: RoutedCall | undefined): Target | undefined {
+    return chosen(targets, call ?? {}, this.#now(), this.#random);
+  }
 
-  complete = async (
-    input: CompletionInput,
+  /** A request's signal with the deadline for its first output. Call `end` once. */
+  deadlineOf(signal: AbortSignal): DerivedSignal {
+    return attemptSignal(signal, this.#targets.settings.deadlineMs);
+  }
+
+  /** Tries targets until one has the whole answer. */
+  async whole<T>(
+    { call, targets }: Omit<Routed, 'signal'>,
     outer: AbortSignal,
-    call?: ChatCall,
-  ): Promise<CompletionResult> => {
-    const signal = attemptSignal(outer, this.#targets.settings.deadlineMs);
+    ask: (target: Target, signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const signal = this.deadlineOf(outer);
     try {
-      const { attempt, target, value } = await this.#open({ input, signal, call }, (engine, sent, told) =>
-        engine.complete(sent, signal.signal, told),
+      const { attempt, target, value } = await this.open({ targets, signal, call }, (chosen) =>
+        ask(chosen, signal.signal),
       );
-      this.#end(target, attempt, 'success');
-      value.model = input.model;
+      this.end(target, attempt, 'success');
       return value;
-    } finally {
-      signal.end();
-    }
-  };
-
-  stream = (input: CompletionInput, outer: AbortSignal, call?: ChatCall): AsyncIterable<CompletionChunk> => ({
-    [Symbol.asyncIterator]: () => abortable(outer, (gone) => this.#chunks(input, gone, call)),
-  });
-
-  async *#chunks(
-    input: CompletionInput,
-    outer: AbortSignal,
-    call: ChatCall | undefined,
-  ): AsyncGenerator<CompletionChunk, void, undefined> {
-    const signal = attemptSignal(outer, this.#targets.settings.deadlineMs);
-    const named = (chunk: CompletionChunk) => {
-      chunk.model = input.model;
-      return chunk;
-    };
-    try {
-      const { attempt, target, value } = await this.#open(
-        { input, signal, call },
-        async (engine, sent, told) => {
-          const chunks = engine.stream(sent, signal.signal, told)[Symbol.asyncIterator]();
-          try {
-            return { chunks, held: await firstOutput(chunks) };
-          } catch (error) {
-            await chunks.return?.();
-            throw error;
-          }
-        },
-      );
-      signal.lift();
-      let how: AttemptEnd = 'left';
-      try {
-        for (const chunk of value.held) yield named(chunk);
-        for (;;) {
-          const next = await value.chunks.next();
-          if (next.done) break;
-          yield named(next.value);
-        }
-        how = 'success';
-      } catch (error) {
-        if (!signal.signal.aborted && failureOf(error).isOfTarget) how = 'failure';
-        throw error;
-      } finally {
-        this.#end(target, attempt, how);
-        await value.chunks.return?.();
-      }
     } finally {
       signal.end();
     }
   }
 
   /** Tries targets until an answer begins. The caller ends the attempt. */
-  async #open<T>(
-    { call, input, signal }: Asked,
-    begin: (engine: ChatEngine, input: CompletionInput, call: ChatCall) => Promise<T>,
+  async open<T>(
+    { call, signal, targets }: Routed,
+    begin: (target: Target) => Promise<T>,
   ): Promise<Opened<T>> {
-    const left = new Set(this.#capable(input));
+    const left = new Set(targets);
     let error: unknown;
     for (;;) {
       signal.signal.throwIfAborted();
-      const target = chosen([...left], call ?? {}, this.#now(), this.#random);
+      const target = this.choose([...left], call);
       if (target === undefined) throw error ?? this.#noneReady([...left]);
       left.delete(target);
       const { health, prices, upstream } = target;
@@ -256,7 +195,7 @@ export class ChatRouter implements ChatEngine {
       const attempt = health.begin(call?.account);
       upstream.open += 1;
       try {
-        const value = await begin(upstream.engine, this.#sent(input, target), toldTo(target, call));
+        const value = await begin(target);
         health.answered(attempt);
         call?.onOutput?.();
         return { value, target, attempt };
@@ -276,11 +215,12 @@ export class ChatRouter implements ChatEngine {
     const { isOfTarget, isWorthAnother, pauseMs } = failureOf(isOver ? signal.reason : error);
     const didAnswer = error instanceof ApiError && error.code === 'invalidRequest';
     if (pauseMs !== undefined) target.health.pauseFor(pauseMs, this.#now());
-    this.#end(target, attempt, isLate || isOfTarget ? 'failure' : didAnswer ? 'success' : 'left');
+    this.end(target, attempt, isLate || isOfTarget ? 'failure' : didAnswer ? 'success' : 'left');
     return isWorthAnother && !isOver;
   }
 
-  #end(target: Target, attempt: Attempt, how: AttemptEnd): void {
+  /** Ends an attempt whose answer had begun, or that failed. */
+  end(target: Target, attempt: Attempt, how: AttemptEnd): void {
     target.upstream.open -= 1;
     target.upstream.attempts += 1;
     if (how === 'failure') target.upstream.failures += 1;
@@ -288,12 +228,9 @@ export class ChatRouter implements ChatEngine {
     this.#metrics.upstreamAttempts.inc({ upstream: target.upstream.settings.name, outcome: how });
   }
 
-  /** The request for one target, without the fields that only other upstreams take. */
-  #sent(input: CompletionInput, { model, upstream }: Target): CompletionInput {
-    const sent: CompletionInput = { ...input, model };
-    for (const { settings } of this.#targets.upstreams.values())
-      for (const field of settings.fields) if (!upstream.settings.fields.includes(field)) delete sent[field];
-    return sent;
+  /** Fields of chat completions that only other upstreams than this one take. */
+  foreignFields({ settings: { fields: taken } }: Upstream): string[] {
+    return this.#fields.filter((field) => !taken.includes(field));
   }
 
   #noneReady(targets: readonly Target[]): ApiError {

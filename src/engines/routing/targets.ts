@@ -2,15 +2,20 @@
 import type { Tracer } from '../../telemetry/tracer.ts';
 import type { ModelSettings, Prices, RoutingSettings, UpstreamSettings } from '../../upstreams/settings.ts';
 import { dialects } from '../dialects/index.ts';
-import { tracedChat } from '../traced.ts';
-import type { ChatEngine } from '../types.ts';
+import { tracedChat, tracedEmbeddings, tracedImages } from '../traced.ts';
+import type { ChatEngine, EmbeddingEngine, ImageEngine } from '../types.ts';
 import { createUpstreamChat } from '../upstream/chat.ts';
-import type { UpstreamOptions } from '../upstream/transport.ts';
+import { createUpstreamEmbeddings } from '../upstream/embeddings.ts';
+import { createUpstreamImages } from '../upstream/images.ts';
+import { createTransport, type UpstreamOptions } from '../upstream/transport.ts';
 import { Health } from './health.ts';
 
 export type Upstream = {
   settings: UpstreamSettings;
-  engine: ChatEngine;
+  chat: ChatEngine;
+  /** Not of every kind. */
+  embeddings?: EmbeddingEngine;
+  images?: ImageEngine;
   concurrency: number;
   /** Requests in progress. */
   open: number;
@@ -52,18 +57,28 @@ function upstreamOf(
 ): Upstream {
   const { apiKey, concurrency, headers, kind, name, timeouts, url } = settings;
   const connections = concurrency ?? limits.connections ?? CONCURRENCY;
-  const chat = createUpstreamChat({
+  const dialect = dialects[kind];
+  const options = {
     ...limits,
     ...{ url, apiKey, headers, connections },
-    dialect: dialects[kind],
     ...(timeouts.connectMs !== undefined && { connectTimeoutMs: timeouts.connectMs }),
     ...(timeouts.firstByteMs !== undefined && { firstByteTimeoutMs: timeouts.firstByteMs }),
     ...(timeouts.idleMs !== undefined && { idleTimeoutMs: timeouts.idleMs }),
-    models: { kind: 'exact', models: models.map((id) => ({ id, upstream: id })) },
-    onResponse: (status, seconds) => onResponse(name, status, seconds),
-  });
-  const engine = tracedChat(chat, tracer && { tracer, url, kind, name });
-  return { settings, engine, concurrency: connections, open: 0, attempts: 0, failures: 0, health: new Map() };
+    ...(dialect.keyHeaders && { keyHeaders: dialect.keyHeaders }),
+    onResponse: (status: number | undefined, seconds: number) => onResponse(name, status, seconds),
+  };
+  // All engines of an upstream share its connections.
+  const shared = { ...options, transport: createTransport(options) };
+  const named = models.map((id) => ({ id, upstream: id }));
+  const place = tracer && { tracer, url, kind, name, isOperators: true };
+  return {
+    ...{ settings, concurrency: connections, open: 0, attempts: 0, failures: 0, health: new Map() },
+    chat: tracedChat(createUpstreamChat({ ...shared, dialect, models: { kind: 'exact', models: named } }), place),
+    ...(kind !== 'anthropic' && {
+      embeddings: tracedEmbeddings(createUpstreamEmbeddings(shared), place),
+      images: tracedImages(createUpstreamImages(shared), place),
+    }),
+  };
 }
 
 const healthOf = ({ health }: Upstream, model: string): Health => {

@@ -32,10 +32,9 @@ const COUNT_MS = 5000;
 export function createUpstreamChat(options: UpstreamChatOptions): ChatEngine {
   const { dialect = completionsDialect } = options;
   const { added } = dialect;
-  const transport = createTransport({
-    ...options,
-    ...(dialect.keyHeaders && { keyHeaders: dialect.keyHeaders }),
-  });
+  const { keyHeaders } = dialect;
+  const transport =
+    options.transport ?? createTransport({ ...options, ...(keyHeaders && { keyHeaders }) });
   const list = createModelList(transport, options.models, dialect.modelsPath);
   const limits = new KnownLimits('choices');
   /** Models whose upstream rejected the added field. */

@@ -31,7 +31,7 @@ function promptTokens(answer: JsonObject, input: EmbeddingInput['input']): numbe
 /** Creates the engine without contacting the upstream. */
 export function createUpstreamEmbeddings(options: UpstreamEmbeddingsOptions): EmbeddingEngine {
   const { models = [] } = options;
-  const transport = createTransport(options);
+  const transport = options.transport ?? createTransport(options);
   /** Models that rejected `encoding_format`. All vectors are converted anyway. */
   const refusesFormat = new Set<string>();
 

@@ -52,7 +52,7 @@ function imageOf(row: unknown, broken: Broken): GeneratedImage {
 }
 
 export function createUpstreamImages(options: UpstreamImagesOptions): UpstreamImages {
-  const transport = createTransport(options);
+  const transport = options.transport ?? createTransport(options);
   /** Models that rejected a request for base64, by requested name. */
   const refusesFormat = new Set<string>();
   const limits = new KnownLimits('images');

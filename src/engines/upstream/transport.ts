@@ -30,6 +30,8 @@ export type UpstreamOptions = {
   maxAnswerBytes?: number;
   /** Concurrent requests; as many again may wait for a connection. */
   connections?: number;
+  /** Shared by engines of the same server. Default: a new one. */
+  transport?: Transport;
   /** Called when a request to the upstream has a response's headers, or failed without one. */
   onResponse?(status: number | undefined, seconds: number): void;
 };

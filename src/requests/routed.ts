@@ -1,6 +1,8 @@
 /** What requests learn from the upstreams that answer them. Contract section 15. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { ChatCall, ChatEngine, SaidRequest } from '../engines/types.ts';
+import type { ModelTask } from '../../schemas/models.ts';
+import { modelForAnother, type ResolvedModel, resolveModel, taskOf } from '../domain/models.ts';
+import type { ChatEngine, RoutedCall, SaidRequest } from '../engines/types.ts';
 import type { Prices } from '../upstreams/settings.ts';
 
 /** For the log. */
@@ -19,15 +21,10 @@ declare module 'fastify' {
   }
 }
 
-function callOf(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  affinity: string | undefined,
-  said: SaidRequest | undefined,
-): ChatCall {
+/** Its attempts go to a header and the log. */
+export function routedCall(request: FastifyRequest, reply: FastifyReply, affinity?: string): RoutedCall {
   const startedAt = performance.now();
   return {
-    said,
     account: request.caller.accountId,
     // Accounts cannot steer each other's requests.
     affinity: affinity && `${request.caller.accountId} ${affinity}`,
@@ -62,7 +59,7 @@ export function chatFor(
   const isRouted = request.server.engines.router !== undefined;
   if (!isRouted && said === undefined) return engine;
   const call = isRouted
-    ? callOf(request, reply, typeof affinity === 'string' ? affinity : undefined, said)
+    ? { ...routedCall(request, reply, typeof affinity === 'string' ? affinity : undefined), said }
     : { said };
   return {
     ...engine,
@@ -70,4 +67,22 @@ export function chatFor(
     stream: (input, signal) => engine.stream(input, signal, call),
     countTokens: async (input, signal) => engine.countTokens?.(input, signal, call),
   };
+}
+
+/**
+ * The model of the operator's file for a request that is not chat. Undefined if the file has none for the task.
+ *
+ * @throws ApiError `notFound` with `param: "model"`; `modelNotInPlan`
+ */
+export async function routedModel(
+  { caller, server: { config, engines } }: FastifyRequest,
+  task: Exclude<ModelTask, 'chat'>,
+  named: string | undefined,
+): Promise<ResolvedModel | undefined> {
+  const { router } = engines;
+  if (router?.serves(task)) return resolveModel(router, named, config.plans.of(caller).id, task);
+  const model = (await router?.models())?.find(({ id }) => id === named);
+  // A server of the operator may have a model of this name.
+  if (model !== undefined && engines[task].kind === 'builtin') throw modelForAnother(taskOf(model));
+  return undefined;
 }
