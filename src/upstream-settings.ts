@@ -2,13 +2,13 @@
 import { dialects } from './engines/dialects/index.ts';
 import { type ModelMap, type NamedModel, parseModelMap } from './engines/upstream/model-map.ts';
 import { ConfigError, type Env, oneOf, parsed, text } from './environment.ts';
-import { type UpstreamKind, upstreamKinds } from './upstreams/schema.ts';
+import { type DialectKind, dialectKinds } from './upstreams/schema.ts';
 
 export type ChatUpstream = Readonly<{
   url: string;
   apiKey: string | undefined;
   models: ModelMap;
-  kind: UpstreamKind;
+  kind: DialectKind;
 }>;
 export type ImagesUpstream = Readonly<{ url: string; apiKey: string | undefined; model: string | undefined }>;
 export type EmbeddingsUpstream = Readonly<{
@@ -52,7 +52,7 @@ function refuseWithoutUrl(env: Env, service: 'CHAT' | 'IMAGES' | 'EMBEDDINGS'): 
 }
 
 export function chatUpstream(env: Env): ChatUpstream | undefined {
-  const kind = oneOf(env, 'CHAT_KIND', upstreamKinds, 'openai');
+  const kind = oneOf(env, 'CHAT_KIND', dialectKinds, 'openai');
   const url = upstreamUrl(env, 'CHAT_URL', 'http://localhost:11434/v1', dialects[kind].path);
   if (url === undefined) return refuseWithoutUrl(env, 'CHAT');
   return {

@@ -5,7 +5,7 @@ import type { ModelAliases } from '../domain/model-aliases.ts';
 import { taskOf } from '../domain/models.ts';
 import { Metrics } from '../metrics.ts';
 import type { Tracer } from '../telemetry/tracer.ts';
-import type { UpstreamKind } from '../upstreams/schema.ts';
+import type { DialectKind } from '../upstreams/schema.ts';
 import type { RoutingSettings } from '../upstreams/settings.ts';
 import { type AnswerLimits, answerLimits, limitedChat } from './answer-limits.ts';
 import { builtinChat } from './builtin/chat.ts';
@@ -29,7 +29,7 @@ import type { UpstreamOptions } from './upstream/transport.ts';
 export type EngineConfig = {
   /** Base of links. */
   publicUrl: string;
-  chat?: (Omit<UpstreamChatOptions, 'dialect'> & { kind?: UpstreamKind }) | undefined;
+  chat?: (Omit<UpstreamChatOptions, 'dialect'> & { kind?: DialectKind }) | undefined;
   /** Instead of `chat`, and of `images` and `embeddings` if it has models for them. */
   upstreams?: { settings: RoutingSettings } | undefined;
   images?: UpstreamImagesOptions | undefined;

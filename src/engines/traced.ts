@@ -33,7 +33,9 @@ export type Place = {
   isOperators?: boolean;
 };
 
-const providers: Record<UpstreamKind, string> = {
+/** Undefined where only the operator knows. */
+const providers: Record<UpstreamKind, string | undefined> = {
+  'ai-sdk': undefined,
   openai: 'openai',
   'openai-responses': 'openai',
   anthropic: 'anthropic',

@@ -14,6 +14,7 @@ import {
   namesOf,
   taskOf,
 } from './mistakes.ts';
+import { findPackage } from './packages.ts';
 import { type FileModel, FileOutline, type FilePrices, type FileUpstream } from './schema.ts';
 import type { ModelSettings, Prices, RoutingSettings, UpstreamSettings } from './settings.ts';
 
@@ -57,7 +58,7 @@ function contentOf(file: string): unknown {
   }
 }
 
-function mistakesIn(content: unknown, env: Env, plans: PlanCatalogue): string[] {
+function mistakesIn(content: unknown, env: Env, plans: PlanCatalogue, file: string): string[] {
   const faults = outlineFaults(content);
   if (faults.length > 0)
     return [...mistakesInVariables(['chat'], env), ...faults.map((fault) => `The file: ${fault}.`)];
@@ -70,21 +71,27 @@ function mistakesIn(content: unknown, env: Env, plans: PlanCatalogue): string[] 
   return [
     ...mistakesInVariables(tasks, env),
     ...mistakesInNames(upstreamNames, modelNames),
-    ...upstreams.flatMap((upstream, position) => mistakesInUpstream(upstream, position, env)),
+    ...upstreams.flatMap((upstream, position) => mistakesInUpstream(upstream, position, env, file)),
     ...inModels,
     // Wrong names of plans would be reported twice.
     ...(inModels.length > 0 ? [] : mistakesInPlans(models as FileModel[], tasks, plans)),
   ];
 }
 
+function packageFile(name: string, file: string): string | undefined {
+  const found = findPackage(name, file);
+  return 'file' in found ? found.file : undefined;
+}
+
 /** Every upstream gets the fields that Parley knows, and those of `CHAT_FIELDS`. */
 const isForAll = (field: string, env: Env): boolean =>
   isKnownField(field) || (text(env, 'CHAT_FIELDS') ?? '').split(',').some((name) => name.trim() === field);
 
-const upstreamOf = (given: FileUpstream, env: Env): UpstreamSettings => ({
+const upstreamOf = (given: FileUpstream, env: Env, file: string): UpstreamSettings => ({
   name: given.name,
   kind: given.kind,
   url: given.url,
+  packageFile: given.package === undefined ? undefined : packageFile(given.package, file),
   apiKey: given.keyVariable === undefined ? undefined : text(env, given.keyVariable),
   concurrency: given.concurrency,
   timeouts: given.timeouts ?? {},
@@ -116,7 +123,7 @@ const modelOf = (given: FileModel): ModelSettings => ({
 /** Throws ConfigError with a sentence for each mistake. */
 function load(file: string, env: Env, plans: PlanCatalogue): RoutingSettings {
   const content = contentOf(file);
-  const mistakes = mistakesIn(content, env, plans);
+  const mistakes = mistakesIn(content, env, plans, file);
   if (mistakes.length > 0) {
     const count = mistakes.length === 1 ? 'a mistake' : `${mistakes.length} mistakes`;
     throw new ConfigError(
@@ -126,7 +133,7 @@ function load(file: string, env: Env, plans: PlanCatalogue): RoutingSettings {
   }
   const { currency = CURRENCY, deadlineMs = DEADLINE_MS, models, upstreams } = content as Outline;
   return {
-    upstreams: (upstreams as FileUpstream[]).map((upstream) => upstreamOf(upstream, env)),
+    upstreams: (upstreams as FileUpstream[]).map((upstream) => upstreamOf(upstream, env, file)),
     models: (models as FileModel[]).map(modelOf),
     deadlineMs,
     currency,

@@ -4,6 +4,7 @@ import { parseChatFields } from '../domain/completion-fields.ts';
 import { includes, type PlanCatalogue } from '../domain/plans.ts';
 import type { Env } from '../environment.ts';
 import { faultsOf } from '../validation.ts';
+import { findPackage } from './packages.ts';
 import {
   type FileModel,
   fileModels,
@@ -97,7 +98,16 @@ function fieldMistakes(fields: readonly string[]): string[] {
   }
 }
 
-export function mistakesInUpstream(entry: unknown, position: number, env: Env): string[] {
+/** Only the kind `ai-sdk` has a package, and no fields of chat completions beyond those that are translated. */
+function packageMistakes({ fields = [], kind, package: name }: FileUpstream, file: string): string[] {
+  if (kind !== 'ai-sdk') return name === undefined ? [] : ['`package` is only for the kind ai-sdk.'];
+  if (fields.length > 0) return ['`fields` is not for the kind ai-sdk.'];
+  if (name === undefined) return ['`package` must name a provider package of the AI SDK, such as @ai-sdk/google.'];
+  const found = findPackage(name, file);
+  return 'mistake' in found ? [found.mistake] : [];
+}
+
+export function mistakesInUpstream(entry: unknown, position: number, env: Env, file: string): string[] {
   const title = titleOf('Upstream', entry, position);
   const faults = upstreamFaults(entry);
   if (faults.length > 0) return faults.map((fault) => `${title}: ${fault}.`);
@@ -112,6 +122,7 @@ export function mistakesInUpstream(entry: unknown, position: number, env: Env): 
     ...(keyVariable === undefined ? [] : keyMistakes(keyVariable, env)),
     ...headerMistakes(headers),
     ...fieldMistakes(fields),
+    ...packageMistakes(entry as FileUpstream, file),
   ].map((mistake) => `${title}: ${mistake}`);
 }
 

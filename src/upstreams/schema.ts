@@ -4,7 +4,10 @@ import { type ModelTask, modelCapabilities, modelTasks } from '../../schemas/mod
 
 const closed = { additionalProperties: false } as const;
 
-export const upstreamKinds = ['openai', 'openai-responses', 'anthropic'] as const;
+/** APIs that Parley speaks itself. */
+export const dialectKinds = ['openai', 'openai-responses', 'anthropic'] as const;
+export type DialectKind = (typeof dialectKinds)[number];
+export const upstreamKinds = [...dialectKinds, 'ai-sdk'] as const;
 export type UpstreamKind = (typeof upstreamKinds)[number];
 
 const Milliseconds = (maximum: number) => Type.Optional(Type.Integer({ minimum: 1, maximum }));
@@ -16,6 +19,7 @@ export const FileUpstream = Type.Object(
     name: Type.String(),
     kind: Type.Unsafe<UpstreamKind>(Type.String({ enum: upstreamKinds })),
     url: Type.String(),
+    package: Type.Optional(Type.String()),
     keyVariable: Type.Optional(Type.String()),
     concurrency: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
     timeouts: Type.Optional(

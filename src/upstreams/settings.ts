@@ -6,6 +6,8 @@ export type UpstreamSettings = Readonly<{
   name: string;
   kind: UpstreamKind;
   url: string;
+  /** The file to import of a provider package. Only of the kind `ai-sdk`. */
+  packageFile: string | undefined;
   apiKey: string | undefined;
   concurrency: number | undefined;
   timeouts: Readonly<{ connectMs?: number; firstByteMs?: number; idleMs?: number }>;

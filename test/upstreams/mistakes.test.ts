@@ -60,7 +60,7 @@ t.test('UPSTREAMS_FILE: twenty planted mistakes, twenty sentences', async (t) =>
     'Two models are named "m".',
     'Upstream "a": the environment variable NO_SUCH_KEY that `keyVariable` names is not set.',
     'Upstream "bad name": `name` must be 1 to 64 letters',
-    'Upstream "kind": `kind` must be one of openai, openai-responses, anthropic.',
+    'Upstream "kind": `kind` must be one of openai, openai-responses, anthropic, ai-sdk.',
     'Upstream "url": `url` must be an http or https URL',
     'Upstream "endpoint": `url` must be the base URL, without /chat/completions.',
     'Upstream "key": the key in SPACED_KEY must contain only visible ASCII characters',
@@ -124,6 +124,42 @@ t.test('UPSTREAMS_FILE: mistakes in models for embeddings and images', async (t)
   for (const sentence of wanted) t.match(message, sentence);
   t.match(message, `UPSTREAMS_FILE has ${wanted.length} mistakes:`);
   t.notMatch(message, SECRET, 'no key is repeated');
+});
+
+t.test('UPSTREAMS_FILE: packages of the AI SDK', async (t) => {
+  const folder = t.testdir({
+    'upstreams.json': '',
+    node_modules: {
+      old: { 'index.js': 'exports.createOld = () => ({ languageModel: () => ({ specificationVersion: "v2" }) })' },
+      other: { 'index.js': 'exports.other = 1' },
+    },
+  });
+  const file = join(folder, 'upstreams.json');
+  const sdk = { name: 'sdk', kind: 'ai-sdk', url: 'http://localhost:9/v1' };
+  const wanted = [
+    [{ ...sdk }, '`package` must name a provider package of the AI SDK, such as @ai-sdk/google.'],
+    [
+      { ...sdk, package: '@ai-sdk/none' },
+      `the package @ai-sdk/none is not installed. Run: npm install --prefix ${folder} @ai-sdk/none@3`,
+    ],
+    [{ ...sdk, package: '@ai-sdk/amazon-bedrock' }, `${folder} @ai-sdk/amazon-bedrock@4`],
+    [{ ...sdk, package: '../package' }, '`package` must be the name of an npm package.'],
+    [{ ...sdk, package: 'old' }, "cannot be used: it speaks version v2 of the AI SDK's interface, not v3. Run:"],
+    [{ ...sdk, package: 'other' }, 'cannot be used: it exports no function that creates a provider'],
+    [{ ...sdk, package: 'old', fields: ['top_a'] }, '`fields` is not for the kind ai-sdk.'],
+    [{ ...upstream, package: 'old' }, '`package` is only for the kind ai-sdk.'],
+  ] as const;
+  for (const [entry, sentence] of wanted) {
+    const models = [{ name: 'm', targets: [{ upstream: entry.name }] }];
+    writeFileSync(file, JSON.stringify({ upstreams: [entry], models }));
+    t.throws(() => loadConfig({ UPSTREAMS_FILE: file }), ConfigError);
+    try {
+      loadConfig({ UPSTREAMS_FILE: file });
+    } catch (error) {
+      t.match((error as Error).message, `UPSTREAMS_FILE has a mistake:\n  - Upstream "${entry.name}": `);
+      t.match((error as Error).message, sentence);
+    }
+  }
 });
 
 t.test('UPSTREAMS_FILE: what it does not name, other variables configure', async (t) => {

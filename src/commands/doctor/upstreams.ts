@@ -20,6 +20,8 @@ type Upstream = {
   path: string;
   /** Of a chat server. */
   dialect?: Dialect;
+  /** Whether only a package of the AI SDK knows its API. */
+  isOpaque?: boolean;
 };
 
 const variables = (prefix: string) => ({
@@ -37,7 +39,10 @@ function upstreamsOfFile({ upstreams }: Config): Upstream[] {
       key: `the key of "${name}" in UPSTREAMS_FILE`,
       model: `the targets on "${name}" in UPSTREAMS_FILE`,
     },
-    ...{ url, apiKey, headers, path: dialects[kind].modelsPath, dialect: dialects[kind] },
+    ...{ url, apiKey, headers },
+    ...(kind === 'ai-sdk'
+      ? { path: '/', isOpaque: true }
+      : { path: dialects[kind].modelsPath, dialect: dialects[kind] }),
     models: models
       .flatMap(({ targets }) => targets)
       .filter(({ upstream }) => upstream === name)
@@ -165,15 +170,15 @@ async function checkUpstream(upstream: Upstream): Promise<Finding[]> {
     );
   if (findings.some(({ level }) => level === 'error')) return findings;
   try {
+    const { apiKey, dialect, headers, isOpaque } = upstream;
     const response = await fetch(address, {
-      headers: {
-        ...upstream.headers,
-        ...(upstream.dialect?.keyHeaders ?? bearer)(upstream.apiKey),
-      },
+      // Where a key of an unknown API belongs is unknown too.
+      headers: isOpaque ? {} : { ...headers, ...(dialect?.keyHeaders ?? bearer)(apiKey) },
       redirect: 'manual',
       signal: AbortSignal.timeout(PATIENCE_MS),
     });
     const body = await response.text();
+    if (isOpaque && response.status < 500) return findings;
     if (!response.ok) return [...findings, ...refused(upstream, address, response.status)];
     let answer: unknown;
     try {

@@ -1,6 +1,8 @@
 /** The targets of each model, and the upstreams behind them. Contract section 15. */
 import type { Tracer } from '../../telemetry/tracer.ts';
 import type { ModelSettings, Prices, RoutingSettings, UpstreamSettings } from '../../upstreams/settings.ts';
+import { loadProvider } from '../../upstreams/packages.ts';
+import { createAiSdkChat } from '../ai-sdk/chat.ts';
 import { dialects } from '../dialects/index.ts';
 import { tracedChat, tracedEmbeddings, tracedImages } from '../traced.ts';
 import type { ChatEngine, EmbeddingEngine, ImageEngine } from '../types.ts';
@@ -50,36 +52,58 @@ export type UpstreamParts = {
 
 const CONCURRENCY = 1000;
 
-function upstreamOf(
-  settings: UpstreamSettings,
-  models: readonly string[],
-  { limits, onResponse, tracer }: UpstreamParts,
-): Upstream {
-  const { apiKey, concurrency, headers, kind, name, timeouts, url } = settings;
-  const connections = concurrency ?? limits.connections ?? CONCURRENCY;
-  const dialect = dialects[kind];
-  const options = {
-    ...limits,
-    ...{ url, apiKey, headers, connections },
+const connectionsOf = ({ concurrency }: UpstreamSettings, { limits }: UpstreamParts) =>
+  concurrency ?? limits.connections ?? CONCURRENCY;
+
+function optionsOf(settings: UpstreamSettings, parts: UpstreamParts): UpstreamOptions {
+  const { apiKey, headers, name, timeouts, url } = settings;
+  return {
+    ...parts.limits,
+    ...{ url, apiKey, headers, connections: connectionsOf(settings, parts) },
     ...(timeouts.connectMs !== undefined && { connectTimeoutMs: timeouts.connectMs }),
     ...(timeouts.firstByteMs !== undefined && { firstByteTimeoutMs: timeouts.firstByteMs }),
     ...(timeouts.idleMs !== undefined && { idleTimeoutMs: timeouts.idleMs }),
-    ...(dialect.keyHeaders && { keyHeaders: dialect.keyHeaders }),
-    onResponse: (status: number | undefined, seconds: number) => onResponse(name, status, seconds),
+    onResponse: (status: number | undefined, seconds: number) => parts.onResponse(name, status, seconds),
   };
+}
+
+function enginesOf(
+  settings: UpstreamSettings,
+  models: readonly string[],
+  parts: UpstreamParts,
+): Pick<Upstream, 'chat' | 'embeddings' | 'images'> {
+  const { kind, name, packageFile, url } = settings;
+  const options = optionsOf(settings, parts);
+  const place = parts.tracer && { tracer: parts.tracer, url, kind, name, isOperators: true };
+  if (kind === 'ai-sdk') {
+    if (packageFile === undefined) throw new Error(`The upstream ${name} has no package.`);
+    return { chat: tracedChat(createAiSdkChat({ ...options, create: loadProvider(packageFile) }), place) };
+  }
+  const dialect = dialects[kind];
+  const { keyHeaders } = dialect;
   // All engines of an upstream share its connections.
-  const shared = { ...options, transport: createTransport(options) };
+  const transport = createTransport({ ...options, ...(keyHeaders && { keyHeaders }) });
+  const shared = { ...options, transport };
   const named = models.map((id) => ({ id, upstream: id }));
-  const place = tracer && { tracer, url, kind, name, isOperators: true };
+  const chat = createUpstreamChat({ ...shared, dialect, models: { kind: 'exact', models: named } });
   return {
-    ...{ settings, concurrency: connections, open: 0, attempts: 0, failures: 0, health: new Map() },
-    chat: tracedChat(createUpstreamChat({ ...shared, dialect, models: { kind: 'exact', models: named } }), place),
+    chat: tracedChat(chat, place),
     ...(kind !== 'anthropic' && {
       embeddings: tracedEmbeddings(createUpstreamEmbeddings(shared), place),
       images: tracedImages(createUpstreamImages(shared), place),
     }),
   };
 }
+
+const upstreamOf = (
+  settings: UpstreamSettings,
+  models: readonly string[],
+  parts: UpstreamParts,
+): Upstream => ({
+  ...{ settings, concurrency: connectionsOf(settings, parts), open: 0, attempts: 0, failures: 0 },
+  health: new Map(),
+  ...enginesOf(settings, models, parts),
+});
 
 const healthOf = ({ health }: Upstream, model: string): Health => {
   const known = health.get(model) ?? new Health();

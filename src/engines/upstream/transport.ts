@@ -41,6 +41,8 @@ export type Request = {
   path: string;
   headers?: Readonly<Record<string, string>> | undefined;
   body?: JsonObject;
+  /** What is sent instead of `body`, if it is translated and written already. */
+  written?: string;
   /** The client's names of the fields, if they are not those of `body`. */
   sent?: readonly string[];
   signal: AbortSignal;
@@ -57,6 +59,10 @@ export type Broken = (why: string, text?: string) => Error;
 export type Transport = {
   /** Requests JSON. Throws ApiError for any failure, or the signal's reason. */
   json(request: Request): Promise<JsonObject>;
+  /** Requests JSON, but returns its text. */
+  text(request: Request): Promise<string>;
+  /** Requests a stream of one of the types. The caller reads it, then calls `abort` or `release`. */
+  open(request: Request, types: RegExp, what: string): Promise<[AnswerHead, Exchange]>;
   /** Requests a stream of server-sent events. The caller reads it, then calls `abort` or `release`. */
   events(request: Request): Promise<Exchange>;
   /** Maps an error from reading an exchange to one of the contract. */
@@ -135,12 +141,12 @@ export function createTransport(options: UpstreamOptions): Transport {
 
   /** Sends a request, with one retry if there was no connection. */
   async function dispatch(
-    { body, headers, isUncounted, method, path, signal }: Request,
+    { body, headers, isUncounted, method, path, signal, written }: Request,
     accept: string,
   ): Promise<[AnswerHead, Exchange]> {
     const [pathname, query] = path.split('?', 2);
     const search = [base.search.slice(1), query].filter(Boolean).join('&');
-    const payload = body === undefined ? undefined : writeJson(body);
+    const payload = written ?? (body === undefined ? undefined : writeJson(body));
     for (let attempt = 1; ; attempt += 1) {
       signal.throwIfAborted();
       const startedAt = performance.now();
@@ -204,10 +210,7 @@ export function createTransport(options: UpstreamOptions): Transport {
     throw broken(`Expected ${wanted} from the upstream, got ${got}.`);
   }
 
-  return {
-    failure,
-    broken,
-    async json(request) {
+  async function whole(request: Request): Promise<{ text: string; status: number }> {
       const [head, exchange] = await ask(request, 'application/json');
       if (!isType(head, /^application\/([\w.-]+\+)?json\b/i)) refuseType(head, exchange, 'JSON');
       const most = maxAnswerBytes ?? request.maxBytes ?? ANSWER_BYTES;
@@ -216,6 +219,22 @@ export function createTransport(options: UpstreamOptions): Transport {
         .catch((error) => Promise.reject(failure(error, request.signal)));
       if (text === undefined)
         throw brokenAnswer(`The upstream's response is larger than ${most} bytes.`, undefined, true);
+      return { text, status: head.status };
+  }
+
+  async function open(request: Request, types: RegExp, what: string): Promise<[AnswerHead, Exchange]> {
+    const [head, exchange] = await ask(request, 'text/event-stream');
+    if (!isType(head, types)) refuseType(head, exchange, what);
+    return [head, exchange];
+  }
+
+  return {
+    failure,
+    broken,
+    open,
+    text: async (request) => (await whole(request)).text,
+    async json(request) {
+      const { status, text } = await whole(request);
       const answer = await (request.parse ?? parseJson)(text);
       if (answer === TOO_MANY_VALUES)
         throw brokenAnswer("The upstream's response has too many values to parse.", undefined, true);
@@ -223,12 +242,11 @@ export function createTransport(options: UpstreamOptions): Transport {
       if (Array.isArray(answer)) return { data: answer };
       if (!isObject(answer)) throw broken("The upstream's response is not a JSON object:", text);
       if (answer.error)
-        throw broken(`The upstream returned ${head.status} with an error:`, JSON.stringify(answer.error));
+        throw broken(`The upstream returned ${status} with an error:`, JSON.stringify(answer.error));
       return answer;
     },
     async events(request) {
-      const [head, exchange] = await ask(request, 'text/event-stream');
-      if (!isType(head, /^text\/event-stream\b/i)) refuseType(head, exchange, 'server-sent events');
+      const [, exchange] = await open(request, /^text\/event-stream\b/i, 'server-sent events');
       return exchange;
     },
   };

@@ -1,0 +1,78 @@
+/** Requests for chat completions as calls of the AI SDK. Contract section 15. */
+import type { LanguageModelV3CallOptions } from '@ai-sdk/provider';
+import { readable, toolsOf } from '../dialects/parts.ts';
+import type { CompletionInput } from '../types.ts';
+import { isObject, type JsonObject, present } from '../upstream/json.ts';
+import { promptOf } from './prompt.ts';
+
+type Options = LanguageModelV3CallOptions;
+type Schema = NonNullable<Options['tools']>[number] extends infer Tool
+  ? Extract<Tool, { type: 'function' }> extends { inputSchema: infer Value }
+    ? Value
+    : never
+  : never;
+
+const numberIn = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);
+
+function toolFields(input: JsonObject): Pick<Options, 'tools' | 'toolChoice'> {
+  const tools = toolsOf(input).map(({ description, name, parameters, strict }, index) => ({
+    ...{ type: 'function' as const, name },
+    inputSchema: (readable(parameters, `tools.${index}.function.parameters`) ?? {
+      ...{ type: 'object', properties: {} },
+    }) as Schema,
+    ...(description !== undefined && { description }),
+    ...(strict !== undefined && { strict }),
+  }));
+  if (tools.length === 0) return {};
+  const { tool_choice: choice } = input;
+  if (isObject(choice) && isObject(choice.function))
+    return { tools, toolChoice: { type: 'tool', toolName: String(choice.function.name) } };
+  const type = choice === 'none' || choice === 'required' ? choice : 'auto';
+  return { tools, toolChoice: { type } };
+}
+
+function formatOf(format: unknown): Options['responseFormat'] {
+  if (!isObject(format)) return undefined;
+  if (format.type === 'json_object') return { type: 'json' };
+  if (format.type !== 'json_schema' || !isObject(format.json_schema)) return undefined;
+  const { description, name, schema } = format.json_schema;
+  return {
+    type: 'json',
+    ...(isObject(schema) && { schema: readable(schema, 'response_format') as Schema }),
+    ...(typeof name === 'string' && { name }),
+    ...(typeof description === 'string' && { description }),
+  };
+}
+
+/** The interface has no setting for reasoning, so each provider has its own. */
+function reasoningOptions(effort: unknown): Options['providerOptions'] {
+  if (typeof effort !== 'string') return undefined;
+  return {
+    google: effort === 'none' ? {} : { thinkingConfig: { includeThoughts: true } },
+    openai: { reasoningEffort: effort },
+    ...(effort === 'none' || effort === 'high' ? { mistral: { reasoningEffort: effort } } : {}),
+    ...(effort === 'none' ? { cohere: { thinking: { type: 'disabled' } } } : {}),
+  };
+}
+
+/** @throws ApiError `invalidRequest` that names what cannot be expressed */
+export function callOptions(input: CompletionInput, abortSignal: AbortSignal): Options {
+  const asked = input as JsonObject;
+  const { max_completion_tokens: most, max_tokens: older, stop } = asked;
+  const stops = typeof stop === 'string' ? [stop] : stop;
+  return present({
+    prompt: promptOf(input.messages),
+    ...toolFields(asked),
+    maxOutputTokens: numberIn(most) ?? numberIn(older),
+    temperature: numberIn(asked.temperature),
+    topP: numberIn(asked.top_p),
+    topK: numberIn(asked.top_k),
+    presencePenalty: numberIn(asked.presence_penalty),
+    frequencyPenalty: numberIn(asked.frequency_penalty),
+    seed: numberIn(asked.seed),
+    stopSequences: Array.isArray(stops) ? (stops as unknown[]).map(String) : undefined,
+    responseFormat: formatOf(asked.response_format),
+    providerOptions: reasoningOptions(asked.reasoning_effort),
+    abortSignal,
+  }) as Options;
+}
