@@ -37,7 +37,9 @@ export const Model = Type.Object(
         examples: [['tools', 'images']],
       }),
     ),
-    units: Type.Optional(Count('Units of its quota that each answer, input, or image costs. Absent means 1.', [5])),
+    units: Type.Optional(
+      Count('Units of its quota that each answer, input, or image costs. Absent means 1.', [5]),
+    ),
   },
   { $id: 'Model', additionalProperties: false, description: 'A model.' },
 );

@@ -52,8 +52,7 @@ export async function resolveModel(
   plan: string,
   task: ModelTask = 'chat',
 ): Promise<ResolvedModel> {
-  const model =
-    named === undefined ? await defaultModel(engine, plan, task) : await findModel(engine, named);
+  const model = named === undefined ? await defaultModel(engine, plan, task) : await findModel(engine, named);
   if (taskOf(model) !== task) throw modelForAnother(taskOf(model));
   if (!isIn(plan, model)) throw new ApiError('modelNotInPlan', { param: 'model' });
   return { ...model, units: model.units ?? 1 };

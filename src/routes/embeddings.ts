@@ -8,9 +8,9 @@ import { SealedJson } from '../bodies/sealed.ts';
 import { countTokens, inputsOf, unknownModel } from '../engines/embedding-input.ts';
 import type { EmbeddingInput } from '../engines/types.ts';
 import { ApiError } from '../errors.ts';
-import { routedCall, routedModel } from '../requests/routed.ts';
 import { embeddingListJson } from '../requests/embedding-list.ts';
 import { answerBytes } from '../requests/json-answer.ts';
+import { routedCall, routedModel } from '../requests/routed.ts';
 
 /** OpenAI accepts null for most fields, but not every server does. */
 const withoutNulls = (body: Static<typeof EmbeddingRequest>) =>

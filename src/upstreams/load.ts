@@ -1,10 +1,10 @@
 /** Reads `UPSTREAMS_FILE`. Contract sections 13 and 15. */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { type ModelTask, modelTasks } from '../../schemas/models.ts';
 import { isKnownField } from '../domain/completion-fields.ts';
 import type { PlanCatalogue } from '../domain/plans.ts';
 import { ConfigError, type Env, text } from '../environment.ts';
-import { type ModelTask, modelTasks } from '../../schemas/models.ts';
 import { faultsOf } from '../validation.ts';
 import {
   mistakesInModel,

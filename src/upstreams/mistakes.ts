@@ -7,9 +7,9 @@ import { faultsOf } from '../validation.ts';
 import { findPackage } from './packages.ts';
 import {
   type FileModel,
-  fileModels,
   type FileUpstream,
   FileUpstream as FileUpstreamSchema,
+  fileModels,
   type UpstreamKind,
 } from './schema.ts';
 
@@ -102,7 +102,8 @@ function fieldMistakes(fields: readonly string[]): string[] {
 function packageMistakes({ fields = [], kind, package: name }: FileUpstream, file: string): string[] {
   if (kind !== 'ai-sdk') return name === undefined ? [] : ['`package` is only for the kind ai-sdk.'];
   if (fields.length > 0) return ['`fields` is not for the kind ai-sdk.'];
-  if (name === undefined) return ['`package` must name a provider package of the AI SDK, such as @ai-sdk/google.'];
+  if (name === undefined)
+    return ['`package` must name a provider package of the AI SDK, such as @ai-sdk/google.'];
   const found = findPackage(name, file);
   return 'mistake' in found ? [found.mistake] : [];
 }
@@ -138,7 +139,9 @@ export function mistakesInModel(
   if (faults.length > 0) return faults.map((fault) => `${title}: ${fault}.`);
   const { contextTokens, maxOutputTokens, name, plans = [], targets } = entry as FileModel;
   const used = [...new Set(targets.map(({ upstream }) => upstream))];
-  const kinds = new Map(upstreams.map((upstream) => [memberOf(upstream, 'name'), memberOf(upstream, 'kind')]));
+  const kinds = new Map(
+    upstreams.map((upstream) => [memberOf(upstream, 'name'), memberOf(upstream, 'kind')]),
+  );
   const unknown = used.filter((target) => !kinds.has(target));
   const chatOnly = used.filter(
     (target) => task !== 'chat' && kinds.has(target) && !takesAllTasks.has(kinds.get(target)),

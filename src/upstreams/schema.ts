@@ -66,9 +66,7 @@ const Tokens = Type.Optional(Type.Integer({ minimum: 1, maximum: MOST_TOKENS }))
 /** Prices are money per million tokens. */
 const ChatModel = Type.Object(
   {
-    ...modelFields(
-      Type.Object({ input: price, cachedInput: Type.Optional(price), output: price }, closed),
-    ),
+    ...modelFields(Type.Object({ input: price, cachedInput: Type.Optional(price), output: price }, closed)),
     contextTokens: Tokens,
     maxOutputTokens: Tokens,
     capabilities: Type.Optional(

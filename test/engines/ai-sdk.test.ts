@@ -14,7 +14,8 @@ import {
   vendors,
 } from '../support/upstream/providers.ts';
 
-const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+const PNG =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 const said: Said = { thought: 'A greeting.', texts: ['Hello ', 'there.'] };
 const call = { name: 'get_weather', input: { city: 'Paris' } };
 const tools = [

@@ -7,6 +7,8 @@ export function exceptionOf({ code, file, language }: Snippet): string | undefin
     return 'not run: starts a program of others, with a model of gigabytes';
   if (language === 'bash' && /parley (export|import) /.test(code))
     return 'not run: test/commands/transfer.long.test.ts does, with databases of its own';
+  if (language === 'bash' && code.startsWith('npm install --prefix . @ai-sdk/'))
+    return 'not run: test/upstreams/ai-sdk.test.ts has the package';
   if (language === 'json' && /^\{\s*"upstreams":/.test(code))
     return 'not compared with an answer: it is a configuration, and test/upstreams starts services with such files';
   if (file === 'docs/guides/coding-agents.md') return 'read by test/agents, which runs the agents with it';

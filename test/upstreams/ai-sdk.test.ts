@@ -1,18 +1,26 @@
 // Upstreams behind packages of the AI SDK, on every surface: one charge per request, and nothing told of the upstream.
-import { writeFileSync } from 'node:fs';
+import { mkdtempSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { audit } from '../../src/store/audit.ts';
+import { currentRun } from '../support/run-folder.ts';
 import { onEachDatabase, plansFile } from '../support/service.ts';
 import { lastCharge, lastChargeBecomes } from '../support/spending.ts';
 import { surfaces } from '../support/surfaces.ts';
 import { CANARY, startUpstream } from '../support/upstream/client.ts';
 import { KEY } from '../support/upstream/engine.ts';
-import { packagesFolder, providerServer, usage, vendorNames, vendors } from '../support/upstream/providers.ts';
+import {
+  packagesFolder,
+  providerServer,
+  usage,
+  vendorNames,
+  vendors,
+} from '../support/upstream/providers.ts';
 
 /** A file with the packages beside it. */
-function fileOf(t: Test, content: unknown) {
-  const folder = t.testdir({ node_modules: t.fixture('symlink', packagesFolder) });
+function fileOf(content: unknown) {
+  const folder = mkdtempSync(join(currentRun().folder, 'sdk-'));
+  symlinkSync(packagesFolder, join(folder, 'node_modules'));
   const file = join(folder, 'upstreams.json');
   writeFileSync(file, JSON.stringify(content));
   return { UPSTREAMS_FILE: file, SDK_KEY: KEY };
@@ -22,7 +30,7 @@ t.test('every vendor on every surface', async (t) => {
   const servers = await Promise.all(vendorNames.map(async (name) => providerServer(t, name)));
   const other = await startUpstream();
   t.teardown(() => other.stop());
-  const env = fileOf(t, {
+  const env = fileOf({
     upstreams: [
       ...vendorNames.map((name, index) => ({
         ...{ name, kind: 'ai-sdk', package: vendors[name].package, url: servers[index]?.url },

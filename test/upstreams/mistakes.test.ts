@@ -130,7 +130,9 @@ t.test('UPSTREAMS_FILE: packages of the AI SDK', async (t) => {
   const folder = t.testdir({
     'upstreams.json': '',
     node_modules: {
-      old: { 'index.js': 'exports.createOld = () => ({ languageModel: () => ({ specificationVersion: "v2" }) })' },
+      old: {
+        'index.js': 'exports.createOld = () => ({ languageModel: () => ({ specificationVersion: "v2" }) })',
+      },
       other: { 'index.js': 'exports.other = 1' },
     },
   });
@@ -144,7 +146,10 @@ t.test('UPSTREAMS_FILE: packages of the AI SDK', async (t) => {
     ],
     [{ ...sdk, package: '@ai-sdk/amazon-bedrock' }, `${folder} @ai-sdk/amazon-bedrock@4`],
     [{ ...sdk, package: '../package' }, '`package` must be the name of an npm package.'],
-    [{ ...sdk, package: 'old' }, "cannot be used: it speaks version v2 of the AI SDK's interface, not v3. Run:"],
+    [
+      { ...sdk, package: 'old' },
+      "cannot be used: it speaks version v2 of the AI SDK's interface, not v3. Run:",
+    ],
     [{ ...sdk, package: 'other' }, 'cannot be used: it exports no function that creates a provider'],
     [{ ...sdk, package: 'old', fields: ['top_a'] }, '`fields` is not for the kind ai-sdk.'],
     [{ ...upstream, package: 'old' }, '`package` is only for the kind ai-sdk.'],

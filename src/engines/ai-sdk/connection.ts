@@ -5,11 +5,12 @@
 import type { CompletionInput } from '../types.ts';
 import type { Exchange } from '../upstream/exchange.ts';
 import type { JsonObject } from '../upstream/json.ts';
-import type { Request as UpstreamRequest, Transport } from '../upstream/transport.ts';
+import type { Transport, Request as UpstreamRequest } from '../upstream/transport.ts';
 
 /** Longest part of a stream without output, in bytes. */
 const MAX_SILENT_BYTES = 32 * 1024 * 1024;
-const STREAM_TYPES = /^(text\/event-stream|application\/vnd\.amazon\.eventstream|application\/stream\+json)\b/i;
+const STREAM_TYPES =
+  /^(text\/event-stream|application\/vnd\.amazon\.eventstream|application\/stream\+json)\b/i;
 
 /** One call of a model, which makes one request. */
 export class ProviderCall {

@@ -1,6 +1,14 @@
 /** Messages of chat completions as a prompt of the AI SDK. Contract section 15. */
 import type { LanguageModelV3Message, LanguageModelV3Prompt } from '@ai-sdk/provider';
-import { callsOf, cannotExpress, dataUrlOf, type Part, partsOf, readable, textsOf } from '../dialects/parts.ts';
+import {
+  callsOf,
+  cannotExpress,
+  dataUrlOf,
+  type Part,
+  partsOf,
+  readable,
+  textsOf,
+} from '../dialects/parts.ts';
 import { isObject, type JsonObject, parseJson } from '../upstream/json.ts';
 
 type Content<Role> = Extract<LanguageModelV3Message, { role: Role }>['content'];

@@ -1,7 +1,7 @@
 /** The targets of each model, and the upstreams behind them. Contract section 15. */
 import type { Tracer } from '../../telemetry/tracer.ts';
-import type { ModelSettings, Prices, RoutingSettings, UpstreamSettings } from '../../upstreams/settings.ts';
 import { loadProvider } from '../../upstreams/packages.ts';
+import type { ModelSettings, Prices, RoutingSettings, UpstreamSettings } from '../../upstreams/settings.ts';
 import { createAiSdkChat } from '../ai-sdk/chat.ts';
 import { dialects } from '../dialects/index.ts';
 import { tracedChat, tracedEmbeddings, tracedImages } from '../traced.ts';

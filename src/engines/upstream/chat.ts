@@ -33,8 +33,7 @@ export function createUpstreamChat(options: UpstreamChatOptions): ChatEngine {
   const { dialect = completionsDialect } = options;
   const { added } = dialect;
   const { keyHeaders } = dialect;
-  const transport =
-    options.transport ?? createTransport({ ...options, ...(keyHeaders && { keyHeaders }) });
+  const transport = options.transport ?? createTransport({ ...options, ...(keyHeaders && { keyHeaders }) });
   const list = createModelList(transport, options.models, dialect.modelsPath);
   const limits = new KnownLimits('choices');
   /** Models whose upstream rejected the added field. */

@@ -211,15 +211,15 @@ export function createTransport(options: UpstreamOptions): Transport {
   }
 
   async function whole(request: Request): Promise<{ text: string; status: number }> {
-      const [head, exchange] = await ask(request, 'application/json');
-      if (!isType(head, /^application\/([\w.-]+\+)?json\b/i)) refuseType(head, exchange, 'JSON');
-      const most = maxAnswerBytes ?? request.maxBytes ?? ANSWER_BYTES;
-      const text = await bodies
-        .textWithin(exchange, most, head.headers['content-length'])
-        .catch((error) => Promise.reject(failure(error, request.signal)));
-      if (text === undefined)
-        throw brokenAnswer(`The upstream's response is larger than ${most} bytes.`, undefined, true);
-      return { text, status: head.status };
+    const [head, exchange] = await ask(request, 'application/json');
+    if (!isType(head, /^application\/([\w.-]+\+)?json\b/i)) refuseType(head, exchange, 'JSON');
+    const most = maxAnswerBytes ?? request.maxBytes ?? ANSWER_BYTES;
+    const text = await bodies
+      .textWithin(exchange, most, head.headers['content-length'])
+      .catch((error) => Promise.reject(failure(error, request.signal)));
+    if (text === undefined)
+      throw brokenAnswer(`The upstream's response is larger than ${most} bytes.`, undefined, true);
+    return { text, status: head.status };
   }
 
   async function open(request: Request, types: RegExp, what: string): Promise<[AnswerHead, Exchange]> {

@@ -64,7 +64,9 @@ const mistralUsage = {
 const mistralHead = { id: 'cmpl-e5cc70bb28c444948073e77776eb30ef', created: 1_702_256_327, model: 'their' };
 const thinking = (thought: string) => ({ type: 'thinking', thinking: [{ type: 'text', text: thought }] });
 const mistralCalls = (call: Said['call']) =>
-  call === undefined ? {} : { tool_calls: [{ id: CALL_ID, type: 'function', function: callText(call), index: 0 }] };
+  call === undefined
+    ? {}
+    : { tool_calls: [{ id: CALL_ID, type: 'function', function: callText(call), index: 0 }] };
 const mistralEvent = (delta: object, finish: string | null = null) => ({
   ...{ ...mistralHead, object: 'chat.completion.chunk' },
   choices: [{ index: 0, delta, finish_reason: finish }],
@@ -187,7 +189,8 @@ export const vendorNames = Object.keys(vendors) as VendorName[];
 const { resolve } = createRequire(new URL('../../clients/package.json', import.meta.url));
 /** Where the packages are installed. */
 export const packagesFolder = new URL('../../clients/node_modules', import.meta.url).pathname;
-export const creatorOf = (vendor: VendorName): CreateProvider => loadProvider(resolve(vendors[vendor].package));
+export const creatorOf = (vendor: VendorName): CreateProvider =>
+  loadProvider(resolve(vendors[vendor].package));
 
 export type ProviderCall = { path: string; headers: IncomingMessage['headers']; body: Body };
 
