@@ -15,7 +15,7 @@ import { startService } from '../../src/service.ts';
 import { selfSigned } from '../support/certificate.ts';
 import { freePort } from '../support/programs.ts';
 import { freshDatabase } from '../support/service.ts';
-import { upstreamsFile } from '../support/upstreams-file.ts';
+import { fileWithPackages, upstreamsFile } from '../support/upstreams-file.ts';
 
 type Env = Record<string, string>;
 
@@ -330,6 +330,26 @@ t.test('doctor', async (t) => {
       problem: /refuses the key/,
       remedy: /to a valid key/,
     });
+    const sdk = (port: number, name = '@ai-sdk/google') =>
+      fileWithPackages({
+        upstreams: [{ name: 'sdk', kind: 'ai-sdk', package: name, url: `http://127.0.0.1:${port}/v1` }],
+        models: [{ name: 'public', targets: [{ upstream: 'sdk', model: 'theirs' }] }],
+      });
+    await found(t, { ...well, ...sdk(9, '@ai-sdk/none') }, 'UPSTREAMS_FILE', {
+      problem: /@ai-sdk\/none is not installed. Run: npm install --prefix \S+ @ai-sdk\/none@3/,
+      remedy: /Correct or remove UPSTREAMS_FILE/,
+    });
+    await found(t, { ...well, ...sdk(await freePort()) }, 'the url of "sdk" in UPSTREAMS_FILE', {
+      problem: /ECONNREFUSED/,
+      remedy: /Start that server/,
+    });
+    const strange = await listen(t, createServer(status(404)));
+    const findings = await diagnose({ ...well, ...sdk(strange) }, machine);
+    t.same(
+      findings.filter(({ about }) => about.includes('sdk')),
+      [],
+      'an API that only a package knows',
+    );
     await found(t, { ...well, SEARCH_URL: searx }, 'SEARCH_URL', {
       problem: /not return JSON/,
       remedy: /search\.formats/,

@@ -1,5 +1,5 @@
 /** Writes files for `UPSTREAMS_FILE`. */
-import { writeFileSync } from 'node:fs';
+import { mkdtempSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { currentRun } from './run-folder.ts';
 import type { Upstream } from './upstream/client.ts';
@@ -15,6 +15,15 @@ export function upstreamsFile(content: unknown): WrittenFile {
     writeFileSync(file, typeof value === 'string' ? value : JSON.stringify(value));
   write(content);
   return { env: { UPSTREAMS_FILE: file }, write };
+}
+
+/** The same with packages of the AI SDK beside the file. */
+export function fileWithPackages(content: unknown): WrittenFile['env'] {
+  const folder = mkdtempSync(join(currentRun().folder, 'packages-'));
+  symlinkSync(new URL('../clients/node_modules', import.meta.url), join(folder, 'node_modules'));
+  const file = join(folder, 'upstreams.json');
+  writeFileSync(file, JSON.stringify(content));
+  return { UPSTREAMS_FILE: file };
 }
 
 /** Upstreams named `a`, `b`, and so on, behind one model named `public`. */

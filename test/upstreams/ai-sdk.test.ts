@@ -1,9 +1,6 @@
 // Upstreams behind packages of the AI SDK, on every surface: one charge per request, and nothing told of the upstream.
-import { mkdtempSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import t from 'tap';
 import { audit } from '../../src/store/audit.ts';
-import { currentRun } from '../support/run-folder.ts';
 import { onEachDatabase, plansFile } from '../support/service.ts';
 import { lastCharge, lastChargeBecomes } from '../support/spending.ts';
 import { surfaces } from '../support/surfaces.ts';
@@ -16,21 +13,13 @@ import {
   vendorNames,
   vendors,
 } from '../support/upstream/providers.ts';
-
-/** A file with the packages beside it. */
-function fileOf(content: unknown) {
-  const folder = mkdtempSync(join(currentRun().folder, 'sdk-'));
-  symlinkSync(packagesFolder, join(folder, 'node_modules'));
-  const file = join(folder, 'upstreams.json');
-  writeFileSync(file, JSON.stringify(content));
-  return { UPSTREAMS_FILE: file, SDK_KEY: KEY };
-}
+import { fileWithPackages } from '../support/upstreams-file.ts';
 
 t.test('every vendor on every surface', async (t) => {
   const servers = await Promise.all(vendorNames.map(async (name) => providerServer(t, name)));
   const other = await startUpstream();
   t.teardown(() => other.stop());
-  const env = fileOf({
+  const env = fileWithPackages({
     upstreams: [
       ...vendorNames.map((name, index) => ({
         ...{ name, kind: 'ai-sdk', package: vendors[name].package, url: servers[index]?.url },
@@ -46,7 +35,7 @@ t.test('every vendor on every surface', async (t) => {
       ];
     }),
   });
-  onEachDatabase(t, { ...env, ...plansFile(t) }, async (t, service) => {
+  onEachDatabase(t, { ...env, SDK_KEY: KEY, ...plansFile(t) }, async (t, service) => {
     const { client, database } = service;
     for (const [index, vendor] of vendorNames.entries()) {
       const server = servers[index] as (typeof servers)[number];

@@ -1,25 +1,21 @@
 /** Requests for chat completions as calls of the AI SDK. Contract section 15. */
-import type { LanguageModelV3CallOptions } from '@ai-sdk/provider';
+import type { LanguageModelV3CallOptions, LanguageModelV3FunctionTool } from '@ai-sdk/provider';
 import { readable, toolsOf } from '../dialects/parts.ts';
 import type { CompletionInput } from '../types.ts';
 import { isObject, type JsonObject, present } from '../upstream/json.ts';
 import { promptOf } from './prompt.ts';
 
 type Options = LanguageModelV3CallOptions;
-type Schema = NonNullable<Options['tools']>[number] extends infer Tool
-  ? Extract<Tool, { type: 'function' }> extends { inputSchema: infer Value }
-    ? Value
-    : never
-  : never;
+type Schema = LanguageModelV3FunctionTool['inputSchema'];
+
+const anyObject = { type: 'object', properties: {} };
 
 const numberIn = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);
 
 function toolFields(input: JsonObject): Pick<Options, 'tools' | 'toolChoice'> {
   const tools = toolsOf(input).map(({ description, name, parameters, strict }, index) => ({
     ...{ type: 'function' as const, name },
-    inputSchema: (readable(parameters, `tools.${index}.function.parameters`) ?? {
-      ...{ type: 'object', properties: {} },
-    }) as Schema,
+    inputSchema: (readable(parameters, `tools.${index}.function.parameters`) ?? anyObject) as Schema,
     ...(description !== undefined && { description }),
     ...(strict !== undefined && { strict }),
   }));

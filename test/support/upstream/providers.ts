@@ -187,8 +187,6 @@ export type VendorName = keyof typeof vendors;
 export const vendorNames = Object.keys(vendors) as VendorName[];
 
 const { resolve } = createRequire(new URL('../../clients/package.json', import.meta.url));
-/** Where the packages are installed. */
-export const packagesFolder = new URL('../../clients/node_modules', import.meta.url).pathname;
 export const creatorOf = (vendor: VendorName): CreateProvider =>
   loadProvider(resolve(vendors[vendor].package));
 
