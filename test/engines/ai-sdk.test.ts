@@ -218,7 +218,7 @@ for (const vendor of vendorNames)
           ? (async () => {
               while (!(await chunks.next()).done);
             })()
-          : engine.complete(asking(), controller.signal);
+          : engine.complete(asking(), controller.signal).then(() => undefined);
         answer.catch(() => undefined);
         await eventually('the server has the request', async () => state.calls.length === 1);
         const leftAt = Date.now();

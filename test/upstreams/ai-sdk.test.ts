@@ -6,13 +6,7 @@ import { lastCharge, lastChargeBecomes } from '../support/spending.ts';
 import { surfaces } from '../support/surfaces.ts';
 import { CANARY, startUpstream } from '../support/upstream/client.ts';
 import { KEY } from '../support/upstream/engine.ts';
-import {
-  packagesFolder,
-  providerServer,
-  usage,
-  vendorNames,
-  vendors,
-} from '../support/upstream/providers.ts';
+import { providerServer, usage, vendorNames, vendors } from '../support/upstream/providers.ts';
 import { fileWithPackages } from '../support/upstreams-file.ts';
 
 t.test('every vendor on every surface', async (t) => {
