@@ -41,6 +41,13 @@ export const Limits = Type.Object(
         examples: [50_000],
       }),
     ),
+    tokens: Type.Optional(
+      nullable(Count(''), {
+        description:
+          'Model tokens (input and output) per UTC day. Requests reserve the most that they can use. Null or omitted if unlimited.',
+        examples: [2_000_000],
+      }),
+    ),
   },
   { $id: 'Limits', additionalProperties: false, description: 'The daily limit of each meter.' },
 );

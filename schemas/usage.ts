@@ -11,7 +11,10 @@ export const UsedCounters = Type.Object(
     embeddings: Type.Optional(
       Count('Embedded inputs charged today. Omitted if the plan does not include embeddings.', [0]),
     ),
-    tokens: Count('Model tokens (input and output) used today. Not limited.', [311]),
+    tokens: Count(
+      'Model tokens (input and output) used today. Limited only if the plan has `limits.tokens`.',
+      [311],
+    ),
   },
   {
     $id: 'UsedCounters',
@@ -25,6 +28,12 @@ export const Usage = Type.Object(
     plan: Type.String({ maxLength: 40, description: "The account's plan.", examples: ['free'] }),
     used: ref(UsedCounters),
     limits: ref(Limits),
+    reserved_tokens: Type.Optional(
+      Count(
+        'Tokens that requests in progress may still use. With `used.tokens`, they count toward `limits.tokens`. Omitted if the plan does not limit tokens.',
+        [0],
+      ),
+    ),
     resetsAt: Timestamp('The next 00:00 UTC, when the counters reset.'),
   },
   { $id: 'Usage', additionalProperties: false, description: "The account's usage of today's quota." },

@@ -56,6 +56,8 @@ export type Config = Readonly<{
   callsPerAccount: number;
   streamsPerAccount: number;
   chatHistoryCharacters: number;
+  /** Of an answer whose tokens are reserved, if the client and the model set no limit. */
+  defaultMaxOutputTokens: number;
   bodyMemoryBytes: number;
   plans: PlanCatalogue;
   signups: 'open' | 'closed';
@@ -234,6 +236,7 @@ export function loadConfig(env: Env = process.env): Config {
       connections: integer(env, 'UPSTREAM_CONNECTIONS', 1000, 1, 100_000),
     },
     chatHistoryCharacters: integer(env, 'CHAT_HISTORY_CHARACTERS', 48_000, 0, 10_000_000),
+    defaultMaxOutputTokens: integer(env, 'DEFAULT_MAX_OUTPUT_TOKENS', 4096, 1, 10_000_000),
     answerLimits,
     unreadMs: UNREAD_MS,
     callsPerAccount: integer(env, 'CALLS_PER_ACCOUNT', 100, 1, 100_000),

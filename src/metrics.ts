@@ -36,6 +36,11 @@ export class Metrics {
     labelNames: ['meter', 'step'],
     ...this.#registers,
   });
+  readonly excessTokens = new Counter({
+    name: 'parley_excess_tokens_total',
+    help: 'Tokens that engines used beyond what requests had reserved, of accounts with a daily limit of tokens.',
+    ...this.#registers,
+  });
   readonly tokens = new Counter({
     name: 'parley_tokens_total',
     help: 'Tokens that engines reported.',

@@ -1,4 +1,4 @@
--- Revision 14. Raise it with every change: a database keeps the highest (src/database/functions.ts).
+-- Revision 15. Raise it with every change: a database keeps the highest (src/database/functions.ts).
 --
 -- The ledger's batch protocol: admission, settlement and sweep. Contract sections 5 and 10, argued in
 -- docs/decisions/0010-the-ledgers-protocol.md.
@@ -63,19 +63,64 @@ BEGIN
   RETURN NULL;
 END $$;
 --> statement-breakpoint
--- Admits charges in the given order, each fully or not at all, and never past the ceiling of the plan read here.
+-- Reserves tokens for the attempt to resume a charge, which has used or lost its own. Returns false, and releases the
+-- claim, if they do not fit under the ceiling. The charge and its day's counter are locked.
+CREATE OR REPLACE FUNCTION ledger_reserve_again(charge jsonb, ceilings jsonb, standard text, holder uuid) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+  needed int := (charge ->> 'tokens')::int;
+  resumed requests%ROWTYPE;
+  ceiling bigint;
+  reserved_before int := 0;
+  assumed_before int := 0;
+  taken bigint;
+BEGIN
+  SELECT r.* INTO resumed FROM idempotency_keys i
+  JOIN requests r ON r.account_id = i.account_id AND r.day = i.day AND r.id = i.request_id
+  WHERE i.account_id = (charge ->> 'account_id')::uuid AND i.resumed_by = (charge ->> 'id')::uuid;
+  SELECT (ceilings -> CASE WHEN ceilings ? a.plan THEN a.plan ELSE standard END ->> 'tokens')::bigint INTO ceiling
+  FROM accounts a WHERE a.id = resumed.account_id;
+  IF resumed.tokens_assumed THEN assumed_before := coalesce(resumed.reserved_tokens, 0);
+  ELSE reserved_before := coalesce(resumed.reserved_tokens, 0);
+  END IF;
+
+  IF ceiling IS NULL THEN needed := 0;
+  ELSIF needed > reserved_before + assumed_before THEN
+    SELECT coalesce(sum(u.used + u.reserved), 0) INTO taken FROM usage_counters u
+    WHERE u.account_id = resumed.account_id AND u.day = resumed.day AND u.meter = 'tokens';
+    IF taken - reserved_before - assumed_before + needed > ceiling THEN
+      -- It called no engine, so it does not count.
+      UPDATE idempotency_keys i
+      SET process = '00000000-0000-0000-0000-000000000000', resumed_by = NULL, resumes = greatest(i.resumes - 1, 0)
+      WHERE i.account_id = resumed.account_id AND i.resumed_by = (charge ->> 'id')::uuid;
+      RETURN false;
+    END IF;
+  END IF;
+
+  UPDATE requests r SET process = holder, reserved_tokens = nullif(needed, 0), tokens_assumed = NULL
+  WHERE r.account_id = resumed.account_id AND r.day = resumed.day AND r.id = resumed.id;
+  UPDATE usage_counters u SET used = u.used - assumed_before, reserved = u.reserved + needed - reserved_before
+  WHERE u.account_id = resumed.account_id AND u.day = resumed.day AND u.meter = 'tokens';
+  RETURN true;
+END $$;
+--> statement-breakpoint
+-- Admits charges in the given order, each fully or not at all, and never past a ceiling of the plan read here: that of
+-- the charge's meter, and that of tokens.
 --
--- charges:  [{ id, account_id, key_id, endpoint, meter, units, owner?, idempotency_key?, fingerprint? }]
--- counters: [{ account_id, meter, held?, held_day? }], each counter of the charges once; `held` are units that the
---           process's requests in flight need besides on that day, and which these charges must leave over
--- ceilings: { plan: { meter: ceiling or null } }
+-- charges:  [{ id, account_id, key_id, endpoint, meter, units, tokens?, owner?, idempotency_key?, fingerprint? }];
+--           `tokens` is the most that the request can use, which is reserved if the plan has a ceiling of tokens
+-- counters: [{ account_id, meter, held?, held_day? }], each counter of the charges once, that of tokens included;
+--           `held` are units that the process's requests in flight need besides on that day, and which these charges
+--           must leave over
+-- ceilings: { plan: { meter: ceiling or null, tokens?: ceiling or null } }
 -- standard: the plan for accounts whose plan is not in `ceilings`
 -- holder:   the process whose lease guards the charges
 -- repeated: whether the same charges were sent before without an answer; existing ones are found again
 --
--- Returns a row per charge of a living account. `outcome` is 'admitted', 'refused', or a result of ledger_claim.
-CREATE OR REPLACE FUNCTION ledger_admit(charges jsonb, counters jsonb, ceilings jsonb, standard text, holder uuid, repeated boolean, lock_timeout_ms int)
-RETURNS TABLE (id uuid, outcome text, day date, used bigint, ceiling bigint, read_at timestamptz)
+-- Returns a row per charge of a living account. `outcome` is 'admitted', 'refused', 'unreserved' (a charge to resume
+-- whose tokens do not fit), or a result of ledger_claim. The tokens' columns are null if the plan has no ceiling of
+-- them; `tokens_used` includes what is reserved.
+CREATE OR REPLACE FUNCTION ledger_admit_reserving(charges jsonb, counters jsonb, ceilings jsonb, standard text, holder uuid, repeated boolean, lock_timeout_ms int)
+RETURNS TABLE (id uuid, outcome text, day date, used bigint, ceiling bigint, read_at timestamptz, tokens_used bigint, tokens_ceiling bigint)
 LANGUAGE plpgsql VOLATILE AS $$
 #variable_conflict use_column
 DECLARE
@@ -84,6 +129,7 @@ DECLARE
   first_day date;
   present int;
   has_keys boolean := charges @? '$[*].idempotency_key';
+  resumes_earlier boolean := false;
   charge jsonb;
   obstacle text;
   obstacles jsonb := '{}';
@@ -92,13 +138,26 @@ BEGIN
   PERFORM set_config('lock_timeout', lock_timeout_ms::text, true);
   PERFORM ledger_require_lease(holder);
 
+  -- Charges that may be resumed, whose tokens are reserved again. Existing charges are locked before counters.
+  IF has_keys AND charges @? '$[*] ? (exists(@.idempotency_key) && exists(@.tokens))' THEN
+    SELECT coalesce(bool_or(l.day < ledger_day(ledger_now())), false) INTO resumes_earlier FROM (
+      SELECT r.day FROM jsonb_to_recordset(charges) AS c (id uuid, account_id uuid, owner uuid, idempotency_key text, tokens int)
+      JOIN idempotency_keys i ON i.account_id = c.account_id AND i.owner = c.owner AND i.key = c.idempotency_key
+      JOIN requests r ON r.account_id = i.account_id AND r.day = i.day AND r.id = i.request_id
+      WHERE c.tokens IS NOT NULL AND i.status IS NULL AND i.request_id <> c.id AND r.state = 'final'
+        AND r.day BETWEEN ledger_day(ledger_now()) - 1 AND ledger_day(ledger_now())
+      ORDER BY r.account_id, r.id
+      FOR UPDATE OF r
+    ) l;
+  END IF;
+
   -- A wait for a lock can pass midnight. The day is read under the locks, so the charges then count on the new day.
   LOOP
     now_at := ledger_now();
     today := ledger_day(now_at);
     -- The caller may have retried a slow statement before midnight; its charges are then on the day before.
     repeated := repeated OR now_at < today::timestamp AT TIME ZONE 'UTC' + interval '2 minutes';
-    first_day := CASE WHEN repeated THEN today - 1 ELSE today END;
+    first_day := CASE WHEN repeated OR resumes_earlier THEN today - 1 ELSE today END;
     SELECT count(*) INTO present FROM usage_counters u
     JOIN jsonb_to_recordset(counters) AS c (account_id uuid, meter text) ON u.account_id = c.account_id AND u.meter = c.meter
     WHERE u.day BETWEEN first_day AND today;
@@ -138,6 +197,9 @@ BEGIN
       ORDER BY a.id, (c.value ->> 'owner')::uuid, c.value ->> 'idempotency_key', c.position
     LOOP
       obstacle := ledger_claim(charge, holder, today, now_at);
+      IF obstacle = 'resume' AND charge ? 'tokens' AND NOT ledger_reserve_again(charge, ceilings, standard, holder) THEN
+        obstacle := 'unreserved';
+      END IF;
       IF obstacle IS NOT NULL THEN obstacles := obstacles || jsonb_build_object(charge ->> 'id', obstacle); END IF;
     END LOOP;
   END IF;
@@ -146,36 +208,51 @@ BEGIN
   WITH asked AS (
     SELECT c.*
     FROM ROWS FROM (
-      jsonb_to_recordset(charges) AS (id uuid, account_id uuid, key_id uuid, endpoint text, meter text, units int)
-    ) WITH ORDINALITY AS c (id, account_id, key_id, endpoint, meter, units, ordinality)
-  ), judged AS (
-    SELECT asked.*, u.used AS before, CASE WHEN c.held_day = today THEN c.held ELSE 0 END AS held, (ceilings -> p.plan ->> asked.meter)::bigint AS ceiling,
-           sum(asked.units) OVER (PARTITION BY asked.account_id, asked.meter ORDER BY asked.ordinality) AS running
+      jsonb_to_recordset(charges) AS (id uuid, account_id uuid, key_id uuid, endpoint text, meter text, units int, tokens int)
+    ) WITH ORDINALITY AS c (id, account_id, key_id, endpoint, meter, units, tokens, ordinality)
+  ), limited AS (
+    SELECT asked.*, (ceilings -> p.plan ->> asked.meter)::bigint AS ceiling, k.tokens_ceiling, t.used + t.reserved AS tokens_before
     FROM asked
     JOIN accounts a ON a.id = asked.account_id AND a.deleted_at IS NULL
-    JOIN usage_counters u ON u.account_id = asked.account_id AND u.day = today AND u.meter = asked.meter
-    JOIN jsonb_to_recordset(counters) AS c (account_id uuid, meter text, held bigint, held_day date)
-      ON c.account_id = asked.account_id AND c.meter = asked.meter
     CROSS JOIN LATERAL (SELECT CASE WHEN ceilings ? a.plan THEN a.plan ELSE standard END AS plan) p
-    WHERE NOT obstacles ? asked.id::text AND NOT asked.id = ANY (standing)
+    CROSS JOIN LATERAL (SELECT CASE WHEN asked.tokens IS NOT NULL THEN (ceilings -> p.plan ->> 'tokens')::bigint END AS tokens_ceiling) k
+    LEFT JOIN usage_counters t
+      ON k.tokens_ceiling IS NOT NULL AND t.account_id = asked.account_id AND t.day = today AND t.meter = 'tokens'
+  ), judged AS (
+    SELECT l.*, u.used AS before, CASE WHEN c.held_day = today THEN c.held ELSE 0 END AS held,
+           CASE WHEN l.tokens_ceiling IS NOT NULL THEN l.tokens END AS reserved,
+           sum(l.units) OVER (PARTITION BY l.account_id, l.meter ORDER BY l.ordinality) AS running,
+           sum(l.tokens) OVER (PARTITION BY l.account_id ORDER BY l.ordinality) AS tokens_running
+    FROM limited l
+    JOIN usage_counters u ON u.account_id = l.account_id AND u.day = today AND u.meter = l.meter
+    JOIN jsonb_to_recordset(counters) AS c (account_id uuid, meter text, held bigint, held_day date)
+      ON c.account_id = l.account_id AND c.meter = l.meter
+    WHERE NOT obstacles ? l.id::text AND NOT l.id = ANY (standing)
   ), decided AS (
-    SELECT judged.*, judged.ceiling IS NULL OR judged.before + judged.held + judged.running <= judged.ceiling AS fits FROM judged
+    SELECT judged.*, (judged.ceiling IS NULL OR judged.before + judged.held + judged.running <= judged.ceiling)
+      AND (judged.tokens_ceiling IS NULL OR judged.tokens_before + judged.tokens_running <= judged.tokens_ceiling) AS fits
+    FROM judged
   ), totals AS (
-    SELECT d.account_id, d.meter, coalesce(sum(d.units) FILTER (WHERE d.fits), 0) AS units FROM decided d GROUP BY 1, 2
+    SELECT d.account_id, d.meter, coalesce(sum(d.units) FILTER (WHERE d.fits), 0) AS units, 0 AS tokens FROM decided d GROUP BY 1, 2
+    UNION ALL
+    SELECT d.account_id, 'tokens', 0, sum(d.reserved) FROM decided d WHERE d.fits AND d.reserved > 0 GROUP BY 1
   ), charged AS (
-    UPDATE usage_counters u SET used = u.used + t.units
+    UPDATE usage_counters u SET used = u.used + t.units, reserved = u.reserved + t.tokens
     FROM totals t
-    WHERE u.account_id = t.account_id AND u.day = today AND u.meter = t.meter AND t.units > 0
+    WHERE u.account_id = t.account_id AND u.day = today AND u.meter = t.meter AND t.units + t.tokens > 0
   ), logged AS (
-    INSERT INTO requests (account_id, day, id, key_id, endpoint, meter, units, state, process, admitted_at)
-    SELECT d.account_id, today, d.id, d.key_id, d.endpoint, d.meter, d.units, 'admitted', holder, now_at
+    INSERT INTO requests (account_id, day, id, key_id, endpoint, meter, units, state, process, admitted_at, reserved_tokens)
+    SELECT d.account_id, today, d.id, d.key_id, d.endpoint, d.meter, d.units, 'admitted', holder, now_at, d.reserved
     FROM decided d WHERE d.fits
   )
   SELECT d.id, CASE WHEN d.fits THEN 'admitted' ELSE 'refused' END, today,
-         (CASE WHEN d.fits THEN d.before + d.running ELSE d.before + t.units END)::bigint, d.ceiling, now_at
-  FROM decided d JOIN totals t ON t.account_id = d.account_id AND t.meter = d.meter
+         (CASE WHEN d.fits THEN d.before + d.running ELSE d.before + t.units END)::bigint, d.ceiling, now_at,
+         (d.tokens_before + CASE WHEN d.fits THEN d.tokens_running ELSE coalesce(r.tokens, 0) END)::bigint, d.tokens_ceiling
+  FROM decided d
+  JOIN totals t ON t.account_id = d.account_id AND t.meter = d.meter
+  LEFT JOIN totals r ON r.account_id = d.account_id AND r.meter = 'tokens'
   UNION ALL
-  SELECT asked.id, obstacles ->> asked.id::text, today, NULL, NULL, now_at FROM asked WHERE obstacles ? asked.id::text;
+  SELECT l.id, obstacles ->> l.id::text, today, NULL, NULL, now_at, l.tokens_before, l.tokens_ceiling FROM limited l WHERE obstacles ? l.id::text;
 
   IF has_keys THEN
     -- Refused charges free their keys.
@@ -187,14 +264,24 @@ BEGIN
 
   IF standing = '{}' THEN RETURN; END IF;
   RETURN QUERY
-  SELECT r.id, 'admitted', r.day, u.used, (ceilings -> p.plan ->> r.meter)::bigint, now_at
+  SELECT r.id, 'admitted', r.day, u.used, (ceilings -> p.plan ->> r.meter)::bigint, now_at,
+         CASE WHEN r.reserved_tokens IS NOT NULL THEN t.used + t.reserved END,
+         CASE WHEN r.reserved_tokens IS NOT NULL THEN (ceilings -> p.plan ->> 'tokens')::bigint END
   FROM jsonb_to_recordset(charges) AS c (id uuid, account_id uuid)
   JOIN requests r ON r.account_id = c.account_id AND r.day IN (today - 1, today) AND r.id = c.id
   JOIN usage_counters u ON u.account_id = r.account_id AND u.day = r.day AND u.meter = r.meter
+  LEFT JOIN usage_counters t ON t.account_id = r.account_id AND t.day = r.day AND t.meter = 'tokens'
   JOIN accounts a ON a.id = r.account_id
   CROSS JOIN LATERAL (SELECT CASE WHEN ceilings ? a.plan THEN a.plan ELSE standard END AS plan) p
   WHERE c.id = ANY (standing);
 END $$;
+--> statement-breakpoint
+-- As earlier versions call it, while they run beside this one. They know no ceiling of tokens.
+CREATE OR REPLACE FUNCTION ledger_admit(charges jsonb, counters jsonb, ceilings jsonb, standard text, holder uuid, repeated boolean, lock_timeout_ms int)
+RETURNS TABLE (id uuid, outcome text, day date, used bigint, ceiling bigint, read_at timestamptz) LANGUAGE sql VOLATILE AS $$
+  SELECT a.id, a.outcome, a.day, a.used, a.ceiling, a.read_at
+  FROM ledger_admit_reserving(charges, counters, ceilings, standard, holder, repeated, lock_timeout_ms) AS a
+$$;
 --> statement-breakpoint
 -- Settles charges in one transaction.
 --
@@ -207,6 +294,8 @@ END $$;
 --   kind 'refund':   admitted → refunded; returns the units and frees the idempotency key
 --   charge:          { key_id, endpoint, meter, units, admitted_at } of the first two kinds
 --   details:         what else the log tells; a later step adds to it
+--   Tokens that the charge reserved are released once the used ones are known, or by a refund. What was used beyond
+--   them is the excess, a part of what is used.
 --   turn:            { conversation_id, key_id, is_new, title, question_id, question, answer_id, answer, model, is_stopped? }
 --   response:        { key_id, previous_id, input, body }, stored under the charge's id
 --   answer:          { status, body }, stored under the idempotency key, including permanent failures;
@@ -253,9 +342,16 @@ BEGIN
             input_tokens = CASE WHEN s.input_tokens IS NOT NULL THEN least(s.input_tokens + CASE s.kind WHEN 'rerun' THEN coalesce(r.input_tokens, 0)::bigint ELSE 0 END, 2147483647) END,
             output_tokens = CASE WHEN s.output_tokens IS NOT NULL THEN least(s.output_tokens + CASE s.kind WHEN 'rerun' THEN coalesce(r.output_tokens, 0)::bigint ELSE 0 END, 2147483647) END,
             latency_ms = s.latency_ms,
-            details = CASE WHEN s.details IS NULL THEN r.details ELSE coalesce(r.details, '{}') || s.details END
+            -- What this settlement releases, so that it can be returned.
+            released_tokens = CASE WHEN s.kind = 'refund' OR s.input_tokens IS NOT NULL THEN r.reserved_tokens ELSE r.released_tokens END,
+            reserved_tokens = CASE WHEN s.kind = 'refund' OR s.input_tokens IS NOT NULL THEN NULL ELSE r.reserved_tokens END,
+            details = CASE WHEN s.details IS NULL AND r.details IS NULL AND NOT coalesce(s.input_tokens + s.output_tokens > r.reserved_tokens, false) THEN NULL
+              ELSE coalesce(r.details, '{}') || coalesce(s.details, '{}') END
               || CASE WHEN s.kind = 'rerun' AND r.details ? 'cost_micros' AND s.details ? 'cost_micros'
                    THEN jsonb_build_object('cost_micros', (r.details ->> 'cost_micros')::bigint + (s.details ->> 'cost_micros')::bigint)
+                   ELSE '{}' END
+              || CASE WHEN s.input_tokens + s.output_tokens > r.reserved_tokens
+                   THEN jsonb_build_object('excess_tokens', coalesce((r.details ->> 'excess_tokens')::bigint, 0) + s.input_tokens + s.output_tokens - r.reserved_tokens)
                    ELSE '{}' END
         FROM s
         WHERE r.account_id = s.account_id AND r.day = $2 AND r.id = s.id
@@ -265,16 +361,21 @@ BEGIN
               SELECT FROM idempotency_keys i WHERE i.account_id = s.account_id AND i.resumed_by = s.attempt)
             ELSE r.state = 'admitted'
           END
-        RETURNING s.kind, r.account_id, r.id, r.key_id, r.meter, r.units, coalesce(s.input_tokens + s.output_tokens, 0) AS tokens
+        RETURNING s.kind, r.account_id, r.id, r.key_id, r.meter, r.units, coalesce(s.input_tokens + s.output_tokens, 0) AS tokens,
+                  CASE WHEN s.kind = 'refund' OR s.input_tokens IS NOT NULL THEN r.released_tokens END AS released,
+                  coalesce(r.tokens_assumed, false) AS assumed
       ), each AS (
         SELECT account_id, key_id, meter, CASE kind WHEN 'refund' THEN -units ELSE 0 END AS counted,
-               CASE kind WHEN 'final' THEN units ELSE 0 END AS delivered
+               CASE kind WHEN 'final' THEN units ELSE 0 END AS delivered, 0 AS reserved, 0 AS excess
         FROM touched
         UNION ALL
-        SELECT account_id, key_id, 'tokens', tokens, tokens FROM touched WHERE tokens > 0
+        -- Assumed ones count as used already.
+        SELECT account_id, key_id, 'tokens', tokens - CASE WHEN assumed THEN coalesce(released, 0) ELSE 0 END, tokens,
+               CASE WHEN assumed THEN 0 ELSE coalesce(-released, 0) END, coalesce(greatest(tokens - released, 0), 0)
+        FROM touched WHERE tokens > 0 OR released > 0
       ), summed AS (
         SELECT account_id, $2 AS day, coalesce(key_id, '00000000-0000-0000-0000-000000000000') AS key_id, meter,
-               sum(counted) AS counted, sum(delivered) AS delivered
+               sum(counted) AS counted, sum(delivered) AS delivered, sum(reserved) AS reserved, sum(excess) AS excess
         FROM each GROUP BY 1, 3, 4
       )
       SELECT (SELECT coalesce(array_agg(id), '{}') FROM touched), (SELECT coalesce(jsonb_agg(to_jsonb(summed)), '[]') FROM summed)
@@ -292,13 +393,15 @@ BEGIN
     moved := moved || ARRAY(SELECT (j ->> 'id')::uuid FROM jsonb_array_elements(judged) AS j WHERE (j ->> 'fits')::boolean);
   END IF;
 
-  INSERT INTO usage_counters (account_id, day, meter, used)
-  SELECT a.account_id, a.day, a.meter, sum(a.counted)
-  FROM jsonb_to_recordset(amounts) AS a (account_id uuid, day date, meter text, counted bigint)
-  WHERE a.counted <> 0
+  INSERT INTO usage_counters (account_id, day, meter, used, reserved, excess)
+  SELECT a.account_id, a.day, a.meter, sum(a.counted), coalesce(sum(a.reserved), 0), coalesce(sum(a.excess), 0)
+  FROM jsonb_to_recordset(amounts) AS a (account_id uuid, day date, meter text, counted bigint, reserved bigint, excess bigint)
+  WHERE a.counted <> 0 OR a.reserved <> 0
   GROUP BY 1, 2, 3
   ORDER BY 1, 3, 2
-  ON CONFLICT (account_id, day, meter) DO UPDATE SET used = usage_counters.used + excluded.used;
+  ON CONFLICT (account_id, day, meter) DO UPDATE
+    SET used = usage_counters.used + excluded.used, reserved = usage_counters.reserved + excluded.reserved,
+        excess = usage_counters.excess + excluded.excess;
 
   IF settlements @? '$[*] ? (@.kind == "uncharged")' THEN
     moved := moved || ARRAY(SELECT ledger_note_uncharged(settlements, holder, now_at));
@@ -352,7 +455,7 @@ $$;
 -- The charges of a batch of settlements that were not admitted before: each is inserted as final, fully or not at all,
 -- and never past the ceiling of the plan read here. Locks every counter that the batch changes, in the common order.
 --
--- others: what the batch's other settlements add to counters: [{ account_id, day, meter, counted }]
+-- others: what the batch's other settlements add to counters: [{ account_id, day, meter, counted, reserved }]
 --
 -- Returns `judged`: [{ id, fits, used, ceiling }] per charge of a living account that is not in the ledger yet, and
 -- `amounts`: what the caller adds to counters and key totals.
@@ -372,8 +475,8 @@ BEGIN
     ) AS m (meter)
     WHERE s.kind = 'charge' AND m.meter IS NOT NULL
     UNION
-    SELECT o.account_id, o.day, o.meter FROM jsonb_to_recordset(others) AS o (account_id uuid, day date, meter text, counted bigint)
-    WHERE o.counted <> 0
+    SELECT o.account_id, o.day, o.meter FROM jsonb_to_recordset(others) AS o (account_id uuid, day date, meter text, counted bigint, reserved bigint)
+    WHERE o.counted <> 0 OR o.reserved <> 0
   ) c;
 
   FOR attempt IN 1..2 LOOP
@@ -569,13 +672,17 @@ CREATE OR REPLACE FUNCTION ledger_renew_lease(holder uuid, seconds int) RETURNS 
   ON CONFLICT (process) DO UPDATE SET expires_at = excluded.expires_at
 $$;
 --> statement-breakpoint
--- Refunds charges left admitted by processes with expired leases, at most `at_most`. Returns how many. A live process's
--- slow work is safe: its lease is renewed, and this skips a lease during its renewal.
+-- Refunds charges left admitted by processes with expired leases, at most `at_most`. Returns how many it refunded or
+-- counted. A live process's slow work is safe: its lease is renewed, and this skips a lease during its renewal. Tokens
+-- that such a process reserved for a stream count as used, because nobody knows how many were: an overcharge, until the
+-- process turns out to live, or another one resumes the charge.
 CREATE OR REPLACE FUNCTION ledger_sweep(at_most int) RETURNS int LANGUAGE plpgsql AS $$
 DECLARE
   dead uuid[];
   of_account uuid;
   swept int := 0;
+  -- Of streams that may still be open. Without it, a sweep would open the partitions of all days.
+  since date := ledger_day(ledger_now()) - 2;
 BEGIN
   PERFORM set_config('lock_timeout', '500', true);
   SELECT coalesce(array_agg(l.process), '{}') INTO dead
@@ -583,7 +690,10 @@ BEGIN
   IF dead = '{}' THEN RETURN 0; END IF;
 
   FOR of_account IN
-    SELECT DISTINCT account_id FROM requests WHERE process = ANY (dead) AND state = 'admitted' ORDER BY 1
+    SELECT account_id FROM requests WHERE process = ANY (dead) AND state = 'admitted'
+    UNION
+    SELECT account_id FROM requests WHERE process = ANY (dead) AND reserved_tokens IS NOT NULL AND tokens_assumed IS NULL AND day >= since
+    ORDER BY 1
   LOOP
     EXIT WHEN swept = at_most;
     BEGIN
@@ -595,14 +705,18 @@ BEGIN
   END LOOP;
 
   DELETE FROM leases l WHERE l.process = ANY (dead)
-    AND NOT EXISTS (SELECT FROM requests r WHERE r.process = l.process AND r.state = 'admitted');
+    AND NOT EXISTS (SELECT FROM requests r WHERE r.process = l.process AND r.state = 'admitted')
+    AND NOT EXISTS (
+      SELECT FROM requests r
+      WHERE r.process = l.process AND r.reserved_tokens IS NOT NULL AND r.tokens_assumed IS NULL AND r.day >= since);
   RETURN swept;
 END $$;
 --> statement-breakpoint
--- Sweeps one account. Returns how many charges it refunded.
+-- Sweeps one account. Returns how many charges it refunded, or whose reserved tokens it counted.
 CREATE OR REPLACE FUNCTION ledger_sweep_account(of_account uuid, dead uuid[], at_most int) RETURNS int LANGUAGE plpgsql AS $$
 DECLARE
   swept jsonb;
+  assumed jsonb;
 BEGIN
   WITH picked AS (
     SELECT day, id FROM requests
@@ -610,18 +724,40 @@ BEGIN
     ORDER BY day, id LIMIT at_most
     FOR UPDATE SKIP LOCKED
   ), moved AS (
-    UPDATE requests r SET state = 'refunded', settled_at = ledger_now(), status = 503, code = 'serviceUnavailable'
+    UPDATE requests r SET state = 'refunded', settled_at = ledger_now(), status = 503, code = 'serviceUnavailable',
+                          released_tokens = r.reserved_tokens, reserved_tokens = NULL
     FROM picked p WHERE r.account_id = of_account AND r.day = p.day AND r.id = p.id
-    RETURNING r.day, r.id, r.meter, r.units
+    RETURNING r.day, r.id, r.meter, r.units, r.released_tokens
   )
   SELECT coalesce(jsonb_agg(to_jsonb(moved)), '[]') INTO swept FROM moved;
 
-  INSERT INTO usage_counters (account_id, day, meter, used)
-  SELECT of_account, day, meter, -sum(units)
-  FROM jsonb_to_recordset(swept) AS s (day date, meter text, units int)
+  WITH picked AS (
+    SELECT day, id FROM requests
+    WHERE account_id = of_account AND process = ANY (dead) AND reserved_tokens IS NOT NULL AND tokens_assumed IS NULL AND state = 'final'
+      AND day >= ledger_day(ledger_now()) - 2
+    ORDER BY day, id LIMIT greatest(at_most - jsonb_array_length(swept), 0)
+    FOR UPDATE SKIP LOCKED
+  ), moved AS (
+    UPDATE requests r SET tokens_assumed = true
+    FROM picked p WHERE r.account_id = of_account AND r.day = p.day AND r.id = p.id
+    RETURNING r.day, r.reserved_tokens
+  )
+  SELECT coalesce(jsonb_agg(to_jsonb(moved)), '[]') INTO assumed FROM moved;
+
+  INSERT INTO usage_counters (account_id, day, meter, used, reserved)
+  SELECT of_account, c.day, c.meter, sum(c.used), sum(c.reserved)
+  FROM (
+    SELECT s.day, s.meter, -s.units AS used, 0 AS reserved FROM jsonb_to_recordset(swept) AS s (day date, meter text, units int)
+    UNION ALL
+    SELECT s.day, 'tokens', 0, -s.released_tokens FROM jsonb_to_recordset(swept) AS s (day date, released_tokens int)
+    WHERE s.released_tokens > 0
+    UNION ALL
+    SELECT a.day, 'tokens', a.reserved_tokens, -a.reserved_tokens FROM jsonb_to_recordset(assumed) AS a (day date, reserved_tokens int)
+  ) c
   GROUP BY 2, 3
   ORDER BY 3, 2
-  ON CONFLICT (account_id, day, meter) DO UPDATE SET used = usage_counters.used + excluded.used;
+  ON CONFLICT (account_id, day, meter) DO UPDATE
+    SET used = usage_counters.used + excluded.used, reserved = usage_counters.reserved + excluded.reserved;
 
   PERFORM FROM idempotency_keys i JOIN jsonb_to_recordset(swept) AS s (id uuid) ON i.request_id = s.id
   WHERE i.account_id = of_account
@@ -630,5 +766,5 @@ BEGIN
   DELETE FROM idempotency_keys i USING jsonb_to_recordset(swept) AS s (id uuid)
   WHERE i.account_id = of_account AND i.request_id = s.id;
 
-  RETURN jsonb_array_length(swept);
+  RETURN jsonb_array_length(swept) + jsonb_array_length(assumed);
 END $$;

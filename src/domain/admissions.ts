@@ -17,8 +17,8 @@ import {
 } from './idempotency.ts';
 import { newId } from './ids.ts';
 import type { LedgerWriter } from './ledger-writer.ts';
-import { ceilingOf, type PlanCatalogue } from './plans.ts';
-import { quotaExceeded } from './quota.ts';
+import { ceilingOf, limitsTokens, type PlanCatalogue, tokensCeilingOf } from './plans.ts';
+import { quotaExceeded, tokensExceeded } from './quota.ts';
 import type { UnitsInFlight, UnitsOfRequest } from './units-in-flight.ts';
 import { accountGone } from './verify-key.ts';
 
@@ -37,6 +37,7 @@ type BegunCharge = Charge & { id: string; startedAt: number };
 export class Admissions {
   readonly #db: Db;
   readonly #plans: PlanCatalogue;
+  readonly #limitsTokens: boolean;
   readonly #metrics: Metrics;
   readonly #writer: LedgerWriter;
   readonly #inFlight: UnitsInFlight;
@@ -45,6 +46,7 @@ export class Admissions {
   constructor({ db, inFlight, metrics, plans, readUsage, writer }: AdmissionsOptions) {
     this.#db = db;
     this.#plans = plans;
+    this.#limitsTokens = limitsTokens(plans);
     this.#metrics = metrics;
     this.#writer = writer;
     this.#inFlight = inFlight;
@@ -76,9 +78,18 @@ export class Admissions {
     return await this.#admitInLedger(identified, units);
   }
 
-  /** @returns undefined if the ledger has to decide: near the ceiling, or if it cannot be read */
+  #outOfTokens(
+    { meter, tokens: needed = 0 }: Charge,
+    { ceiling, used }: { used: number; ceiling: number },
+    readAt: Date,
+  ): ApiError {
+    this.#metrics.charges.inc({ meter, step: 'refused' });
+    return tokensExceeded({ meter: 'tokens', used, ceiling, readAt }, needed);
+  }
+
+  /** @returns undefined if the ledger has to decide: near the ceiling, with tokens to reserve, or if it cannot be read */
   async #admitFromReading(charge: BegunCharge, units: UnitsOfRequest): Promise<Admission | undefined> {
-    const { accountId, keyId, meter } = charge;
+    const { accountId, keyId, meter, tokens } = charge;
     let usage: UsageReading | undefined;
     try {
       usage = await this.#readUsage(accountId);
@@ -88,11 +99,19 @@ export class Admissions {
     }
     if (usage === undefined) throw accountGone(keyId);
     const { readAt } = usage;
-    const ceiling = ceilingOf(this.#plans.of(usage), meter);
+    const plan = this.#plans.of(usage);
+    const ceiling = ceilingOf(plan, meter);
     const used = usage.used[meter];
     if (ceiling !== null && used + charge.units > ceiling) {
       this.#metrics.charges.inc({ meter, step: 'refused' });
       throw quotaExceeded({ meter, used, ceiling, readAt });
+    }
+    const tokensCeiling = tokensCeilingOf(plan);
+    if (tokens !== undefined && tokensCeiling !== null) {
+      // Without what is reserved, which may be released any moment.
+      if (usage.used.tokens + tokens > tokensCeiling)
+        throw this.#outOfTokens(charge, { used: usage.used.tokens, ceiling: tokensCeiling }, readAt);
+      return undefined;
     }
     const day = readAt.toISOString().slice(0, 10);
     const usedAndHeld = units.hold({ day, used, ceiling });
@@ -105,15 +124,23 @@ export class Admissions {
     charge: BegunCharge & { retry?: Retry | undefined },
     unitsOfRequest: UnitsOfRequest,
   ): Promise<Admission | Replay> {
-    const { accountId, endpoint, id, keyId, meter, retry, units } = charge;
+    const { accountId, endpoint, id, keyId, meter, retry, tokens, units } = charge;
     const row: ChargeRow = {
       ...{ id, account_id: accountId, key_id: keyId, endpoint, meter, units },
+      ...(tokens !== undefined && this.#limitsTokens && { tokens }),
       ...(retry && { owner: ownerOf(keyId), idempotency_key: retry.key, fingerprint: retry.fingerprint }),
     };
-    const { ceiling, day: today, outcome, readAt, used } = await this.#decide(row, unitsOfRequest);
+    const decision = await this.#decide(row, unitsOfRequest);
+    const { ceiling, day: today, outcome, readAt, used } = decision;
     const reading = { meter, used, ceiling, readAt };
+    const isOutOfTokens = outcome === 'refused' && (ceiling === null || used + units <= ceiling);
+    if (decision.tokens !== null && (outcome === 'unreserved' || isOutOfTokens))
+      throw this.#outOfTokens(charge, decision.tokens, readAt);
     this.#metrics.charges.inc({ meter, step: outcome });
-    if (outcome === 'admitted') return { ...charge, day: today, reading };
+    const reserved = decision.tokens && {
+      reserved: { meter: 'tokens' as const, ...decision.tokens, readAt },
+    };
+    if (outcome === 'admitted') return { ...charge, ...reserved, day: today, reading };
     if (retry === undefined || outcome === 'refused')
       throw quotaExceeded({ ...reading, ceiling: ceiling ?? 0 });
     if (outcome === 'mismatch') throw idempotencyMismatch();
@@ -124,7 +151,7 @@ export class Admissions {
       if (outcome === 'replay' && earlier?.answer) return { answer: earlier.answer };
       if (outcome === 'replay' || earlier === undefined) throw idempotencyInProgress();
       const { day, requestId } = earlier;
-      return { ...charge, id: requestId, day, reading: null, attempt: id };
+      return { ...charge, ...reserved, id: requestId, day, reading: null, attempt: id };
     } catch (error) {
       // The attempt that the admission recorded will not run.
       if (outcome === 'resume') this.#writer.abandonAdmission(row);

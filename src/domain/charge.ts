@@ -2,6 +2,7 @@
 import type { Meter } from '../../schemas/plans.ts';
 import type { RequestDetails } from '../database/tables.ts';
 import type { Turn } from '../store/conversations.ts';
+import type { Decision } from '../store/ledger.ts';
 import type { StoredResponse } from '../store/responses.ts';
 import type { Prices } from '../upstreams/settings.ts';
 import type { Retry, StoredAnswer } from './idempotency.ts';
@@ -16,6 +17,8 @@ export type Charge = {
   endpoint: string;
   meter: Meter;
   units: number;
+  /** The most tokens that the request can use. They are reserved if the plan has a ceiling of tokens. */
+  tokens?: number | undefined;
 };
 
 export type RetryableCharge = Charge & { retry: Retry | undefined };
@@ -31,6 +34,8 @@ export type Admission = Charge & {
   attempt?: string;
   /** Set if the ledger does not know the request: it was admitted from a reading, and the settlement decides. */
   held?: UnitsOfRequest;
+  /** Set if the charge's tokens are reserved: the counter, with them. The engine must not use more. */
+  reserved?: QuotaReading & { ceiling: number };
   /** What is known of the work so far, for the log. */
   observed?: RequestDetails;
   /** Of the upstream that answers, if the operator set them. */
@@ -58,5 +63,9 @@ export type Outcome = {
 };
 
 /** Whether a charge that was refused fits: another one of its batch held it back. */
-export const fits = (refusal: { used: number; ceiling: number | null }, { units }: { units: number }) =>
-  refusal.ceiling !== null && refusal.used + units <= refusal.ceiling;
+export const fits = (
+  { ceiling, tokens, used }: { used: number; ceiling: number | null; tokens?: Decision['tokens'] },
+  charge: Pick<Charge, 'units' | 'tokens'>,
+): boolean =>
+  (ceiling === null || used + charge.units <= ceiling) &&
+  (!tokens || tokens.used + (charge.tokens ?? 0) <= tokens.ceiling);

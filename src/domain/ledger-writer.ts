@@ -19,7 +19,7 @@ import {
 import { AccountQueues, isRefusal } from './account-queues.ts';
 import { newId } from './ids.ts';
 import { loggingOutages, type OutageLog } from './outage-log.ts';
-import { ceilingsOf, type PlanCatalogue } from './plans.ts';
+import { ceilingsOf, type PlanCatalogue, tokensCeilingOf } from './plans.ts';
 
 const LEASE_SECONDS = 20;
 const RENEW_MS = 4000;
@@ -68,7 +68,7 @@ export class LedgerWriter {
     this.#metrics = metrics;
     this.#log = log;
     this.#rules = {
-      ceilings: Object.fromEntries(plans.plans.map((plan) => [plan.id, ceilingsOf(plan)])),
+      ceilings: Object.fromEntries(plans.plans.map((plan) => [plan.id, { ...ceilingsOf(plan), tokens: tokensCeilingOf(plan) }])),
       standard: plans.standard.id,
       holder: this.process,
     };

@@ -156,7 +156,7 @@ export class Ledger {
       this.#writer.abandon(row);
       throw error;
     });
-    this.#noteTokens(outcome);
+    this.#noteTokens(admission, outcome);
     if (settled.outcome !== 'settled' && outcome.answer !== undefined)
       throw new ApiError('serviceUnavailable');
   }
@@ -182,12 +182,14 @@ export class Ledger {
     }
   }
 
-  #noteEnd({ meter }: Admission, step: 'final' | 'refunded', outcome?: Outcome): void {
-    this.#metrics.charges.inc({ meter, step });
-    if (outcome !== undefined) this.#noteTokens(outcome);
+  #noteEnd(admission: Admission, step: 'final' | 'refunded', outcome?: Outcome): void {
+    this.#metrics.charges.inc({ meter: admission.meter, step });
+    if (outcome !== undefined) this.#noteTokens(admission, outcome);
   }
 
-  #noteTokens({ inputTokens, outputTokens }: Outcome): void {
+  #noteTokens({ reserved, tokens = 0 }: Admission, { inputTokens, outputTokens }: Outcome): void {
+    const excess = inputTokens + outputTokens - tokens;
+    if (reserved !== undefined && excess > 0) this.#metrics.excessTokens.inc(excess);
     this.#metrics.tokens.inc({ direction: 'input' }, storedTokens(inputTokens) ?? 0);
     this.#metrics.tokens.inc({ direction: 'output' }, storedTokens(outputTokens) ?? 0);
   }

@@ -31,6 +31,13 @@ export const includes = (plan: Plan, meter: Meter): boolean => plan.limits[meter
 export const ceilingOf = (plan: Plan, meter: Meter): number | null =>
   includes(plan, meter) ? (plan.limits[meter] ?? null) : 0;
 
+/** Of the tokens of a day; null if unlimited. */
+export const tokensCeilingOf = (plan: Plan): number | null => plan.limits.tokens ?? null;
+
+/** Whether any plan has a ceiling of tokens. */
+export const limitsTokens = ({ plans }: Pick<PlanCatalogue, 'plans'>): boolean =>
+  plans.some((plan) => tokensCeilingOf(plan) !== null);
+
 /** The ceiling of every meter. */
 export const ceilingsOf = (plan: Plan): Record<Meter, number | null> =>
   Object.fromEntries(meters.map((meter) => [meter, ceilingOf(plan, meter)])) as Record<Meter, number | null>;

@@ -9,7 +9,7 @@ const DAY_MS = 86_400_000;
 export const nextReset = (readAt: Date): Date =>
   new Date((Math.floor(readAt.getTime() / DAY_MS) + 1) * DAY_MS);
 
-export type QuotaReading = { meter: Meter; used: number; ceiling: number | null; readAt: Date };
+export type QuotaReading = { meter: Meter | 'tokens'; used: number; ceiling: number | null; readAt: Date };
 
 export const secondsToReset = (readAt: Date): number =>
   Math.ceil((nextReset(readAt).getTime() - readAt.getTime()) / 1000);
@@ -49,5 +49,30 @@ export function quotaExceeded(reading: QuotaReading & { ceiling: number }): ApiE
         : `Today's ${meter} quota of ${ceiling} is used up. It resets at ${resetsAt}.`,
     limit: { name: meter, ceiling, resetsAt },
     exceeded: limit,
+  });
+}
+
+const count = (number: number): string => number.toLocaleString('en');
+
+/**
+ * For a request whose tokens do not fit, at the time of its admission.
+ *
+ * @param reading - with what other requests have reserved
+ */
+export function tokensExceeded(reading: QuotaReading & { ceiling: number }, needed: number): ApiError {
+  const { ceiling, meter: name, readAt } = reading;
+  const resetsAt = nextReset(readAt).toISOString();
+  const { remaining, ...limit } = quotaLimit(reading);
+  const isTooLarge = needed > ceiling;
+  const asks = `This request can use up to ${count(needed)} tokens: its input, and the longest answer that it allows.`;
+  const left = isTooLarge
+    ? `The account's plan allows ${count(ceiling)} tokens a day.`
+    : `Of today's ${count(ceiling)} tokens, ${count(remaining)} are left until ${resetsAt}.`;
+  return new ApiError('quotaExceeded', {
+    message: `${asks} ${left} Lower \`max_tokens\`, or shorten the input.`,
+    limit: { name, ceiling, resetsAt, remaining, needed },
+    exceeded: { ...limit, remaining },
+    // A new day does not help.
+    ...(isTooLarge && { isLasting: true }),
   });
 }

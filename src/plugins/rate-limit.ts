@@ -30,7 +30,12 @@ export type Limits = SignInLimits & {
   /** Sets the same headers without counting, for refusals that must not use up the limit. */
   showRequests(request: FastifyRequest, reply: FastifyReply): Promise<void>;
   /** Sets the headers of a metered request, including the daily quota. */
-  showQuota(request: FastifyRequest, reply: FastifyReply, reading: QuotaReading): void;
+  showQuota(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    reading: QuotaReading,
+    tokens?: QuotaReading & { ceiling: number },
+  ): void;
   /** Counts by address, as the next three do. Throws ApiError `rateLimitExceeded`. */
   countUnknownKey(request: FastifyRequest): Promise<void>;
   countPage(request: FastifyRequest): Promise<void>;
@@ -172,9 +177,13 @@ export default fp(
         const { reading } = await ofAccount(request, false);
         reply.headers(rateHeaders(reading));
       },
-      showQuota: ({ requestsLimit }, reply, { ceiling, ...reading }) => {
-        if (ceiling === null || requestsLimit === null) return;
-        reply.headers(rateHeaders(requestsLimit, quotaLimit({ ...reading, ceiling })));
+      showQuota: ({ requestsLimit }, reply, { ceiling, ...reading }, tokens) => {
+        if (requestsLimit === null) return;
+        const limits = [
+          ...(ceiling === null ? [] : [quotaLimit({ ...reading, ceiling })]),
+          ...(tokens === undefined ? [] : [quotaLimit(tokens)]),
+        ];
+        if (limits.length > 0) reply.headers(rateHeaders(requestsLimit, ...limits));
       },
       countUnknownKey: unknownKeys,
       countPage: pages,

@@ -5,6 +5,7 @@ import type { Admission, Outcome } from '../domain/charge.ts';
 import { brokenOff, isOurFailure, staysCharged, stillCharged } from '../domain/charged-errors.ts';
 import type { ApiError, Envelope } from '../errors.ts';
 import type { Slot } from '../limits/calls.ts';
+import type { Cost } from './cost.ts';
 import { envelopeFor } from './envelope.ts';
 import { toApiError } from './errors.ts';
 import type { Work } from './in-flight.ts';
@@ -42,7 +43,8 @@ export const nothingKnown: Outcome = { model: null, inputTokens: 0, outputTokens
  * Charges a request, runs its work, and settles the charge. The route's `config.meter` names the quota. With an
  * idempotency key, the work finishes even if the client disconnects, and the response is stored with the charge.
  *
- * @param units - charged all or nothing
+ * Tokens that it can use are reserved, if the account's plan limits them.
+ *
  * @returns what `send` returns, or the reply if it was already sent or the client left
  * @throws ApiError `tooManyStreams`, `tooManyCalls`, `quotaExceeded`, `idempotencyMismatch`, `idempotencyInProgress`;
  *   whatever the work throws before its first output
@@ -50,7 +52,7 @@ export const nothingKnown: Outcome = { model: null, inputTokens: 0, outputTokens
 export async function runUnderCharge<T>(
   request: FastifyRequest,
   reply: FastifyReply,
-  units: number,
+  cost: Cost,
   answer: WholeAnswer<T> | StreamedAnswer,
 ): Promise<T | FastifyReply> {
   const { calls, inFlight, ledger } = request.server;
@@ -64,8 +66,10 @@ export async function runUnderCharge<T>(
   try {
     if (work.isClientGone) return reply.hijack();
     const { accountId, keyId } = caller;
-    const admission = await ledger.admit({ id, accountId, keyId, endpoint, meter, units, retry });
+    const { maxOutput, tokens, units } = cost;
+    const admission = await ledger.admit({ id, accountId, keyId, endpoint, meter, units, tokens, retry });
     if ('answer' in admission) return replayTo(request, reply, admission);
+    if (admission.reserved !== undefined && maxOutput !== undefined) request.maxOutput = maxOutput;
     const run = { admission, reply, request, slot, work };
     return meter === 'chat' ? await runStoppable(run, answer) : await runAdmitted(run, answer);
   } finally {
@@ -95,7 +99,8 @@ async function runAdmitted<T>(run: Run, answer: WholeAnswer<T> | StreamedAnswer)
       return reply.hijack();
     }
     request.isCharged = true;
-    if (admission.reading !== null) request.server.limits.showQuota(request, reply, admission.reading);
+    const { reading, reserved } = admission;
+    if (reading !== null) request.server.limits.showQuota(request, reply, reading, reserved);
     const outcome = await answer.prepare(admission, work.signal);
     if ('stream' in answer) noteFirstOutput(run);
     else observe(run);
@@ -192,10 +197,15 @@ async function giveBack(run: Run, error: unknown): Promise<unknown> {
   }
   const isRefunded = await ledger.refund(admission, toApiError(thrown));
   if (isResumed) return stillCharged(toApiError(thrown));
-  const { reading, units } = admission;
+  const { reading, reserved, tokens = 0, units } = admission;
   // The headers show the units as charged until the refund is written.
   if (isRefunded && reading !== null)
-    limits.showQuota(request, reply, { ...reading, used: reading.used - units });
+    limits.showQuota(
+      request,
+      reply,
+      { ...reading, used: reading.used - units },
+      reserved && { ...reserved, used: reserved.used - tokens },
+    );
   return thrown;
 }
 

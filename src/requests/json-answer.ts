@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Admission, Outcome } from '../domain/charge.ts';
 import { runUnderCharge } from './charge.ts';
+import type { Cost } from './cost.ts';
 import { serialised } from './replay.ts';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
@@ -12,12 +13,12 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 export function answerJson<T>(
   request: FastifyRequest,
   reply: FastifyReply,
-  units: number,
+  cost: Cost,
   work: (admission: Admission, signal: AbortSignal) => Promise<{ value: T; outcome: Outcome }>,
 ): Promise<T | FastifyReply> {
   let value: T;
   let body: string | undefined;
-  return runUnderCharge(request, reply, units, {
+  return runUnderCharge(request, reply, cost, {
     async prepare(admission, signal) {
       const done = await work(admission, signal);
       value = done.value;
@@ -32,11 +33,11 @@ export function answerJson<T>(
 export function answerBytes(
   request: FastifyRequest,
   reply: FastifyReply,
-  units: number,
+  cost: Cost,
   work: (admission: Admission, signal: AbortSignal) => Promise<{ json: Buffer; outcome: Outcome }>,
 ): Promise<FastifyReply> {
   let json: Buffer;
-  return runUnderCharge(request, reply, units, {
+  return runUnderCharge(request, reply, cost, {
     async prepare(admission, signal) {
       const done = await work(admission, signal);
       json = done.json;

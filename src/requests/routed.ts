@@ -2,8 +2,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ModelTask } from '../../schemas/models.ts';
 import { modelForAnother, type ResolvedModel, resolveModel, taskOf } from '../domain/models.ts';
-import type { ChatEngine, RoutedCall, SaidRequest } from '../engines/types.ts';
+import { limitsTokens } from '../domain/plans.ts';
+import type { ChatCall, ChatEngine, CompletionInput, RoutedCall, SaidRequest } from '../engines/types.ts';
 import type { Prices } from '../upstreams/settings.ts';
+import { saidWithMaxOutput, withMaxOutput } from './cost.ts';
 
 /** For the log. */
 export type Routed = {
@@ -43,6 +45,28 @@ export function routedCall(request: FastifyRequest, reply: FastifyReply, affinit
   };
 }
 
+/** Whose tokens are reserved, the answer must not be longer than the reservation allows. */
+function limited(
+  { maxOutput }: FastifyRequest,
+  input: CompletionInput,
+  signal: AbortSignal,
+  call: ChatCall,
+): [CompletionInput, AbortSignal, ChatCall] {
+  if (maxOutput === undefined) return [input, signal, call];
+  const { said } = call;
+  const sent = withMaxOutput(input, maxOutput);
+  const isAdded = sent.max_tokens !== undefined && typeof input.max_tokens !== 'number';
+  return [
+    sent,
+    signal,
+    {
+      ...call,
+      said: said && saidWithMaxOutput(said, maxOutput),
+      ...(isAdded && { addsMaxTokens: true }),
+    },
+  ];
+}
+
 /**
  * The engine for one request. Its attempts go to a header and the log.
  *
@@ -57,14 +81,15 @@ export function chatFor(
   said?: SaidRequest,
 ): ChatEngine {
   const isRouted = request.server.engines.router !== undefined;
-  if (!isRouted && said === undefined) return engine;
-  const call = isRouted
+  const isLimited = limitsTokens(request.server.config.plans);
+  if (!isRouted && !isLimited && said === undefined) return engine;
+  const call: ChatCall = isRouted
     ? { ...routedCall(request, reply, typeof affinity === 'string' ? affinity : undefined), said }
     : { said };
   return {
     ...engine,
-    complete: (input, signal) => engine.complete(input, signal, call),
-    stream: (input, signal) => engine.stream(input, signal, call),
+    complete: (input, signal) => engine.complete(...limited(request, input, signal, call)),
+    stream: (input, signal) => engine.stream(...limited(request, input, signal, call)),
     countTokens: async (input, signal) => engine.countTokens?.(input, signal, call),
   };
 }

@@ -5,6 +5,7 @@ import type { Script } from '../domain/stream-script.ts';
 import { firstOutput } from '../engines/first-output.ts';
 import type { CompletionChunk } from '../engines/types.ts';
 import { nothingKnown, runUnderCharge } from './charge.ts';
+import type { Cost } from './cost.ts';
 import type { EventStream } from './event-stream.ts';
 
 /**
@@ -15,7 +16,7 @@ import type { EventStream } from './event-stream.ts';
 export function answerStream(
   request: FastifyRequest,
   reply: FastifyReply,
-  units: number,
+  cost: Cost,
   begin: (admission: Admission) => Script,
 ): Promise<FastifyReply> {
   let script: Script;
@@ -26,7 +27,7 @@ export function answerStream(
     const text = script.tell(chunk);
     return text === '' ? undefined : stream?.write(text);
   };
-  return runUnderCharge<FastifyReply>(request, reply, units, {
+  return runUnderCharge<FastifyReply>(request, reply, cost, {
     async prepare(admission, signal) {
       script = begin(admission);
       chunks = script.chunks(signal)[Symbol.asyncIterator]();

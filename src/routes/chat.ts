@@ -10,6 +10,7 @@ import { noSuchModel, resolveModel } from '../domain/models.ts';
 import { wasStopped } from '../domain/stop.ts';
 import { tokensOf } from '../engines/upstream/usage.ts';
 import { ApiError } from '../errors.ts';
+import { chatCost } from '../requests/cost.ts';
 import { answerJson } from '../requests/json-answer.ts';
 import { chatFor } from '../requests/routed.ts';
 import { answerStream } from '../requests/stream-answer.ts';
@@ -65,11 +66,8 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     async (request, reply) => {
       const { caller } = request;
       const plan = app.config.plans.of(caller).id;
-      const {
-        contextTokens,
-        id: model,
-        units,
-      } = await resolveModel(app.engines.chat, request.body.model, plan);
+      const resolved = await resolveModel(app.engines.chat, request.body.model, plan);
+      const { contextTokens, id: model } = resolved;
       const conversation = await continued(caller, request.body.conversation_id);
       const body = withSettings(request.body, conversation);
       const budget = historyBudget(
@@ -83,9 +81,11 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       const turn = chatTurn({ accountId, keyId }, body, model, history);
       const chat = chatFor(app.engines.chat, request, reply, turn.conversationId);
 
-      if (body.stream) return answerStream(request, reply, units, ({ id }) => chatScript(chat, turn, id));
+      const cost = chatCost(request, resolved, turn.input);
 
-      return answerJson(request, reply, units, async ({ id }, signal) => {
+      if (body.stream) return answerStream(request, reply, cost, ({ id }) => chatScript(chat, turn, id));
+
+      return answerJson(request, reply, cost, async ({ id }, signal) => {
         const completion = await chat.complete(turn.input, signal);
         const [choice] = completion.choices;
         if (choice === undefined)

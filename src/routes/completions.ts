@@ -9,6 +9,7 @@ import { completionScript } from '../domain/completion-script.ts';
 import { noSuchModel, resolveModel } from '../domain/models.ts';
 import { checkNamedUrls } from '../domain/named-urls.ts';
 import { tokensOf } from '../engines/upstream/usage.ts';
+import { chatCost } from '../requests/cost.ts';
 import { answerJson } from '../requests/json-answer.ts';
 import { chatFor } from '../requests/routed.ts';
 import { answerStream } from '../requests/stream-answer.ts';
@@ -77,14 +78,14 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         'prompt_cache_key' in body && body.prompt_cache_key,
       );
       chat.check?.(input);
-      const units = model.units * (input.n ?? 1);
+      const cost = chatCost(request, model, input);
 
       if (input.stream)
-        return answerStream(request, reply, units, ({ retry }) =>
+        return answerStream(request, reply, cost, ({ retry }) =>
           completionScript(chat, input, retry !== undefined),
         );
 
-      return answerJson(request, reply, units, async (_admission, signal) => {
+      return answerJson(request, reply, cost, async (_admission, signal) => {
         const completion = await chat.complete(input, signal);
         return { value: completion, outcome: { model: completion.model, ...tokensOf(completion.usage) } };
       });

@@ -8,6 +8,7 @@ import { SealedJson } from '../bodies/sealed.ts';
 import { countTokens, inputsOf, unknownModel } from '../engines/embedding-input.ts';
 import type { EmbeddingInput } from '../engines/types.ts';
 import { ApiError } from '../errors.ts';
+import { embeddingCost } from '../requests/cost.ts';
 import { embeddingListJson } from '../requests/embedding-list.ts';
 import { answerBytes } from '../requests/json-answer.ts';
 import { routedCall, routedModel } from '../requests/routed.ts';
@@ -58,7 +59,8 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       const asked = { ...input, ...(id !== undefined && { model: id }) };
       app.engines.embeddings.check(asked);
       const count = inputsOf(input.input).length;
-      return answerBytes(request, reply, count * units, async (_admission, signal) => {
+      const cost = embeddingCost(request, input, count * units);
+      return answerBytes(request, reply, cost, async (_admission, signal) => {
         const call = routedCall(request, reply);
         const embedded = await app.engines.embeddings.embed(asked, signal, call);
         return {

@@ -48,7 +48,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       const asked = { ...input, ...(id !== undefined && { model: id }) };
       const { images } = app.engines;
       images.check?.(asked);
-      return answerJson(request, reply, (input.n ?? 1) * units, async (_admission, signal) => {
+      return answerJson(request, reply, { units: (input.n ?? 1) * units }, async (_admission, signal) => {
         const data = await images.generate(asked, signal, routedCall(request, reply));
         const set = images.kind === 'builtin' ? 'parley-builtin' : app.config.images?.model;
         const model = id ?? set ?? input.model ?? null;

@@ -10,6 +10,7 @@ import { ignoredFields } from '../domain/completion-fields.ts';
 import { noSuchModel, resolveModel } from '../domain/models.ts';
 import { checkNamedUrls } from '../domain/named-urls.ts';
 import { estimatedUsage, tokensOf } from '../engines/upstream/usage.ts';
+import { chatCost } from '../requests/cost.ts';
 import { answerJson } from '../requests/json-answer.ts';
 import { chatFor } from '../requests/routed.ts';
 import { answerStream } from '../requests/stream-answer.ts';
@@ -69,7 +70,8 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       const { body } = request;
       assertReadable(body);
       const plan = app.config.plans.of(request.caller).id;
-      const { id: model, units } = await resolveModel(engine, body.model, plan);
+      const resolved = await resolveModel(engine, body.model, plan);
+      const { id: model } = resolved;
       const said = messagesSaid(body, request.headers['anthropic-beta']);
       const chat = chatFor(engine, request, reply, body.metadata?.user_id, said);
       await writeToolInputs(body.messages);
@@ -80,13 +82,15 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         if (typeof value === 'object' && value !== null) await writeInTurns(value);
       const contextOf = (id: string) => ({ id, model, stopSequences: body.stop_sequences ?? [] });
 
+      const cost = chatCost(request, resolved, input, body);
+
       if (body.stream)
-        return answerStream(request, reply, units, ({ id }) => {
+        return answerStream(request, reply, cost, ({ id }) => {
           const estimated = estimatedUsage(input, 0).prompt_tokens;
           return surfaceScript(chat, input, { writer: () => messagesWriter(contextOf(id), estimated) });
         });
 
-      return answerJson(request, reply, units, async ({ id }, signal) => {
+      return answerJson(request, reply, cost, async ({ id }, signal) => {
         const completion = await chat.complete(input, signal);
         const tokens = tokensOf(completion.usage);
         const value = wholeMessage(contextOf(id), blocksOf(completion), tokens);

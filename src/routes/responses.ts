@@ -21,6 +21,7 @@ import { checkNamedUrls } from '../domain/named-urls.ts';
 import { wasStopped } from '../domain/stop.ts';
 import { type AnswerTokens, tokensOf } from '../engines/upstream/usage.ts';
 import { ApiError } from '../errors.ts';
+import { chatCost } from '../requests/cost.ts';
 import { answerJson } from '../requests/json-answer.ts';
 import { chatFor } from '../requests/routed.ts';
 import { answerStream } from '../requests/stream-answer.ts';
@@ -98,7 +99,8 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       if (isKept) assertStorable(input);
       const tools = new ResponseTools(body.tools ?? []);
       const plan = app.config.plans.of(request.caller).id;
-      const { id: model, units } = await resolveModel(engine, body.model, plan);
+      const resolved = await resolveModel(engine, body.model, plan);
+      const { id: model } = resolved;
       const said = responseSaid(body, items, tools);
       const chat = chatFor(engine, request, reply, body.prompt_cache_key, said);
       const asked = completionInput(body, model, items, tools);
@@ -114,8 +116,10 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       const keep = (response: Static<typeof ModelResponse>): Partial<Outcome> =>
         isKept ? { response: { keyId, previousId, input, body: response } } : {};
 
+      const cost = chatCost(request, resolved, asked, { ...body, input: items });
+
       if (body.stream)
-        return answerStream(request, reply, units, ({ id }) => {
+        return answerStream(request, reply, cost, ({ id }) => {
           const context = contextOf(id);
           return surfaceScript(chat, asked, {
             writer: () => responseWriter(context),
@@ -124,7 +128,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
           });
         });
 
-      return answerJson(request, reply, units, async ({ id }, signal) => {
+      return answerJson(request, reply, cost, async ({ id }, signal) => {
         const completion = await chat.complete(asked, signal);
         const tokens = tokensOf(completion.usage);
         const blocks = blocksOf(completion);

@@ -24,7 +24,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     },
     async (request, reply) => {
       const { limit = DEFAULT_LIMIT, query } = request.body;
-      return answerJson(request, reply, 1, async (_admission, signal) => ({
+      return answerJson(request, reply, { units: 1 }, async (_admission, signal) => ({
         value: { query, results: await app.engines.search.search(query, limit, signal) },
         outcome: { model: null, inputTokens: 0, outputTokens: 0 },
       }));

@@ -2,7 +2,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { ref } from '../../schemas/common.ts';
 import { Usage } from '../../schemas/usage.ts';
-import { includes, type PlanCatalogue } from '../domain/plans.ts';
+import { includes, type PlanCatalogue, tokensCeilingOf } from '../domain/plans.ts';
 import { nextReset } from '../domain/quota.ts';
 import { accountGone } from '../domain/verify-key.ts';
 import type { UsageReading } from '../store/usage.ts';
@@ -15,6 +15,7 @@ export function toUsage(reading: UsageReading, plans: PlanCatalogue) {
     plan: plan.id,
     used: includes(plan, 'embeddings') ? { ...used, embeddings } : used,
     limits: plan.limits,
+    ...(tokensCeilingOf(plan) !== null && { reserved_tokens: reading.reserved }),
     resetsAt: nextReset(reading.readAt).toISOString(),
   };
 }

@@ -1,4 +1,7 @@
-/** By account, day and meter, a counter equals the units of all charges that were not refunded. Contract section 5. */
+/**
+ * By account, day and meter, a counter equals the units of all charges that were not refunded. The counter of tokens
+ * equals what was reported, what is reserved, and what exceeded the reservations. Contract sections 5 and 15.
+ */
 import { sql } from 'drizzle-orm';
 import { type Db, rowsOf } from '../database/client.ts';
 
@@ -24,9 +27,22 @@ export async function audit(db: Db): Promise<Audit> {
           select account_id, day, meter, sum(units) as units from requests
           where state <> 'refunded' and account_id not in (select id from deleted)
           group by 1, 2, 3
+          union all
+          select r.account_id, r.day, t.meter, sum(t.amount) from requests r
+          cross join lateral (values
+            ('tokens', coalesce(r.input_tokens, 0)::bigint + coalesce(r.output_tokens, 0)
+              + case when r.tokens_assumed then coalesce(r.reserved_tokens, 0) else 0 end),
+            ('tokens reserved', case when r.tokens_assumed then 0 else coalesce(r.reserved_tokens, 0) end),
+            ('tokens in excess', coalesce((r.details ->> 'excess_tokens')::bigint, 0))
+          ) as t (meter, amount)
+          where r.account_id not in (select id from deleted) and t.amount <> 0
+          group by 1, 2, 3
         ), kept as (
-          select account_id, day, meter, used from usage_counters
-          where meter <> 'tokens' and account_id not in (select id from deleted) and day >= (
+          select u.account_id, u.day, c.meter, c.used from usage_counters u
+          cross join lateral (values
+            (u.meter, u.used), ('tokens reserved', u.reserved), ('tokens in excess', u.excess)
+          ) as c (meter, used)
+          where (c.meter = u.meter or u.meter = 'tokens') and account_id not in (select id from deleted) and day >= (
             select min(to_date(right(inhrelid::regclass::text, 8), 'YYYYMMDD')) from pg_inherits
             where inhparent = 'requests'::regclass and not inhdetachpending)
         )

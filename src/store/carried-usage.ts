@@ -14,8 +14,10 @@ import { settingOnce } from './settings.ts';
 
 type Holder = { accountId: string; emailDigest: Uint8Array };
 
+const counted = [...meters, 'tokens'] as const;
+
 const meterList = sql`array[${sql.join(
-  meters.map((meter) => sql`${meter}`),
+  counted.map((meter) => sql`${meter}`),
   sql`, `,
 )}]::text[]`;
 
@@ -29,8 +31,9 @@ export async function emailDigests(db: Db): Promise<(emailKey: string) => Uint8A
 export async function keepUsage(tx: Db, { accountId, emailDigest }: Holder): Promise<void> {
   await tx.execute(sql`
     insert into carried_usage (email_digest, day, meter, former_account, used)
-    select ${emailDigest}::bytea, day, meter, account_id, used from usage_counters
-    where account_id = ${accountId}::uuid and day >= ledger_day(ledger_now()) and meter = any(${meterList}) and used > 0
+    select ${emailDigest}::bytea, day, meter, account_id, used + reserved from usage_counters
+    where account_id = ${accountId}::uuid and day >= ledger_day(ledger_now()) and meter = any(${meterList})
+      and used + reserved > 0
     on conflict (email_digest, day, meter, former_account) do update set used = excluded.used`);
 }
 
@@ -56,9 +59,12 @@ export async function keepFinalUsage(tx: Db, holder: Holder): Promise<void> {
   await keepUsage(tx, holder);
 }
 
-/** Charges the kept usage of an email address to a new account: a final charge per meter, and the counters. */
+/**
+ * Charges the kept usage of an email address to a new account: a final charge per meter, and the counters. Tokens are
+ * those of a charge of no units.
+ */
 export async function enterKeptUsage(tx: Db, { accountId, emailDigest }: Holder): Promise<void> {
-  const ids = meters.map((meter) => sql`(${meter}::text, ${newId()}::uuid)`);
+  const ids = counted.map((meter) => sql`(${meter}::text, ${newId()}::uuid)`);
   await tx.execute(sql`
     with clock as materialized (
       select now_at, ledger_day(now_at) as today from ledger_now() as now_at
@@ -69,9 +75,11 @@ export async function enterKeptUsage(tx: Db, { accountId, emailDigest }: Holder)
     ), summed as (
       select meter, least(sum(used), 2147483647)::int as units from kept group by meter
     ), charged as (
-      insert into requests (account_id, day, id, endpoint, meter, units, state, process, admitted_at, settled_at)
-      select ${accountId}::uuid, today, ids.id, ${CARRIED_OVER}, meter, units, 'final',
-             '00000000-0000-0000-0000-000000000000'::uuid, now_at, now_at
+      insert into requests (account_id, day, id, endpoint, meter, units, state, process, admitted_at, settled_at, input_tokens, output_tokens)
+      select ${accountId}::uuid, today, ids.id, ${CARRIED_OVER}, case meter when 'tokens' then 'chat' else meter end,
+             case meter when 'tokens' then 0 else units end, 'final',
+             '00000000-0000-0000-0000-000000000000'::uuid, now_at, now_at,
+             case meter when 'tokens' then units end, case meter when 'tokens' then 0 end
       from summed join (values ${sql.join(ids, sql`, `)}) as ids (meter, id) using (meter) cross join clock
     )
     insert into usage_counters (account_id, day, meter, used)

@@ -13,6 +13,8 @@ export type ChargeRow = {
   endpoint: string;
   meter: Meter;
   units: number;
+  /** The most tokens it can use, which are reserved if its plan has a ceiling of tokens. */
+  tokens?: number;
   /** The credential that owns the idempotency key: a key's id, or the nil UUID for the web. */
   owner?: string;
   idempotency_key?: string;
@@ -23,11 +25,14 @@ export type ClaimObstacle = 'mismatch' | 'running' | 'replay' | 'resume' | 'exha
 
 export type Decision = {
   id: string;
-  outcome: 'admitted' | 'refused' | ClaimObstacle;
+  /** `unreserved`: a charge to resume, whose tokens do not fit. */
+  outcome: 'admitted' | 'refused' | 'unreserved' | ClaimObstacle;
   day: string;
   /** The counter after the charge, without what is held; 0 if nothing was judged. */
   used: number;
   ceiling: number | null;
+  /** The counter of tokens, with what is reserved; null if the plan has no ceiling of them. */
+  tokens: { used: number; ceiling: number } | null;
   readAt: Date;
 };
 
@@ -68,7 +73,7 @@ export type SettlementRow = ChargeKey & {
 };
 
 /** plan → meter → ceiling (null: none). */
-export type Ceilings = Record<string, Record<Meter, number | null>>;
+export type Ceilings = Record<string, Record<Meter, number | null> & { tokens?: number | null }>;
 
 /** How a settlement ended. Settled differently elsewhere, or not at all: `other`. */
 export type Settled =
@@ -91,14 +96,18 @@ export type AdmissionRules = {
 /** SQLSTATE of an admission whose process has no live lease. */
 export const NO_LEASE = 'PL001';
 
-const countersOf = (charges: readonly ChargeRow[], held: HeldUnits) => [
-  ...new Map(
-    charges.map(({ account_id, meter }) => {
-      const { day, units } = held({ account_id, meter }) ?? {};
-      return [`${account_id}/${meter}`, { account_id, meter, held: units, held_day: day }];
-    }),
-  ).values(),
-];
+type CounterRow = { account_id: string; meter: Meter | 'tokens'; held?: number; held_day?: string };
+
+function countersOf(charges: readonly ChargeRow[], held: HeldUnits): CounterRow[] {
+  const counters = new Map<string, CounterRow>();
+  for (const { account_id, meter, tokens } of charges) {
+    const inFlight = held({ account_id, meter });
+    const ofProcess = inFlight && { held: inFlight.units, held_day: inFlight.day };
+    counters.set(`${account_id}/${meter}`, { account_id, meter, ...ofProcess });
+    if (tokens !== undefined) counters.set(`${account_id}/tokens`, { account_id, meter: 'tokens' });
+  }
+  return [...counters.values()];
+}
 
 const nothingHeld: HeldUnits = () => undefined;
 
@@ -114,14 +123,18 @@ export async function admitCharges(
   lockTimeoutMs: number,
   held = nothingHeld,
 ): Promise<Decision[]> {
-  type Row = Omit<Decision, 'used' | 'ceiling' | 'readAt'> & {
-    used: string | number | null;
-    ceiling: string | number | null;
+  type Count = string | number | null;
+  type Row = Pick<Decision, 'id' | 'outcome' | 'day'> & {
+    used: Count;
+    ceiling: Count;
     read_at: string;
+    tokens_used: Count;
+    tokens_ceiling: Count;
   };
   const rows = await database.run<Row>(
-    `select id, outcome, day::text, used, ceiling, to_char(read_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as read_at
-     from ledger_admit($1::text::jsonb, $2::text::jsonb, $3::text::jsonb, $4, $5::uuid, $6, $7)`,
+    `select id, outcome, day::text, used, ceiling, to_char(read_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as read_at,
+            tokens_used, tokens_ceiling
+     from ledger_admit_reserving($1::text::jsonb, $2::text::jsonb, $3::text::jsonb, $4, $5::uuid, $6, $7)`,
     [
       JSON.stringify(charges),
       JSON.stringify(countersOf(charges, held)),
@@ -132,10 +145,12 @@ export async function admitCharges(
       lockTimeoutMs,
     ],
   );
-  return rows.map(({ ceiling, read_at: readAt, used, ...row }) => ({
-    ...row,
+  return rows.map(({ ceiling, day, id, outcome, read_at: readAt, tokens_ceiling, tokens_used, used }) => ({
+    ...{ id, outcome, day },
     used: Number(used ?? 0),
     ceiling: ceiling === null ? null : Number(ceiling),
+    tokens:
+      tokens_ceiling === null ? null : { used: Number(tokens_used ?? 0), ceiling: Number(tokens_ceiling) },
     readAt: new Date(readAt),
   }));
 }

@@ -98,6 +98,7 @@ export type Ceilings = {
   images?: number | null;
   search?: number | null;
   embeddings?: number | null | undefined;
+  tokens?: number | null;
 };
 
 /** Environment for two plans: `small`, where accounts begin, with the given ceilings, and `large`, without any. */

@@ -2,6 +2,7 @@
 import { sql } from 'drizzle-orm';
 import {
   bigint,
+  boolean,
   date,
   index,
   integer,
@@ -14,7 +15,7 @@ import {
 } from 'drizzle-orm/pg-core';
 import { accountId, bytea, instant } from '../columns.ts';
 
-/** Units charged and not refunded, per account, UTC day and meter. The meter `tokens` has no ceiling. */
+/** Units charged and not refunded, per account, UTC day and meter. The meter `tokens` counts what engines reported. */
 export const usageCounters = pgTable(
   'usage_counters',
   {
@@ -22,6 +23,10 @@ export const usageCounters = pgTable(
     day: date('day').notNull(),
     meter: text('meter').notNull(),
     used: bigint('used', { mode: 'number' }).notNull(),
+    /** Tokens that requests in progress may still use, of accounts whose plan has a ceiling of tokens. */
+    reserved: bigint('reserved', { mode: 'number' }).notNull().default(0),
+    /** The part of the used tokens beyond what their requests had reserved. */
+    excess: bigint('excess', { mode: 'number' }).notNull().default(0),
   },
   (table) => [
     primaryKey({ columns: [table.accountId, table.day, table.meter] }),
@@ -47,6 +52,8 @@ export type RequestDetails = {
   upstream?: string;
   /** What its tokens cost the operator, in millionths of the currency. Only operators see it. */
   cost_micros?: number;
+  /** Tokens used beyond those that were reserved. */
+  excess_tokens?: number;
 };
 
 /** The ledger: a row per charge. `admitted` → `final` | `refunded`, each by `WHERE state = 'admitted'` only. */
@@ -74,10 +81,19 @@ export const requests = pgTable(
     latencyMs: integer('latency_ms'),
     /** What else is known, for the log. */
     details: jsonb('details').$type<RequestDetails>(),
+    /** The most tokens that it may use, until it is known how many it used. Null if the plan has no ceiling of them. */
+    reservedTokens: integer('reserved_tokens'),
+    /** What its last settlement released of them. */
+    releasedTokens: integer('released_tokens'),
+    /** Set if the reserved tokens count as used, because the process died. */
+    tokensAssumed: boolean('tokens_assumed'),
   },
   (table) => [
     primaryKey({ columns: [table.accountId, table.day, table.id] }),
     index('requests_open').on(table.process).where(sql`state = 'admitted'`),
+    index('requests_reserved')
+      .on(table.process)
+      .where(sql`reserved_tokens is not null and tokens_assumed is null`),
     // Ids contain a replica's clock, so they cannot replace `admitted_at`.
     index('requests_log').on(table.accountId, table.day, table.admittedAt, table.id),
     // Not the column: the planner does not know that an index is ordered behind `key_id is null`.

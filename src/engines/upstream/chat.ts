@@ -38,10 +38,16 @@ export function createUpstreamChat(options: UpstreamChatOptions): ChatEngine {
   const limits = new KnownLimits('choices');
   /** Models whose upstream rejected the added field. */
   const refusing = new Set<string>();
+  /** Models whose upstream rejected `max_tokens`. */
+  const renaming = new Set<string>();
 
   function askedOf(input: CompletionInput, call: ChatCall | undefined, isStream: boolean): Asked {
     const model = list.upstreamName(input.model);
-    return { input, model, isStream, said: call?.said, maxOutputTokens: call?.maxOutputTokens };
+    return {
+      ...{ input, model, isStream, said: call?.said },
+      addsMaxTokens: call?.addsMaxTokens ?? false,
+      maxOutputTokens: call?.maxOutputTokens,
+    };
   }
 
   function requestOf({ input, said }: Asked, path: string, body: JsonObject, signal: AbortSignal): Request {
@@ -50,13 +56,33 @@ export function createUpstreamChat(options: UpstreamChatOptions): ChatEngine {
     return { method: 'POST', path, headers, body, signal, ...(isTranslated && { sent: Object.keys(input) }) };
   }
 
-  /** Sends a request, with the added field unless the upstream rejects it. */
+  /** Sends a request. Newer models take the limit of an answer only under its newer name, and older servers do not. */
   async function ask<T>(
     asked: Asked,
     signal: AbortSignal,
     send: (request: Request) => Promise<T>,
   ): Promise<T> {
     const body = dialect.body(asked);
+    if (!asked.addsMaxTokens || dialect !== completionsDialect) return await askFor(asked, body, signal, send);
+    const { max_tokens: most, ...rest } = body;
+    const renamed = { ...rest, max_completion_tokens: most };
+    if (renaming.has(asked.model)) return await askFor(asked, renamed, signal, send);
+    try {
+      return await askFor(asked, body, signal, send);
+    } catch (error) {
+      if (!refusesField(error, 'max_tokens')) throw error;
+      renaming.add(asked.model);
+      return await askFor(asked, renamed, signal, send);
+    }
+  }
+
+  /** Sends a request, with the added field unless the upstream rejects it. */
+  async function askFor<T>(
+    asked: Asked,
+    body: JsonObject,
+    signal: AbortSignal,
+    send: (request: Request) => Promise<T>,
+  ): Promise<T> {
     // A body that reaches the upstream as it came was written before.
     if (dialect !== completionsDialect)
       for (const value of Object.values(body))
