@@ -54,6 +54,11 @@ const currency = nullable(Type.String({ minLength: 3, maxLength: 3 }), {
   examples: ['USD'],
 });
 
+const excessTokens = Count(
+  "Today's tokens that upstreams used beyond what requests had reserved, in plans that limit tokens. They count as used.",
+  [0],
+);
+
 export const UpstreamCost = Type.Object(
   { upstream: upstreamName, cost_micros },
   { $id: 'UpstreamCost', ...closed, description: 'What an upstream cost today.' },
@@ -70,6 +75,7 @@ export const OperatorAccountDetails = Type.Object(
     active_keys: Count('Keys that work.', [2]),
     open_sessions: Count('Signed-in devices.', [1]),
     usage: ref(Usage),
+    excess_tokens: Type.Optional(excessTokens),
     costs: Type.Array(ref(DayCost), {
       maxItems: 1000,
       description:
@@ -382,6 +388,7 @@ export const OperatorOverview = Type.Object(
     day: Day('The UTC day of `meters` and `busiest_accounts`.'),
     replicas: Count('Replicas that serve now.', [3]),
     open_charges: Count('Charges whose work is in progress.', [5]),
+    excess_tokens: Type.Optional(excessTokens),
     accounts: ref(AccountCounts),
     meters: Type.Array(ref(MeterLoad), { maxItems: 20, description: "Today's usage.", ...extensible }),
     busiest_accounts: list(BusyAccount, 'The accounts that used the most chat units today.'),

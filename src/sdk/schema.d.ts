@@ -2872,6 +2872,18 @@ export interface components {
              * @example 2026-11-20T13:45:12.345Z
              */
             resetsAt: string;
+            /**
+             * Format: int64
+             * @description Of tokens: what is left, without what requests in progress have reserved.
+             * @example 1200
+             */
+            remaining?: number;
+            /**
+             * Format: int64
+             * @description Of tokens: the most that the request can use, which it must reserve.
+             * @example 4800
+             */
+            needed?: number;
         };
         /**
          * @description The reason that the reply ended.
@@ -3188,6 +3200,12 @@ export interface components {
              * @example 50000
              */
             embeddings?: number | null;
+            /**
+             * Format: int64
+             * @description Model tokens (input and output) per UTC day. Requests reserve the most that they can use. Null or omitted if unlimited.
+             * @example 2000000
+             */
+            tokens?: number | null;
         };
         /** @description The credentials to sign in with. */
         LogIn: {
@@ -5066,6 +5084,12 @@ export interface components {
              */
             open_sessions: number;
             usage: components["schemas"]["Usage"];
+            /**
+             * Format: int64
+             * @description Today's tokens that upstreams used beyond what requests had reserved, in plans that limit tokens. They count as used.
+             * @example 0
+             */
+            excess_tokens?: number;
             /** @description What its tokens cost the operator in the last 30 UTC days, by day and upstream, newest first. Empty without prices in `UPSTREAMS_FILE`. */
             costs: components["schemas"]["DayCost"][];
             /**
@@ -5403,6 +5427,12 @@ export interface components {
              * @example 5
              */
             open_charges: number;
+            /**
+             * Format: int64
+             * @description Today's tokens that upstreams used beyond what requests had reserved, in plans that limit tokens. They count as used.
+             * @example 0
+             */
+            excess_tokens?: number;
             accounts: components["schemas"]["AccountCounts"];
             /** @description Today's usage. */
             meters: components["schemas"]["MeterLoad"][];
@@ -7207,6 +7237,12 @@ export interface components {
             used: components["schemas"]["UsedCounters"];
             limits: components["schemas"]["Limits"];
             /**
+             * Format: int64
+             * @description Tokens that requests in progress may still use. With `used.tokens`, they count toward `limits.tokens`. Omitted if the plan does not limit tokens.
+             * @example 0
+             */
+            reserved_tokens?: number;
+            /**
              * Format: date-time
              * @description The next 00:00 UTC, when the counters reset.
              * @example 2026-11-20T13:45:12.345Z
@@ -7254,7 +7290,7 @@ export interface components {
             embeddings?: number;
             /**
              * Format: int64
-             * @description Model tokens (input and output) used today. Not limited.
+             * @description Model tokens (input and output) used today. Limited only if the plan has `limits.tokens`.
              * @example 311
              */
             tokens: number;

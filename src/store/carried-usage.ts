@@ -60,11 +60,11 @@ export async function keepFinalUsage(tx: Db, holder: Holder): Promise<void> {
 }
 
 /**
- * Charges the kept usage of an email address to a new account: a final charge per meter, and the counters. Tokens are
- * those of a charge of no units.
+ * Charges the kept usage of an email address to a new account: a final charge per meter, and the counters. The charge
+ * for chat has the tokens.
  */
 export async function enterKeptUsage(tx: Db, { accountId, emailDigest }: Holder): Promise<void> {
-  const ids = counted.map((meter) => sql`(${meter}::text, ${newId()}::uuid)`);
+  const ids = meters.map((meter) => sql`(${meter}::text, ${newId()}::uuid)`);
   await tx.execute(sql`
     with clock as materialized (
       select now_at, ledger_day(now_at) as today from ledger_now() as now_at
@@ -74,13 +74,15 @@ export async function enterKeptUsage(tx: Db, { accountId, emailDigest }: Holder)
       returning meter, used
     ), summed as (
       select meter, least(sum(used), 2147483647)::int as units from kept group by meter
+    ), rows as (
+      select meter, coalesce(units, 0) as units, tokens, tokens * 0 as no_tokens
+      from (select * from summed where meter <> 'tokens') as of_meters
+      full join (select 'chat' as meter, units as tokens from summed where meter = 'tokens') as of_tokens using (meter)
     ), charged as (
       insert into requests (account_id, day, id, endpoint, meter, units, state, process, admitted_at, settled_at, input_tokens, output_tokens)
-      select ${accountId}::uuid, today, ids.id, ${CARRIED_OVER}, case meter when 'tokens' then 'chat' else meter end,
-             case meter when 'tokens' then 0 else units end, 'final',
-             '00000000-0000-0000-0000-000000000000'::uuid, now_at, now_at,
-             case meter when 'tokens' then units end, case meter when 'tokens' then 0 end
-      from summed join (values ${sql.join(ids, sql`, `)}) as ids (meter, id) using (meter) cross join clock
+      select ${accountId}::uuid, today, ids.id, ${CARRIED_OVER}, meter, units, 'final',
+             '00000000-0000-0000-0000-000000000000'::uuid, now_at, now_at, tokens, no_tokens
+      from rows join (values ${sql.join(ids, sql`, `)}) as ids (meter, id) using (meter) cross join clock
     )
     insert into usage_counters (account_id, day, meter, used)
     select ${accountId}::uuid, today, meter, units from summed cross join clock`);

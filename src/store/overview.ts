@@ -33,6 +33,7 @@ export type Overview = {
   day: string;
   replicas: number;
   open_charges: number;
+  excess_tokens: number;
   accounts: AccountCounts;
   meters: MeterLoad[];
   busiest_accounts: BusyAccount[];
@@ -51,6 +52,7 @@ const state = sql`
   select ${iso(sql`ledger_now()`)} as at, ${today}::text as day,
          (select count(*) from leases where expires_at > ledger_now())::int as replicas,
          (select count(*) from requests where state = 'admitted')::int as open_charges,
+         (select coalesce(sum(excess), 0)::float8 from usage_counters where day = ${today} and meter = 'tokens') as excess_tokens,
          (select jsonb_build_object('total', count(*), 'suspended', count(suspended_at))
           from accounts where deleted_at is null) as accounts`;
 
@@ -88,7 +90,7 @@ const costs = sql`
 /** Each part is one statement with the statement timeout of the database. None reads a whole day of charges. */
 export async function readOverview(db: Db): Promise<Overview> {
   const [[now], ofMeters, busy, causes, refused, slowest, spent] = await Promise.all([
-    rowsOf<Pick<Overview, 'at' | 'day' | 'replicas' | 'open_charges' | 'accounts'>>(db, state),
+    rowsOf<Pick<Overview, 'at' | 'day' | 'replicas' | 'open_charges' | 'excess_tokens' | 'accounts'>>(db, state),
     rowsOf<MeterLoad>(db, meters),
     rowsOf<BusyAccount>(db, busiest),
     rowsOf<RefusalCause>(db, refusals),

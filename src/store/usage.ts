@@ -7,6 +7,8 @@ export type UsageReading = {
   used: Record<Meter | 'tokens', number>;
   /** Tokens of requests in progress. */
   reserved: number;
+  /** The part of the used tokens beyond what requests had reserved. For operators. */
+  excess: number;
   readAt: Date;
 };
 
@@ -15,12 +17,13 @@ const nothingUsed = { chat: 0, images: 0, search: 0, embeddings: 0, tokens: 0 };
 /** The array as text: the driver would have to be told its type. */
 const READ_USAGE = `
   with clock as materialized (select ledger_now() as read_at)
-  select a.id, a.plan, extract(epoch from clock.read_at)::float8 * 1000 as read_at, counted.used, counted.reserved
+  select a.id, a.plan, extract(epoch from clock.read_at)::float8 * 1000 as read_at, counted.used, counted.reserved, counted.excess
   from clock
   cross join unnest($1::text::uuid[]) as asked (id)
   join accounts a on a.id = asked.id
   cross join lateral (
-    select coalesce(jsonb_object_agg(u.meter, u.used), '{}') as used, coalesce(sum(u.reserved), 0)::float8 as reserved
+    select coalesce(jsonb_object_agg(u.meter, u.used), '{}') as used, coalesce(sum(u.reserved), 0)::float8 as reserved,
+           coalesce(sum(u.excess), 0)::float8 as excess
     from usage_counters u
     where u.account_id = a.id and u.day = ledger_day(clock.read_at)
   ) counted
@@ -31,16 +34,16 @@ export async function readUsage(
   database: Pick<Database, 'prepared'>,
   accountIds: readonly string[],
 ): Promise<Map<string, UsageReading>> {
-  type Row = Pick<UsageReading, 'plan' | 'reserved'> & {
+  type Row = Pick<UsageReading, 'plan' | 'reserved' | 'excess'> & {
     id: string;
     read_at: number;
     used: Partial<UsageReading['used']>;
   };
   const rows = await database.prepared<Row>(READ_USAGE, [`{${[...new Set(accountIds)].join(',')}}`]);
   return new Map(
-    rows.map(({ id, plan, read_at: readAt, reserved, used }) => [
+    rows.map(({ excess, id, plan, read_at: readAt, reserved, used }) => [
       id,
-      { plan, readAt: new Date(readAt), reserved, used: { ...nothingUsed, ...used } },
+      { plan, readAt: new Date(readAt), reserved, excess, used: { ...nothingUsed, ...used } },
     ]),
   );
 }

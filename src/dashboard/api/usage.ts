@@ -3,7 +3,8 @@ import { api, ok, type Schemas } from './client.ts';
 import { queryClient } from './queries.ts';
 
 export type Usage = Schemas['Usage'];
-export type Meter = keyof Usage['limits'];
+/** Tokens are not charged by request: they have a place of their own. */
+export type Meter = Exclude<keyof Usage['limits'], 'tokens'>;
 
 export const meters = {
   chat: { label: 'Chat', one: 'reply', many: 'replies' },

@@ -148,6 +148,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         active_keys: counts.keys,
         open_sessions: counts.sessions,
         usage: toUsage(reading, plans),
+        excess_tokens: reading.excess,
         keys: keys.map(toKeyLabel),
         costs: costs.map(({ micros, ...cost }) => ({ ...cost, cost_micros: micros })),
         currency: app.engines.router?.currency ?? null,

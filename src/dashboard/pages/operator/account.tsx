@@ -79,6 +79,9 @@ function Facts({ account }: { account: Details }) {
   const [, navigate] = useLocation();
   const [act, setAct] = useState<Act>();
   const { active_keys, billing_period, created_at, id, open_sessions, plan, suspended_at, usage } = account;
+  const { excess_tokens = 0 } = account;
+  const { tokens: tokensLimit } = usage.limits;
+  const tokens = `${formatCount(usage.used.tokens)}${typeof tokensLimit === 'number' ? ` of ${formatCount(tokensLimit)}` : ''}`;
   const isSuspended = suspended_at !== null;
   const used = metersOf(usage.limits)
     .map((meter) => {
@@ -101,7 +104,10 @@ function Facts({ account }: { account: Details }) {
       </Badge>,
     ],
     ['Plan', `${plan}, billed ${billing_period}`],
-    ['Used today', `${used}, tokens: ${formatCount(usage.used.tokens)}`],
+    ['Used today', `${used}, tokens: ${tokens}`],
+    ...(excess_tokens > 0
+      ? [['Tokens beyond reservations', formatCount(excess_tokens)] as [string, ReactNode]]
+      : []),
     ['Active keys', formatCount(active_keys)],
     ['Devices', formatCount(open_sessions)],
     ['Created', exactTime(created_at)],

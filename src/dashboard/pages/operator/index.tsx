@@ -70,7 +70,11 @@ const inAccounts = (count: number): string => countOf(count, { one: 'account', m
 const labelOf = (meter: string): string =>
   meter in meters ? meters[meter as keyof typeof meters].label : 'Tokens';
 
-const Now = ({ overview: { accounts, meters: load, open_charges, replicas } }: { overview: Overview }) => (
+const Now = ({
+  overview: { accounts, excess_tokens = 0, meters: load, open_charges, replicas },
+}: {
+  overview: Overview;
+}) => (
   <section aria-label="Now and today">
     <div className={classes.tiles}>
       <Tile label="Replicas">{formatCount(replicas)}</Tile>
@@ -87,6 +91,7 @@ const Now = ({ overview: { accounts, meters: load, open_charges, replicas } }: {
             </Text>
           </Tile>
         ))}
+      {excess_tokens > 0 && <Tile label="Tokens beyond reservations">{formatCount(excess_tokens)}</Tile>}
     </div>
   </section>
 );

@@ -52,6 +52,12 @@ export function PlanCard({ current, isMain, onChange, period, plan }: Props) {
             </li>
           );
         })}
+        {typeof plan.limits.tokens === 'number' && (
+          <li>
+            <CheckIcon size={18} />
+            {formatCount(plan.limits.tokens)} model tokens a day
+          </li>
+        )}
         <li>
           <CheckIcon size={18} />
           {formatCount(plan.requests_per_minute)} requests a minute

@@ -66,7 +66,7 @@ export function History() {
               </EmptyState>
             );
           const rows = data.filter((row) => row.meter === meter);
-          const limit = meter === 'tokens' ? null : (usage?.limits[meter as Meter] ?? null);
+          const limit = usage?.limits[meter as Meter | 'tokens'] ?? null;
           return (
             <Paper withBorder p="md" bg="var(--parley-panel)">
               <div className={classes.filters}>

@@ -1,0 +1,185 @@
+// The daily limit of tokens, as clients, upstreams, and operators see it. Contract section 15.
+import t, { type Test } from 'tap';
+import { audit } from '../../src/store/audit.ts';
+import type { Owner } from '../support/http.ts';
+import { onEachDatabase, plansFile, type TestService } from '../support/service.ts';
+import { MODEL, startUpstream } from '../support/upstream/client.ts';
+
+const upstream = await startUpstream();
+t.teardown(() => upstream.stop());
+
+const LIMIT = 20_000;
+const env = {
+  ...plansFile(t, { tokens: LIMIT }),
+  CHAT_URL: upstream.url,
+  EMBEDDINGS_URL: upstream.url,
+  DEFAULT_MAX_OUTPUT_TOKENS: '1000',
+};
+
+const messages = [{ role: 'user', content: 'Hello' }];
+const chat = { message: 'Hello', store: false };
+
+/** The limits in the last body that the upstream got. */
+async function sentLimits() {
+  const { body } = await upstream.onlyCall();
+  const { max_completion_tokens, max_tokens, n } = body as Record<string, number | undefined>;
+  await upstream.reset();
+  return { max_completion_tokens, max_tokens, n };
+}
+
+async function isClean({ database }: TestService, t: Test) {
+  t.strictSame((await audit(database.db)).differences, [], 'the audit is clean');
+}
+
+onEachDatabase(t, env, async (t, service) => {
+  const { client } = service;
+  const usage = async ({ cookie }: Owner) => (await client.get('/usage', { cookie })).body;
+
+  await t.test('each API tells the upstream the longest answer that was reserved', async (t) => {
+    const owner = await client.signUp();
+    const { key } = await client.createKey(owner);
+    await upstream.reset();
+    for (const stream of [false, true]) {
+      t.equal((await client.post('/chat', { ...chat, stream }, { key })).status, 200);
+      t.same(await sentLimits(), { max_completion_tokens: undefined, max_tokens: 1000, n: undefined });
+    }
+    await client.post('/chat', { ...chat, max_output_tokens: 50 }, { key });
+    t.match(await sentLimits(), { max_completion_tokens: 50, max_tokens: undefined });
+    await client.post('/chat/completions', { model: MODEL, messages, max_tokens: 70, n: 3 }, { key });
+    t.match(await sentLimits(), { max_tokens: 70, n: 3 });
+    await client.post('/chat/completions', { model: MODEL, messages }, { key });
+    t.match(await sentLimits(), { max_tokens: 1000 });
+    await client.post('/responses', { model: MODEL, input: 'Hello', store: false }, { key });
+    t.match(await sentLimits(), { max_tokens: 1000 });
+    await client.post('/messages', { model: MODEL, messages, max_tokens: 90 }, { key });
+    t.match(await sentLimits(), { max_completion_tokens: 90 });
+    const { limits, reserved_tokens, used } = await usage(owner);
+    t.match({ limits, reserved_tokens }, { limits: { tokens: LIMIT }, reserved_tokens: 0 });
+    t.ok(used.tokens > 0 && used.tokens < 1000, 'what was reported counts, not what was reserved');
+    await isClean(service, t);
+  });
+
+  await t.test('a plan without a limit of tokens sends none, and says none', async (t) => {
+    const owner = await client.signUp();
+    await client.request('PUT', '/subscription', {
+      ...owner,
+      body: { plan: 'large', billing_period: 'monthly' },
+    });
+    await upstream.reset();
+    const { headers } = await client.post('/chat', chat, owner);
+    t.same(await sentLimits(), { max_completion_tokens: undefined, max_tokens: undefined, n: undefined });
+    t.notMatch(headers.get('ratelimit-policy'), /tokens/);
+    const { limits, reserved_tokens } = await usage(owner);
+    t.same([limits.tokens, reserved_tokens], [undefined, undefined]);
+  });
+
+  await t.test('models that take the limit only under its newer name get it', async (t) => {
+    const owner = await client.signUp();
+    await upstream.reset();
+    await upstream.configure({ refuses: ['max_tokens'] });
+    for (const expected of [2, 1]) {
+      const before = (await upstream.calls()).chat;
+      t.equal((await client.post('/chat', chat, owner)).status, 200);
+      const { chat: after, last } = await upstream.calls();
+      t.equal(after - before, expected, 'the first request shows which name it takes');
+      t.match(last.at(-1)?.body, { max_completion_tokens: 1000 });
+    }
+    await upstream.reset();
+  });
+
+  await t.test('429 quotaExceeded: what is left, what the request needs, and what to do', async (t) => {
+    const owner = await client.signUp();
+    const served = await client.post('/chat', { ...chat, max_output_tokens: 100 }, owner);
+    const policy = /"requests";q=\d+;w=60, "tokens";q=20000;w=86400/;
+    t.match(served.headers.get('ratelimit-policy'), policy);
+    const { used } = await usage(owner);
+    const { calls: before } = await upstream.calls();
+
+    const { body, headers, status } = await client.post(
+      '/chat',
+      { ...chat, max_output_tokens: LIMIT - used.tokens },
+      owner,
+    );
+    t.equal(status, 429);
+    const { limit, message } = body.error;
+    t.match(limit, { name: 'tokens', ceiling: LIMIT, remaining: LIMIT - used.tokens });
+    t.ok(limit.needed > limit.remaining);
+    t.match(message, /can use up to [\d,]+ tokens.*Lower `max_tokens`/);
+    t.ok(Number(headers.get('retry-after')) > 0);
+    t.equal(headers.get('ratelimit-limit'), String(LIMIT));
+    t.equal(headers.get('x-should-retry'), 'false');
+
+    const tooLarge = await client.post(
+      '/chat/completions',
+      { model: MODEL, messages, max_tokens: 5000, n: 8 },
+      owner,
+    );
+    t.match(tooLarge.body.error, { code: 'quotaExceeded', limit: { name: 'tokens' } });
+    t.ok(tooLarge.body.error.limit.needed > 40_000, 'each choice counts');
+    t.equal(tooLarge.headers.get('retry-after'), null, 'another day does not help');
+    t.equal((await upstream.calls()).calls, before, 'no request reached the upstream');
+    t.equal((await usage(owner)).used.tokens, used.tokens);
+    await isClean(service, t);
+  });
+
+  await t.test('an upstream that reports more: it counts, and operators see it', async (t) => {
+    const owner = await client.signUp();
+    await upstream.configure({
+      completion: {
+        id: 'c',
+        object: 'chat.completion',
+        created: 1,
+        model: MODEL,
+        choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
+        usage: { prompt_tokens: 10, completion_tokens: 19_000, total_tokens: 19_010 },
+      },
+    });
+    const metric = async () => {
+      const { text } = await client.get('//metrics');
+      return Number(/^parley_excess_tokens_total (\d+)/m.exec(text)?.[1] ?? 0);
+    };
+    const before = await metric();
+    t.equal((await client.post('/chat', chat, owner)).status, 200);
+    await upstream.reset();
+    t.equal((await usage(owner)).used.tokens, 19_010);
+    t.ok((await metric()) - before > 17_000);
+    t.equal((await client.post('/chat', chat, owner)).body.error.limit.name, 'tokens');
+    await isClean(service, t);
+  });
+
+  await t.test('a failure releases what it reserved, and a replay reserves nothing', async (t) => {
+    const owner = await client.signUp();
+    await upstream.configure({ fault: 'status', status: 500 });
+    t.equal((await client.post('/chat', chat, owner)).status, 502);
+    await upstream.reset();
+    t.match(await usage(owner), { used: { tokens: 0 }, reserved_tokens: 0 });
+    const headers = { 'idempotency-key': 'one' };
+    const first = await client.post('/chat', chat, { ...owner, headers });
+    const { used } = await usage(owner);
+    const again = await client.post('/chat', chat, { ...owner, headers });
+    t.equal(again.headers.get('idempotency-replayed'), 'true');
+    t.same(again.body, first.body);
+    t.match(await usage(owner), { used: { tokens: used.tokens }, reserved_tokens: 0 });
+    await isClean(service, t);
+  });
+
+  await t.test('embeddings reserve their bytes, and count what was reported', async (t) => {
+    const owner = await client.signUp();
+    const embed = (input: unknown) => client.post('/embeddings', { model: MODEL, input }, owner);
+    t.equal((await embed(['Hello', 'World'])).status, 200);
+    t.equal((await usage(owner)).used.tokens, 6);
+    t.match((await embed('a'.repeat(LIMIT))).body.error, { limit: { name: 'tokens' } });
+    await isClean(service, t);
+  });
+
+  await t.test('a new account with the address of a deleted one has no new tokens', async (t) => {
+    const first = await client.signUp();
+    await client.post('/chat', chat, first);
+    const { used } = await usage(first);
+    t.ok(used.tokens > 0);
+    await client.delete('/account', { cookie: first.cookie, body: { current_password: first.password } });
+    const second = await client.signUp(first.email);
+    t.equal((await usage(second)).used.tokens, used.tokens);
+    await isClean(service, t);
+  });
+});
