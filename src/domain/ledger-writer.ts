@@ -68,7 +68,9 @@ export class LedgerWriter {
     this.#metrics = metrics;
     this.#log = log;
     this.#rules = {
-      ceilings: Object.fromEntries(plans.plans.map((plan) => [plan.id, { ...ceilingsOf(plan), tokens: tokensCeilingOf(plan) }])),
+      ceilings: Object.fromEntries(
+        plans.plans.map((plan) => [plan.id, { ...ceilingsOf(plan), tokens: tokensCeilingOf(plan) }]),
+      ),
       standard: plans.standard.id,
       holder: this.process,
     };

@@ -23,7 +23,10 @@ declare module 'fastify' {
 }
 
 /** Undefined if the client sets none. */
-function askedOutput({ max_completion_tokens: most, max_tokens: older }: CompletionInput): number | undefined {
+function askedOutput({
+  max_completion_tokens: most,
+  max_tokens: older,
+}: CompletionInput): number | undefined {
   const asked = [most, older].filter((count) => typeof count === 'number');
   return asked.length === 0 ? undefined : Math.min(...asked);
 }

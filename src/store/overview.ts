@@ -90,7 +90,10 @@ const costs = sql`
 /** Each part is one statement with the statement timeout of the database. None reads a whole day of charges. */
 export async function readOverview(db: Db): Promise<Overview> {
   const [[now], ofMeters, busy, causes, refused, slowest, spent] = await Promise.all([
-    rowsOf<Pick<Overview, 'at' | 'day' | 'replicas' | 'open_charges' | 'excess_tokens' | 'accounts'>>(db, state),
+    rowsOf<Pick<Overview, 'at' | 'day' | 'replicas' | 'open_charges' | 'excess_tokens' | 'accounts'>>(
+      db,
+      state,
+    ),
     rowsOf<MeterLoad>(db, meters),
     rowsOf<BusyAccount>(db, busiest),
     rowsOf<RefusalCause>(db, refusals),

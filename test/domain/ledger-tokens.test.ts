@@ -192,23 +192,30 @@ for (const kind of databaseKinds) {
       t.same(await counter(), { used: 0, reserved: 990, excess: 0 });
     });
 
-    await t.test('a process dies: before its answer, it is refunded; during a stream, all counts', async (t) => {
-      const { charge, counter, ofMeter } = await account();
-      const dead = await process();
-      await dead.admit({ ...charge, tokens: 100 });
-      const stream = await dead.admit({ ...charge, tokens: 300 });
-      await dead.finalise(stream);
-      t.same(await counter(), { used: 0, reserved: 400, excess: 0 });
-      await kill(dead);
-      t.same(await counter(), { used: 300, reserved: 0, excess: 0 });
-      t.equal(await ofMeter(), 1);
-      await isClean(t);
-      await kill(dead);
-      t.same(await counter(), { used: 300, reserved: 0, excess: 0 }, 'once');
-      await dead.complete(stream, told(10, 20));
-      t.same(await counter(), { used: 30, reserved: 0, excess: 0 }, 'it was not dead: what is known now counts');
-      await isClean(t);
-    });
+    await t.test(
+      'a process dies: before its answer, it is refunded; during a stream, all counts',
+      async (t) => {
+        const { charge, counter, ofMeter } = await account();
+        const dead = await process();
+        await dead.admit({ ...charge, tokens: 100 });
+        const stream = await dead.admit({ ...charge, tokens: 300 });
+        await dead.finalise(stream);
+        t.same(await counter(), { used: 0, reserved: 400, excess: 0 });
+        await kill(dead);
+        t.same(await counter(), { used: 300, reserved: 0, excess: 0 });
+        t.equal(await ofMeter(), 1);
+        await isClean(t);
+        await kill(dead);
+        t.same(await counter(), { used: 300, reserved: 0, excess: 0 }, 'once');
+        await dead.complete(stream, told(10, 20));
+        t.same(
+          await counter(),
+          { used: 30, reserved: 0, excess: 0 },
+          'it was not dead: what is known now counts',
+        );
+        await isClean(t);
+      },
+    );
 
     await t.test('a charge that is resumed keeps the reservation of its first attempt', async (t) => {
       const { charge, counter } = await account();
@@ -230,25 +237,31 @@ for (const kind of databaseKinds) {
       await isClean(t);
     });
 
-    await t.test('an attempt whose first one has used its tokens reserves them again, or waits', async (t) => {
-      const { charge, counter } = await account();
-      const key = randomUUID();
-      const first = await retried(ledger, { ...charge, tokens: 600 }, key);
-      await ledger.finalise(first);
-      await ledger.complete(first, { ...told(100, 200), failure: { code: 'serviceUnavailable', statusCode: 503 } });
-      t.same(await counter(), { used: 300, reserved: 0, excess: 0 });
-      const other = await ledger.admit({ ...charge, tokens: 400 });
-      for (let n = 0; n < 3; n += 1)
-        await t.rejects(retried(ledger, { ...charge, tokens: 600 }, key), refusal);
-      t.same(await counter(), { used: 300, reserved: 400, excess: 0 });
-      await ledger.refund(other, failure);
-      const again = await retried(ledger, { ...charge, tokens: 600 }, key);
-      t.same(await counter(), { used: 300, reserved: 600, excess: 0 });
-      await isClean(t);
-      await ledger.finalise(again, { ...told(10, 20), answer: { status: 200, body } });
-      t.same(await counter(), { used: 330, reserved: 0, excess: 0 });
-      await isClean(t);
-    });
+    await t.test(
+      'an attempt whose first one has used its tokens reserves them again, or waits',
+      async (t) => {
+        const { charge, counter } = await account();
+        const key = randomUUID();
+        const first = await retried(ledger, { ...charge, tokens: 600 }, key);
+        await ledger.finalise(first);
+        await ledger.complete(first, {
+          ...told(100, 200),
+          failure: { code: 'serviceUnavailable', statusCode: 503 },
+        });
+        t.same(await counter(), { used: 300, reserved: 0, excess: 0 });
+        const other = await ledger.admit({ ...charge, tokens: 400 });
+        for (let n = 0; n < 3; n += 1)
+          await t.rejects(retried(ledger, { ...charge, tokens: 600 }, key), refusal);
+        t.same(await counter(), { used: 300, reserved: 400, excess: 0 });
+        await ledger.refund(other, failure);
+        const again = await retried(ledger, { ...charge, tokens: 600 }, key);
+        t.same(await counter(), { used: 300, reserved: 600, excess: 0 });
+        await isClean(t);
+        await ledger.finalise(again, { ...told(10, 20), answer: { status: 200, body } });
+        t.same(await counter(), { used: 330, reserved: 0, excess: 0 });
+        await isClean(t);
+      },
+    );
 
     await t.test('midnight: tokens count on the day that reserved them', async (t) => {
       const { charge, id } = await account();

@@ -67,13 +67,17 @@ t.test('of 600 requests at once over three replicas, what fits is reserved, and 
   await upstream.reset();
   t.ok(most <= CEILING, `at most ${most} of ${CEILING} were taken`);
   const bound = Number(
-    (await sql`select max(released_tokens)::int as bound from requests where account_id = ${owner.accountId}`)[0]
-      ?.bound,
+    (
+      await sql`select max(released_tokens)::int as bound from requests where account_id = ${owner.accountId}`
+    )[0]?.bound,
   );
   t.ok(bound > MAX_OUTPUT, `each reserved ${bound}`);
   t.ok(most > CEILING - 2 * bound, 'and hardly less');
   t.same(Object.keys(history.summary()).sort(), ['200', 'quotaExceeded']);
-  t.ok(history.delivered().length >= Math.floor(CEILING / bound), `${history.delivered().length} were served`);
+  t.ok(
+    history.delivered().length >= Math.floor(CEILING / bound),
+    `${history.delivered().length} were served`,
+  );
   const { excess, reserved, used } = await counterOf(owner.accountId);
   t.same({ excess, reserved }, { excess: 0, reserved: 0 });
   t.ok(used > 0 && used < CEILING);
@@ -136,7 +140,9 @@ t.test('requests of all kinds that race, fail, leave, and repeat: the audit is c
   const until = performance.now() + 30_000;
   for (let n = 0; performance.now() < until; n += 40) {
     await upstream.configure(
-      random(3) === 0 ? { fault: (['status', 'cut', 'reset'] as const)[random(3)] ?? 'cut' } : { chunkIntervalMs: 5 },
+      random(3) === 0
+        ? { fault: (['status', 'cut', 'reset'] as const)[random(3)] ?? 'cut' }
+        : { chunkIntervalMs: 5 },
     );
     await Promise.all(Array.from({ length: 40 }, (_, m) => one(n + m)));
   }

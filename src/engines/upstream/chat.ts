@@ -63,7 +63,8 @@ export function createUpstreamChat(options: UpstreamChatOptions): ChatEngine {
     send: (request: Request) => Promise<T>,
   ): Promise<T> {
     const body = dialect.body(asked);
-    if (!asked.addsMaxTokens || dialect !== completionsDialect) return await askFor(asked, body, signal, send);
+    if (!asked.addsMaxTokens || dialect !== completionsDialect)
+      return await askFor(asked, body, signal, send);
     const { max_tokens: most, ...rest } = body;
     const renamed = { ...rest, max_completion_tokens: most };
     if (renaming.has(asked.model)) return await askFor(asked, renamed, signal, send);
