@@ -30,6 +30,16 @@ async function sentLimits() {
   return { max_completion_tokens, max_tokens, n };
 }
 
+/** An answer whose tokens the upstream reports as it is told. */
+const reporting = (tokens: number) => ({
+  id: 'c',
+  object: 'chat.completion',
+  created: 1,
+  model: MODEL,
+  choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 10, completion_tokens: tokens, total_tokens: 10 + tokens },
+});
+
 async function isClean({ database }: TestService, t: Test) {
   t.strictSame((await audit(database.db)).differences, [], 'the audit is clean');
 }
@@ -93,7 +103,9 @@ onEachDatabase(t, env, async (t, service) => {
 
   await t.test('429 quotaExceeded: what is left, what the request needs, and what to do', async (t) => {
     const owner = await client.signUp();
-    const served = await client.post('/chat', { ...chat, max_output_tokens: 100 }, owner);
+    await upstream.configure({ completion: reporting(900) });
+    const served = await client.post('/chat', chat, owner);
+    await upstream.reset();
     const policy = /"requests";q=\d+;w=60, "tokens";q=20000;w=86400/;
     t.match(served.headers.get('ratelimit-policy'), policy);
     const { used } = await usage(owner);
@@ -128,16 +140,7 @@ onEachDatabase(t, env, async (t, service) => {
 
   await t.test('an upstream that reports more: it counts, and operators see it', async (t) => {
     const owner = await client.signUp();
-    await upstream.configure({
-      completion: {
-        id: 'c',
-        object: 'chat.completion',
-        created: 1,
-        model: MODEL,
-        choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
-        usage: { prompt_tokens: 10, completion_tokens: 19_000, total_tokens: 19_010 },
-      },
-    });
+    await upstream.configure({ completion: reporting(19_000) });
     const metric = async () => {
       const { text } = await client.get('//metrics');
       return Number(/^parley_excess_tokens_total (\d+)/m.exec(text)?.[1] ?? 0);
