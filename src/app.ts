@@ -3,6 +3,7 @@ import fastify, { type FastifyInstance, type FastifyPluginAsync } from 'fastify'
 import { documentation } from './docs/documentation.ts';
 import { KeyLookup } from './domain/key-lookup.ts';
 import { Ledger } from './domain/ledger.ts';
+import { processId } from './domain/ledger-writer.ts';
 import { createEngines } from './engines/index.ts';
 import { Metrics } from './metrics.ts';
 import abortedRequests from './plugins/aborted-requests.ts';
@@ -71,6 +72,8 @@ import usage from './routes/usage.ts';
 import usageHistory from './routes/usage-history.ts';
 import webhook from './routes/webhook.ts';
 import { serverOptions } from './server-options.ts';
+import { LocalSlots } from './slots.ts';
+import { SharedSlots } from './workers/shared-limits.ts';
 
 const pages: FastifyPluginAsync = async (scope) => {
   scope.register(pageLimit);
@@ -145,16 +148,18 @@ const api: FastifyPluginAsync = async (scope) => {
 
 /** Needs an open, migrated database. It does not listen or query yet. */
 export async function buildApp(resources: Resources): Promise<FastifyInstance> {
-  const { config, database } = resources;
-  const app = fastify(serverOptions(config)).withTypeProvider<TypeBoxTypeProvider>();
+  const { config, database, membership } = resources;
+  const app = fastify(serverOptions(config, membership?.number)).withTypeProvider<TypeBoxTypeProvider>();
 
   const metrics = new Metrics();
   const search = documentation(() => app.swagger());
-  const engines = createEngines(config, search, metrics, resources.tracer);
-  const ledger = new Ledger(database, config.plans, app.log, metrics);
+  const sharedSlots = membership && new SharedSlots(membership.primary);
+  const slots = sharedSlots ?? new LocalSlots();
+  const engines = createEngines(config, search, metrics, resources.tracer, sharedSlots);
+  const ledger = new Ledger(database, config.plans, app.log, metrics, processId(membership?.service));
   const keyLookup = new KeyLookup(database, config.databaseDirectUrl, app.log, metrics);
   app.register(pipelining);
-  app.register(services, { ...resources, documentation: search, engines, keyLookup, ledger });
+  app.register(services, { ...resources, documentation: search, engines, keyLookup, ledger, slots });
 
   app.register(spans, { tracer: resources.tracer });
   app.register(abortedRequests);

@@ -1,7 +1,6 @@
 /** The environment, read once and validated: contract section 13. Nothing else reads `process.env`. */
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
-import { FEWEST_CONNECTIONS } from './database/connection-shares.ts';
 import { parseChatFields } from './domain/completion-fields.ts';
 import { type ModelAliases, parseModelAliases } from './domain/model-aliases.ts';
 import { parseImageHosts } from './domain/named-urls.ts';
@@ -23,6 +22,7 @@ import {
 } from './upstream-settings.ts';
 import { type Upstreams, upstreamsFile } from './upstreams/load.ts';
 import type { WebhookTargets } from './webhooks/target.ts';
+import { workerSettings } from './workers/settings.ts';
 
 export type Config = Readonly<{
   port: number;
@@ -33,7 +33,10 @@ export type Config = Readonly<{
   publicUrlIsSet: boolean;
   databaseUrl: string | undefined;
   databaseDirectUrl: string | undefined;
+  /** Of all workers together. */
   databaseConnections: number;
+  /** Processes that serve the port. */
+  workers: number;
   dataDir: string;
   /** The first signs, all verify. Undefined if the database stores the secret. */
   sessionSecrets: readonly [string, ...string[]] | undefined;
@@ -219,7 +222,7 @@ export function loadConfig(env: Env = process.env): Config {
     publicUrlIsSet,
     databaseUrl,
     databaseDirectUrl: postgresUrl(env, 'DATABASE_DIRECT_URL') ?? databaseUrl,
-    databaseConnections: integer(env, 'DATABASE_CONNECTIONS', 20, FEWEST_CONNECTIONS, 1000),
+    ...workerSettings(env, databaseUrl !== undefined),
     dataDir: resolve(text(env, 'DATA_DIR') ?? 'data'),
     sessionSecrets: sessionSecrets(env),
     chat: chatUpstream(env),

@@ -4,35 +4,42 @@ import type { Config } from './config.ts';
 import type { Service } from './service.ts';
 
 /** Added to `drainSeconds`; then the process exits regardless of open requests. */
-const GRACE_SECONDS = 5;
+export const GRACE_SECONDS = 5;
 
-/** With several upstreams, SIGHUP reloads them. SIGTERM first gives load balancers time to notice. A second signal ends that wait, or else the process. */
-export function endInOrder(
-  { app, reload, stop }: Service,
-  { drainSeconds, upstreams }: Pick<Config, 'drainSeconds' | 'upstreams'>,
-): void {
-  const wait = new AbortController();
-  let isStopping = false;
-  const grace = closeWithGrace(
-    // Handled below: `closeWithGrace` would exit on any second signal.
-    {
-      delay: (drainSeconds + GRACE_SECONDS) * 1000,
-      logger: app.log,
-      skip: upstreams ? ['SIGTERM', 'SIGHUP'] : ['SIGTERM'],
-    },
+/** @param left - signals that the caller handles */
+function inOrder(
+  { app, stop }: Service,
+  { drainSeconds }: Pick<Config, 'drainSeconds'>,
+  left: closeWithGrace.Signals[],
+) {
+  const state = { isStopping: false };
+  const { close } = closeWithGrace(
+    { delay: (drainSeconds + GRACE_SECONDS) * 1000, logger: app.log, skip: left },
     async ({ err, signal }) => {
-      isStopping = true;
+      state.isStopping = true;
       if (err) app.log.fatal({ err }, 'Shutting down after an uncaught error.');
       else if (signal) app.log.info(`Shutting down on ${signal}.`);
       app.drain.begin();
       await stop();
     },
   );
+  return { state, close };
+}
+
+/** With several upstreams, SIGHUP reloads them. SIGTERM first gives load balancers time to notice. A second signal ends that wait, or else the process. */
+export function endInOrder(
+  service: Service,
+  { drainSeconds, upstreams }: Pick<Config, 'drainSeconds' | 'upstreams'>,
+): void {
+  const { app, reload } = service;
+  const wait = new AbortController();
+  // Handled below: `closeWithGrace` would exit on any second signal.
+  const { close, state } = inOrder(service, { drainSeconds }, upstreams ? ['SIGTERM', 'SIGHUP'] : ['SIGTERM']);
 
   if (upstreams !== undefined) process.on('SIGHUP', reload);
 
   process.on('SIGTERM', () => {
-    if (isStopping) {
+    if (state.isStopping) {
       app.log.error('Received a second signal: exiting immediately.');
       process.exit(1);
     }
@@ -40,7 +47,20 @@ export function endInOrder(
     app.log.info('Shutting down on SIGTERM.');
     app.drain.begin();
     void app.drain.untilNoticed(wait.signal).then(() => {
-      if (!isStopping) grace.close();
+      if (!state.isStopping) close();
     });
   });
+}
+
+const ofTerminalOrSupervisor = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const;
+
+/**
+ * A worker ends when its primary says so. Terminals and supervisors send their signals to all processes, which would count
+ * twice.
+ *
+ * @returns the function that ends it
+ */
+export function endOnOrder(service: Service, config: Pick<Config, 'drainSeconds'>): () => void {
+  for (const signal of ofTerminalOrSupervisor) process.on(signal, () => {});
+  return inOrder(service, config, [...ofTerminalOrSupervisor]).close;
 }

@@ -1,12 +1,12 @@
 /** The process: configuration, startup and graceful shutdown. Contract sections 11 and 13. */
-import type { ModelTask } from '../schemas/models.ts';
+import { banner } from './banner.ts';
 import { type Config, loadConfig } from './config.ts';
 import { isUnavailable, NO_CONNECTION_LEFT, noConnectionLeft, sqlState } from './database/client.ts';
 import { DataDirError } from './database/data-dir-lock.ts';
 import { MigrationError } from './database/migrate.ts';
-import { endInOrder } from './ending.ts';
 import { ConfigError } from './environment.ts';
-import { type Service, startService } from './service.ts';
+import type { Service } from './service.ts';
+import { workerName } from './workers/name.ts';
 
 function explain(error: unknown, config: Config | undefined): string {
   if (error instanceof ConfigError || error instanceof DataDirError || error instanceof MigrationError)
@@ -31,33 +31,31 @@ function explain(error: unknown, config: Config | undefined): string {
   return `The service could not start: ${message}`;
 }
 
-async function banner({ database, port }: Service, config: Config): Promise<string> {
-  const url = config.publicUrlIsSet ? config.publicUrl : `http://localhost:${port}`;
-  const store =
-    database.kind === 'embedded'
-      ? `embedded Postgres ${await database.version()} in ${config.dataDir} (for evaluation and small installs; not safe against power loss). Set DATABASE_URL to use a Postgres server.`
-      : `Postgres ${await database.version()}`;
-  const by = (upstream: { url: string } | undefined) => (upstream ? new URL(upstream.url).host : 'built-in');
-  const models = config.upstreams?.settings.models ?? [];
-  const ofTask = (task: ModelTask) => {
-    const targets = models.filter((model) => model.task === task).flatMap((model) => model.targets);
-    const names = new Set(targets.map(({ upstream }) => upstream));
-    return names.size > 0 ? [...names].join(', ') : by(config[task]);
-  };
-  const engines = `chat ${ofTask('chat')}, images ${ofTask('images')}, search ${by(config.search)}, embeddings ${ofTask('embeddings')}`;
-  const hint =
-    (config.chat ?? config.upstreams)
-      ? ''
-      : '. Answers come from the guides; set CHAT_URL to connect a language model.';
-  return [
-    '',
-    `  Parley is running at ${url}`,
-    `  Database  ${store}`,
-    `  Engines   ${engines}${hint}`,
-    `  Read      ${url}/docs`,
-    '  Stop      Ctrl-C',
-    '',
-  ].join('\n');
+/** For people; the log goes to standard output. */
+const say = (text: string) => process.stderr.write(`${text}\n`);
+
+/** What a primary and its workers do not need is not loaded. */
+async function run(config: Config): Promise<void> {
+  const worker = workerName();
+  if (worker === undefined && config.workers > 1) {
+    const running = await (await import('./workers/run-primary.ts')).runPrimary(config);
+    if (running !== undefined) say(banner(running, config));
+    return;
+  }
+  const { app, ...started } = await (worker === undefined
+    ? serveAlone(config)
+    : (await import('./workers/worker.ts')).startWorker(config, worker));
+  if (worker === undefined)
+    say(banner({ port: started.port, databaseVersion: await started.database.version() }, config));
+  // Now, because requests that come during the first search would wait for it.
+  setImmediate(() => void app.documentation());
+}
+
+async function serveAlone(config: Config): Promise<Service> {
+  const { startService } = await import('./service.ts');
+  const service = await startService(config);
+  (await import('./ending.ts')).endInOrder(service, config);
+  return service;
 }
 
 // Files that this process creates, such as the embedded database's, are private to its user.
@@ -66,13 +64,8 @@ process.umask(0o077);
 let config: Config | undefined;
 try {
   config = loadConfig();
-  const service = await startService(config);
-  endInOrder(service, config);
-  // For people; the log goes to standard output.
-  process.stderr.write(`${await banner(service, config)}\n`);
-  // Now, because requests that come during the first search would wait for it.
-  setImmediate(() => void service.app.documentation());
+  await run(config);
 } catch (error) {
-  process.stderr.write(`${explain(error, config)}\n`);
+  say(explain(error, config));
   process.exit(1);
 }

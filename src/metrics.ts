@@ -2,7 +2,14 @@
  * The metrics of this process, for Prometheus. Contract section 17. Label values come from fixed sets, or the operator's file, never from clients:
  * no accounts, keys, models, or unknown paths.
  */
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import {
+  type Aggregator,
+  Counter,
+  collectDefaultMetrics,
+  Gauge,
+  Histogram,
+  Registry,
+} from 'prom-client';
 import { version } from './project.ts';
 
 const requestSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
@@ -11,6 +18,9 @@ const batchSizes = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 
 /** A value that is read on each scrape. */
 export type Reading = { labels?: Record<string, string>; value: number };
+
+/** The metrics of one process, to be added to those of others. */
+export type MetricSnapshot = Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
 
 export class Metrics {
   readonly #registry = new Registry();
@@ -108,16 +118,28 @@ export class Metrics {
       name: 'parley_info',
       help: 'Always 1. The label is the running version.',
       labelNames: ['version'],
+      aggregator: 'first',
       ...this.#registers,
     }).set({ version }, 1);
   }
 
-  /** Adds a metric whose values come from `read` on each scrape. */
-  gauge(name: string, help: string, labelNames: string[], read: () => Reading[]): void {
+  /**
+   * Adds a metric whose values come from `read` on each scrape.
+   *
+   * @param aggregator - what is made of the values of several workers
+   */
+  gauge(
+    name: string,
+    help: string,
+    labelNames: string[],
+    read: () => Reading[],
+    aggregator: Aggregator = 'sum',
+  ): void {
     new Gauge({
       name,
       help,
       labelNames,
+      aggregator,
       ...this.#registers,
       collect() {
         this.reset();
@@ -132,9 +154,18 @@ export class Metrics {
 
   /** All metrics, in Prometheus's text format. */
   text(): Promise<string> {
-    // The metrics of Node.js sample the event loop. A service that nobody scrapes should not pay for that.
+    this.#collectDefaults();
+    return this.#registry.metrics();
+  }
+
+  snapshot(): Promise<MetricSnapshot> {
+    this.#collectDefaults();
+    return this.#registry.getMetricsAsJSON();
+  }
+
+  /** The metrics of Node.js sample the event loop. A service that nobody scrapes should not pay for that. */
+  #collectDefaults(): void {
     if (!this.#hasDefaults) collectDefaultMetrics({ register: this.#registry });
     this.#hasDefaults = true;
-    return this.#registry.metrics();
   }
 }

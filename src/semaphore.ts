@@ -29,8 +29,8 @@ export class Semaphore {
     return () => this.#release();
   }
 
-  async run<T>(task: () => Promise<T>): Promise<T> {
-    const release = await this.take();
+  async run<T>(task: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    const release = await this.take(signal);
     try {
       return await task();
     } finally {

@@ -7,6 +7,7 @@ import { newId } from './domain/ids.ts';
 import { ApiError } from './errors.ts';
 import { buildSerializer } from './lazy-compilers.ts';
 import { trustedProxies } from './limits/address.ts';
+import { loggerOptions } from './logger-options.ts';
 import { OneLinePerRequest, serialiseError } from './logging.ts';
 import { answerClientError } from './plugins/client-errors.ts';
 import { securityHeaders } from './plugins/security-headers.ts';
@@ -24,7 +25,8 @@ const CHECK_MS = 2000;
 export const loggedPath = (url: string | undefined): string =>
   withoutApiKeys((url ?? '').split('?', 1)[0] ?? '');
 
-export function serverOptions(config: Config): FastifyHttpOptions<Server> {
+/** @param worker - the number of this process, if it is one of several */
+export function serverOptions(config: Config, worker?: number): FastifyHttpOptions<Server> {
   return {
     bodyLimit: bodyLimits.other,
     requestTimeout: REQUEST_MS,
@@ -45,9 +47,7 @@ export function serverOptions(config: Config): FastifyHttpOptions<Server> {
       return logger.child({ ...bindings, traceId }, options);
     },
     logger: {
-      level: config.logLevel,
-      // The last filter for every log line: addresses, errors and causes can repeat client input.
-      hooks: { streamWrite: withoutApiKeys },
+      ...loggerOptions(config.logLevel, worker),
       serializers: {
         req: (request: { method: string; url: string; ip: string }) => ({
           method: request.method,
@@ -56,12 +56,6 @@ export function serverOptions(config: Config): FastifyHttpOptions<Server> {
         }),
         err: serialiseError as never,
       },
-      ...(process.stdout.isTTY && {
-        transport: {
-          target: 'pino-pretty',
-          options: { ignore: 'pid,hostname', translateTime: 'SYS:HH:MM:ss' },
-        },
-      }),
     },
     routerOptions: { maxParamLength: 300 },
     schemaController: { compilersFactory: { buildSerializer, buildValidator: buildValidator as never } },

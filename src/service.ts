@@ -5,20 +5,14 @@ import type { FastifyInstance } from 'fastify';
 import { buildApp } from './app.ts';
 import { commandHandler } from './commands/operator.ts';
 import type { Config } from './config.ts';
-import {
-  type Database,
-  type DatabaseLocation,
-  isTransactionPooler,
-  openDatabase,
-  STATEMENT_TIMEOUT_MS,
-} from './database/client.ts';
+import { type Database, type DatabaseLocation, openDatabase } from './database/client.ts';
 import { type DataDirLock, lockDataDir } from './database/data-dir-lock.ts';
-import { migrate } from './database/migrate.ts';
 import { Maintenance } from './domain/maintenance.ts';
 import { ConfigError } from './environment.ts';
+import { configuredLocation, openMigrated } from './migrated-database.ts';
 import { settingOnce } from './store/settings.ts';
-import { assertWhole } from './store/transfer.ts';
 import { WebhookSender } from './webhooks/sender.ts';
+import type { Membership } from './workers/membership.ts';
 
 export type Service = {
   app: FastifyInstance;
@@ -29,18 +23,6 @@ export type Service = {
   /** Reads the operator's file of upstreams again. A wrong file changes nothing and is logged. */
   reload(): void;
 };
-
-async function open(config: Config, location: DatabaseLocation): Promise<Database> {
-  const database = await openDatabase(location);
-  try {
-    await migrate(database, config.databaseDirectUrl);
-    await assertWhole(database.db);
-    return database;
-  } catch (error) {
-    await database.close();
-    throw error;
-  }
-}
 
 async function lockFolder(
   config: Config,
@@ -53,14 +35,6 @@ async function lockFolder(
     return database && { ...database, config };
   });
   return lockDataDir(location.dataDir, handle);
-}
-
-/** A direct URL that differs from the main one means that the main one leads to a transaction pooler. */
-async function configuredLocation(config: Config): Promise<DatabaseLocation> {
-  const { databaseConnections, databaseDirectUrl, databaseUrl, dataDir } = config;
-  if (databaseUrl === undefined) return { dataDir };
-  const isPooled = databaseDirectUrl !== databaseUrl || (await isTransactionPooler(databaseUrl));
-  return { url: databaseUrl, connections: databaseConnections, isPooled, patienceMs: STATEMENT_TIMEOUT_MS };
 }
 
 function reloadUpstreams({ engines, log }: FastifyInstance, { upstreams }: Config): void {
@@ -76,19 +50,24 @@ function reloadUpstreams({ engines, log }: FastifyInstance, { upstreams }: Confi
 
 /**
  * Throws DataDirError, and errors of the database or of listening. `givenLocation` replaces the configured database.
+ * `membership` makes this process a worker, whose primary has migrated the database.
  */
-export async function startService(config: Config, givenLocation?: DatabaseLocation): Promise<Service> {
+export async function startService(
+  config: Config,
+  givenLocation?: DatabaseLocation,
+  membership?: Membership,
+): Promise<Service> {
   const location = givenLocation ?? (await configuredLocation(config));
   let database: Database | undefined;
   const lock = await lockFolder(config, location, () => database);
   try {
-    const opened = await open(config, location);
+    const opened = await (membership ? openDatabase(location) : openMigrated(config, location));
     database = opened;
     const sessionSecrets = config.sessionSecrets ?? [
       await settingOnce(opened.db, 'session_secret', () => randomBytes(32).toString('base64url')),
     ];
     const tracer = config.telemetry && (await import('./telemetry/otlp.ts')).startTracer(config.telemetry);
-    const app = await buildApp({ config, database: opened, sessionSecrets, tracer });
+    const app = await buildApp({ config, database: opened, sessionSecrets, tracer, membership });
     await app.ledger.start();
     await app.keyLookup.start();
     await app.listen({

@@ -1,4 +1,5 @@
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
 import { loadConfig } from '../src/config.ts';
@@ -10,6 +11,7 @@ t.test('nothing is required: every default serves', async (t) => {
   t.match(config, {
     port: 3000,
     databaseConnections: 20,
+    workers: 1,
     host: '127.0.0.1',
     publicUrl: 'http://localhost:3000',
     publicUrlIsSet: false,
@@ -220,6 +222,29 @@ t.test('mistakes in the configuration of an upstream are named, its key is not r
     [{ EMBEDDINGS_URL: CHAT_URL, EMBEDDINGS_MODEL: 'a=b=c' }, /^EMBEDDINGS_MODEL must list names/],
     [{ EMBEDDINGS_API_KEY: 'sk-secret' }, /^EMBEDDINGS_API_KEY requires EMBEDDINGS_URL(?!.*secret)/],
     [{ IMAGES_API_KEY: 'sk-secret' }, /^IMAGES_API_KEY requires IMAGES_URL(?!.*secret)/],
+  ];
+  for (const [env, message] of wrong) t.throws(() => loadConfig(env), { name: 'ConfigError', message });
+});
+
+t.test('WORKERS takes a number or auto, needs Postgres, and divides DATABASE_CONNECTIONS', async (t) => {
+  const DATABASE_URL = 'postgres://localhost/parley';
+  const load = (env: Record<string, string>) => {
+    const { databaseConnections, workers } = loadConfig({ DATABASE_URL, ...env });
+    return [workers, databaseConnections];
+  };
+  t.same(load({ WORKERS: '2' }), [2, 20]);
+  t.same(load({ WORKERS: '4' }), [4, 40], 'each worker has the fewest that it needs');
+  t.same(load({ WORKERS: '4', DATABASE_CONNECTIONS: '60' }), [4, 60]);
+  const cores = availableParallelism();
+  t.same(load({ WORKERS: 'auto' }), [cores, Math.max(20, 10 * cores)]);
+  t.equal(loadConfig({ WORKERS: '1' }).workers, 1, 'one needs no Postgres');
+  const wrong: [Record<string, string>, RegExp][] = [
+    [{ WORKERS: '0', DATABASE_URL }, /^WORKERS must be auto or a whole number from 1 to 64, not "0"\.$/],
+    [{ WORKERS: 'all', DATABASE_URL }, /^WORKERS must be auto or a whole number from 1 to 64, not "all"\.$/],
+    [{ WORKERS: '65', DATABASE_URL }, /^WORKERS must be auto or/],
+    [{ WORKERS: '2' }, /^WORKERS must be 1 with the embedded database, [^\n]+DATABASE_URL/],
+    [{ WORKERS: 'auto' }, /^WORKERS must be 1 with the embedded database/],
+    [{ WORKERS: '4', DATABASE_CONNECTIONS: '30', DATABASE_URL }, /^DATABASE_CONNECTIONS must be at least 40 /],
   ];
   for (const [env, message] of wrong) t.throws(() => loadConfig(env), { name: 'ConfigError', message });
 });

@@ -54,6 +54,7 @@ app.register(settings, {
   documentation: unused,
   engines: unused,
   keyLookup: unused,
+  slots: unused,
   ledger,
 });
 app.register(errors);

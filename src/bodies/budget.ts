@@ -4,25 +4,38 @@
 const SENDERS_PART = 4;
 /** This fraction is reserved for the beginnings of bodies, so that large ones cannot block small ones. */
 const RESERVED_PART = 8;
-const BEGINNING_BYTES = 64 * 1024;
+export const BEGINNING_BYTES = 64 * 1024;
 
-export type Share = {
+/** A share that answers at once (`boolean`), or one whose answer may have to be waited for. */
+type Answer = boolean | Promise<boolean>;
+
+export type Share<A extends Answer = Answer> = {
   /** Whether there is room for a whole body now. Reserves nothing. */
-  fits(bytes: number): boolean;
+  fits(bytes: number): A;
   /** Reserves room for received bytes. Returns whether there was room. */
-  take(bytes: number): boolean;
+  take(bytes: number): A;
   /** Releases all bytes. Safe to call twice. */
   release(): void;
 };
 
-export class BodyBudget {
+export type Budget = { share(sender: string): Share };
+
+/** The part of the budget that workers hold for the beginnings of bodies, so that they need not ask for these. */
+export const apartOf = (bytes: number): number => Math.floor(bytes / RESERVED_PART / 2);
+
+export class BodyBudget implements Budget {
   readonly #bytes: number;
+  readonly #apart: number;
   readonly #taken = new Map<string, number>();
   #used = 0;
 
-  /** @param bytes - `BODY_MEMORY_MB`, in bytes */
-  constructor(bytes: number) {
+  /**
+   * @param bytes - `BODY_MEMORY_MB`, in bytes
+   * @param apart - of them, what is counted elsewhere, for the beginnings of bodies
+   */
+  constructor(bytes: number, apart = 0) {
     this.#bytes = bytes;
+    this.#apart = apart;
   }
 
   get used(): number {
@@ -33,13 +46,13 @@ export class BodyBudget {
    * Begins a body. A sender's bodies together may use a quarter of the budget, but a single body may be as large as its
    * route allows.
    */
-  share(sender: string): Share {
+  share(sender: string): Share<boolean> {
     let own = 0;
     let isOpen = true;
     const fits = (bytes: number) => {
       const senders = this.#taken.get(sender) ?? 0;
       // Not counted against its sender: a slow large body must not lock an account out of everything else.
-      if (own + bytes <= BEGINNING_BYTES) return this.#used + bytes <= this.#bytes;
+      if (own + bytes <= BEGINNING_BYTES) return this.#used + bytes <= this.#bytes - this.#apart;
       if (this.#used + bytes > this.#bytes - this.#bytes / RESERVED_PART) return false;
       const isOnlyBody = senders === own;
       return isOnlyBody || senders + bytes <= this.#bytes / SENDERS_PART;

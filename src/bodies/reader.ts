@@ -1,7 +1,7 @@
 /** Receives bodies within limits on size, memory, and time. Contract section 6, reliability test 48. */
 import type { IncomingMessage } from 'node:http';
 import { Blocks } from './blocks.ts';
-import type { BodyBudget } from './budget.ts';
+import type { Budget, Share } from './budget.ts';
 import {
   MIN_BYTES_PER_SECOND,
   MIN_CHUNK_BYTES,
@@ -42,23 +42,39 @@ export function announcedLength({ headers }: IncomingMessage): number | undefine
 type Measured = { startedAt: number; received: number; isLate: boolean; giveUp(): void };
 
 export class BodyReader {
-  readonly #budget: BodyBudget;
+  readonly #budget: Budget;
   readonly #pace = new Pace(READ_PER_SLICE);
   readonly #open = new Set<Measured>();
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(budget: BodyBudget) {
+  constructor(budget: Budget) {
     this.#budget = budget;
   }
 
   /** Receives a body. On a ReadError, received data is dropped and the rest stays unread. */
-  read(stream: IncomingMessage, { limit, sender }: Reading): Promise<Received> {
+  async read(stream: IncomingMessage, { limit, sender }: Reading): Promise<Received> {
     const announced = announcedLength(stream);
-    if (announced !== undefined && announced > limit) return Promise.reject(new ReadError('tooLarge'));
+    if (announced !== undefined && announced > limit) throw new ReadError('tooLarge');
     const share = this.#budget.share(sender);
-    if (announced !== undefined && !share.fits(announced)) return Promise.reject(new ReadError('noMemory'));
+    let fits = announced === undefined || share.fits(announced);
+    if (typeof fits !== 'boolean') {
+      fits = await fits;
+      // The client may have left meanwhile.
+      if (stream.destroyed) throw new ReadError('brokenOff');
+    }
+    if (!fits) throw new ReadError('noMemory');
+    return this.#receive(stream, share, announced, limit);
+  }
+
+  #receive(
+    stream: IncomingMessage,
+    share: Share,
+    announced: number | undefined,
+    limit: number,
+  ): Promise<Received> {
     return new Promise((resolve, reject) => {
       const body = new Blocks(announced);
+      let isOver = false;
       let chunks = 0;
       const measured: Measured = {
         startedAt: performance.now(),
@@ -67,6 +83,7 @@ export class BodyReader {
         giveUp: () => refuse('tooSlow'),
       };
       const stop = () => {
+        isOver = true;
         this.#open.delete(measured);
         this.#pace.forget(stream);
         stream.off('data', onData).off('end', onEnd).off('error', onBroken).off('close', onBroken);
@@ -80,8 +97,19 @@ export class BodyReader {
       const onBroken = () => refuse('brokenOff');
       const onData = (piece: Buffer) => {
         measured.received += piece.length;
-        if (measured.received > limit) refuse('tooLarge');
-        else if (!share.take(piece.length)) refuse('noMemory');
+        if (measured.received > limit) return refuse('tooLarge');
+        const room = share.take(piece.length);
+        if (typeof room === 'boolean') return add(piece, room);
+        // Nothing else arrives until the budget has answered.
+        stream.pause();
+        void room.then((hasRoom) => {
+          if (isOver) return;
+          stream.resume();
+          add(piece, hasRoom);
+        });
+      };
+      const add = (piece: Buffer, hasRoom: boolean) => {
+        if (!hasRoom) refuse('noMemory');
         else if (++chunks > UNMEASURED_CHUNKS && measured.received < chunks * MIN_CHUNK_BYTES)
           refuse('tinyChunks');
         else {

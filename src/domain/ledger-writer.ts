@@ -41,8 +41,26 @@ type LedgerWrite = 'admission' | 'settlement';
 
 const unavailable = (cause: unknown) => new ApiError('serviceUnavailable', { cause });
 
+/**
+ * The ID of a process. Those of the workers of one service end alike, so that operators see one replica.
+ *
+ * @param service - 12 hexadecimal digits
+ */
+export const processId = (service = ''): string => {
+  const id = newId();
+  return id.slice(0, id.length - service.length) + service;
+};
+
+type Parts = {
+  database: Database;
+  plans: PlanCatalogue;
+  log: OutageLog;
+  metrics: Metrics;
+  process: string;
+};
+
 export class LedgerWriter {
-  readonly process: string = newId();
+  readonly process: string;
   readonly #database: Database;
   readonly #rules: AdmissionRules;
   readonly #held: HeldUnits;
@@ -56,13 +74,8 @@ export class LedgerWriter {
   readonly #timers: NodeJS.Timeout[] = [];
   #isSettlingAbandoned = false;
 
-  constructor(
-    database: Database,
-    plans: PlanCatalogue,
-    log: OutageLog,
-    metrics: Metrics,
-    held: HeldUnits = () => undefined,
-  ) {
+  constructor({ database, log, metrics, plans, process }: Parts, held: HeldUnits = () => undefined) {
+    this.process = process;
     this.#database = database;
     this.#held = held;
     this.#metrics = metrics;

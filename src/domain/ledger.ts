@@ -18,7 +18,7 @@ import {
 } from './charge.ts';
 import { GroupCommit } from './group-commit.ts';
 import type { Retry } from './idempotency.ts';
-import { LedgerWriter } from './ledger-writer.ts';
+import { LedgerWriter, processId } from './ledger-writer.ts';
 import type { OutageLog } from './outage-log.ts';
 import type { PlanCatalogue } from './plans.ts';
 import { quotaExceeded } from './quota.ts';
@@ -50,7 +50,14 @@ export class Ledger {
   /** A charge whose settlement failed is refunded twice, and counts once. */
   readonly #refunded = new WeakSet<Admission>();
 
-  constructor(database: Database, plans: PlanCatalogue, log: OutageLog, metrics = new Metrics()) {
+  /** @param process - the ID of this process, under which it holds a lease */
+  constructor(
+    database: Database,
+    plans: PlanCatalogue,
+    log: OutageLog,
+    metrics = new Metrics(),
+    process = processId(),
+  ) {
     this.#metrics = metrics;
     this.#readings = new GroupCommit({
       ...{ batchSize: READ_AT_ONCE, queueSize: WAITING_READERS },
@@ -60,8 +67,9 @@ export class Ledger {
       },
     });
     const inFlight = new UnitsInFlight();
-    this.#writer = new LedgerWriter(database, plans, log, metrics, ({ account_id: accountId, meter }) =>
-      inFlight.held({ accountId, meter }),
+    this.#writer = new LedgerWriter(
+      { database, plans, log, metrics, process },
+      ({ account_id: accountId, meter }) => inFlight.held({ accountId, meter }),
     );
     this.#admissions = new Admissions({
       ...{ db: database.db, plans, metrics, inFlight, writer: this.#writer },

@@ -2,8 +2,7 @@
  * Argon2id in libuv's threads, contract section 9. The queue is bounded: a flood of sign-ins must not delay the rest.
  */
 import { hash, verify } from '@node-rs/argon2';
-import { ApiError } from '../errors.ts';
-import { Semaphore } from '../semaphore.ts';
+import { LocalSlots, type Slots } from '../slots.ts';
 
 /** Recommended by OWASP; `algorithm` 2 is Argon2id. */
 export const argon2Parameters = { algorithm: 2, memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
@@ -13,41 +12,22 @@ const RUNNING_AT_ONCE = 2;
 /** At 15 to 60 ms each, two at a time, the last in the queue waits for 0.5 to 2 seconds. */
 const WAITING_AT_MOST = 64;
 
-const overloaded = () => new ApiError('overloaded');
+const queue = { name: 'hash', slots: RUNNING_AT_ONCE, waiting: WAITING_AT_MOST };
+let slots: Slots = new LocalSlots();
 
-/** Runs a few tasks at once, and queues some in order. The rest are refused at once. */
-export class BoundedQueue {
-  readonly #slots: Semaphore;
-  readonly #places = new Map<string, number>();
-  readonly #placesOfOwner: number;
-
-  constructor(runningAtOnce: number, waitingAtMost: number) {
-    this.#slots = new Semaphore(runningAtOnce, waitingAtMost);
-    this.#placesOfOwner = Math.floor((runningAtOnce + waitingAtMost) / 2);
-  }
-
-  /** An `owner` may take at most half of all places. Throws `overloaded` at once if too many wait. */
-  async run<T>(task: () => Promise<T>, owner: string | null = null): Promise<T> {
-    if (owner === null) return this.#run(task);
-    const places = this.#places.get(owner) ?? 0;
-    if (places >= this.#placesOfOwner) throw overloaded();
-    this.#places.set(owner, places + 1);
-    try {
-      return await this.#run(task);
-    } finally {
-      const left = (this.#places.get(owner) ?? 1) - 1;
-      if (left > 0) this.#places.set(owner, left);
-      else this.#places.delete(owner);
-    }
-  }
-
-  async #run<T>(task: () => Promise<T>): Promise<T> {
-    if (this.#slots.isFull) throw overloaded();
-    return this.#slots.run(task);
-  }
+/** For a process that shares its processors with others that hash. */
+export function queueHashesWith(shared: Slots): void {
+  slots = shared;
 }
 
-const queue = new BoundedQueue(RUNNING_AT_ONCE, WAITING_AT_MOST);
+async function inTurn<T>(task: () => Promise<T>, owner: string | null): Promise<T> {
+  const release = await slots.take(queue, owner);
+  try {
+    return await task();
+  } finally {
+    release();
+  }
+}
 
 /** Keyboards and systems compose characters differently: NIST SP 800-63B. */
 const normalised = (password: string) => password.normalize('NFKC');
@@ -58,7 +38,7 @@ export const unknownAccountHash =
 
 /** Returns a PHC string. `owner` is the client's address, null for the operator. Throws `overloaded`. */
 export const hashPassword = (password: string, owner: string | null = null): Promise<string> =>
-  queue.run(() => hash(normalised(password), argon2Parameters), owner);
+  inTurn(() => hash(normalised(password), argon2Parameters), owner);
 
 /** `stored` is null for an account that does not exist, which takes as long. Throws `overloaded`. */
 export async function verifyPassword(
@@ -66,6 +46,6 @@ export async function verifyPassword(
   password: string,
   owner: string | null = null,
 ): Promise<boolean> {
-  const isRight = await queue.run(() => verify(stored ?? unknownAccountHash, normalised(password)), owner);
+  const isRight = await inTurn(() => verify(stored ?? unknownAccountHash, normalised(password)), owner);
   return stored !== null && isRight;
 }

@@ -4,6 +4,7 @@ import type { Documentation } from '../docs/documentation.ts';
 import type { ModelAliases } from '../domain/model-aliases.ts';
 import { taskOf } from '../domain/models.ts';
 import { Metrics } from '../metrics.ts';
+import type { Slots } from '../slots.ts';
 import type { Tracer } from '../telemetry/tracer.ts';
 import type { DialectKind } from '../upstreams/schema.ts';
 import type { RoutingSettings } from '../upstreams/settings.ts';
@@ -41,12 +42,17 @@ export type EngineConfig = {
   chatModelAliases?: ModelAliases;
 };
 
-/** Creates each engine: the configured upstream, which it does not contact, or the built-in one. Contract section 8. */
+/**
+ * Creates each engine: the configured upstream, which it does not contact, or the built-in one. Contract section 8.
+ *
+ * @param slots - those that this process shares with others, if any
+ */
 export function createEngines(
   config: EngineConfig,
   documentation: Documentation,
   metrics = new Metrics(),
   tracer?: Tracer,
+  slots?: Slots,
 ): Engines {
   const { chat, embeddings, images, publicUrl, search } = config;
   const optionsFor = (upstream: keyof Engines) => ({
@@ -57,7 +63,9 @@ export function createEngines(
   const placeOf = (place: Omit<Place, 'tracer'>): Place | undefined => tracer && { ...place, tracer };
   const router =
     config.upstreams &&
-    new Router(config.upstreams.settings, { limits: config.upstreamLimits ?? {}, metrics, tracer });
+    new Router(config.upstreams.settings, {
+      ...{ limits: config.upstreamLimits ?? {}, metrics, tracer, slots },
+    });
   const engine = router
     ? routedChat(router)
     : chat

@@ -1,6 +1,7 @@
 /** Limits concurrent calls per account, and streams among them. Contract section 7. */
 import { newId } from '../domain/ids.ts';
 import { ApiError } from '../errors.ts';
+import { CallCounter } from './call-counter.ts';
 
 export type CallCeilings = {
   /** `CALLS_PER_ACCOUNT`, including streams. */
@@ -11,7 +12,7 @@ export type CallCeilings = {
 
 export type FullLimit = keyof CallCeilings;
 
-/** The same count across all processes. */
+/** The same count across several processes. */
 export type SharedCalls = {
   /** @returns the ceiling that was reached, or undefined if the call counts or the count is unavailable */
   take(
@@ -38,53 +39,45 @@ function refusal(limit: FullLimit, ceiling: number): ApiError {
   });
 }
 
-/** The calls of this process and, through `shared`, of all processes. */
+/** The calls of this process and, through each of `shared`, of other processes. */
 export class Calls {
   readonly #ceilings: CallCeilings;
-  readonly #shared: SharedCalls | undefined;
-  readonly #taken = new Map<string, CallCeilings>();
+  readonly #shared: readonly SharedCalls[];
+  readonly #own = new CallCounter();
 
-  constructor(ceilings: CallCeilings, shared?: SharedCalls) {
+  constructor(ceilings: CallCeilings, ...shared: SharedCalls[]) {
     this.#ceilings = ceilings;
     this.#shared = shared;
   }
 
   /** Takes a slot, which must always be released. Throws ApiError `tooManyStreams` or `tooManyCalls`. */
   async take(accountId: string, isStream: boolean): Promise<Slot> {
-    const full = this.#takeOwn(accountId, isStream);
+    const full = this.#own.take(accountId, isStream, this.#ceilings);
     if (full !== undefined) throw refusal(full, this.#ceilings[full]);
     const id = newId();
-    const fullElsewhere = await this.#shared?.take(accountId, id, isStream, this.#ceilings);
-    if (fullElsewhere !== undefined) {
-      this.#releaseOwn(accountId, isStream);
-      throw refusal(fullElsewhere, this.#ceilings[fullElsewhere]);
+    const taken: SharedCalls[] = [];
+    const release = () => {
+      this.#own.release(accountId, isStream);
+      for (const shared of taken.splice(0)) shared.release(accountId, id);
+    };
+    for (const shared of this.#shared) {
+      const fullElsewhere = await shared.take(accountId, id, isStream, this.#ceilings);
+      if (fullElsewhere !== undefined) {
+        release();
+        throw refusal(fullElsewhere, this.#ceilings[fullElsewhere]);
+      }
+      taken.push(shared);
     }
     let isHeld = true;
     return {
       release: () => {
-        if (!isHeld) return;
+        if (isHeld) release();
         isHeld = false;
-        this.#releaseOwn(accountId, isStream);
-        this.#shared?.release(accountId, id);
       },
     };
   }
 
   get taken(): number {
-    return [...this.#taken.values()].reduce((sum, { calls }) => sum + calls, 0);
-  }
-
-  #takeOwn(accountId: string, isStream: boolean): FullLimit | undefined {
-    const { calls, streams } = this.#taken.get(accountId) ?? { calls: 0, streams: 0 };
-    if (isStream && streams >= this.#ceilings.streams) return 'streams';
-    if (calls >= this.#ceilings.calls) return 'calls';
-    this.#taken.set(accountId, { calls: calls + 1, streams: streams + (isStream ? 1 : 0) });
-    return undefined;
-  }
-
-  #releaseOwn(accountId: string, isStream: boolean): void {
-    const { calls, streams } = this.#taken.get(accountId) ?? { calls: 1, streams: 1 };
-    if (calls > 1) this.#taken.set(accountId, { calls: calls - 1, streams: streams - (isStream ? 1 : 0) });
-    else this.#taken.delete(accountId);
+    return this.#own.total;
   }
 }

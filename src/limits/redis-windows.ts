@@ -1,5 +1,5 @@
-/** Windows shared by all replicas in Redis. If it is unavailable, each process counts alone. Contract section 5. */
-import { MemoryWindows, type WindowCount, type Windows } from './memory-windows.ts';
+/** Windows shared by all replicas in Redis. If it is unavailable, each replica counts alone. Contract section 5. */
+import type { WindowCount, Windows } from './memory-windows.ts';
 import type { RedisLink } from './redis-link.ts';
 
 const PREFIX = 'parley:limit:';
@@ -27,12 +27,14 @@ const windowCount = (counted: Counted | undefined): WindowCount | undefined =>
   counted && { current: counted[0], ttl: counted[1] };
 
 export class RedisWindows implements Windows {
-  readonly #own = new MemoryWindows();
+  readonly #own: Windows;
   readonly #take;
   readonly #takeBack;
   readonly #read;
 
-  constructor(link: RedisLink) {
+  /** @param own - the windows of this replica */
+  constructor(link: RedisLink, own: Windows) {
+    this.#own = own;
     this.#take = link.script<Counted>('windowTake', 1, takeScript);
     this.#takeBack = link.script<Counted>('windowTakeBack', 1, takeBackScript);
     this.#read = link.script<Counted>('windowRead', 1, readScript);
@@ -40,13 +42,15 @@ export class RedisWindows implements Windows {
 
   async take(key: string, windowMs: number): Promise<WindowCount> {
     // Also counted here, so that losing Redis does not restart every window.
-    const own = await this.#own.take(key, windowMs);
-    return windowCount(await this.#take(PREFIX + key, windowMs)) ?? own;
+    const [own, counted] = await Promise.all([
+      this.#own.take(key, windowMs),
+      this.#take(PREFIX + key, windowMs),
+    ]);
+    return windowCount(counted) ?? own;
   }
 
   async takeBack(key: string): Promise<void> {
-    await this.#own.takeBack(key);
-    await this.#takeBack(PREFIX + key);
+    await Promise.all([this.#own.takeBack(key), this.#takeBack(PREFIX + key)]);
   }
 
   async read(key: string): Promise<WindowCount> {

@@ -1,13 +1,15 @@
 /** Receives and parses JSON bodies. Contract section 6, reliability tests 15, 41 to 44, 48, 57, and 58. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import { BodyBudget } from '../bodies/budget.ts';
+import { apartOf, BodyBudget, type Budget } from '../bodies/budget.ts';
 import { BodyError } from '../bodies/parse.ts';
 import { BodyParser, BusyError } from '../bodies/parser.ts';
 import { announcedLength, BodyReader, ReadError, type Refusal } from '../bodies/reader.ts';
 import { payloadTooLarge } from '../bodies/too-large.ts';
 import { ApiError } from '../errors.ts';
 import { addressKey } from '../limits/address.ts';
+import { shareOf } from '../workers/settings.ts';
+import { SharedBudget } from '../workers/shared-budget.ts';
 import { askForBody } from './client-errors.ts';
 
 declare module 'fastify' {
@@ -65,9 +67,14 @@ function mayBeLeftOut(app: FastifyInstance, body: unknown): boolean {
   return schema !== undefined && !schema.required?.length && !schema.minProperties;
 }
 
+function budgetOf({ config: { bodyMemoryBytes }, membership }: FastifyInstance): Budget {
+  if (membership === null) return new BodyBudget(bodyMemoryBytes);
+  return new SharedBudget(membership.primary, shareOf(apartOf(bodyMemoryBytes), membership.workers));
+}
+
 export default fp(
   async (app) => {
-    const reader = new BodyReader(new BodyBudget(app.config.bodyMemoryBytes));
+    const reader = new BodyReader(budgetOf(app));
     const parser = new BodyParser();
 
     app.addHook('onRoute', (route) => {

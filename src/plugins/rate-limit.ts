@@ -10,6 +10,7 @@ import { MemoryWindows, type WindowCount, type Windows } from '../limits/memory-
 import { RedisWindows } from '../limits/redis-windows.ts';
 import { type SignInLimits, signInLimits } from '../limits/sign-in.ts';
 import { type LimitReading, rateHeaders } from '../rate-headers.ts';
+import { SharedWindows } from '../workers/shared-limits.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
@@ -72,8 +73,10 @@ function storeOn(windows: Windows) {
   };
 }
 
-const openWindows = ({ redis }: FastifyInstance): Windows =>
-  redis === null ? new MemoryWindows() : new RedisWindows(redis);
+function openWindows({ membership, redis }: FastifyInstance): Windows {
+  const own = membership === null ? new MemoryWindows() : new SharedWindows(membership.primary);
+  return redis === null ? own : new RedisWindows(redis, own);
+}
 
 const isOfPlan = ({ caller, routeOptions }: FastifyRequest) =>
   caller.keyId !== null || routeOptions.config.meter !== undefined;

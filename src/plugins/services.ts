@@ -1,3 +1,4 @@
+import type { FastifyInstance } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Config } from '../config.ts';
 import type { Database, Db } from '../database/client.ts';
@@ -6,7 +7,9 @@ import type { KeyLookup } from '../domain/key-lookup.ts';
 import type { Ledger } from '../domain/ledger.ts';
 import type { Engines } from '../engines/types.ts';
 import { idHeaders } from '../requests/anthropic.ts';
+import type { Slots } from '../slots.ts';
 import type { Tracer } from '../telemetry/tracer.ts';
+import type { Membership } from '../workers/membership.ts';
 
 export type Resources = {
   config: Config;
@@ -15,6 +18,8 @@ export type Resources = {
   sessionSecrets: readonly [string, ...string[]];
   /** Undefined: no spans are recorded. */
   tracer?: Tracer | undefined;
+  /** Undefined: this process serves alone. */
+  membership?: Membership | undefined;
 };
 
 declare module 'fastify' {
@@ -25,20 +30,29 @@ declare module 'fastify' {
     engines: Engines;
     keyLookup: KeyLookup;
     ledger: Ledger;
+    /** Null if this process serves alone. */
+    membership: Membership | null;
+    slots: Slots;
     sessionSecrets: readonly [string, ...string[]];
   }
 }
 
-type Services = { documentation: Documentation; engines: Engines; keyLookup: KeyLookup; ledger: Ledger };
+type Services = Pick<
+  FastifyInstance,
+  'documentation' | 'engines' | 'keyLookup' | 'ledger' | 'slots'
+>;
 
 export default fp<Resources & Services>(
-  async (app, { config, database, documentation, engines, keyLookup, ledger, sessionSecrets }) => {
+  async (app, { config, database, membership = null, sessionSecrets, ...services }) => {
+    const { documentation, engines, keyLookup, ledger, slots } = services;
     app.decorate('config', config);
     app.decorate('db', database.db);
     app.decorate('documentation', documentation);
     app.decorate('engines', engines);
     app.decorate('keyLookup', keyLookup);
     app.decorate('ledger', ledger);
+    app.decorate('membership', membership);
+    app.decorate('slots', slots);
     app.decorate('sessionSecrets', sessionSecrets);
     app.addHook('onRequest', (request, reply, done) => {
       reply.headers(idHeaders(request));

@@ -36,7 +36,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     return reply
       .type(app.metrics.contentType)
       .header('cache-control', 'no-store')
-      .send(await app.metrics.text());
+      .send((await app.membership?.primary.ask('readMetrics')) ?? (await app.metrics.text()));
   });
 };
 

@@ -42,9 +42,6 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     (request) => readLogPage(app.db, request.caller.accountId, request.query),
   );
 
-  /** Accounts whose export is under way in this process. */
-  const exporting = new Set<string>();
-
   app.get(
     '/requests/export',
     {
@@ -71,12 +68,14 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       const { accountId } = request.caller;
       const { format = 'json' } = request.query;
       const filter = filterFrom(request.query);
-      if (exporting.has(accountId))
+      const oneAtATime = { name: `export:${accountId}`, slots: 1, waiting: 0 };
+      const release = await app.slots.take(oneAtATime).catch(() => {
         throw new ApiError('tooManyCalls', {
           message: 'This account is already exporting its request log. Wait for that export to end.',
         });
-      exporting.add(accountId);
-      reply.raw.once('close', () => exporting.delete(accountId));
+      });
+      if (reply.raw.destroyed) release();
+      else reply.raw.once('close', release);
       const keys = format === 'csv' ? await listKeyLabels(app.db, accountId, app.config.requestLogDays) : [];
       const names = new Map(keys.map(({ id, name }) => [id, name]));
       const file =

@@ -3,6 +3,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import type { UsageMeter } from '../../schemas/usage.ts';
 import { type Db, rowsOf } from '../database/client.ts';
 import { SLOW_MS } from '../database/tables.ts';
+import { serviceCount } from './leases.ts';
 
 /** Rows of each list. */
 const MOST = 10;
@@ -50,7 +51,7 @@ const recent = sql`ledger_now() - make_interval(mins => ${RECENT_MINUTES}::int)`
 
 const state = sql`
   select ${iso(sql`ledger_now()`)} as at, ${today}::text as day,
-         (select count(*) from leases where expires_at > ledger_now())::int as replicas,
+         (${serviceCount})::int as replicas,
          (select count(*) from requests where state = 'admitted')::int as open_charges,
          (select coalesce(sum(excess), 0)::float8 from usage_counters where day = ${today} and meter = 'tokens') as excess_tokens,
          (select jsonb_build_object('total', count(*), 'suspended', count(suspended_at))

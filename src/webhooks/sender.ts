@@ -83,6 +83,7 @@ export class WebhookSender {
       'Webhook messages of all replicas that wait for their next attempt.',
       [],
       () => [{ value: this.#waiting }],
+      'max',
     );
   }
 

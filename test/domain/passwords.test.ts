@@ -1,8 +1,8 @@
 import { parseOptions } from '@node-rs/argon2';
 import t from 'tap';
+import { BoundedQueue } from '../../src/bounded-queue.ts';
 import {
   argon2Parameters,
-  BoundedQueue,
   hashPassword,
   unknownAccountHash,
   verifyPassword,

@@ -4,6 +4,7 @@ import { sql } from 'drizzle-orm';
 import type { Config } from '../../config.ts';
 import { type Db, rowsOf } from '../../database/client.ts';
 import { projectRoot } from '../../project.ts';
+import { serviceCount } from '../../store/leases.ts';
 import type { DatabaseCommand } from '../command.ts';
 import { type Finding, isError, isWarning } from './finding.ts';
 
@@ -183,13 +184,13 @@ async function checkContents(db: Db, { plans, redisUrl }: Config): Promise<Findi
     );
   const [processes] = await rowsOf<{ count: number }>(
     db,
-    sql`select count(*)::int as count from leases where expires_at > ledger_now()`,
+    sql`select (${serviceCount})::int as count`,
   );
   if ((processes?.count ?? 0) > 1 && redisUrl === undefined)
     findings.push(
       isWarning(
         'REDIS_URL',
-        `${processes?.count} processes serve this database, and each counts rate limits alone.`,
+        `${processes?.count} services use this database, and each counts rate limits alone.`,
         'Set REDIS_URL on all of them.',
       ),
     );

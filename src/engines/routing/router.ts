@@ -2,6 +2,7 @@
 import { type ModelTask, modelTasks } from '../../../schemas/models.ts';
 import { ApiError } from '../../errors.ts';
 import type { Metrics } from '../../metrics.ts';
+import type { Slots } from '../../slots.ts';
 import type { Tracer } from '../../telemetry/tracer.ts';
 import type { ModelSettings, RoutingSettings } from '../../upstreams/settings.ts';
 import type { DerivedSignal } from '../derived-signal.ts';
@@ -17,6 +18,8 @@ export type RouterOptions = {
   limits?: UpstreamLimits;
   metrics: Metrics;
   tracer?: Tracer | undefined;
+  /** Those that this process shares with others, for `concurrency`. */
+  slots?: Slots | undefined;
   /** The clock, in milliseconds. */
   now?: () => number;
   /** Above 0 and below 1. */
@@ -61,6 +64,7 @@ export class Router {
   readonly #limits: UpstreamLimits;
   readonly #metrics: Metrics;
   readonly #tracer: Tracer | undefined;
+  readonly #slots: Slots | undefined;
   readonly #now: () => number;
   readonly #random: () => number;
   #targets: Targets;
@@ -72,6 +76,7 @@ export class Router {
     this.#limits = limits;
     this.#metrics = metrics;
     this.#tracer = options.tracer;
+    this.#slots = options.slots;
     this.#now = now;
     this.#random = random;
     this.#targets = this.#targetsOf(settings);
@@ -86,6 +91,7 @@ export class Router {
           labels: { upstream: name },
           value: [...health.values()].filter(({ until }) => until > this.#now()).length,
         })),
+      'max',
     );
   }
 
@@ -123,7 +129,8 @@ export class Router {
   #targetsOf(settings: RoutingSettings, before?: Targets): Targets {
     const onResponse = (upstream: string, status: number | undefined, seconds: number) =>
       this.#metrics.upstreamSeconds.observe({ upstream, status: status ?? 'none' }, seconds);
-    return new Targets(settings, { limits: this.#limits, onResponse, tracer: this.#tracer }, before);
+    const parts = { limits: this.#limits, onResponse, tracer: this.#tracer, slots: this.#slots };
+    return new Targets(settings, parts, before);
   }
 
   models = async (): Promise<Model[]> => [...this.#models];

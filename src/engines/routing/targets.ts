@@ -1,4 +1,5 @@
 /** The targets of each model, and the upstreams behind them. Contract section 15. */
+import type { Slots } from '../../slots.ts';
 import type { Tracer } from '../../telemetry/tracer.ts';
 import { loadProvider } from '../../upstreams/packages.ts';
 import type { ModelSettings, Prices, RoutingSettings, UpstreamSettings } from '../../upstreams/settings.ts';
@@ -48,6 +49,8 @@ export type UpstreamParts = {
   limits: UpstreamLimits;
   onResponse(upstream: string, status: number | undefined, seconds: number): void;
   tracer: Tracer | undefined;
+  /** Undefined: this process counts alone. */
+  slots: Slots | undefined;
 };
 
 const CONCURRENCY = 1000;
@@ -56,10 +59,12 @@ const connectionsOf = ({ concurrency }: UpstreamSettings, { limits }: UpstreamPa
   concurrency ?? limits.connections ?? CONCURRENCY;
 
 function optionsOf(settings: UpstreamSettings, parts: UpstreamParts): UpstreamOptions {
-  const { apiKey, headers, name, timeouts, url } = settings;
+  const { apiKey, concurrency, headers, name, timeouts, url } = settings;
+  const { slots } = parts;
   return {
     ...parts.limits,
     ...{ url, apiKey, headers, connections: connectionsOf(settings, parts) },
+    ...(slots && concurrency && { sharedConnections: { slots, name: `upstream:${name}:${concurrency}` } }),
     ...(timeouts.connectMs !== undefined && { connectTimeoutMs: timeouts.connectMs }),
     ...(timeouts.firstByteMs !== undefined && { firstByteTimeoutMs: timeouts.firstByteMs }),
     ...(timeouts.idleMs !== undefined && { idleTimeoutMs: timeouts.idleMs }),

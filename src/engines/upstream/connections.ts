@@ -1,6 +1,7 @@
 /** Limits concurrent requests to an upstream, so that a slow one cannot exhaust sockets or memory. */
 import { ApiError } from '../../errors.ts';
 import { Semaphore } from '../../semaphore.ts';
+import type { Slots } from '../../slots.ts';
 import { UpstreamProblem } from './errors.ts';
 
 /** Longest wait for a connection. */
@@ -8,23 +9,29 @@ const PATIENCE_MS = 10_000;
 
 const busy = (why: string) => new ApiError('overloaded', { cause: new UpstreamProblem(why) });
 
+/** Slots that several processes share. */
+export type SharedConnections = { slots: Slots; name: string };
+
 export class Connections {
   readonly #most: number;
   readonly #slots: Semaphore;
+  readonly #shared: SharedConnections | undefined;
 
   /** @param most - concurrent requests; as many again may wait */
-  constructor(most: number) {
+  constructor(most: number, shared?: SharedConnections) {
     this.#most = most;
     this.#slots = new Semaphore(most, most);
+    this.#shared = shared;
   }
 
   /** Takes a connection and returns its release, to call once. Throws ApiError `overloaded`, or the signal's reason. */
   async take(signal: AbortSignal, patienceMs: number): Promise<() => void> {
     signal.throwIfAborted();
-    const release = this.#slots.tryTake();
-    if (release !== undefined) return release;
-    if (this.#slots.isFull)
-      throw busy(`${this.#most} requests are in flight to the upstream, and as many are queued.`);
+    if (this.#shared === undefined) {
+      const release = this.#slots.tryTake();
+      if (release !== undefined) return release;
+      if (this.#slots.isFull) throw this.#full();
+    }
     const ms = Math.min(patienceMs, PATIENCE_MS);
     const late = new AbortController();
     const timer = setTimeout(
@@ -32,9 +39,20 @@ export class Connections {
       ms,
     );
     try {
-      return await this.#slots.take(AbortSignal.any([signal, late.signal]));
+      const either = AbortSignal.any([signal, late.signal]);
+      return await (this.#shared ? this.#takeShared(this.#shared, either) : this.#slots.take(either));
     } finally {
       clearTimeout(timer);
     }
   }
+
+  async #takeShared({ name, slots }: SharedConnections, signal: AbortSignal): Promise<() => void> {
+    try {
+      return await slots.take({ name, slots: this.#most, waiting: this.#most }, null, signal);
+    } catch (error) {
+      throw signal.aborted ? error : this.#full();
+    }
+  }
+
+  #full = () => busy(`${this.#most} requests are in flight to the upstream, and as many are queued.`);
 }

@@ -7,7 +7,7 @@ import { Pool } from 'undici';
 import { writeJson } from '../../bodies/sealed.ts';
 import { traceHeaders } from '../../tracing.ts';
 import { Bodies } from './bodies.ts';
-import { Connections } from './connections.ts';
+import { Connections, type SharedConnections } from './connections.ts';
 import { brokenAnswer, connectionError, refusalError } from './errors.ts';
 import { type AnswerHead, Exchange } from './exchange.ts';
 import { isObject, type JsonObject, parseJson, TOO_MANY_VALUES } from './json.ts';
@@ -30,6 +30,8 @@ export type UpstreamOptions = {
   maxAnswerBytes?: number;
   /** Concurrent requests; as many again may wait for a connection. */
   connections?: number;
+  /** Counts them together with other processes. */
+  sharedConnections?: SharedConnections | undefined;
   /** Shared by engines of the same server. Default: a new one. */
   transport?: Transport;
   /** Called when a request to the upstream has a response's headers, or failed without one. */
@@ -124,7 +126,7 @@ export function createTransport(options: UpstreamOptions): Transport {
   const root = base.pathname.replace(/\/+$/, '');
   // undici's timers are off because each exchange has its own. Before writing, undici waits one turn of the event loop
   // to detect and replace a stale connection.
-  const connections = new Connections(most);
+  const connections = new Connections(most, options.sharedConnections);
   const bodies = new Bodies();
   const pool = new Pool(base.origin, {
     // One extra for uncounted requests.

@@ -1,0 +1,36 @@
+import { ApiError } from './errors.ts';
+import { Semaphore } from './semaphore.ts';
+
+const overloaded = () => new ApiError('overloaded');
+
+/** Runs a few tasks at once, and queues some in order. The rest are refused at once. */
+export class BoundedQueue {
+  readonly #slots: Semaphore;
+  readonly #places = new Map<string, number>();
+  readonly #placesOfOwner: number;
+
+  constructor(runningAtOnce: number, waitingAtMost: number) {
+    this.#slots = new Semaphore(runningAtOnce, waitingAtMost);
+    this.#placesOfOwner = Math.floor((runningAtOnce + waitingAtMost) / 2);
+  }
+
+  /** An `owner` may take at most half of all places. Throws `overloaded` at once if too many wait, or what `signal` says. */
+  async run<T>(task: () => Promise<T>, owner: string | null = null, signal?: AbortSignal): Promise<T> {
+    if (owner === null) return this.#run(task, signal);
+    const places = this.#places.get(owner) ?? 0;
+    if (places >= this.#placesOfOwner) throw overloaded();
+    this.#places.set(owner, places + 1);
+    try {
+      return await this.#run(task, signal);
+    } finally {
+      const left = (this.#places.get(owner) ?? 1) - 1;
+      if (left > 0) this.#places.set(owner, left);
+      else this.#places.delete(owner);
+    }
+  }
+
+  async #run<T>(task: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    if (this.#slots.isFull) throw overloaded();
+    return this.#slots.run(task, signal);
+  }
+}

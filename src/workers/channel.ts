@@ -1,0 +1,90 @@
+/** Questions and orders between the primary and a worker, over the channel of `node:cluster`. docs/decisions/0034-workers.md. */
+
+// biome-ignore lint/suspicious/noExplicitAny: any parameters, which each method declares.
+export type Methods = Record<string, (...args: any[]) => unknown>;
+
+/** `[number, method, arguments]` asks, with 0 for no answer; `[number, answer]` answers. */
+type Message = [number, string, unknown[]] | [number, unknown];
+
+type Send = (messages: { parley: Message[] }) => void;
+
+type Answer<M extends Methods, Name extends keyof M> = Awaited<ReturnType<M[Name]>> | undefined;
+
+/**
+ * One end of a channel. `Theirs` are the methods of the other end. Messages of one turn of the event loop are sent together:
+ * under load, a message costs much less than a system call.
+ */
+export class Channel<Theirs extends Methods> {
+  readonly #send: Send;
+  readonly #own: Methods;
+  readonly #asked = new Map<number, (answer: unknown) => void>();
+  #queue: Message[] = [];
+  #number = 0;
+  #isClosed = false;
+
+  /** @param own - the methods that the other end may call */
+  constructor(send: Send, own: Methods) {
+    this.#send = send;
+    this.#own = own;
+  }
+
+  /** Resolves to undefined if the other end is gone, or fails. */
+  ask<Name extends keyof Theirs & string>(
+    name: Name,
+    ...args: Parameters<Theirs[Name]>
+  ): Promise<Answer<Theirs, Name>> {
+    if (this.#isClosed) return Promise.resolve(undefined);
+    return new Promise((resolve) => {
+      this.#number += 1;
+      this.#asked.set(this.#number, resolve as (answer: unknown) => void);
+      this.#put([this.#number, name, args]);
+    });
+  }
+
+  /** As `ask`, without an answer. */
+  tell<Name extends keyof Theirs & string>(name: Name, ...args: Parameters<Theirs[Name]>): void {
+    this.#put([0, name, args]);
+  }
+
+  /** Call it with every message that arrives. Ignores those of others. */
+  receive(message: unknown): void {
+    const { parley: messages } = (message ?? {}) as { parley?: Message[] };
+    for (const one of messages ?? []) {
+      if (one.length === 2) this.#settle(...one);
+      else void this.#answer(...one);
+    }
+  }
+
+  /** The other end is gone: what was asked has no answer. */
+  close(): void {
+    this.#isClosed = true;
+    for (const resolve of this.#asked.values()) resolve(undefined);
+    this.#asked.clear();
+  }
+
+  #settle(number: number, answer: unknown): void {
+    this.#asked.get(number)?.(answer ?? undefined);
+    this.#asked.delete(number);
+  }
+
+  async #answer(number: number, name: string, args: unknown[]): Promise<void> {
+    let answer: unknown;
+    try {
+      answer = await this.#own[name]?.(...args);
+    } finally {
+      if (number !== 0) this.#put([number, answer ?? null]);
+    }
+  }
+
+  #put(message: Message): void {
+    if (this.#isClosed) return;
+    if (this.#queue.length === 0) setImmediate(() => this.#flush());
+    this.#queue.push(message);
+  }
+
+  #flush(): void {
+    const parley = this.#queue;
+    this.#queue = [];
+    if (!this.#isClosed) this.#send({ parley });
+  }
+}

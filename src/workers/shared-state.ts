@@ -1,0 +1,90 @@
+/** What is counted once for all workers, in the primary. Contract section 13, docs/decisions/0034-workers.md. */
+import { apartOf, BodyBudget, type Share } from '../bodies/budget.ts';
+import { CallCounter } from '../limits/call-counter.ts';
+import { MemoryWindows } from '../limits/memory-windows.ts';
+import { LocalSlots } from '../slots.ts';
+import type { PrimaryMethods } from './methods.ts';
+
+type Shared = Omit<PrimaryMethods, 'readMetrics' | 'notePoll' | 'isReady'>;
+
+/** What one worker holds. */
+export type WorkerState = {
+  methods: Shared;
+  /** The worker has ended: releases everything that it held. */
+  end(): void;
+};
+
+export class SharedState {
+  readonly #windows = new MemoryWindows();
+  readonly #calls = new CallCounter();
+  readonly #slots = new LocalSlots();
+  readonly #bodies: BodyBudget;
+
+  /** @param bodyMemoryBytes - of all workers together */
+  constructor(bodyMemoryBytes: number) {
+    this.#bodies = new BodyBudget(bodyMemoryBytes, apartOf(bodyMemoryBytes));
+  }
+
+  ofWorker(): WorkerState {
+    const [windows, calls, slots, bodies] = [this.#windows, this.#calls, this.#slots, this.#bodies];
+    const openCalls = new Map<string, { accountId: string; isStream: boolean }>();
+    const held = new Map<string, () => void>();
+    const rooms = new Map<string, Share<boolean>>();
+
+    const methods: Shared = {
+      takeWindow: (key, windowMs) => windows.take(key, windowMs),
+      takeBackWindow: (key) => windows.takeBack(key),
+      readWindow: (key) => windows.read(key),
+
+      takeCall: (id, accountId, isStream, ceilings) => {
+        const full = calls.take(accountId, isStream, ceilings);
+        if (full === undefined) openCalls.set(id, { accountId, isStream });
+        return full ?? null;
+      },
+      releaseCall: (id) => {
+        const call = openCalls.get(id);
+        if (call !== undefined) calls.release(call.accountId, call.isStream);
+        openCalls.delete(id);
+      },
+
+      takeSlot: async (id, queue, owner) => {
+        const waiting = new AbortController();
+        held.set(id, () => waiting.abort());
+        try {
+          const release = await slots.take(queue, owner, waiting.signal);
+          // Released while it waited, and given at the same time.
+          if (!held.has(id)) release();
+          else held.set(id, release);
+          return held.has(id);
+        } catch {
+          held.delete(id);
+          return false;
+        }
+      },
+      releaseSlot: (id) => {
+        held.get(id)?.();
+        held.delete(id);
+      },
+
+      hasRoom: (body, sender, bytes) => (rooms.get(body) ?? bodies.share(sender)).fits(bytes),
+      takeRoom: (body, sender, bytes) => {
+        const room = rooms.get(body) ?? bodies.share(sender);
+        rooms.set(body, room);
+        return room.take(bytes);
+      },
+      releaseRoom: (body) => {
+        rooms.get(body)?.release();
+        rooms.delete(body);
+      },
+    };
+
+    return {
+      methods,
+      end: () => {
+        for (const id of openCalls.keys()) methods.releaseCall(id);
+        for (const id of held.keys()) methods.releaseSlot(id);
+        for (const body of rooms.keys()) methods.releaseRoom(body);
+      },
+    };
+  }
+}

@@ -1,0 +1,156 @@
+// With WORKERS, limits mean what they mean with one process. Contract sections 5, 6, 7, and 13.
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import t from 'tap';
+import { openStream } from '../support/event-reader.ts';
+import { differences } from '../support/ledger-state.ts';
+import { plansFile } from '../support/service.ts';
+import { startUpstream } from '../support/upstream/client.ts';
+import { several, upstreamsFile } from '../support/upstreams-file.ts';
+import { apart, metric, servedBy, startWorkers, until } from './workers.ts';
+
+const MIB = 1024 * 1024;
+const upstream = await startUpstream();
+t.teardown(() => upstream.stop());
+
+const count = (statuses: number[], status: number) => statuses.filter((one) => one === status).length;
+
+t.test('the limit of requests per minute is exact over both workers, and /metrics adds them up', async (t) => {
+  const PER_MINUTE = 20;
+  const { client, service } = await startWorkers(t, plansFile(t, {}, PER_MINUTE));
+  const { key } = await client.createKey(await client.signUp());
+  const answers = await Promise.all(
+    Array.from({ length: 60 }, () => client.get('/usage', { key, headers: apart })),
+  );
+  const statuses = answers.map(({ status }) => status);
+  t.equal(count(statuses, 200), PER_MINUTE);
+  t.equal(count(statuses, 429), 40);
+  const left = answers.map(({ headers }) => Number(headers.get('ratelimit-remaining')));
+  t.same(
+    left.filter((_, n) => statuses[n] === 200).sort((a, b) => a - b),
+    Array.from({ length: PER_MINUTE }, (_, n) => n),
+    'no two of them were told the same number',
+  );
+  t.same(servedBy(service, '/api/v1/usage').sort(), [1, 2]);
+
+  for (const _ of [1, 2, 3]) {
+    const { text } = await client.get('//metrics', { headers: apart });
+    const usage = 'route="/api/v1/usage"';
+    t.equal(metric(text, 'parley_http_request_duration_seconds_count', usage), 60);
+    t.equal(metric(text, 'parley_info'), 1);
+    t.equal(text.match(/^# TYPE parley_errors_total /gm)?.length, 1);
+    const buckets = text
+      .split('\n')
+      .filter((line) => line.startsWith('parley_http_request_duration_seconds_bucket'))
+      .filter((line) => line.includes(usage) && line.includes('status="200"'))
+      .map((line) => Number(line.slice(line.lastIndexOf(' ') + 1)));
+    t.same(buckets, [...buckets].sort((a, b) => a - b), 'buckets are cumulative');
+    t.equal(buckets.at(-1), PER_MINUTE);
+  }
+});
+
+t.test('a quota is exact with 600 requests at once', async (t) => {
+  const { client, databaseUrl, service } = await startWorkers(t, plansFile(t, { chat: 50 }));
+  const { key } = await client.createKey(await client.signUp());
+  const answers = await Promise.all(
+    Array.from({ length: 600 }, () => client.post('/chat', { message: 'Hi', store: false }, { key })),
+  );
+  const statuses = answers.map(({ status }) => status);
+  t.equal(count(statuses, 200), 50);
+  t.equal(count(statuses, 429), 550);
+  t.same(servedBy(service, '/api/v1/chat').sort(), [1, 2]);
+  t.same(await differences(databaseUrl), []);
+});
+
+t.test('calls and streams of an account are counted over both workers', async (t) => {
+  await upstream.configure({ chunks: 200, chunkIntervalMs: 50 });
+  const { client, service } = await startWorkers(t, {
+    ...plansFile(t),
+    CHAT_URL: upstream.url,
+    STREAMS_PER_ACCOUNT: '5',
+    CALLS_PER_ACCOUNT: '7',
+  });
+  const { key } = await client.createKey(await client.signUp());
+  const body = { message: 'Hi', stream: true };
+  const streams = await Promise.all(
+    Array.from({ length: 12 }, () => openStream(client, '/chat', body, { key })),
+  );
+  const statuses = streams.map(({ response }) => response.status);
+  t.equal(count(statuses, 200), 5);
+  t.equal(count(statuses, 429), 7);
+  t.same(servedBy(service, '/api/v1/chat').sort(), [1, 2]);
+  const { text } = await client.get('//metrics');
+  t.equal(metric(text, 'parley_streams'), 5);
+  for (const stream of streams) stream.leave();
+  await until('the slots are free again', async () => {
+    const stream = await openStream(client, '/chat', body, { key });
+    stream.leave();
+    return stream.response.status === 200;
+  });
+});
+
+t.test('the concurrency of an upstream is kept over both workers', async (t) => {
+  await upstream.configure({ headersDelayMs: 300 });
+  const { client, service } = await startWorkers(t, {
+    ...plansFile(t),
+    ...upstreamsFile(several([upstream], { concurrency: 2 })).env,
+  });
+  const { key } = await client.createKey(await client.signUp());
+  const from = performance.now();
+  const answers = await Promise.all(
+    // Two run and two wait.
+    Array.from({ length: 4 }, () =>
+      client.post('/chat/completions', { model: 'public', messages: [{ role: 'user', content: 'Hi' }] }, { key }),
+    ),
+  );
+  t.same(
+    answers.map(({ status }) => status),
+    [200, 200, 200, 200],
+  );
+  t.ok(performance.now() - from > 600, 'two after the other two');
+  t.same(servedBy(service, '/api/v1/chat/completions').sort(), [1, 2]);
+});
+
+/** Sends the beginning of a body, and keeps the connection open. Resolves with the status line, if one comes at once. */
+async function beginBody(port: number, key: string, announced: number, sent: number) {
+  const socket = connect(port, '127.0.0.1');
+  socket.on('error', () => {});
+  await once(socket, 'connect');
+  let answer = '';
+  socket.on('data', (data) => {
+    answer += data;
+  });
+  const head = `POST /api/v1/chat HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: ${announced}\r\n\r\n`;
+  socket.write(head);
+  if (sent > 0) await new Promise<void>((resolve) => socket.write(Buffer.alloc(sent, ' '), () => resolve()));
+  return { socket, answer: () => answer };
+}
+
+t.test('the memory of request bodies is one budget for both workers', async (t) => {
+  const { client } = await startWorkers(t, { ...plansFile(t), BODY_MEMORY_MB: '24' });
+  const port = Number(new URL(client.origin).port);
+  const keys = [];
+  for (const _ of [1, 2]) keys.push((await client.createKey(await client.signUp())).key);
+  const [one = '', other = ''] = keys;
+  const large = await beginBody(port, one, 20 * MIB, 18 * MIB);
+  t.teardown(() => large.socket.destroy());
+  await sleep(500);
+  t.equal(large.answer(), '', 'it is received');
+  // Two, so that each worker gets one.
+  const refused = [await beginBody(port, other, 8 * MIB, 0), await beginBody(port, other, 8 * MIB, 0)];
+  for (const { answer, socket } of refused) {
+    await until('the second large body is refused', () => answer().startsWith('HTTP/1.1 503'));
+    t.match(answer(), /"code":"overloaded"/);
+    socket.destroy();
+  }
+  for (const _ of [1, 2])
+    t.equal((await client.post('/chat', { message: 'Hi' }, { key: other, headers: apart })).status, 200);
+  large.socket.destroy();
+  await until('the memory is free again', async () => {
+    const next = await beginBody(port, other, 8 * MIB, MIB);
+    await sleep(200);
+    next.socket.destroy();
+    return next.answer() === '';
+  });
+});
