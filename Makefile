@@ -1,6 +1,6 @@
 # Each target first installs what it needs (tools/prepare.mjs). Environment variables pass through. `make help` lists all targets.
 .DEFAULT_GOAL := help
-.PHONY: help start dev test test-long test-runtime flaky soak cluster-test cluster-soak fuzz screenshots bench profile bench-stream bench-quota bench-redis bench-metrics bench-spans bench-routing abuse check advisories sbom sdk openapi migrations
+.PHONY: help start dev test test-long test-runtime flaky soak cluster-test cluster-soak fuzz screenshots bench profile bench-stream bench-quota bench-redis bench-metrics bench-spans bench-routing bench-workers abuse check advisories sbom sdk openapi migrations
 
 # Prefer dash (Debian's sh, also on macOS): see `run`.
 SHELL := $(firstword $(wildcard /bin/dash /usr/bin/dash) /bin/sh)
@@ -103,6 +103,10 @@ bench-spans: ## Measure the cost of exporting spans: bench/results/spans.md.
 bench-routing: ## Measure the cost of UPSTREAMS_FILE with one target: bench/results/routing.md.
 	$(prepare) test
 	@node --import=ts-blank-space/register bench/routing.ts
+
+bench-workers: ## Measure 1, 2, and 4 workers on one Postgres: bench/results/workers.md.
+	$(prepare) test
+	@node --import=ts-blank-space/register bench/workers.ts
 
 abuse: ## Attack a service on loopback for a few minutes; fails if it slows down, grows, or miscounts: bench/abuse.
 	$(prepare) test

@@ -34,7 +34,11 @@ export function endInOrder(
   const { app, reload } = service;
   const wait = new AbortController();
   // Handled below: `closeWithGrace` would exit on any second signal.
-  const { close, state } = inOrder(service, { drainSeconds }, upstreams ? ['SIGTERM', 'SIGHUP'] : ['SIGTERM']);
+  const { close, state } = inOrder(
+    service,
+    { drainSeconds },
+    upstreams ? ['SIGTERM', 'SIGHUP'] : ['SIGTERM'],
+  );
 
   if (upstreams !== undefined) process.on('SIGHUP', reload);
 

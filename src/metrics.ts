@@ -2,14 +2,7 @@
  * The metrics of this process, for Prometheus. Contract section 17. Label values come from fixed sets, or the operator's file, never from clients:
  * no accounts, keys, models, or unknown paths.
  */
-import {
-  type Aggregator,
-  Counter,
-  collectDefaultMetrics,
-  Gauge,
-  Histogram,
-  Registry,
-} from 'prom-client';
+import { type Aggregator, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { version } from './project.ts';
 
 const requestSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];

@@ -17,7 +17,11 @@ export interface Slots {
 export class LocalSlots implements Slots {
   readonly #queues = new Map<string, { queue: BoundedQueue; users: number }>();
 
-  take({ name, slots, waiting }: SlotQueue, owner: string | null = null, signal?: AbortSignal): Promise<() => void> {
+  take(
+    { name, slots, waiting }: SlotQueue,
+    owner: string | null = null,
+    signal?: AbortSignal,
+  ): Promise<() => void> {
     const named = this.#queues.get(name) ?? { queue: new BoundedQueue(slots, waiting), users: 0 };
     this.#queues.set(name, named);
     named.users += 1;

@@ -244,7 +244,10 @@ t.test('WORKERS takes a number or auto, needs Postgres, and divides DATABASE_CON
     [{ WORKERS: '65', DATABASE_URL }, /^WORKERS must be auto or/],
     [{ WORKERS: '2' }, /^WORKERS must be 1 with the embedded database, [^\n]+DATABASE_URL/],
     [{ WORKERS: 'auto' }, /^WORKERS must be 1 with the embedded database/],
-    [{ WORKERS: '4', DATABASE_CONNECTIONS: '30', DATABASE_URL }, /^DATABASE_CONNECTIONS must be at least 40 /],
+    [
+      { WORKERS: '4', DATABASE_CONNECTIONS: '30', DATABASE_URL },
+      /^DATABASE_CONNECTIONS must be at least 40 /,
+    ],
   ];
   for (const [env, message] of wrong) t.throws(() => loadConfig(env), { name: 'ConfigError', message });
 });

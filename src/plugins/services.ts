@@ -37,10 +37,7 @@ declare module 'fastify' {
   }
 }
 
-type Services = Pick<
-  FastifyInstance,
-  'documentation' | 'engines' | 'keyLookup' | 'ledger' | 'slots'
->;
+type Services = Pick<FastifyInstance, 'documentation' | 'engines' | 'keyLookup' | 'ledger' | 'slots'>;
 
 export default fp<Resources & Services>(
   async (app, { config, database, membership = null, sessionSecrets, ...services }) => {

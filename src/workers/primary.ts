@@ -100,7 +100,10 @@ export class Primary {
 
   /** Stops all workers in order. */
   stop(code = 0): void {
-    if (this.#code !== undefined) return this.kill();
+    if (this.#code !== undefined) {
+      this.kill();
+      return;
+    }
     this.#code = code;
     for (const timer of this.#restarts.values()) clearTimeout(timer);
     for (const { channel, isReady, worker } of this.#members.values()) {
@@ -153,7 +156,9 @@ export class Primary {
     };
     this.#members.set(number, member);
     worker.on('message', (message) => channel.receive(message));
-    worker.on('error', (err) => this.#log.error({ err, worker: number }, `Worker ${number} could not be reached.`));
+    worker.on('error', (err) =>
+      this.#log.error({ err, worker: number }, `Worker ${number} could not be reached.`),
+    );
     worker.once('exit', (code, signal) => {
       state.end();
       channel.close();
@@ -164,16 +169,19 @@ export class Primary {
     });
   }
 
-  #onExit({ number, startedAt }: Member, code: number | null, signal: string | null): void {
-    const how = signal === null ? `with exit code ${code}` : `by ${signal}`;
+  #onExit(member: Member, code: number | null, signal: string | null): void {
     if (this.#code !== undefined) {
       if (code !== 0 && this.#code === 0 && this.#hasStarted) this.#code = 1;
-      return this.#endIfAlone();
-    }
-    // Its own message says why.
-    if (!this.#hasStarted) return this.stop(exitCode(code));
-    const pause = this.#pauses.get(number) ?? 0;
-    const pauseMs = performance.now() - startedAt > HEALTHY_MS ? 0 : pause;
+      this.#endIfAlone();
+    } else if (this.#hasStarted) this.#replace(member, code, signal);
+    // The worker's own message says why.
+    else this.stop(exitCode(code));
+  }
+
+  #replace({ number, startedAt }: Member, code: number | null, signal: string | null): void {
+    const how = signal === null ? `with exit code ${code}` : `by ${signal}`;
+    const livedLong = performance.now() - startedAt > HEALTHY_MS;
+    const pauseMs = livedLong ? 0 : (this.#pauses.get(number) ?? 0);
     this.#pauses.set(number, Math.min(LONGEST_PAUSE_MS, Math.max(SHORTEST_PAUSE_MS, 2 * pauseMs)));
     this.#log.error({ worker: number, code, signal }, `Worker ${number} ended ${how}. Starting it again.`);
     this.#restarts.set(
@@ -183,6 +191,8 @@ export class Primary {
   }
 
   #readMetrics(): Promise<string> {
-    return this.#metrics.read([...this.#members.values()].filter(({ isReady }) => isReady).map(({ source }) => source));
+    return this.#metrics.read(
+      [...this.#members.values()].filter(({ isReady }) => isReady).map(({ source }) => source),
+    );
   }
 }

@@ -19,7 +19,10 @@ function workersOf(env: Env, hasPostgres: boolean): number {
   if (value === undefined || value === '1') return 1;
   const isAuto = value === 'auto';
   if (!isAuto && !(/^\d{1,3}$/.test(value) && Number(value) >= 1 && Number(value) <= MOST_WORKERS))
-    throw new ConfigError('WORKERS', `must be auto or a whole number from 1 to ${MOST_WORKERS}, not "${value}".`);
+    throw new ConfigError(
+      'WORKERS',
+      `must be auto or a whole number from 1 to ${MOST_WORKERS}, not "${value}".`,
+    );
   if (!hasPostgres)
     throw new ConfigError(
       'WORKERS',

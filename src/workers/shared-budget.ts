@@ -38,7 +38,12 @@ export class SharedBudget implements Budget {
     return {
       fits: (bytes) => {
         if (fitsHere(bytes)) return true;
-        const answer = primary.ask('hasRoom', body ?? newId(), sender, body === undefined ? own + bytes : bytes);
+        const answer = primary.ask(
+          'hasRoom',
+          body ?? newId(),
+          sender,
+          body === undefined ? own + bytes : bytes,
+        );
         return answer.then((hasRoom) => hasRoom ?? true);
       },
       take: (bytes) => {

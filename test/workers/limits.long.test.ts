@@ -16,39 +16,46 @@ t.teardown(() => upstream.stop());
 
 const count = (statuses: number[], status: number) => statuses.filter((one) => one === status).length;
 
-t.test('the limit of requests per minute is exact over both workers, and /metrics adds them up', async (t) => {
-  const PER_MINUTE = 20;
-  const { client, service } = await startWorkers(t, plansFile(t, {}, PER_MINUTE));
-  const { key } = await client.createKey(await client.signUp());
-  const answers = await Promise.all(
-    Array.from({ length: 60 }, () => client.get('/usage', { key, headers: apart })),
-  );
-  const statuses = answers.map(({ status }) => status);
-  t.equal(count(statuses, 200), PER_MINUTE);
-  t.equal(count(statuses, 429), 40);
-  const left = answers.map(({ headers }) => Number(headers.get('ratelimit-remaining')));
-  t.same(
-    left.filter((_, n) => statuses[n] === 200).sort((a, b) => a - b),
-    Array.from({ length: PER_MINUTE }, (_, n) => n),
-    'no two of them were told the same number',
-  );
-  t.same(servedBy(service, '/api/v1/usage').sort(), [1, 2]);
+t.test(
+  'the limit of requests per minute is exact over both workers, and /metrics adds them up',
+  async (t) => {
+    const PER_MINUTE = 20;
+    const { client, service } = await startWorkers(t, plansFile(t, {}, PER_MINUTE));
+    const { key } = await client.createKey(await client.signUp());
+    const answers = await Promise.all(
+      Array.from({ length: 60 }, () => client.get('/usage', { key, headers: apart })),
+    );
+    const statuses = answers.map(({ status }) => status);
+    t.equal(count(statuses, 200), PER_MINUTE);
+    t.equal(count(statuses, 429), 40);
+    const left = answers.map(({ headers }) => Number(headers.get('ratelimit-remaining')));
+    t.same(
+      left.filter((_, n) => statuses[n] === 200).sort((a, b) => a - b),
+      Array.from({ length: PER_MINUTE }, (_, n) => n),
+      'no two of them were told the same number',
+    );
+    t.same(servedBy(service, '/api/v1/usage').sort(), [1, 2]);
 
-  for (const _ of [1, 2, 3]) {
-    const { text } = await client.get('//metrics', { headers: apart });
-    const usage = 'route="/api/v1/usage"';
-    t.equal(metric(text, 'parley_http_request_duration_seconds_count', usage), 60);
-    t.equal(metric(text, 'parley_info'), 1);
-    t.equal(text.match(/^# TYPE parley_errors_total /gm)?.length, 1);
-    const buckets = text
-      .split('\n')
-      .filter((line) => line.startsWith('parley_http_request_duration_seconds_bucket'))
-      .filter((line) => line.includes(usage) && line.includes('status="200"'))
-      .map((line) => Number(line.slice(line.lastIndexOf(' ') + 1)));
-    t.same(buckets, [...buckets].sort((a, b) => a - b), 'buckets are cumulative');
-    t.equal(buckets.at(-1), PER_MINUTE);
-  }
-});
+    for (const _ of [1, 2, 3]) {
+      const { text } = await client.get('//metrics', { headers: apart });
+      const usage = 'route="/api/v1/usage"';
+      t.equal(metric(text, 'parley_http_request_duration_seconds_count', usage), 60);
+      t.equal(metric(text, 'parley_info'), 1);
+      t.equal(text.match(/^# TYPE parley_errors_total /gm)?.length, 1);
+      const buckets = text
+        .split('\n')
+        .filter((line) => line.startsWith('parley_http_request_duration_seconds_bucket'))
+        .filter((line) => line.includes(usage) && line.includes('status="200"'))
+        .map((line) => Number(line.slice(line.lastIndexOf(' ') + 1)));
+      t.same(
+        buckets,
+        [...buckets].sort((a, b) => a - b),
+        'buckets are cumulative',
+      );
+      t.equal(buckets.at(-1), PER_MINUTE);
+    }
+  },
+);
 
 t.test('a quota is exact with 600 requests at once', async (t) => {
   const { client, databaseUrl, service } = await startWorkers(t, plansFile(t, { chat: 50 }));
@@ -101,7 +108,11 @@ t.test('the concurrency of an upstream is kept over both workers', async (t) => 
   const answers = await Promise.all(
     // Two run and two wait.
     Array.from({ length: 4 }, () =>
-      client.post('/chat/completions', { model: 'public', messages: [{ role: 'user', content: 'Hi' }] }, { key }),
+      client.post(
+        '/chat/completions',
+        { model: 'public', messages: [{ role: 'user', content: 'Hi' }] },
+        { key },
+      ),
     ),
   );
   t.same(

@@ -1,6 +1,7 @@
 // How several workers start, die, and end. Contract sections 3, 11, and 13.
-import { createServer } from 'node:http';
+
 import { once } from 'node:events';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t from 'tap';
 import { openStream } from '../support/event-reader.ts';
@@ -34,41 +35,50 @@ t.test('an error of every worker is said once, with its exit code', async (t) =>
   t.equal(output.match(/is in use by another process/g)?.length, 1, output);
 });
 
-t.test('a worker killed under load: the other answers, a new one comes, and the ledger is right', async (t) => {
-  const { client, databaseUrl, service } = await startWorkers(t, plansFile(t));
-  t.match(service.log, /Workers {3}2/);
-  const owner: Caller = await client.signUp();
-  const history = new History();
-  let isOver = false;
-  t.teardown(() => {
+t.test(
+  'a worker killed under load: the other answers, a new one comes, and the ledger is right',
+  async (t) => {
+    const { client, databaseUrl, service } = await startWorkers(t, plansFile(t));
+    t.match(service.log, /Workers {3}2/);
+    const owner: Caller = await client.signUp();
+    const history = new History();
+    let isOver = false;
+    t.teardown(() => {
+      isOver = true;
+    });
+    const running = load(history, {
+      callers: [owner],
+      concurrency: 16,
+      origins: [service.origin],
+      until: () => isOver,
+    });
+    const total = async () =>
+      metric(
+        (await client.get('//metrics', { headers: apart })).text,
+        'parley_charges_total',
+        'step="final"',
+      );
+    await until('there is load', async () => (await total()) > 20);
+    const before = await total();
+    const [victim = 0, survivor = 0] = workersOf(service);
+    process.kill(victim, 'SIGKILL');
+    for (let n = 0; n < 10; n += 1) t.equal((await client.get('//healthz', { headers: apart })).status, 200);
+    t.ok((await total()) >= before, 'counters never fall');
+    await until('the dead worker is replaced', () =>
+      logOf(service).some(({ msg }) => /^Worker [12] serves again\.$/.test(String(msg))),
+    );
+    t.ok(workersOf(service).includes(survivor));
+    t.equal(workersOf(service).length, 2);
     isOver = true;
-  });
-  const running = load(history, {
-    callers: [owner],
-    concurrency: 16,
-    origins: [service.origin],
-    until: () => isOver,
-  });
-  const total = async () =>
-    metric((await client.get('//metrics', { headers: apart })).text, 'parley_charges_total', 'step="final"');
-  await until('there is load', async () => (await total()) > 20);
-  const before = await total();
-  const [victim = 0, survivor = 0] = workersOf(service);
-  process.kill(victim, 'SIGKILL');
-  for (let n = 0; n < 10; n += 1) t.equal((await client.get('//healthz', { headers: apart })).status, 200);
-  t.ok((await total()) >= before, 'counters never fall');
-  await until('the dead worker is replaced', () =>
-    logOf(service).some(({ msg }) => /^Worker [12] serves again\.$/.test(String(msg))),
-  );
-  t.ok(workersOf(service).includes(survivor));
-  t.equal(workersOf(service).length, 2);
-  isOver = true;
-  await running;
-  await settled(databaseUrl, 90_000);
-  t.same(await differences(databaseUrl), []);
-  const lines = logOf(service).filter(({ msg }) => /ended by SIGKILL\. Starting it again/.test(String(msg)));
-  t.equal(lines.length, 1);
-});
+    await running;
+    await settled(databaseUrl, 90_000);
+    t.same(await differences(databaseUrl), []);
+    const lines = logOf(service).filter(({ msg }) =>
+      /ended by SIGKILL\. Starting it again/.test(String(msg)),
+    );
+    t.equal(lines.length, 1);
+  },
+);
 
 t.test('SIGTERM lets the streams of both workers finish, and exits 0', async (t) => {
   await upstream.configure({ chunks: 40, chunkIntervalMs: 50 });
@@ -88,17 +98,23 @@ t.test('SIGTERM lets the streams of both workers finish, and exits 0', async (t)
   t.notOk(workers.some(isAlive));
 });
 
-t.test('polls of /readyz count over both workers, and each answers 503 for READY_DELAY_SECONDS', async (t) => {
-  const { client, service } = await startWorkers(t, { READY_DELAY_SECONDS: '3' });
-  // One for each.
-  for (const _ of [1, 2]) t.equal((await client.get('//readyz', { headers: apart })).status, 200);
-  const from = performance.now();
-  const ended = service.kill('SIGTERM');
-  await until('it is not ready', async () => (await client.get('//readyz', { headers: apart })).status === 503);
-  for (const _ of [1, 2]) t.equal((await client.get('//readyz', { headers: apart })).status, 503);
-  t.same(await ended, { code: 0, signal: null });
-  t.ok(performance.now() - from > 2900, 'load balancers had the time');
-});
+t.test(
+  'polls of /readyz count over both workers, and each answers 503 for READY_DELAY_SECONDS',
+  async (t) => {
+    const { client, service } = await startWorkers(t, { READY_DELAY_SECONDS: '3' });
+    // One for each.
+    for (const _ of [1, 2]) t.equal((await client.get('//readyz', { headers: apart })).status, 200);
+    const from = performance.now();
+    const ended = service.kill('SIGTERM');
+    await until(
+      'it is not ready',
+      async () => (await client.get('//readyz', { headers: apart })).status === 503,
+    );
+    for (const _ of [1, 2]) t.equal((await client.get('//readyz', { headers: apart })).status, 503);
+    t.same(await ended, { code: 0, signal: null });
+    t.ok(performance.now() - from > 2900, 'load balancers had the time');
+  },
+);
 
 t.test('SIGHUP reloads UPSTREAMS_FILE in both workers', async (t) => {
   const file = upstreamsFile(several([upstream]));
@@ -121,23 +137,26 @@ t.test('SIGHUP reloads UPSTREAMS_FILE in both workers', async (t) => {
   t.same(servedBy(service, '/api/v1/models').sort(), [1, 2]);
 });
 
-t.test('a revoked key is refused by both workers within a second, and operators see one replica', async (t) => {
-  const OPERATORS = 'operator@example.com';
-  const { client, service } = await startWorkers(t, { ...plansFile(t), OPERATORS });
-  const owner = await client.signUp();
-  const { id, key } = await client.createKey(owner);
-  for (const _ of [1, 2, 3, 4]) t.equal((await client.get('/usage', { key, headers: apart })).status, 200);
-  t.equal((await client.delete(`/keys/${id}`, { cookie: owner.cookie })).status, 204);
-  const from = performance.now();
-  await until('both refuse it', async () => {
-    const answers = await Promise.all(
-      Array.from({ length: 4 }, () => client.get('/usage', { key, headers: apart })),
-    );
-    return answers.every(({ status }) => status === 401);
-  });
-  t.ok(performance.now() - from < 10_000, 'ten times what the contract allows');
-  t.same(servedBy(service, '/api/v1/usage').sort(), [1, 2]);
-});
+t.test(
+  'a revoked key is refused by both workers within a second, and operators see one replica',
+  async (t) => {
+    const OPERATORS = 'operator@example.com';
+    const { client, service } = await startWorkers(t, { ...plansFile(t), OPERATORS });
+    const owner = await client.signUp();
+    const { id, key } = await client.createKey(owner);
+    for (const _ of [1, 2, 3, 4]) t.equal((await client.get('/usage', { key, headers: apart })).status, 200);
+    t.equal((await client.delete(`/keys/${id}`, { cookie: owner.cookie })).status, 204);
+    const from = performance.now();
+    await until('both refuse it', async () => {
+      const answers = await Promise.all(
+        Array.from({ length: 4 }, () => client.get('/usage', { key, headers: apart })),
+      );
+      return answers.every(({ status }) => status === 401);
+    });
+    t.ok(performance.now() - from < 10_000, 'ten times what the contract allows');
+    t.same(servedBy(service, '/api/v1/usage').sort(), [1, 2]);
+  },
+);
 
 t.test('if the primary is killed, workers finish their streams and end, and the port is free', async (t) => {
   await upstream.configure({ chunks: 60, chunkIntervalMs: 50 });

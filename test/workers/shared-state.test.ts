@@ -1,12 +1,12 @@
 // What workers ask their primary, over channels whose messages are text, as between processes.
 import t from 'tap';
+import { apartOf } from '../../src/bodies/budget.ts';
 import { Calls } from '../../src/limits/calls.ts';
 import { Channel } from '../../src/workers/channel.ts';
 import type { PrimaryMethods, WorkerMethods } from '../../src/workers/methods.ts';
 import { SharedBudget } from '../../src/workers/shared-budget.ts';
 import { SharedSlots, SharedWindows, WorkerCalls } from '../../src/workers/shared-limits.ts';
 import { SharedState } from '../../src/workers/shared-state.ts';
-import { apartOf } from '../../src/bodies/budget.ts';
 
 const MIB = 1024 * 1024;
 const KIB = 1024;
@@ -33,24 +33,27 @@ const outcomes = async (tasks: Promise<unknown>[]) => {
   return settled.filter(({ status }) => status === 'fulfilled').length;
 };
 
-t.test('windows count the requests of all workers, in few messages, and a lone worker goes on counting', async (t) => {
-  const state = new SharedState(64 * MIB);
-  const [one, other] = [join(state), join(state)];
-  const windows = [one, other].map(({ primary }) => new SharedWindows(primary));
-  const counts = await Promise.all(
-    Array.from({ length: 100 }, (_, n) => (windows[n % 2] as SharedWindows).take('plan:a', 60_000)),
-  );
-  t.same(
-    counts.map(({ current }) => current).sort((a, b) => a - b),
-    Array.from({ length: 100 }, (_, n) => n + 1),
-  );
-  t.equal(one.sent(), 1, 'those of one turn of the event loop are sent together');
-  await windows[1]?.takeBack('plan:a');
-  t.equal((await windows[0]?.read('plan:a'))?.current, 99);
-  one.die();
-  t.equal((await windows[0]?.take('plan:a', 60_000))?.current, 1);
-  t.equal((await windows[1]?.read('plan:a'))?.current, 99);
-});
+t.test(
+  'windows count the requests of all workers, in few messages, and a lone worker goes on counting',
+  async (t) => {
+    const state = new SharedState(64 * MIB);
+    const [one, other] = [join(state), join(state)];
+    const windows = [one, other].map(({ primary }) => new SharedWindows(primary));
+    const counts = await Promise.all(
+      Array.from({ length: 100 }, (_, n) => (windows[n % 2] as SharedWindows).take('plan:a', 60_000)),
+    );
+    t.same(
+      counts.map(({ current }) => current).sort((a, b) => a - b),
+      Array.from({ length: 100 }, (_, n) => n + 1),
+    );
+    t.equal(one.sent(), 1, 'those of one turn of the event loop are sent together');
+    await windows[1]?.takeBack('plan:a');
+    t.equal((await windows[0]?.read('plan:a'))?.current, 99);
+    one.die();
+    t.equal((await windows[0]?.take('plan:a', 60_000))?.current, 1);
+    t.equal((await windows[1]?.read('plan:a'))?.current, 99);
+  },
+);
 
 t.test('calls and streams are counted over workers, and those of a dead worker no longer', async (t) => {
   const state = new SharedState(64 * MIB);
@@ -106,16 +109,44 @@ t.test('the memory of bodies is one budget, and beginnings of bodies ask nobody'
   t.equal(await large.fits(20 * MIB), true);
   t.equal(large.take(64 * KIB), true);
   t.equal(await large.take(18 * MIB), true);
-  t.equal(await of(1).share('b').fits(8 * MIB), false, 'the other worker has no room of its own');
-  t.equal(await of(1).share('b').fits(2 * MIB), true);
-  t.equal(of(1).share('b').take(64 * KIB), true, 'a beginning has');
+  t.equal(
+    await of(1)
+      .share('b')
+      .fits(8 * MIB),
+    false,
+    'the other worker has no room of its own',
+  );
+  t.equal(
+    await of(1)
+      .share('b')
+      .fits(2 * MIB),
+    true,
+  );
+  t.equal(
+    of(1)
+      .share('b')
+      .take(64 * KIB),
+    true,
+    'a beginning has',
+  );
   const second = of(1).share('a');
   t.equal(await second.take(1 * MIB), false, 'the account has its quarter, over all workers');
 
   large.release();
-  t.equal(await of(1).share('b').fits(20 * MIB), true);
+  t.equal(
+    await of(1)
+      .share('b')
+      .fits(20 * MIB),
+    true,
+  );
   const held = of(1).share('b');
   t.equal(await held.take(20 * MIB), true);
   workers[1]?.die();
-  t.equal(await of(0).share('a').fits(20 * MIB), true, 'a dead worker holds nothing');
+  t.equal(
+    await of(0)
+      .share('a')
+      .fits(20 * MIB),
+    true,
+    'a dead worker holds nothing',
+  );
 });

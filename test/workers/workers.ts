@@ -39,7 +39,11 @@ export const servedBy = (service: Replica, path: string): unknown[] => [
 export const workersOf = (service: Replica): number[] => processTree(service.pid).slice(1);
 
 /** Waits until something is so. */
-export async function until(what: string, isSo: () => boolean | Promise<boolean>, withinMs = 60_000): Promise<void> {
+export async function until(
+  what: string,
+  isSo: () => boolean | Promise<boolean>,
+  withinMs = 60_000,
+): Promise<void> {
   for (const end = performance.now() + withinMs; performance.now() < end; await sleep(50))
     if (await isSo()) return;
   throw new Error(`Not within ${withinMs} ms: ${what}`);

@@ -182,10 +182,7 @@ async function checkContents(db: Db, { plans, redisUrl }: Config): Promise<Findi
         'Add the plan to PLANS_FILE, or move the accounts: npx parley accounts list --plan and accounts set-plan.',
       ),
     );
-  const [processes] = await rowsOf<{ count: number }>(
-    db,
-    sql`select (${serviceCount})::int as count`,
-  );
+  const [processes] = await rowsOf<{ count: number }>(db, sql`select (${serviceCount})::int as count`);
   if ((processes?.count ?? 0) > 1 && redisUrl === undefined)
     findings.push(
       isWarning(
