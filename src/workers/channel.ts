@@ -71,9 +71,11 @@ export class Channel<Theirs extends Methods> {
     let answer: unknown;
     try {
       answer = await this.#own[name]?.(...args);
-    } finally {
-      if (number !== 0) this.#put([number, answer ?? null]);
+    } catch (error) {
+      // A mistake of ours must not end all workers.
+      process.emitWarning(error as Error);
     }
+    if (number !== 0) this.#put([number, answer ?? null]);
   }
 
   #put(message: Message): void {

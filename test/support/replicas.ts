@@ -92,7 +92,7 @@ export class Replica {
       this.#ended.then((ending) => {
         throw new Error(`The replica ended with ${JSON.stringify(ending)}:\n${this.log.slice(-3000)}`);
       }),
-      sleep(90_000, undefined, { ref: false }).then(() => {
+      sleep(180_000, undefined, { ref: false }).then(() => {
         throw new Error(`The replica did not start:\n${this.log.slice(-3000)}`);
       }),
     ]);

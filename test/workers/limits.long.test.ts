@@ -16,6 +16,21 @@ t.teardown(() => upstream.stop());
 
 const count = (statuses: number[], status: number) => statuses.filter((one) => one === status).length;
 
+/** Sends the beginning of a body, and keeps the connection open. Resolves with the status line, if one comes at once. */
+async function beginBody(port: number, key: string, announced: number, sent: number) {
+  const socket = connect(port, '127.0.0.1');
+  socket.on('error', () => {});
+  await once(socket, 'connect');
+  let answer = '';
+  socket.on('data', (data) => {
+    answer += data;
+  });
+  const head = `POST /api/v1/chat HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: ${announced}\r\n\r\n`;
+  socket.write(head);
+  if (sent > 0) await new Promise<void>((resolve) => socket.write(Buffer.alloc(sent, ' '), () => resolve()));
+  return { socket, answer: () => answer };
+}
+
 t.test(
   'the limit of requests per minute is exact over both workers, and /metrics adds them up',
   async (t) => {
@@ -57,111 +72,95 @@ t.test(
   },
 );
 
-t.test('a quota is exact with 600 requests at once', async (t) => {
-  const { client, databaseUrl, service } = await startWorkers(t, plansFile(t, { chat: 50 }));
-  const { key } = await client.createKey(await client.signUp());
-  const answers = await Promise.all(
-    Array.from({ length: 600 }, () => client.post('/chat', { message: 'Hi', store: false }, { key })),
-  );
-  const statuses = answers.map(({ status }) => status);
-  t.equal(count(statuses, 200), 50);
-  t.equal(count(statuses, 429), 550);
-  t.same(servedBy(service, '/api/v1/chat').sort(), [1, 2]);
-  t.same(await differences(databaseUrl), []);
-});
-
-t.test('calls and streams of an account are counted over both workers', async (t) => {
-  await upstream.configure({ chunks: 200, chunkIntervalMs: 50 });
-  const { client, service } = await startWorkers(t, {
-    ...plansFile(t),
-    CHAT_URL: upstream.url,
+t.test('quota, streams, upstreams, and memory', async (t) => {
+  const { models, upstreams } = several([upstream, upstream]);
+  const onlyOn = (name: string) => ({
+    ...models[0],
+    name,
+    targets: [{ upstream: name, model: 'test-model' }],
+  });
+  const { client, databaseUrl, service } = await startWorkers(t, {
+    ...plansFile(t, { chat: 50 }),
+    ...upstreamsFile({
+      upstreams: upstreams.map((one) => (one.name === 'b' ? { ...one, concurrency: 2 } : one)),
+      models: [onlyOn('a'), onlyOn('b')],
+    }).env,
     STREAMS_PER_ACCOUNT: '5',
-    CALLS_PER_ACCOUNT: '7',
+    BODY_MEMORY_MB: '24',
   });
-  const { key } = await client.createKey(await client.signUp());
-  const body = { message: 'Hi', stream: true };
-  const streams = await Promise.all(
-    Array.from({ length: 12 }, () => openStream(client, '/chat', body, { key })),
-  );
-  const statuses = streams.map(({ response }) => response.status);
-  t.equal(count(statuses, 200), 5);
-  t.equal(count(statuses, 429), 7);
-  t.same(servedBy(service, '/api/v1/chat').sort(), [1, 2]);
-  const { text } = await client.get('//metrics');
-  t.equal(metric(text, 'parley_streams'), 5);
-  for (const stream of streams) stream.leave();
-  await until('the slots are free again', async () => {
-    const stream = await openStream(client, '/chat', body, { key });
-    stream.leave();
-    return stream.response.status === 200;
-  });
-});
+  const newKey = async () => (await client.createKey(await client.signUp())).key;
 
-t.test('the concurrency of an upstream is kept over both workers', async (t) => {
-  await upstream.configure({ headersDelayMs: 300 });
-  const { client, service } = await startWorkers(t, {
-    ...plansFile(t),
-    ...upstreamsFile(several([upstream], { concurrency: 2 })).env,
+  await t.test('a quota is exact with 600 requests at once', async (t) => {
+    const key = await newKey();
+    const answers = await Promise.all(
+      Array.from({ length: 600 }, () => client.post('/chat', { message: 'Hi', store: false }, { key })),
+    );
+    const statuses = answers.map(({ status }) => status);
+    t.equal(count(statuses, 200), 50);
+    t.equal(count(statuses, 429), 550);
+    t.same(servedBy(service, '/api/v1/chat').sort(), [1, 2]);
+    t.same(await differences(databaseUrl), []);
   });
-  const { key } = await client.createKey(await client.signUp());
-  const from = performance.now();
-  const answers = await Promise.all(
+
+  await t.test('streams of an account are counted over both workers', async (t) => {
+    await upstream.configure({ chunks: 4000, chunkIntervalMs: 50 });
+    const key = await newKey();
+    const body = { message: 'Hi', stream: true };
+    const streams = await Promise.all(
+      Array.from({ length: 12 }, () => openStream(client, '/chat', body, { key, headers: apart })),
+    );
+    const statuses = streams.map(({ response }) => response.status);
+    t.equal(count(statuses, 200), 5);
+    t.equal(count(statuses, 429), 7);
+    t.equal(metric((await client.get('//metrics')).text, 'parley_streams'), 5);
+    for (const stream of streams) stream.leave();
+    await until('the slots are free again', async () => {
+      const stream = await openStream(client, '/chat', body, { key });
+      stream.leave();
+      return stream.response.status === 200;
+    });
+  });
+
+  await t.test('the concurrency of an upstream is kept over both workers', async (t) => {
+    await upstream.configure({ headersDelayMs: 500 });
+    const key = await newKey();
+    const from = performance.now();
+    const body = { model: 'b', messages: [{ role: 'user', content: 'Hi' }] };
     // Two run and two wait.
-    Array.from({ length: 4 }, () =>
-      client.post(
-        '/chat/completions',
-        { model: 'public', messages: [{ role: 'user', content: 'Hi' }] },
-        { key },
-      ),
-    ),
-  );
-  t.same(
-    answers.map(({ status }) => status),
-    [200, 200, 200, 200],
-  );
-  t.ok(performance.now() - from > 600, 'two after the other two');
-  t.same(servedBy(service, '/api/v1/chat/completions').sort(), [1, 2]);
-});
-
-/** Sends the beginning of a body, and keeps the connection open. Resolves with the status line, if one comes at once. */
-async function beginBody(port: number, key: string, announced: number, sent: number) {
-  const socket = connect(port, '127.0.0.1');
-  socket.on('error', () => {});
-  await once(socket, 'connect');
-  let answer = '';
-  socket.on('data', (data) => {
-    answer += data;
+    const answers = await Promise.all(
+      Array.from({ length: 4 }, () => client.post('/chat/completions', body, { key, headers: apart })),
+    );
+    t.same(
+      answers.map(({ status }) => status),
+      [200, 200, 200, 200],
+    );
+    t.ok(performance.now() - from > 1000, 'two after the other two');
+    t.same(servedBy(service, '/api/v1/chat/completions').sort(), [1, 2]);
+    await upstream.configure({});
   });
-  const head = `POST /api/v1/chat HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: ${announced}\r\n\r\n`;
-  socket.write(head);
-  if (sent > 0) await new Promise<void>((resolve) => socket.write(Buffer.alloc(sent, ' '), () => resolve()));
-  return { socket, answer: () => answer };
-}
 
-t.test('the memory of request bodies is one budget for both workers', async (t) => {
-  const { client } = await startWorkers(t, { ...plansFile(t), BODY_MEMORY_MB: '24' });
-  const port = Number(new URL(client.origin).port);
-  const keys = [];
-  for (const _ of [1, 2]) keys.push((await client.createKey(await client.signUp())).key);
-  const [one = '', other = ''] = keys;
-  const large = await beginBody(port, one, 20 * MIB, 18 * MIB);
-  t.teardown(() => large.socket.destroy());
-  await sleep(500);
-  t.equal(large.answer(), '', 'it is received');
-  // Two, so that each worker gets one.
-  const refused = [await beginBody(port, other, 8 * MIB, 0), await beginBody(port, other, 8 * MIB, 0)];
-  for (const { answer, socket } of refused) {
-    await until('the second large body is refused', () => answer().startsWith('HTTP/1.1 503'));
-    t.match(answer(), /"code":"overloaded"/);
-    socket.destroy();
-  }
-  for (const _ of [1, 2])
-    t.equal((await client.post('/chat', { message: 'Hi' }, { key: other, headers: apart })).status, 200);
-  large.socket.destroy();
-  await until('the memory is free again', async () => {
-    const next = await beginBody(port, other, 8 * MIB, MIB);
-    await sleep(200);
-    next.socket.destroy();
-    return next.answer() === '';
+  await t.test('the memory of request bodies is one budget for both workers', async (t) => {
+    const port = Number(new URL(client.origin).port);
+    const [one, other] = [await newKey(), await newKey()];
+    const large = await beginBody(port, one, 20 * MIB, 18 * MIB);
+    t.teardown(() => large.socket.destroy());
+    await sleep(500);
+    t.equal(large.answer(), '', 'it is received');
+    // Two, so that each worker gets one.
+    const refused = [await beginBody(port, other, 8 * MIB, 0), await beginBody(port, other, 8 * MIB, 0)];
+    for (const { answer, socket } of refused) {
+      await until('the second large body is refused', () => answer().startsWith('HTTP/1.1 503'));
+      t.match(answer(), /"code":"overloaded"/);
+      socket.destroy();
+    }
+    for (const _ of [1, 2])
+      t.equal((await client.post('/chat', { message: 'Hi' }, { key: other, headers: apart })).status, 200);
+    large.socket.destroy();
+    await until('the memory is free again', async () => {
+      const next = await beginBody(port, other, 8 * MIB, MIB);
+      await sleep(200);
+      next.socket.destroy();
+      return next.answer() === '';
+    });
   });
 });
