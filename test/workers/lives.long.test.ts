@@ -8,10 +8,12 @@ import t from 'tap';
 import { openDatabase, rowsOf } from '../../src/database/client.ts';
 import { serviceCount } from '../../src/store/leases.ts';
 import { openStream } from '../support/event-reader.ts';
-import { type Caller, History, load } from '../support/history.ts';
+import { History, load } from '../support/history.ts';
+import { Client } from '../support/http.ts';
 import { differences, settled } from '../support/ledger-state.ts';
-import { failToStart } from '../support/process.ts';
-import { isAlive } from '../support/process-tree.ts';
+import { failToStart, startProcess } from '../support/process.ts';
+import { isAlive, processTree } from '../support/process-tree.ts';
+import { document } from '../support/replicas.ts';
 import { freshDatabase, plansFile } from '../support/service.ts';
 import { startUpstream } from '../support/upstream/client.ts';
 import { several, upstreamsFile } from '../support/upstreams-file.ts';
@@ -161,22 +163,26 @@ t.test('a service of two workers', async (t) => {
 });
 
 t.test('if the primary is killed, workers finish their streams and end, and the port is free', async (t) => {
-  await upstream.configure({ chunks: 60, chunkIntervalMs: 50 });
-  const { client, databaseUrl, service } = await startWorkers(t, { ...plansFile(t), CHAT_URL: upstream.url });
+  await upstream.configure({ chunks: 100, chunkIntervalMs: 50 });
+  const database = await freshDatabase('postgres');
+  t.teardown(() => database.drop());
+  // Without the tests' usual way to end processes, which would end the workers as well.
+  const service = await startProcess(t, { ...database.env, WORKERS: '2', CHAT_URL: upstream.url });
+  const client = new Client(service.origin, document());
   const { key } = await client.createKey(await client.signUp());
   const streams = await Promise.all(
-    [1, 2].map(() => openStream(client, '/chat', { message: 'Hi', stream: true }, { key })),
+    [1, 2].map(() => openStream(client, '/chat', { message: 'Hi', stream: true }, { key, headers: apart })),
   );
   for (const stream of streams) await stream.next();
-  const workers = workersOf(service);
+  const workers = processTree(service.child.pid as number).slice(1);
   t.equal(workers.length, 2);
-  process.kill(service.pid, 'SIGKILL');
-  await service.kill();
-  const server = createServer().listen(Number(new URL(service.origin).port), '127.0.0.1');
+  await service.end('SIGKILL');
+  const server = createServer().listen(service.port, '127.0.0.1');
   t.teardown(() => server.close());
   await once(server, 'listening');
   for (const stream of streams) t.equal((await stream.rest()).at(-1)?.event, 'done');
   await until('the workers have ended', () => !workers.some(isAlive));
+  const databaseUrl = database.env.DATABASE_URL as string;
   await settled(databaseUrl, 90_000);
   t.same(await differences(databaseUrl), []);
 });
