@@ -29,7 +29,9 @@ export async function startWorker(config: Config, name: string): Promise<Service
     stop: () => end(),
     reload: () => service?.reload(),
   };
-  const primary = new Channel<PrimaryMethods>((messages) => process.send?.(messages), methods);
+  // With a callback, because a primary that just died must not end this process with an error.
+  const send = (messages: unknown) => process.send?.(messages, undefined, undefined, () => {});
+  const primary = new Channel<PrimaryMethods>(send, methods);
   process.on('message', (message) => primary.receive(message));
   cluster.worker?.once('disconnect', () => {
     primary.close();
