@@ -11,6 +11,7 @@ import { Channel } from './channel.ts';
 import { GatheredMetrics, type MetricSource } from './gathered-metrics.ts';
 import type { PrimaryMethods, ReadyFacts, WorkerMethods } from './methods.ts';
 import { SharedState } from './shared-state.ts';
+import { UntakenConnections } from './untaken-connections.ts';
 
 /** How long it waits before it replaces a worker that died early: doubled each time. */
 const SHORTEST_PAUSE_MS = 1000;
@@ -27,6 +28,7 @@ type Member = {
   worker: Worker;
   channel: Channel<WorkerMethods>;
   source: MetricSource;
+  connections: UntakenConnections;
   startedAt: number;
   isReady: boolean;
 };
@@ -153,6 +155,7 @@ export class Primary {
     const member: Member = {
       ...{ number, worker, channel, startedAt: performance.now(), isReady: false },
       source: { snapshot: () => channel.ask('snapshot') },
+      connections: new UntakenConnections(worker),
     };
     this.#members.set(number, member);
     worker.on('message', (message) => channel.receive(message));
@@ -164,6 +167,8 @@ export class Primary {
       channel.close();
       this.#metrics.end(member.source);
       this.#members.delete(number);
+      const heir = [...this.#members.values()].find(({ isReady }) => isReady);
+      member.connections.moveTo(heir?.connections);
       onReady(undefined);
       this.#onExit(member, code, signal);
     });
@@ -171,7 +176,8 @@ export class Primary {
 
   #onExit(member: Member, code: number | null, signal: string | null): void {
     if (this.#code !== undefined) {
-      if (code !== 0 && this.#code === 0 && this.#hasStarted) this.#code = 1;
+      // One that was not ready was killed, and served nothing.
+      if (code !== 0 && member.isReady && this.#code === 0) this.#code = 1;
       this.#endIfAlone();
     } else if (this.#hasStarted) this.#replace(member, code, signal);
     // The worker's own message says why.
