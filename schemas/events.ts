@@ -23,6 +23,7 @@ export const accountEventTypes = [
   'emailChanged',
   'keyCreated',
   'keyRotated',
+  'previousSecretEnded',
   'keyRevoked',
   'keyReportedLeaked',
   'publicKeyReported',

@@ -10,7 +10,7 @@ import {
   Timestamp,
   Uuid,
 } from './common.ts';
-import { MAX_ACTIVE_KEYS, MAX_ORIGINS } from './key-limits.ts';
+import { MAX_ACTIVE_KEYS, MAX_INACTIVE_KEYS, MAX_ORIGINS } from './key-limits.ts';
 
 /** Looks like a key, but has a wrong checksum, so that secret scanners ignore it. */
 export const EXAMPLE_KEY = 'parley_4Fq0ZkT9_ThisIsNotAKeyItOnlyLooksLikeOneItsChecksumIsWrong';
@@ -79,13 +79,24 @@ const keyFields = {
     description: 'When the key was last used, accurate to the minute; null if never.',
   }),
   expires_at: expiresAt,
+  previous_secret_expires_at: Type.Optional(
+    nullable(Timestamp(''), {
+      description:
+        'When the secret that the last rotation replaced stops working; null if no old secret works.',
+      examples: [null],
+    }),
+  ),
 };
 
-export const ApiKey = Type.Object(keyFields, {
-  $id: 'ApiKey',
-  additionalProperties: false,
-  description: 'An active API key, without its secret.',
-});
+export const ApiKey = Type.Object(
+  {
+    ...keyFields,
+    revoked_at: Type.Optional(
+      nullable(Timestamp(''), { description: 'When the key was revoked; null if never.', examples: [null] }),
+    ),
+  },
+  { $id: 'ApiKey', additionalProperties: false, description: 'An API key, without its secret.' },
+);
 
 export const CreatedApiKey = Type.Object(
   {
@@ -105,8 +116,26 @@ export const CreatedApiKey = Type.Object(
 );
 
 export const ApiKeyList = Type.Object(
-  { data: Type.Array(ref(ApiKey), { maxItems: MAX_ACTIVE_KEYS, description: 'Newest first.' }) },
-  { $id: 'ApiKeyList', additionalProperties: false, description: "The account's active keys." },
+  {
+    data: Type.Array(ref(ApiKey), {
+      maxItems: MAX_INACTIVE_KEYS,
+      description: `Active keys, at most ${MAX_ACTIVE_KEYS}, newest first; or inactive keys, the last to end first.`,
+      ...extensible,
+    }),
+  },
+  { $id: 'ApiKeyList', additionalProperties: false, description: "The account's active or inactive keys." },
+);
+
+export const ListKeysQuery = Type.Object(
+  {
+    status: Type.Optional(
+      stringEnum(['active', 'inactive'], {
+        default: 'active',
+        description: `\`active\` for keys that work, or \`inactive\` for keys that expired or were revoked: the last ${MAX_INACTIVE_KEYS}. Parley deletes a key a year after its end.`,
+      }),
+    ),
+  },
+  { additionalProperties: false },
 );
 
 export const KeyParams = idParams("The key's ID.");

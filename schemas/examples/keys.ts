@@ -20,11 +20,20 @@ const browserKey = {
   created_at: at('09:31:42.845'),
   last_used_at: at('13:45:00.000'),
   expires_at: null,
+  previous_secret_expires_at: null,
 };
+const listed = { ...browserKey, revoked_at: null };
 const unused = { ...browserKey, last_used_at: null };
 
 export const keyExamples: Record<string, OperationExamples> = {
-  listKeys: { responses: { one: example(ApiKeyList, 'One active key', { data: [browserKey] }) } },
+  listKeys: {
+    responses: {
+      one: example(ApiKeyList, 'One active key', { data: [listed] }),
+      inactive: example(ApiKeyList, 'One revoked key', {
+        data: [{ ...listed, revoked_at: at('14:02:11.309') }],
+      }),
+    },
+  },
   createKey: {
     requests: {
       browser: example(CreateApiKey, 'Browser key for a website', {
@@ -54,7 +63,7 @@ export const keyExamples: Record<string, OperationExamples> = {
     },
     responses: {
       key: example(ApiKey, 'The key', {
-        ...browserKey,
+        ...listed,
         allowed_origins: [...origins, 'https://staging.example.com:8443'],
       }),
     },

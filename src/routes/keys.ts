@@ -2,13 +2,14 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { FastifyRequest } from 'fastify';
 import { NoContent, ref } from '../../schemas/common.ts';
-import { MAX_ACTIVE_KEYS } from '../../schemas/key-limits.ts';
+import { MAX_ACTIVE_KEYS, MAX_INACTIVE_KEYS } from '../../schemas/key-limits.ts';
 import {
   ApiKey,
   ApiKeyList,
   CreateApiKey,
   CreatedApiKey,
   KeyParams,
+  ListKeysQuery,
   RotateApiKey,
   UpdateApiKey,
 } from '../../schemas/keys.ts';
@@ -20,8 +21,10 @@ import { sourceOf } from '../limits/address.ts';
 import {
   type ApiKeyRow,
   createKey,
+  endPreviousSecret,
   type KeyId,
   listActiveKeys,
+  listInactiveKeys,
   revokeKey,
   rotateKey,
   setAllowedOrigins,
@@ -36,6 +39,12 @@ const toApiKey = (row: ApiKeyRow) => ({
   created_at: row.createdAt.toISOString(),
   last_used_at: row.lastUsedAt?.toISOString() ?? null,
   expires_at: row.expiresAt?.toISOString() ?? null,
+  previous_secret_expires_at: row.previousSecretEndsAt?.toISOString() ?? null,
+});
+
+const toListedKey = (row: ApiKeyRow) => ({
+  ...toApiKey(row),
+  revoked_at: row.revokedAt?.toISOString() ?? null,
 });
 
 function originsFrom(entries: readonly string[]): string[] {
@@ -61,6 +70,11 @@ function expiryFrom(expiresAt: string | null | undefined): Date | null {
   });
 }
 
+const noPreviousSecret = () =>
+  new ApiError('notFound', {
+    message: 'You do not have an active key with this ID and an old secret that works.',
+  });
+
 const noSuchKey = () => new ApiError('notFound', { message: 'You do not have an active key with this ID.' });
 
 /** Name rules apply after trimming. */
@@ -80,12 +94,19 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       schema: {
         operationId: 'listKeys',
         summary: 'List active keys',
-        description: `The account's active keys, at most ${MAX_ACTIVE_KEYS}, without their secrets. Expired and revoked keys are not listed.`,
+        description: `The account's active keys, at most ${MAX_ACTIVE_KEYS}, without their secrets. Expired and revoked keys are listed only with \`status=inactive\`.`,
         tags: ['Keys'],
+        querystring: ListKeysQuery,
         response: { 200: ref(ApiKeyList) },
       },
     },
-    async (request) => ({ data: (await listActiveKeys(app.db, request.caller.accountId)).map(toApiKey) }),
+    async ({ caller: { accountId }, query: { status } }) => {
+      const rows =
+        status === 'inactive'
+          ? await listInactiveKeys(app.db, accountId, MAX_INACTIVE_KEYS)
+          : await listActiveKeys(app.db, accountId);
+      return { data: rows.map(toListedKey) };
+    },
   );
 
   app.post(
@@ -140,7 +161,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       const origins = originsFrom(request.body.allowed_origins);
       const row = await setAllowedOrigins(app.db, keyOf(request), origins, sourceOf(request));
       if (row === undefined) throw noSuchKey();
-      return toApiKey(row);
+      return toListedKey(row);
     },
   );
 
@@ -165,6 +186,27 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       const row = await rotateKey(app.db, keyOf(request), secret, graceSeconds, sourceOf(request));
       if (row === undefined) throw noSuchKey();
       return { ...toApiKey(row), key: rawKey };
+    },
+  );
+
+  app.delete(
+    '/keys/:id/previous-secret',
+    {
+      schema: {
+        operationId: 'endPreviousSecret',
+        summary: "End a key's old secret",
+        description:
+          'Ends the grace period of the last rotation early: the old secret stops working immediately, on every replica. The new secret keeps working. In-flight requests run to completion.',
+        tags: ['Keys'],
+        params: KeyParams,
+        response: { 204: NoContent },
+      },
+      config: { errors: ['notFound'], errorExamples: { ForSecret: noPreviousSecret() } },
+    },
+    async (request, reply) => {
+      const hadOne = await endPreviousSecret(app.db, keyOf(request), sourceOf(request));
+      if (!hadOne) throw noPreviousSecret();
+      return reply.code(204).send(null);
     },
   );
 

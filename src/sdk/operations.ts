@@ -22,6 +22,7 @@ export const operations = {
   deleteConversation: { method: 'DELETE', path: '/api/v1/conversations/{id}', hasBody: false, isIdempotent: false },
   deleteResponse: { method: 'DELETE', path: '/api/v1/responses/{id}', hasBody: false, isIdempotent: false },
   deleteWebhook: { method: 'DELETE', path: '/api/v1/webhook', hasBody: false, isIdempotent: false },
+  endPreviousSecret: { method: 'DELETE', path: '/api/v1/keys/{id}/previous-secret', hasBody: false, isIdempotent: false },
   endSession: { method: 'DELETE', path: '/api/v1/sessions/{id}', hasBody: false, isIdempotent: false },
   exportOperatorLog: { method: 'GET', path: '/api/v1/operator/log/export', hasBody: false, isIdempotent: false },
   exportRequests: { method: 'GET', path: '/api/v1/requests/export', hasBody: false, isIdempotent: false },
@@ -222,6 +223,12 @@ export interface Operations {
   deleteWebhook: Method<'deleteWebhook'>;
 
   /**
+   * End a key's old secret.
+   * Ends the grace period of the last rotation early: the old secret stops working immediately, on every replica. The new secret keeps working. In-flight requests run to completion.
+   */
+  endPreviousSecret: Method<'endPreviousSecret'>;
+
+  /**
    * End a session.
    * Signs out a device on every replica immediately. If you end the session of this request, its cookie is cleared too.
    */
@@ -353,7 +360,7 @@ export interface Operations {
 
   /**
    * List active keys.
-   * The account's active keys, at most 5, without their secrets. Expired and revoked keys are not listed.
+   * The account's active keys, at most 5, without their secrets. Expired and revoked keys are listed only with `status=inactive`.
    */
   listKeys: Method<'listKeys'>;
 

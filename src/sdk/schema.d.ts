@@ -337,7 +337,7 @@ export interface paths {
         };
         /**
          * List active keys
-         * @description The account's active keys, at most 5, without their secrets. Expired and revoked keys are not listed.
+         * @description The account's active keys, at most 5, without their secrets. Expired and revoked keys are listed only with `status=inactive`.
          */
         get: operations["listKeys"];
         put?: never;
@@ -394,6 +394,26 @@ export interface paths {
          * @description Replaces the list of origins whose pages can use this key: https only, at most 10. With an empty list, only servers and the service's own pages can use the key.
          */
         patch: operations["updateKey"];
+        trace?: never;
+    };
+    "/api/v1/keys/{id}/previous-secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * End a key's old secret
+         * @description Ends the grace period of the last rotation early: the old secret stops working immediately, on every replica. The new secret keeps working. In-flight requests run to completion.
+         */
+        delete: operations["endPreviousSecret"];
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/v1/keys/{id}/rotate": {
@@ -1235,7 +1255,7 @@ export interface components {
          * @example signedIn
          * @enum {string}
          */
-        AccountEventType: "accountCreated" | "signedIn" | "signInFailed" | "signedOut" | "sessionEnded" | "passwordChanged" | "passwordReset" | "emailChanged" | "keyCreated" | "keyRotated" | "keyRevoked" | "keyReportedLeaked" | "publicKeyReported" | "originsChanged" | "planChanged" | "accountSuspended" | "accountResumed";
+        AccountEventType: "accountCreated" | "signedIn" | "signInFailed" | "signedOut" | "sessionEnded" | "passwordChanged" | "passwordReset" | "emailChanged" | "keyCreated" | "keyRotated" | "previousSecretEnded" | "keyRevoked" | "keyReportedLeaked" | "publicKeyReported" | "originsChanged" | "planChanged" | "accountSuspended" | "accountResumed";
         /** @description Anthropic's message. */
         AnsweredMessage: {
             /**
@@ -1276,7 +1296,7 @@ export interface components {
             stop_details: components["schemas"]["MessagesStopDetails"] | null;
             usage: components["schemas"]["MessagesUsage"];
         };
-        /** @description An active API key, without its secret. */
+        /** @description An API key, without its secret. */
         ApiKey: {
             /**
              * Format: uuid
@@ -1316,10 +1336,22 @@ export interface components {
              * @example 2027-01-01T00:00:00.000Z
              */
             expires_at: string | null;
+            /**
+             * Format: date-time
+             * @description When the secret that the last rotation replaced stops working; null if no old secret works.
+             * @example null
+             */
+            previous_secret_expires_at?: string | null;
+            /**
+             * Format: date-time
+             * @description When the key was revoked; null if never.
+             * @example null
+             */
+            revoked_at?: string | null;
         };
-        /** @description The account's active keys. */
+        /** @description The account's active or inactive keys. */
         ApiKeyList: {
-            /** @description Newest first. */
+            /** @description Active keys, at most 5, newest first; or inactive keys, the last to end first. */
             data: components["schemas"]["ApiKey"][];
         };
         /** @description The last run of a maintenance job, on any replica. */
@@ -2556,6 +2588,12 @@ export interface components {
              * @example 2027-01-01T00:00:00.000Z
              */
             expires_at: string | null;
+            /**
+             * Format: date-time
+             * @description When the secret that the last rotation replaced stops working; null if no old secret works.
+             * @example null
+             */
+            previous_secret_expires_at?: string | null;
             /**
              * @description The raw key, returned only here. It cannot be shown again.
              * @example parley_4Fq0ZkT9_ThisIsNotAKeyItOnlyLooksLikeOneItsChecksumIsWrong
@@ -9222,6 +9260,22 @@ export interface components {
             };
         };
         /** @description - `notFound`: The requested resource was not found. */
+        SessionNotFoundForSecret: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["NotFoundError"];
+            };
+        };
+        /** @description - `notFound`: The requested resource was not found. */
         SessionNotFoundForSession: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -10446,14 +10500,20 @@ export interface operations {
     };
     listKeys: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description `active` for keys that work, or `inactive` for keys that expired or were revoked: the last 100. Parley deletes a key a year after its end.
+                 * @example active
+                 */
+                status?: "active" | "inactive";
+            };
             header?: never;
             path?: never;
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The account's active keys. */
+            /** @description The account's active or inactive keys. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -10608,7 +10668,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description An active API key, without its secret. */
+            /** @description An API key, without its secret. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -10628,6 +10688,46 @@ export interface operations {
             401: components["responses"]["SessionUnauthorized"];
             403: components["responses"]["SessionWriteForbidden"];
             404: components["responses"]["SessionNotFoundForKey"];
+            413: components["responses"]["SessionPayloadTooLargeOver16KiB"];
+            415: components["responses"]["SessionUnsupportedMediaType"];
+            429: components["responses"]["SessionRateLimit"];
+            500: components["responses"]["SessionInternal"];
+            503: components["responses"]["SessionBusy"];
+        };
+    };
+    endPreviousSecret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The key's ID.
+                 * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+                 */
+                id: components["parameters"]["KeyId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success, without a body. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["SessionBadRequest"];
+            401: components["responses"]["SessionUnauthorized"];
+            403: components["responses"]["SessionWriteForbidden"];
+            404: components["responses"]["SessionNotFoundForSecret"];
             413: components["responses"]["SessionPayloadTooLargeOver16KiB"];
             415: components["responses"]["SessionUnsupportedMediaType"];
             429: components["responses"]["SessionRateLimit"];

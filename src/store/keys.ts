@@ -1,6 +1,6 @@
 /** API keys and their secrets. Contract section 3. */
 import { isDeepStrictEqual } from 'node:util';
-import { and, count, desc, eq, gt, isNull, or, type SQL, sql } from 'drizzle-orm';
+import { and, count, desc, eq, getTableColumns, gt, isNull, or, type SQL, sql } from 'drizzle-orm';
 import type { PgUpdateSetSource } from 'drizzle-orm/pg-core';
 import { MAX_ACTIVE_KEYS } from '../../schemas/key-limits.ts';
 import type { Scope } from '../../schemas/keys.ts';
@@ -10,7 +10,7 @@ import { keyCreated } from '../domain/notices.ts';
 import { ApiError } from '../errors.ts';
 import { type EventSource, recordEvent } from './events.ts';
 
-export type ApiKeyRow = typeof apiKeys.$inferSelect;
+export type ApiKeyRow = typeof apiKeys.$inferSelect & { previousSecretEndsAt: Date | null };
 
 export type KeyId = { accountId: string; id: string };
 
@@ -44,12 +44,33 @@ export type StoredSecret = {
 export const isActive = (): SQL | undefined =>
   and(isNull(apiKeys.revokedAt), or(isNull(apiKeys.expiresAt), gt(apiKeys.expiresAt, sql`now()`)));
 
+/** Names written out: in RETURNING, Drizzle omits the table of a column, which the subquery needs. */
+const keyColumns = {
+  ...getTableColumns(apiKeys),
+  previousSecretEndsAt: sql<Date | null>`(
+    select max(s.ends_at) from key_secrets s
+    where s.account_id = api_keys.account_id and s.key_id = api_keys.id and s.ends_at > now()
+      and api_keys.revoked_at is null and (api_keys.expires_at is null or api_keys.expires_at > now())
+  )`.mapWith(keySecrets.endsAt),
+};
+
 export function listActiveKeys(db: Db, accountId: string): Promise<ApiKeyRow[]> {
   return db
-    .select()
+    .select(keyColumns)
     .from(apiKeys)
     .where(and(eq(apiKeys.accountId, accountId), isActive()))
     .orderBy(desc(apiKeys.createdAt), desc(apiKeys.id));
+}
+
+/** Expired and revoked keys, the last to end first. */
+export function listInactiveKeys(db: Db, accountId: string, limit: number): Promise<ApiKeyRow[]> {
+  const endedAt = sql`least(${apiKeys.revokedAt}, ${apiKeys.expiresAt})`;
+  return db
+    .select(keyColumns)
+    .from(apiKeys)
+    .where(and(eq(apiKeys.accountId, accountId), sql`${endedAt} <= now()`))
+    .orderBy(desc(endedAt), desc(apiKeys.id))
+    .limit(limit);
 }
 
 /**
@@ -76,7 +97,7 @@ export function createKey(db: Db, key: NewApiKey, from: EventSource): Promise<Ap
     const [created] = await tx
       .insert(apiKeys)
       .values({ ...columns, createdAt: sql`now()` })
-      .returning();
+      .returning(keyColumns);
     await tx
       .insert(keySecrets)
       .values({ publicId: key.publicId, accountId: key.accountId, keyId: key.id, digest });
@@ -90,7 +111,7 @@ export function createKey(db: Db, key: NewApiKey, from: EventSource): Promise<Ap
 
 async function lockActiveKey(tx: Db, { accountId, id }: KeyId): Promise<ApiKeyRow | undefined> {
   const [row] = await tx
-    .select()
+    .select(keyColumns)
     .from(apiKeys)
     .where(and(eq(apiKeys.accountId, accountId), eq(apiKeys.id, id), isActive()))
     .for('no key update');
@@ -106,7 +127,7 @@ async function updateKey(
     .update(apiKeys)
     .set(values)
     .where(and(eq(apiKeys.accountId, accountId), eq(apiKeys.id, id)))
-    .returning();
+    .returning(keyColumns);
   if (updated === undefined) throw new Error('A locked row was not updated.');
   return updated;
 }
@@ -154,6 +175,24 @@ export function rotateKey(
     await tx.insert(keySecrets).values({ ...secret, accountId, keyId });
     await recordEvent(tx, { accountId, type: 'keyRotated', from, keyId, detail: name });
     return updateKey(tx, key, { publicId: secret.publicId });
+  });
+}
+
+/** @returns whether an active key had an old secret that still worked */
+export function endPreviousSecret(db: Db, key: KeyId, from: EventSource): Promise<boolean> {
+  return db.transaction(async (tx) => {
+    const row = await lockActiveKey(tx, key);
+    if (row === undefined) return false;
+    const { accountId, id: keyId, name } = row;
+    const { endsAt, publicId } = keySecrets;
+    const ended = await tx
+      .update(keySecrets)
+      .set({ endsAt: sql`now()` })
+      .where(and(eq(keySecrets.accountId, accountId), eq(keySecrets.keyId, keyId), gt(endsAt, sql`now()`)))
+      .returning({ publicId });
+    if (ended.length === 0) return false;
+    await recordEvent(tx, { accountId, type: 'previousSecretEnded', from, keyId, detail: name });
+    return true;
   });
 }
 

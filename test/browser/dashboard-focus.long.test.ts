@@ -97,7 +97,7 @@ t.test('the focus stays where the work is', { skip: noDashboard }, async (t) => 
     };
     await begins('Create key', 'Name');
     await begins('Edit origins for Website', 'Add an origin');
-    await begins('Rotate Website', 'immediately');
+    await begins('Rotate Website', 'after a day');
     const allowed_origins = Array.from({ length: 10 }, (_, n) => `https://app-${n}.example.com`);
     const full = await client.createKey({ cookie }, { name: 'Full', allowed_origins });
     await page.goto(`${HOME}/your-api`);

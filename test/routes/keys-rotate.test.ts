@@ -1,6 +1,7 @@
 // POST /keys/:id/rotate, and the audit trail of keys. Contract section 3.
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
+import { startReplica } from '../support/dashboard.ts';
 import { eventsOfKey } from '../support/events.ts';
 import type { Client } from '../support/http.ts';
 import { onEachDatabase } from '../support/service.ts';
@@ -13,7 +14,8 @@ async function answerTo(client: Client, t: Test, key: string): Promise<number | 
   return body.error.code;
 }
 
-onEachDatabase(t, {}, async (t, { client, database }) => {
+onEachDatabase(t, {}, async (t, service) => {
+  const { client, database } = service;
   const owner = await client.signUp();
   const { cookie } = owner;
   const rotate = (id: string, body: unknown = {}) => client.post(`/keys/${id}/rotate`, body, { cookie });
@@ -67,6 +69,61 @@ onEachDatabase(t, {}, async (t, { client, database }) => {
     t.equal(await answerTo(client, t, second.key), 'apiKeyRevoked');
     t.equal(await answerTo(client, t, third.key), 'apiKeyRevoked');
   });
+
+  await t.test('previous_secret_expires_at: when the old secret ends, and null without one', async (t) => {
+    const previous = async () =>
+      (await client.get('/keys', { cookie })).body.data[0].previous_secret_expires_at;
+    const created = await client.createKey(owner);
+    t.equal(created.previous_secret_expires_at, null);
+    t.equal(await previous(), null);
+    const before = Date.now();
+    const { body } = await rotate(created.id, { grace_seconds: 600 });
+    const endsMs = Date.parse(body.previous_secret_expires_at);
+    t.ok(endsMs >= before + 599_000 && endsMs <= Date.now() + 601_000);
+    t.equal(await previous(), body.previous_secret_expires_at);
+    const patched = await client.patch(
+      `/keys/${created.id}`,
+      { allowed_origins: ['https://a.example'] },
+      { cookie },
+    );
+    t.equal(patched.body.previous_secret_expires_at, body.previous_secret_expires_at);
+    t.equal(
+      (await rotate(created.id)).body.previous_secret_expires_at,
+      null,
+      'rotated without a grace period',
+    );
+    await client.delete(`/keys/${created.id}`, { cookie });
+  });
+
+  await t.test(
+    'DELETE /keys/:id/previous-secret 204: only the old secret ends, everywhere, once',
+    async (t) => {
+      const replica = service.kind === 'postgres' ? (await startReplica(t, service)).client : client;
+      const { id, key } = await client.createKey(owner, { name: 'Ended early' });
+      const end = (as = cookie) => client.delete(`/keys/${id}/previous-secret`, { cookie: as });
+      const nothing = { status: 404, body: { error: { code: 'notFound' } } };
+      t.match(await end(), nothing, 'never rotated');
+      const next = (await rotate(id, { grace_seconds: 600 })).body.key;
+      t.equal(await answerTo(replica, t, key), 200);
+      const stranger = await client.signUp();
+      t.match(await end(stranger.cookie), nothing, "another account's key");
+      t.equal((await end()).status, 204);
+      const endedAt = Date.now();
+      t.equal(await answerTo(client, t, key), 'apiKeyRevoked');
+      while ((await answerTo(replica, t, key)) === 200 && Date.now() < endedAt + 10_000);
+      t.equal(await answerTo(replica, t, key), 'apiKeyRevoked', 'on another replica');
+      t.equal(await answerTo(replica, t, next), 200);
+      t.match((await client.get('/keys', { cookie })).body.data, [{ id, previous_secret_expires_at: null }]);
+      t.match(await end(), nothing, 'ended already');
+      t.same(
+        (await eventsOfKey(database.db, id)).map(({ type }) => type),
+        ['keyCreated', 'keyRotated', 'previousSecretEnded'],
+      );
+      await rotate(id, { grace_seconds: 600 });
+      await client.delete(`/keys/${id}`, { cookie });
+      t.match(await end(), nothing, 'revoked');
+    },
+  );
 
   await t.test('ten rotations at once leave one new secret and one old one', async (t) => {
     const { id, key } = await client.createKey(owner);

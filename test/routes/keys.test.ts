@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { onEachDatabase } from '../support/service.ts';
 import { eventually } from '../support/upstream/engine.ts';
@@ -28,6 +29,34 @@ onEachDatabase(t, {}, async (t, { client }) => {
     t.notOk(listed.text.includes(created.body.key.slice(16)), 'the list holds nothing of the secret');
     await revokeAll();
   });
+
+  await t.test(
+    'GET /keys?status=inactive 200: expired and revoked keys, the last to end first',
+    async (t) => {
+      const list = async (query = '') => (await client.get(`/keys${query}`, { cookie })).body.data;
+      const expiresAt = new Date(Date.now() + 2000);
+      const expired = await client.createKey(owner, { expires_at: expiresAt.toISOString() });
+      const kept = await client.createKey(owner);
+      await sleep(expiresAt.getTime() - Date.now() + 10);
+      const revoked = await client.createKey(owner);
+      await client.post(`/keys/${revoked.id}/rotate`, { grace_seconds: 600 }, { cookie });
+      await client.delete(`/keys/${revoked.id}`, { cookie });
+      const [first, second] = await list('?status=inactive');
+      t.match(first, { id: revoked.id, expires_at: null, previous_secret_expires_at: null });
+      t.ok(Date.parse(first.revoked_at) >= expiresAt.getTime());
+      t.match(second, { id: expired.id, revoked_at: null, expires_at: expiresAt.toISOString() });
+      for (const query of ['', '?status=active'])
+        t.match(await list(query), [{ id: kept.id, revoked_at: null, previous_secret_expires_at: null }]);
+      const stranger = await client.signUp();
+      const { body } = await client.get('/keys?status=inactive', { cookie: stranger.cookie });
+      t.same(body.data, []);
+      for (const query of ['?status=all', '?status=', '?state=inactive'])
+        t.match(await client.get(`/keys${query}`, { cookie }), { status: 400 }, query);
+      const rotated = await client.post(`/keys/${expired.id}/rotate`, {}, { cookie });
+      t.equal(rotated.status, 404, 'it is only listed');
+      await revokeAll();
+    },
+  );
 
   await t.test('POST /keys 400 invalidRequest: what is wrong is named, and nothing is stored', async (t) => {
     const wrong: [string, unknown][] = [

@@ -136,6 +136,8 @@ export async function walkThrough(t: Test, variant: Variant): Promise<void> {
   await t.test('rotates the key, and revokes it', async (t) => {
     await button('Rotate Website').click();
     await look(t, 'walk-08-rotate');
+    t.ok(await dialog.getByLabel('after a day').isChecked());
+    await dialog.getByLabel('immediately').check();
     await button('Rotate key').click();
     await dialog.getByText('The old secret has stopped working.').waitFor();
     const next = await takeKey(t);

@@ -17,6 +17,7 @@ const sentences: Record<AccountEvent['type'], string> = {
   keyReportedLeaked: 'Key reported as leaked, and revoked',
   publicKeyReported: 'Browser key reported as leaked; it still works because it is public',
   originsChanged: 'Allowed origins changed',
+  previousSecretEnded: 'Old secret of a key ended',
   planChanged: 'Plan changed',
   accountSuspended: 'Account suspended by the operator',
   accountResumed: 'Account resumed by the operator',

@@ -1,42 +1,69 @@
 import type { Scope } from './keys.ts';
 
-type Call = { path: string; body?: Record<string, unknown> };
+type Call = { path: string; method: string; body?: Record<string, unknown> };
 
 /** The most useful call for each scope. The key's first scope in this order decides. */
 const calls: [Scope, Call][] = [
-  ['chat', { path: '/chat', body: { message: 'Write a haiku about the sea.' } }],
-  ['search', { path: '/search', body: { query: 'create a key' } }],
-  ['images', { path: '/images/generations', body: { prompt: 'A lighthouse at dawn' } }],
-  ['models', { path: '/models' }],
-  ['usage', { path: '/usage' }],
+  ['chat', { path: '/chat', method: 'chat', body: { message: 'Write a haiku about the sea.' } }],
+  ['search', { path: '/search', method: 'search', body: { query: 'create a key' } }],
+  [
+    'images',
+    { path: '/images/generations', method: 'createImage', body: { prompt: 'A lighthouse at dawn' } },
+  ],
+  ['models', { path: '/models', method: 'listModels' }],
+  ['usage', { path: '/usage', method: 'getUsage' }],
 ];
 
 /** The built-in engine answers from the guides, of which a model knows nothing. */
-const chatWithGuides: Call = { path: '/chat', body: { message: 'How do I create a key?' } };
+const chatWithGuides: Call = { path: '/chat', method: 'chat', body: { message: 'How do I create a key?' } };
 
-/** @param hasModel - whether a language model answers chats */
-export function examples(
-  key: string,
-  scopes: readonly Scope[],
-  hasModel: boolean,
-): { curl: string; javascript: string } {
-  const [scope, found] = calls.find(([one]) => scopes.includes(one)) ?? ['usage', { path: '/usage' }];
+export const languages = {
+  curl: 'curl',
+  javascript: 'JavaScript',
+  python: 'Python',
+  sdk: 'TypeScript SDK',
+} as const;
+export type Language = keyof typeof languages;
+export const languageNames = Object.keys(languages) as Language[];
+
+export type Examples = Record<Language, string>;
+
+export const apiUrl = (): string => `${location.origin}/api/v1`;
+
+/** Anthropic's clients add `/v1` themselves. */
+export const anthropicUrl = (): string => `${location.origin}/api`;
+
+/**
+ * @param key - the raw key, or null to read it from the environment variable `PARLEY_KEY`
+ * @param hasModel - whether a language model answers chats
+ */
+export function examples(key: string | null, scopes: readonly Scope[], hasModel: boolean): Examples {
+  const [scope, found] = calls.find(([one]) => scopes.includes(one)) ?? [
+    'usage',
+    { path: '/usage', method: 'getUsage' },
+  ];
   const call = scope === 'chat' && !hasModel ? chatWithGuides : found;
-  const url = `${location.origin}/api/v1${call.path}`;
-  return { curl: curl(url, key, call), javascript: javascript(url, key, call) };
+  return {
+    curl: curl(key, call),
+    javascript: javascript(key, call),
+    python: python(key, call),
+    sdk: sdk(key, call),
+  };
 }
 
-function curl(url: string, key: string, { body }: Call): string {
-  const lines = [`curl ${url}`, `-H "Authorization: Bearer ${key}"`];
+function curl(key: string | null, { body, path }: Call): string {
+  const lines = [`curl ${apiUrl()}${path}`, `-H "Authorization: Bearer ${key ?? '$PARLEY_KEY'}"`];
   if (body !== undefined) lines.push('-H "Content-Type: application/json"', `-d '${JSON.stringify(body)}'`);
   return lines.join(' \\\n  ');
 }
 
-function javascript(url: string, key: string, { body }: Call): string {
-  const headers = [`    Authorization: 'Bearer ${key}',`];
+function javascript(key: string | null, { body, path }: Call): string {
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: part of the example.
+  const credential = key === null ? '`Bearer ${process.env.PARLEY_KEY}`' : `'Bearer ${key}'`;
+  const headers = [`    Authorization: ${credential},`];
   if (body !== undefined) headers.push("    'Content-Type': 'application/json',");
   return [
-    `const response = await fetch('${url}', {`,
+    `const response = await fetch('${apiUrl()}${path}', {`,
     ...(body === undefined ? [] : ["  method: 'POST',"]),
     '  headers: {',
     ...headers,
@@ -44,6 +71,33 @@ function javascript(url: string, key: string, { body }: Call): string {
     ...(body === undefined ? [] : [`  body: JSON.stringify(${literal(body)}),`]),
     '});',
     'console.log(await response.json());',
+  ].join('\n');
+}
+
+function python(key: string | null, { body, path }: Call): string {
+  const credential = key === null ? `f"Bearer {os.environ['PARLEY_KEY']}"` : `"Bearer ${key}"`;
+  return [
+    ...(key === null ? ['import os'] : []),
+    'import requests',
+    '',
+    `response = requests.${body === undefined ? 'get' : 'post'}(`,
+    `    "${apiUrl()}${path}",`,
+    `    headers={"Authorization": ${credential}},`,
+    ...(body === undefined ? [] : [`    json=${JSON.stringify(body).replaceAll('":"', '": "')},`]),
+    ')',
+    'print(response.json())',
+  ].join('\n');
+}
+
+function sdk(key: string | null, { body, method }: Call): string {
+  return [
+    "import { createParley } from 'parley-sdk';",
+    '',
+    'const parley = createParley({',
+    `  baseUrl: '${location.origin}',`,
+    `  apiKey: ${key === null ? 'process.env.PARLEY_KEY' : `'${key}'`},`,
+    '});',
+    `console.log(await parley.${method}(${body === undefined ? '' : literal(body)}));`,
   ].join('\n');
 }
 

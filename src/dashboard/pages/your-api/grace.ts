@@ -7,6 +7,9 @@ export const graces = [
   { seconds: 604_800, label: 'after 7 days' },
 ] as const;
 
+/** A day, to update every app. A leaked key needs a deliberate choice either way. */
+export const DEFAULT_GRACE_SECONDS = 86_400;
+
 /** @param rotatedAt - in milliseconds of this device's clock */
 export function graceSentence(seconds: number, rotatedAt: number): string {
   if (seconds === 0) return 'The old secret has stopped working.';

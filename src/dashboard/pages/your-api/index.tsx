@@ -6,10 +6,13 @@ import { EmptyState } from '../../ui/empty-state.tsx';
 import { InfoIcon, KeyIcon, PlusIcon } from '../../ui/icons.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
+import { Connect } from './connect.tsx';
 import { CreateDialog } from './create.tsx';
+import { InactiveKeys } from './inactive.tsx';
 import { type ApiKey, useKeys } from './keys.ts';
 import { type KeyAction, KeyList } from './list.tsx';
 import { OriginsDialog } from './origins.tsx';
+import { EndPreviousSecretDialog } from './previous-secret.tsx';
 // Loaded with the page, so a failed download cannot hide a new key.
 import './raw-key.tsx';
 import { RevokeDialog } from './revoke.tsx';
@@ -24,6 +27,7 @@ const dialogs: Record<KeyAction, ComponentType<DialogProps>> = {
   origins: OriginsDialog,
   rotate: RotateDialog,
   revoke: RevokeDialog,
+  endPrevious: EndPreviousSecretDialog,
 };
 
 export default function YourApi() {
@@ -57,20 +61,24 @@ export default function YourApi() {
           </Alert>
         )}
       </div>
-      <Loaded query={query}>
-        {(keys) =>
-          keys.length === 0 ? (
-            <NoKey isFirst={said === undefined} onCreate={create} />
-          ) : (
-            <Stack gap="sm">
-              <Text size="sm" c="dimmed">
-                {keys.length} of {MAX_ACTIVE_KEYS} keys
-              </Text>
-              <KeyList keys={keys} onAction={(action, { id, name }) => setOpen({ action, id, name })} />
-            </Stack>
-          )
-        }
-      </Loaded>
+      <Stack gap="lg">
+        <Loaded query={query}>
+          {(keys) =>
+            keys.length === 0 ? (
+              <NoKey isFirst={said === undefined} onCreate={create} />
+            ) : (
+              <Stack gap="sm">
+                <Text size="sm" c="dimmed">
+                  {keys.length} of {MAX_ACTIVE_KEYS} keys
+                </Text>
+                <KeyList keys={keys} onAction={(action, { id, name }) => setOpen({ action, id, name })} />
+              </Stack>
+            )
+          }
+        </Loaded>
+        <InactiveKeys />
+        <Connect />
+      </Stack>
       {open?.action === 'create' && <CreateDialog onClose={close} />}
       {open !== undefined && open.action !== 'create' && (
         <KeyDialog open={open} keys={keys} onClose={close} onRevoked={setSaid} />

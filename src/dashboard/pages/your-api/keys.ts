@@ -19,6 +19,15 @@ export const useKeys = () =>
     queryFn: async ({ signal }) => (await ok(api.GET('/api/v1/keys', { signal }))).data,
   });
 
+const inactiveKey = ['inactive-keys'];
+
+export const useInactiveKeys = () =>
+  useQuery({
+    queryKey: inactiveKey,
+    queryFn: async ({ signal }) =>
+      (await ok(api.GET('/api/v1/keys', { params: { query: { status: 'inactive' } }, signal }))).data,
+  });
+
 /** The last response is authoritative. Cancels queries in flight, because their results are older. */
 async function remember(change: (keys: ApiKey[]) => ApiKey[]): Promise<void> {
   await queryClient.cancelQueries({ queryKey });
@@ -68,6 +77,28 @@ export const useRotateKey = (id: string) =>
     gcTime: 0,
   });
 
+export const useEndPreviousSecret = (id: string) =>
+  useMutation({
+    mutationFn: async () => {
+      try {
+        await ok(api.DELETE('/api/v1/keys/{id}/previous-secret', { params: { path: { id } } }));
+      } catch (error) {
+        // It has ended meanwhile.
+        if (toProblem(error).code !== 'notFound') throw error;
+      }
+    },
+    onSuccess: () =>
+      remember((keys) =>
+        keys.map((key) => (key.id === id ? { ...key, previous_secret_expires_at: null } : key)),
+      ),
+    onError: reload,
+  });
+
+/** When the old secret of a key stops working; null if none works. */
+export function previousSecretEnd({ previous_secret_expires_at: end = null }: ApiKey): string | null {
+  return end !== null && Date.parse(end) > Date.now() ? end : null;
+}
+
 /** @param onRevoked - called before the key leaves the list, and its dialog the page */
 export const useRevokeKey = (id: string, onRevoked: () => void) =>
   useMutation({
@@ -81,6 +112,7 @@ export const useRevokeKey = (id: string, onRevoked: () => void) =>
     },
     onSuccess: () => {
       onRevoked();
+      void queryClient.invalidateQueries({ queryKey: inactiveKey });
       return remember((keys) => keys.filter((key) => key.id !== id));
     },
     onError: reload,

@@ -3,19 +3,22 @@ import { Button, Group, Paper, Stack, Table, Text } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { Created, Expires, LastUsed, Origins, RequestsLink, Scopes } from './facts.tsx';
 import type { ApiKey } from './keys.ts';
+import { PreviousSecret } from './previous-secret.tsx';
+import { Used } from './used.tsx';
 import classes from './your-api.module.css';
 
-export type KeyAction = 'origins' | 'rotate' | 'revoke';
+export type KeyAction = 'origins' | 'rotate' | 'revoke' | 'endPrevious';
+type ButtonAction = Exclude<KeyAction, 'endPrevious'>;
 type Props = { keys: readonly ApiKey[]; onAction: (action: KeyAction, apiKey: ApiKey) => void };
 
-const labels: Record<KeyAction, string> = { origins: 'Edit origins', rotate: 'Rotate', revoke: 'Revoke' };
+const labels: Record<ButtonAction, string> = { origins: 'Edit origins', rotate: 'Rotate', revoke: 'Revoke' };
 
 export function KeyList(props: Props) {
   const isNarrow = useMediaQuery('(max-width: 79.99em)', undefined, { getInitialValueInEffect: false });
   return isNarrow ? <Cards {...props} /> : <KeyTable {...props} />;
 }
 
-type ActionProps = { action: KeyAction; apiKey: ApiKey; onAction: Props['onAction'] };
+type ActionProps = { action: ButtonAction; apiKey: ApiKey; onAction: Props['onAction'] };
 
 const ActionButton = ({ action, apiKey, onAction }: ActionProps) => (
   <Button
@@ -35,7 +38,7 @@ function KeyTable({ keys, onAction }: Props) {
       <Table verticalSpacing="sm" horizontalSpacing="sm">
         <Table.Thead>
           <Table.Tr>
-            {['Key', 'Scopes', 'Allowed origins', 'Created', 'Last used', 'Expires'].map((title) => (
+            {['Key', 'Scopes', 'Allowed origins', 'Created', 'Last used', 'Usage', 'Expires'].map((title) => (
               <Table.Th key={title}>{title}</Table.Th>
             ))}
             <Table.Th>
@@ -47,7 +50,7 @@ function KeyTable({ keys, onAction }: Props) {
           {keys.map((apiKey) => (
             <Table.Tr key={apiKey.id}>
               <Table.Td>
-                <Name apiKey={apiKey} />
+                <Name apiKey={apiKey} onAction={onAction} />
               </Table.Td>
               <Table.Td>
                 <Scopes apiKey={apiKey} />
@@ -65,9 +68,10 @@ function KeyTable({ keys, onAction }: Props) {
               </Table.Td>
               <Table.Td className={classes.time ?? ''}>
                 <LastUsed apiKey={apiKey} />
-                <div>
-                  <RequestsLink apiKey={apiKey} />
-                </div>
+              </Table.Td>
+              <Table.Td className={classes.time ?? ''}>
+                <Used apiKey={apiKey} />
+                <RequestsLink apiKey={apiKey} />
               </Table.Td>
               <Table.Td className={classes.time ?? ''}>
                 <Expires apiKey={apiKey} />
@@ -86,7 +90,7 @@ function KeyTable({ keys, onAction }: Props) {
   );
 }
 
-const Name = ({ apiKey }: { apiKey: ApiKey }) => (
+const Name = ({ apiKey, onAction }: { apiKey: ApiKey; onAction: Props['onAction'] }) => (
   <>
     <Text fw={600} className={classes.name ?? ''}>
       {apiKey.name}
@@ -94,6 +98,7 @@ const Name = ({ apiKey }: { apiKey: ApiKey }) => (
     <code className={classes.prefix} title="The beginning of the key">
       {apiKey.key_prefix}…
     </code>
+    <PreviousSecret apiKey={apiKey} onEnd={() => onAction('endPrevious', apiKey)} />
   </>
 );
 
@@ -102,7 +107,7 @@ function Cards({ keys, onAction }: Props) {
     <Stack component="ul" className={classes.cards ?? ''}>
       {keys.map((apiKey) => (
         <Paper key={apiKey.id} component="li" withBorder p="md" bg="var(--parley-panel)">
-          <Name apiKey={apiKey} />
+          <Name apiKey={apiKey} onAction={onAction} />
           <dl className={classes.facts}>
             <dt>Scopes</dt>
             <dd>
@@ -119,9 +124,11 @@ function Cards({ keys, onAction }: Props) {
             <dt>Last used</dt>
             <dd>
               <LastUsed apiKey={apiKey} />
-              <div>
-                <RequestsLink apiKey={apiKey} />
-              </div>
+            </dd>
+            <dt>Usage</dt>
+            <dd>
+              <Used apiKey={apiKey} />
+              <RequestsLink apiKey={apiKey} />
             </dd>
             <dt>Expires</dt>
             <dd>

@@ -1,13 +1,13 @@
-import { Alert, Button, Group, Stack, Switch, Tabs, Text } from '@mantine/core';
+import { Alert, Button, Group, Stack, Switch, Text } from '@mantine/core';
 import { type RefObject, useEffect, useRef, useState } from 'react';
 import { queryClient, useService } from '../../api/queries.ts';
-import { CodeBlock } from '../../ui/code-block.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { CopyField } from '../../ui/copy-field.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { WarningIcon } from '../../ui/icons.tsx';
 import { examples } from './examples.ts';
 import { graceSentence } from './grace.ts';
+import { Samples } from './samples.tsx';
 import { type ShownKey, showKey } from './shown-key.ts';
 
 export default function RawKeyDialog({ created, rotation }: ShownKey) {
@@ -50,23 +50,7 @@ export default function RawKeyDialog({ created, rotation }: ShownKey) {
         <CopyField value={key} label="key" onCopied={copied} />
         {rotation && <Text size="sm">{graceSentence(rotation.graceSeconds, rotation.at)}</Text>}
 
-        <Tabs defaultValue="curl" keepMounted={false}>
-          <Tabs.List mb="sm">
-            <Tabs.Tab value="curl">curl</Tabs.Tab>
-            <Tabs.Tab value="javascript">JavaScript</Tabs.Tab>
-          </Tabs.List>
-          <Tabs.Panel value="curl">
-            <CodeBlock label="curl example" code={shown.curl} copied={whole.curl} onCopied={copied} />
-          </Tabs.Panel>
-          <Tabs.Panel value="javascript">
-            <CodeBlock
-              label="JavaScript example"
-              code={shown.javascript}
-              copied={whole.javascript}
-              onCopied={copied}
-            />
-          </Tabs.Panel>
-        </Tabs>
+        <Samples code={shown} copied={whole} onCopied={copied} />
         <Switch
           label="Show the key in the example"
           description="Copy always includes the full key."

@@ -1,12 +1,12 @@
 import { Radio, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { Confirm } from '../../ui/confirm.tsx';
-import { graces } from './grace.ts';
+import { DEFAULT_GRACE_SECONDS, graces } from './grace.ts';
 import { type ApiKey, useRotateKey } from './keys.ts';
 
 export function RotateDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
   const rotate = useRotateKey(apiKey.id);
-  const [grace, setGrace] = useState('0');
+  const [grace, setGrace] = useState(String(DEFAULT_GRACE_SECONDS));
   return (
     <Confirm
       title={`Rotate “${apiKey.name}”`}

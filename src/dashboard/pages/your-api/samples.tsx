@@ -1,0 +1,36 @@
+/** The same call in each language, one at a time. */
+import { Tabs } from '@mantine/core';
+import { CodeBlock } from '../../ui/code-block.tsx';
+import { type Examples, languageNames, languages } from './examples.ts';
+import classes from './your-api.module.css';
+
+type Props = {
+  code: Examples;
+  /** If a secret is hidden in `code`. */
+  copied?: Examples;
+  onCopied?: () => void;
+};
+
+export function Samples({ code, copied = code, onCopied }: Props) {
+  return (
+    <Tabs defaultValue="curl" keepMounted={false}>
+      <Tabs.List mb="sm" className={classes.languages ?? ''}>
+        {languageNames.map((language) => (
+          <Tabs.Tab key={language} value={language}>
+            {languages[language]}
+          </Tabs.Tab>
+        ))}
+      </Tabs.List>
+      {languageNames.map((language) => (
+        <Tabs.Panel key={language} value={language}>
+          <CodeBlock
+            label={`${languages[language]} example`}
+            code={code[language]}
+            copied={copied[language]}
+            {...(onCopied && { onCopied })}
+          />
+        </Tabs.Panel>
+      ))}
+    </Tabs>
+  );
+}

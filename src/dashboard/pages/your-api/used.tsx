@@ -1,0 +1,55 @@
+/** What a key used today, and on each of the last days. */
+import { Group } from '@mantine/core';
+import { meters } from '../../api/usage.ts';
+import { shortDay } from '../../ui/daily-bars.tsx';
+import { countOf, formatCount } from '../../ui/numbers.ts';
+import type { ApiKey } from './keys.ts';
+import { type DayOfKey, useUsageOfKeys } from './usage.ts';
+import classes from './your-api.module.css';
+
+const HEIGHT = 20;
+const BAR = 7;
+const STEP = 9;
+const LEAST = 2;
+
+export function Used({ apiKey: { id, name } }: { apiKey: ApiKey }) {
+  const { data: usage } = useUsageOfKeys();
+  if (usage === undefined) return null;
+  const days = usage.get(id);
+  const today = days?.at(-1)?.used ?? [];
+  return (
+    <Group gap="xs" align="flex-start" wrap="nowrap" className={classes.used ?? ''}>
+      <div>
+        {today.length === 0 ? <div>None today</div> : today.map((one) => <Today key={one.meter} {...one} />)}
+      </div>
+      {days && <Bars days={days} label={`Usage of ${name} over the last ${days.length} days`} />}
+    </Group>
+  );
+}
+
+const Today = ({ count, meter }: DayOfKey['used'][number]) => (
+  <div>{countOf(count, meters[meter])} today</div>
+);
+
+function Bars({ days, label }: { days: readonly DayOfKey[]; label: string }) {
+  const most = Math.max(...days.map(({ total }) => total));
+  return (
+    <svg
+      role="img"
+      aria-label={`${label}: ${days.map(ofDay).join('; ')}`}
+      width={days.length * STEP}
+      height={HEIGHT}
+    >
+      {days.map((day, at) => {
+        const height = Math.max(LEAST, (day.total / most) * HEIGHT);
+        return (
+          <rect key={day.day} x={at * STEP} y={HEIGHT - height} width={BAR} height={height} rx={1}>
+            <title>{ofDay(day)}</title>
+          </rect>
+        );
+      })}
+    </svg>
+  );
+}
+
+const ofDay = ({ day, total }: DayOfKey): string => `${shortDay(day)}: ${formatCount(total)}`;

@@ -1,0 +1,104 @@
+// The Your API page: base URLs and examples, what each key used, old secrets, and keys that have ended.
+import { execFileSync } from 'node:child_process';
+import t from 'tap';
+import { clipboardText } from '../support/browser.ts';
+import { HOME, noDashboard, startDashboard } from '../support/dashboard-pages.ts';
+
+t.setTimeout(600_000);
+
+t.test('Your API', { skip: noDashboard }, async (t) => {
+  const { button, client, complaints, context, cookie, dialog, fitsBetween, look, page, text } =
+    await startDashboard(t, '/your-api');
+  const statusOf = async (key: string) => (await client.get('/models', { key })).status;
+  const copied = async (name: string) => {
+    await button(`Copy ${name}`).click();
+    return clipboardText(context);
+  };
+
+  await t.test('base URLs and examples, before there is a key', async (t) => {
+    await page.getByRole('heading', { name: 'Create your first key' }).waitFor();
+    t.equal(await copied('base URL for Parley API'), `${HOME}/api/v1`);
+    t.equal(await copied('base URL for OpenAI clients'), `${HOME}/api/v1`);
+    t.equal(await copied('base URL for Anthropic clients'), `${HOME}/api`);
+    await look(t, 'your-api-empty');
+  });
+
+  const key = await client.createKey({ cookie }, { name: 'Website', scopes: ['chat', 'search', 'models'] });
+
+  await t.test('the examples work', async (t) => {
+    await page.reload();
+    await text('1 of 5 keys').waitFor();
+    const local = client.origin;
+    const run = (program: string, args: string[]) =>
+      execFileSync(program, args, { encoding: 'utf8', env: { ...process.env, PARLEY_KEY: key.key } });
+    const example = async (language: string) => {
+      await page.getByRole('tab', { name: language, exact: true }).click();
+      return (await copied(`${language} example`)).replaceAll(HOME, local);
+    };
+    t.match(run('sh', ['-c', await example('curl')]), /"reply":"/);
+    t.match(
+      run(process.execPath, ['--input-type=module', '-e', await example('JavaScript')]),
+      /conversation_id/,
+    );
+    const python = await example('Python');
+    t.match(python, /requests\.post\(\n {4}"http.*\/api\/v1\/chat",\n/);
+    run('python3', ['-c', `import ast, sys; ast.parse(sys.argv[1])`, python]);
+    t.match(await example('TypeScript SDK'), /createParley\(\{\n {2}baseUrl: 'http:[^']*',/);
+  });
+
+  await t.test('what a key used today, and a link to its requests', async (t) => {
+    await client.post('/search', { query: 'keys' }, { key: key.key });
+    await page.reload();
+    const row = page.getByRole('row', { name: /Website/ });
+    await row.getByText('1 search today').waitFor();
+    t.match(await row.getByText(/repl(y|ies) today/).textContent(), '2 replies today');
+    await row.getByRole('img', { name: /^Usage of Website over the last 7 days: .*: 3$/ }).waitFor();
+    t.equal(
+      await row.getByRole('link', { name: 'Requests made with Website' }).getAttribute('href'),
+      `/usage?key_id=${key.id}#log`,
+    );
+  });
+
+  await t.test('rotation keeps the old secret for a day, which can be ended', async (t) => {
+    await button('Rotate Website').click();
+    t.ok(await dialog.getByLabel('after a day').isChecked());
+    await button('Rotate key').click();
+    await dialog.getByText('Copy the key now').waitFor();
+    const next = await copied('key');
+    await button('Done').click();
+    await dialog.waitFor({ state: 'detached' });
+    await text(/^Old secret works until .*\d\d:\d\d/).waitFor();
+    await look(t, 'your-api-old-secret');
+    await fitsBetween(t, 'your-api-old-secret');
+    t.same([await statusOf(key.key), await statusOf(next)], [200, 200]);
+    await button('End the old secret of Website now').click();
+    await dialog.waitFor();
+    await look(t, 'your-api-end-old-secret');
+    await button('End old secret').click();
+    await dialog.waitFor({ state: 'detached' });
+    t.equal(await text(/^Old secret works until/).count(), 0);
+    t.same([await statusOf(key.key), await statusOf(next)], [401, 200]);
+    await page.reload();
+    await text('1 of 5 keys').waitFor();
+    t.equal(await text(/^Old secret works until/).count(), 0);
+  });
+
+  await t.test('expired and revoked keys, when asked for', async (t) => {
+    await page.getByLabel('Show expired and revoked keys').check();
+    await text('No expired or revoked keys.').waitFor();
+    const expires_at = new Date(Date.now() + 1500).toISOString();
+    await client.createKey({ cookie }, { name: 'Trial', expires_at });
+    await button('Revoke Website').click();
+    await button('Revoke key').click();
+    const ended = page.getByRole('list', { name: 'Expired and revoked keys' }).getByRole('listitem');
+    await ended.filter({ hasText: 'Website' }).getByText('Revoked').waitFor();
+    await page.waitForFunction((at) => Date.now() > at, Date.parse(expires_at));
+    await page.reload();
+    await page.getByLabel('Show expired and revoked keys').check();
+    await ended.filter({ hasText: 'Trial' }).getByText('Expired').waitFor();
+    t.equal(await ended.count(), 2);
+    await look(t, 'your-api-inactive');
+  });
+
+  t.same(complaints, [], 'nothing in the console');
+});
