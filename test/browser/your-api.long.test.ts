@@ -1,5 +1,6 @@
 // The Your API page: base URLs and examples, what each key used, old secrets, and keys that have ended.
-import { execFileSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import t from 'tap';
 import { clipboardText } from '../support/browser.ts';
 import { HOME, noDashboard, startDashboard } from '../support/dashboard-pages.ts';
@@ -29,21 +30,21 @@ t.test('Your API', { skip: noDashboard }, async (t) => {
     await page.reload();
     await text('1 of 5 keys').waitFor();
     const local = client.origin;
-    const run = (program: string, args: string[]) =>
-      execFileSync(program, args, { encoding: 'utf8', env: { ...process.env, PARLEY_KEY: key.key } });
+    const run = async (program: string, args: string[]) =>
+      (await promisify(execFile)(program, args, { env: { ...process.env, PARLEY_KEY: key.key } })).stdout;
     const example = async (language: string) => {
       await page.getByRole('tab', { name: language, exact: true }).click();
       return (await copied(`${language} example`)).replaceAll(HOME, local);
     };
-    t.match(run('sh', ['-c', await example('curl')]), /"reply":"/);
+    t.match(await run('sh', ['-c', await example('curl')]), /"reply":"/);
     t.match(
-      run(process.execPath, ['--input-type=module', '-e', await example('JavaScript')]),
+      await run(process.execPath, ['--input-type=module', '-e', await example('JavaScript')]),
       /conversation_id/,
     );
     const python = await example('Python');
     t.match(python, /requests\.post\(\n {4}"http.*\/api\/v1\/chat",\n/);
-    run('python3', ['-c', `import ast, sys; ast.parse(sys.argv[1])`, python]);
-    t.match(await example('TypeScript SDK'), /createParley\(\{\n {2}baseUrl: 'http:[^']*',/);
+    await run('python3', ['-c', `import ast, sys; ast.parse(sys.argv[1])`, python]);
+    t.match(await example('SDK'), /createParley\(\{\n {2}baseUrl: 'http:[^']*',/);
   });
 
   await t.test('what a key used today, and a link to its requests', async (t) => {
@@ -71,7 +72,7 @@ t.test('Your API', { skip: noDashboard }, async (t) => {
     await look(t, 'your-api-old-secret');
     await fitsBetween(t, 'your-api-old-secret');
     t.same([await statusOf(key.key), await statusOf(next)], [200, 200]);
-    await button('End the old secret of Website now').click();
+    await button('End now: the old secret of Website').click();
     await dialog.waitFor();
     await look(t, 'your-api-end-old-secret');
     await button('End old secret').click();

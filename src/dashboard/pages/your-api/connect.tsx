@@ -34,7 +34,7 @@ export function Connect() {
                 </Anchor>
               </dt>
               <dd>
-                <CopyField value={url} label={`base URL for ${client}`} />
+                <CopyField isSmall value={url} label={`base URL for ${client}`} />
               </dd>
             </div>
           ))}

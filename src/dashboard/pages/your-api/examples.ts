@@ -21,7 +21,7 @@ export const languages = {
   curl: 'curl',
   javascript: 'JavaScript',
   python: 'Python',
-  sdk: 'TypeScript SDK',
+  sdk: 'SDK',
 } as const;
 export type Language = keyof typeof languages;
 export const languageNames = Object.keys(languages) as Language[];

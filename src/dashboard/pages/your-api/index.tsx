@@ -1,11 +1,12 @@
-import { Alert, Anchor, Button, Stack, Text } from '@mantine/core';
+import { Anchor, Button, Stack, Text } from '@mantine/core';
 import { type ComponentType, useEffect, useRef, useState } from 'react';
 import { Link } from 'wouter';
 import { MAX_ACTIVE_KEYS } from '../../../../schemas/key-limits.ts';
 import { EmptyState } from '../../ui/empty-state.tsx';
-import { InfoIcon, KeyIcon, PlusIcon } from '../../ui/icons.tsx';
+import { KeyIcon, PlusIcon } from '../../ui/icons.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
+import { Said } from '../../ui/said.tsx';
 import { Connect } from './connect.tsx';
 import { CreateDialog } from './create.tsx';
 import { InactiveKeys } from './inactive.tsx';
@@ -54,13 +55,7 @@ export default function YourApi() {
       >
         API keys let your apps call this service. They share one daily quota with chat on the web.
       </PageHeader>
-      <div role="status">
-        {said !== undefined && (
-          <Alert variant="light" icon={<InfoIcon />} mb="md">
-            {said}
-          </Alert>
-        )}
-      </div>
+      <Said message={said} onClose={() => setSaid(undefined)} />
       <Stack gap="lg">
         <Loaded query={query}>
           {(keys) =>

@@ -38,7 +38,7 @@ function KeyTable({ keys, onAction }: Props) {
       <Table verticalSpacing="sm" horizontalSpacing="sm">
         <Table.Thead>
           <Table.Tr>
-            {['Key', 'Scopes', 'Allowed origins', 'Created', 'Last used', 'Usage', 'Expires'].map((title) => (
+            {['Key', 'Scopes', 'Allowed origins', 'Created', 'Last used', 'Expires'].map((title) => (
               <Table.Th key={title}>{title}</Table.Th>
             ))}
             <Table.Th>
@@ -68,8 +68,6 @@ function KeyTable({ keys, onAction }: Props) {
               </Table.Td>
               <Table.Td className={classes.time ?? ''}>
                 <LastUsed apiKey={apiKey} />
-              </Table.Td>
-              <Table.Td className={classes.time ?? ''}>
                 <Used apiKey={apiKey} />
                 <RequestsLink apiKey={apiKey} />
               </Table.Td>

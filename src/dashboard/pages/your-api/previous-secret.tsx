@@ -18,7 +18,7 @@ export function PreviousSecret({ apiKey, onEnd }: Props) {
       <Button
         size="compact-sm"
         variant="default"
-        aria-label={`End the old secret of ${apiKey.name} now`}
+        aria-label={`End now: the old secret of ${apiKey.name}`}
         onClick={onEnd}
       >
         End now

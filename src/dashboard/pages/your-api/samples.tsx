@@ -2,7 +2,6 @@
 import { Tabs } from '@mantine/core';
 import { CodeBlock } from '../../ui/code-block.tsx';
 import { type Examples, languageNames, languages } from './examples.ts';
-import classes from './your-api.module.css';
 
 type Props = {
   code: Examples;
@@ -14,7 +13,7 @@ type Props = {
 export function Samples({ code, copied = code, onCopied }: Props) {
   return (
     <Tabs defaultValue="curl" keepMounted={false}>
-      <Tabs.List mb="sm" className={classes.languages ?? ''}>
+      <Tabs.List mb="sm">
         {languageNames.map((language) => (
           <Tabs.Tab key={language} value={language}>
             {languages[language]}

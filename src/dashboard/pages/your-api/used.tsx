@@ -1,5 +1,4 @@
 /** What a key used today, and on each of the last days. */
-import { Group } from '@mantine/core';
 import { meters } from '../../api/usage.ts';
 import { shortDay } from '../../ui/daily-bars.tsx';
 import { countOf, formatCount } from '../../ui/numbers.ts';
@@ -18,12 +17,12 @@ export function Used({ apiKey: { id, name } }: { apiKey: ApiKey }) {
   const days = usage.get(id);
   const today = days?.at(-1)?.used ?? [];
   return (
-    <Group gap="xs" align="flex-start" wrap="nowrap" className={classes.used ?? ''}>
+    <div className={classes.used}>
       <div>
         {today.length === 0 ? <div>None today</div> : today.map((one) => <Today key={one.meter} {...one} />)}
       </div>
       {days && <Bars days={days} label={`Usage of ${name} over the last ${days.length} days`} />}
-    </Group>
+    </div>
   );
 }
 
