@@ -1,24 +1,23 @@
 /**
  * A modal dialog, open while it is rendered. Returns the focus to the previous element, or to the page's heading if that
- * is gone or disabled. Full screen on narrow screens.
+ * is gone or disabled. On phones, it is a sheet at the bottom of the screen.
  */
 import { Modal, type ModalProps } from '@mantine/core';
-import { useMediaQuery } from '@mantine/hooks';
 import { useEffect, useId } from 'react';
+import classes from './dialog.module.css';
 import { focusHeading } from './focus.ts';
 
 type Props = Omit<ModalProps, 'opened' | 'returnFocus'>;
 
 export function Dialog({ children, onClose, ...rest }: Props) {
-  const isNarrow = useMediaQuery('(max-width: 36em)', undefined, { getInitialValueInEffect: false });
   const isTopmost = useIsTopmost();
   useReturnedFocus();
   return (
     <Modal
       opened
       returnFocus={false}
-      centered={!isNarrow}
-      fullScreen={isNarrow ?? false}
+      centered
+      classNames={{ inner: classes.inner ?? '', content: classes.content ?? '' }}
       transitionProps={{ duration: 0 }}
       overlayProps={{ backgroundOpacity: 0.5 }}
       {...rest}

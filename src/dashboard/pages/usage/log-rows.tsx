@@ -89,20 +89,21 @@ export function RequestCards({ keys, onShow, rows }: Props) {
   return (
     <Stack component="ul" gap="xs" p={0} m={0} className={classes.cards ?? ''}>
       {rows.map((row) => (
-        <Paper key={row.id} component="li" withBorder p="sm" bg="var(--parley-panel)">
+        <Paper key={row.id} component="li" withBorder p="xs" bg="var(--parley-panel)">
           <Group justify="space-between" gap="xs" wrap="nowrap" align="flex-start">
             <Text size="sm" fw={600} className={isCall(row) ? (classes.code ?? '') : ''}>
               <What row={row} />
             </Text>
-            <Text size="sm" c="dimmed" className={classes.time ?? ''}>
+            <Text size="xs" c="dimmed" className={classes.time ?? ''}>
               {utcTime(row)}
             </Text>
           </Group>
-          <Text size="sm" c="dimmed" my={6} className={classes.name ?? ''}>
-            {keyName(row.key_id, keys)} · {chargeOf(row)}
-            {row.latency_ms !== null && ` · ${tookOf(row)}`}
+          <Text size="sm" c="dimmed" component="div" className={classes.cardFacts ?? ''}>
+            <span>{keyName(row.key_id, keys)}</span>
+            <span>{chargeOf(row)}</span>
+            {row.latency_ms !== null && <span>{tookOf(row)}</span>}
           </Text>
-          <Group justify="space-between">
+          <Group justify="space-between" gap="xs" wrap="nowrap" mt={4}>
             <Outcome row={row} />
             <DetailsButton row={row} onShow={onShow} />
           </Group>

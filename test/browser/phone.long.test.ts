@@ -1,0 +1,99 @@
+// The dashboard on a phone: sheets, a dense request log, and messages where the reader is.
+import { sql } from 'drizzle-orm';
+import t from 'tap';
+import { HOME, noDashboard, startDashboard } from '../support/dashboard-pages.ts';
+
+t.setTimeout(600_000);
+
+const PHONE = { width: 390, height: 844 };
+const HIGHEST_CARD = 120;
+
+/** Buttons, tabs, and links of the navigation whose text is on more than one line. */
+const wrapped = `[...document.querySelectorAll('button, [role=tab], nav a')]
+  .filter((one) => one.checkVisibility() && !one.querySelector('p, pre'))
+  .filter((one) => {
+    const texts = document.createTreeWalker(one, NodeFilter.SHOW_TEXT);
+    const range = document.createRange();
+    while (texts.nextNode()) {
+      range.selectNodeContents(texts.currentNode);
+      if (new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size > 1) return true;
+    }
+    return false;
+  })
+  .map((one) => one.textContent)`;
+
+t.test('on a phone', { skip: noDashboard }, async (t) => {
+  const { accountId, button, client, complaints, cookie, database, dialog, look, page, text } =
+    await startDashboard(t, '/your-api');
+  for (const name of ['First', 'A script with a long name that somebody typed in one afternoon', 'Third'])
+    await client.createKey({ cookie }, { name });
+  await page.setViewportSize(PHONE);
+  await page.reload();
+
+  await t.test('a dialog is a sheet at the bottom of the screen', async (t) => {
+    await button('Create key').click();
+    await dialog.waitFor();
+    const create = await dialog.boundingBox();
+    t.equal((create?.y ?? 0) + (create?.height ?? 0), PHONE.height, 'it ends with the screen');
+    t.match(create, { x: 0, width: PHONE.width });
+    t.ok((create?.y ?? 0) > 0, 'the page stays visible above it');
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    await button('Revoke First').click();
+    await dialog.waitFor();
+    const confirm = await dialog.boundingBox();
+    t.equal((confirm?.y ?? 0) + (confirm?.height ?? 0), PHONE.height);
+    t.ok((confirm?.height ?? PHONE.height) < PHONE.height / 2, 'no higher than its content');
+    await look(t, 'phone-sheet');
+    await page.setViewportSize(PHONE);
+  });
+
+  await t.test('the message that it is done is on the screen', async (t) => {
+    await page.evaluate('scrollTo(0, document.documentElement.scrollHeight)');
+    await button('Revoke key').click();
+    await dialog.waitFor({ state: 'detached' });
+    await page.evaluate('scrollTo(0, document.documentElement.scrollHeight)');
+    const message = await text('Key “First” was revoked.').boundingBox();
+    t.ok(message !== null && message.y > 0 && message.y + message.height < PHONE.height, `at ${message?.y}`);
+    await look(t, 'phone-revoked');
+    await page.setViewportSize(PHONE);
+    await button('Close').click();
+    t.equal(await text('Key “First” was revoked.').count(), 0);
+  });
+
+  await t.test(`a row of the request log is at most ${HIGHEST_CARD} px high`, async (t) => {
+    const { body } = await client.get('/keys', { cookie });
+    const rows = [
+      ['POST /api/v1/images/generations', 'images', 4, 'final', 200],
+      ['POST /api/v1/chat/completions', 'chat', 8, 'refunded', 502],
+      ['POST /api/v1/search', 'search', 1, 'final', 200],
+    ] as const;
+    for (const [endpoint, meter, units, state, status] of rows)
+      await database.db.execute(sql`
+        insert into requests (account_id, day, id, key_id, endpoint, meter, units, state, process, admitted_at,
+                              settled_at, status, latency_ms)
+        values (${accountId}::uuid, ledger_day(ledger_now()), gen_random_uuid(), ${body.data[1].id}::uuid, ${endpoint},
+                ${meter}, ${units}, ${state}, gen_random_uuid(), now(), now(), ${status}, 1234)`);
+    await page.goto(`${HOME}/usage`);
+    const details = button(/^Details for POST/);
+    await details.nth(rows.length - 1).waitFor();
+    const cards = page.getByRole('listitem').filter({ has: details });
+    t.equal(await cards.count(), rows.length);
+    for (const card of await cards.all()) {
+      const box = await card.boundingBox();
+      t.ok((box?.height ?? 1000) <= HIGHEST_CARD, `${box?.height} px`);
+    }
+    await look(t, 'phone-log', page.getByRole('heading', { name: 'Requests', exact: true }));
+    await page.setViewportSize(PHONE);
+  });
+
+  await t.test('no label wraps', async (t) => {
+    for (const path of ['/your-api', '/usage', '/chat']) {
+      await page.goto(HOME + path);
+      await page.locator('h1').waitFor();
+      t.same(await page.evaluate(wrapped), [], path);
+    }
+  });
+
+  t.same(complaints, [], 'nothing in the console');
+});
