@@ -72,11 +72,12 @@ export function Composer(props: Props) {
       />
       <div className={classes.below}>
         <div className={classes.facts}>
-          {models.ids.length > 1 ? (
+          {models.choices.length > 1 ? (
             <NativeSelect
               aria-label="Model"
               size="xs"
-              data={models.ids}
+              data={models.choices}
+              title={models.description}
               value={models.chosen ?? ''}
               onChange={(event) => models.choose(event.currentTarget.value)}
               className={classes.models ?? ''}

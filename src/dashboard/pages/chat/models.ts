@@ -1,8 +1,29 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { api, ok } from '../../api/client.ts';
+import { api, ok, type Schemas } from '../../api/client.ts';
+import { countOf } from '../../ui/numbers.ts';
+
+type Model = Schemas['Model'];
 
 const key = 'parley.model';
+
+/** The service can add capabilities that this page does not know. */
+const capabilities: Record<string, string> = {
+  tools: 'tools',
+  images: 'images',
+  json_schema: 'structured output',
+  reasoning: 'reasoning',
+};
+
+/** "large · tools, images · 5 replies each". Operators need not describe their models. */
+export function labelOf({ capabilities: supported = [], id, units = 1 }: Model): string {
+  const names = supported.map((one) => capabilities[one] ?? one);
+  return [
+    id,
+    ...(names.length > 0 ? [names.join(', ')] : []),
+    ...(units > 1 ? [`${countOf(units, { one: 'reply', many: 'replies' })} each`] : []),
+  ].join(' · ');
+}
 
 function remembered(): string | null {
   try {
@@ -19,10 +40,14 @@ export function useModels() {
     staleTime: 300_000,
   });
   const [wanted, setWanted] = useState(remembered);
-  const ids = data?.data.map(({ id }) => id) ?? [];
+  const models = data?.data ?? [];
+  const chosen = models.find(({ id }) => id === wanted) ?? models[0];
   return {
-    ids,
-    chosen: ids.find((id) => id === wanted) ?? ids[0],
+    ids: models.map(({ id }) => id),
+    choices: models.map((model) => ({ value: model.id, label: labelOf(model) })),
+    chosen: chosen?.id,
+    /** What the chosen model is for, in the operator's words. */
+    description: chosen?.description,
     choose(id: string): void {
       setWanted(id);
       try {
