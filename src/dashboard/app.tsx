@@ -4,6 +4,7 @@
  * `useQuery({ queryFn: ({ signal }) => ok(api.GET(…, { signal })) })` inside `Loaded`, writes with `useMutation`, and
  * shows errors with `ProblemAlert`. `api/queries.ts` handles ended sessions.
  */
+
 import { Title } from '@mantine/core';
 import { lazy, Suspense } from 'react';
 import { matchRoute, Redirect, Route, Switch, useLocation, useRouter, useSearch } from 'wouter';
@@ -16,6 +17,7 @@ import { useShownKey } from './pages/your-api/shown-key.ts';
 import { firstPage, pages } from './routes.tsx';
 import { Layout, PlainLayout } from './shell/layout.tsx';
 import { nextPath, signInPath, useNavigationCount } from './shell/navigation.ts';
+import { t } from './texts/language.ts';
 import { Loaded, LoadingPage } from './ui/loaded.tsx';
 
 const RawKeyDialog = lazy(() => import('./pages/your-api/raw-key.tsx'));
@@ -63,7 +65,7 @@ function SignedIn() {
     <Layout>
       {account.isLoadingError && (
         <Title order={1} mb="md">
-          This page could not be displayed
+          {t('errors.notDisplayed')}
         </Title>
       )}
       <Loaded query={account} loading={<LoadingPage />}>

@@ -5,11 +5,19 @@ import { MantineProvider } from '@mantine/core';
 import { QueryClientProvider } from '@tanstack/react-query';
 import { setNonce } from 'get-nonce';
 import { StrictMode } from 'react';
+import { flushSync } from 'react-dom';
 import { createRoot } from 'react-dom/client';
 import { queryClient } from './api/queries.ts';
 import { App } from './app.tsx';
 import { ErrorBoundary } from './shell/error-boundary.tsx';
-import { resolveVariables, theme } from './theme.ts';
+import {
+  followOtherTabs,
+  language,
+  loadLanguage,
+  onLanguageChange,
+  preferredLanguage,
+} from './texts/language.ts';
+import { resolveVariables, themeInWords } from './theme.ts';
 
 const nonce = document.querySelector<HTMLMetaElement>('meta[name="csp-nonce"]')?.content ?? '';
 // The scroll lock behind dialogs accepts the nonce only this way.
@@ -18,19 +26,34 @@ setNonce(nonce);
 const root = document.getElementById('root');
 if (root === null) throw new Error('There is no #root in index.html.');
 
-createRoot(root).render(
-  <StrictMode>
-    <MantineProvider
-      theme={theme}
-      cssVariablesResolver={resolveVariables}
-      defaultColorScheme="auto"
-      getStyleNonce={() => nonce}
-    >
-      <ErrorBoundary>
-        <QueryClientProvider client={queryClient}>
-          <App />
-        </QueryClientProvider>
-      </ErrorBoundary>
-    </MantineProvider>
-  </StrictMode>,
-);
+const page = createRoot(root);
+
+const render = () =>
+  page.render(
+    <StrictMode>
+      <MantineProvider
+        theme={themeInWords()}
+        cssVariablesResolver={resolveVariables}
+        defaultColorScheme="auto"
+        getStyleNonce={() => nonce}
+      >
+        {/* The key renders everything again in another language. */}
+        <ErrorBoundary key={language}>
+          <QueryClientProvider client={queryClient}>
+            <App />
+          </QueryClientProvider>
+        </ErrorBoundary>
+      </MantineProvider>
+    </StrictMode>,
+  );
+
+onLanguageChange(() => {
+  const focused = document.activeElement?.id ?? '';
+  flushSync(render);
+  document.getElementById(focused)?.focus({ preventScroll: true });
+});
+followOtherTabs();
+
+// Rendered once the texts are there, so that no other language flashes up.
+await loadLanguage(preferredLanguage());
+render();

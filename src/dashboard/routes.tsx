@@ -1,13 +1,14 @@
 import type { ComponentType } from 'react';
 import type { PagePath } from './paths.ts';
 import { loadedPage } from './shell/loaded-page.tsx';
+import type { TextKey } from './texts/language.ts';
 import { ChatIcon, KeyIcon, OperatorIcon, PlanIcon, SettingsIcon, UsageIcon } from './ui/icons.tsx';
 
 export type Page = {
   path: PagePath;
   pattern?: string;
   Component: ComponentType;
-  nav?: { label: string; Icon: ComponentType; isForOperators?: boolean };
+  nav?: { label: Extract<TextKey, `shell.nav.${string}`>; Icon: ComponentType; isForOperators?: boolean };
 };
 
 export const pages: readonly Page[] = [
@@ -15,32 +16,32 @@ export const pages: readonly Page[] = [
     path: '/chat',
     pattern: '/chat/:id?',
     Component: loadedPage(() => import('./pages/chat/index.tsx')),
-    nav: { label: 'Chat', Icon: ChatIcon },
+    nav: { label: 'shell.nav.chat', Icon: ChatIcon },
   },
   {
     path: '/your-api',
     Component: loadedPage(() => import('./pages/your-api/index.tsx')),
-    nav: { label: 'Your API', Icon: KeyIcon },
+    nav: { label: 'shell.nav.yourApi', Icon: KeyIcon },
   },
   {
     path: '/usage',
     Component: loadedPage(() => import('./pages/usage/index.tsx')),
-    nav: { label: 'Usage', Icon: UsageIcon },
+    nav: { label: 'shell.nav.usage', Icon: UsageIcon },
   },
   {
     path: '/plan',
     Component: loadedPage(() => import('./pages/plan/index.tsx')),
-    nav: { label: 'Plan', Icon: PlanIcon },
+    nav: { label: 'shell.nav.plan', Icon: PlanIcon },
   },
   {
     path: '/settings',
     Component: loadedPage(() => import('./pages/settings/index.tsx')),
-    nav: { label: 'Settings', Icon: SettingsIcon },
+    nav: { label: 'shell.nav.settings', Icon: SettingsIcon },
   },
   {
     path: '/operator',
     Component: loadedPage(() => import('./pages/operator/index.tsx')),
-    nav: { label: 'Operator', Icon: OperatorIcon, isForOperators: true },
+    nav: { label: 'shell.nav.operator', Icon: OperatorIcon, isForOperators: true },
   },
   {
     path: '/operator/accounts',

@@ -1,16 +1,20 @@
 /** Replaces Mantine's colors where their contrast is too low (WCAG AA). */
+
 import {
   Alert,
   Checkbox,
   type CSSVariablesResolver,
   createTheme,
   type MantineColorsTuple,
+  type MantineThemeOverride,
   Modal,
+  mergeThemeOverrides,
   NativeSelect,
   PasswordInput,
   Radio,
   TextInput,
 } from '@mantine/core';
+import { t } from './texts/language.ts';
 
 const brand: MantineColorsTuple = [
   '#eef2ff',
@@ -38,7 +42,7 @@ const dark: MantineColorsTuple = [
   '#0c0f13',
 ];
 
-export const theme = createTheme({
+const theme = createTheme({
   primaryColor: 'brand',
   primaryShade: 8,
   black: '#1a1f27',
@@ -54,23 +58,29 @@ export const theme = createTheme({
     Alert: Alert.extend({ styles: { title: { color: 'var(--mantine-color-text)' } } }),
     // Phones zoom into fields with text below 16 px.
     TextInput: TextInput.extend({ defaultProps: { size: 'md' } }),
-    PasswordInput: PasswordInput.extend({
-      defaultProps: {
-        size: 'md',
-        visibilityToggleButtonProps: { 'aria-label': 'Show password', tabIndex: 0 },
-      },
-    }),
+    PasswordInput: PasswordInput.extend({ defaultProps: { size: 'md' } }),
     Checkbox: Checkbox.extend({ defaultProps: { size: 'md' } }),
     CheckboxGroup: Checkbox.Group.extend({ defaultProps: { size: 'md' } }),
     Radio: Radio.extend({ defaultProps: { size: 'md' } }),
     RadioGroup: Radio.Group.extend({ defaultProps: { size: 'md' } }),
     NativeSelect: NativeSelect.extend({ defaultProps: { size: 'md' } }),
     Modal: Modal.extend({
-      defaultProps: { closeButtonProps: { 'aria-label': 'Close' }, padding: 'md' },
+      defaultProps: { padding: 'md' },
       styles: { title: { fontWeight: 650, fontSize: '1.125rem', overflowWrap: 'anywhere' } },
     }),
   },
 });
+
+/** The theme, and the labels of its buttons in the current language. */
+export const themeInWords = (): MantineThemeOverride =>
+  mergeThemeOverrides(theme, {
+    components: {
+      PasswordInput: PasswordInput.extend({
+        defaultProps: { visibilityToggleButtonProps: { 'aria-label': t('ui.showPassword'), tabIndex: 0 } },
+      }),
+      Modal: Modal.extend({ defaultProps: { closeButtonProps: { 'aria-label': t('ui.close') } } }),
+    },
+  });
 
 export const resolveVariables: CSSVariablesResolver = ({ colors }) => ({
   variables: {},

@@ -1,4 +1,5 @@
 import { ParleyError } from '../../sdk/index.ts';
+import { apiErrors, t } from '../texts/language.ts';
 
 export { ParleyError as Problem };
 
@@ -14,18 +15,21 @@ export function inWords(error: unknown, lost?: string): unknown {
   const { requestId, status } = error;
   return new ParleyError({
     code: 'unreadableAnswer',
-    message: `A proxy or firewall returned an unexpected response (${status}). Try again in a moment.`,
+    message: t('errors.unreadable', { status: String(status) }),
     status,
     envelope: requestId === null ? {} : { request_id: requestId },
   });
 }
 
-export function unreachable(message = 'The service cannot be reached right now. Try again in a moment.') {
+export function unreachable(message = t('errors.unreachable')) {
   return new ParleyError({
     code: 'connectionFailed',
-    message: navigator.onLine ? message : 'You are offline. Connect to a network, then try again.',
+    message: navigator.onLine ? message : t('errors.offline'),
   });
 }
+
+/** The API writes English, so another language has messages of its own for the codes that it knows. */
+export const messageOf = ({ code, message }: ParleyError): string => apiErrors[code] ?? message;
 
 /** Whether the user can fix it in the form. The request ID is then of no use. */
 export const isOfForm = ({ code }: ParleyError): boolean =>
@@ -42,6 +46,6 @@ export function toProblem(error: unknown): ParleyError {
   if (error instanceof ParleyError) return error;
   return new ParleyError({
     code: 'unreadableAnswer',
-    message: 'Something went wrong on this page. Reload it and try again.',
+    message: t('errors.ofPage'),
   });
 }

@@ -6,14 +6,7 @@ export type Usage = Schemas['Usage'];
 /** Tokens are not charged by request: they have a place of their own. */
 export type Meter = Exclude<keyof Usage['limits'], 'tokens'>;
 
-export const meters = {
-  chat: { label: 'Chat', one: 'reply', many: 'replies' },
-  images: { label: 'Images', one: 'image', many: 'images' },
-  search: { label: 'Search', one: 'search', many: 'searches' },
-  embeddings: { label: 'Embeddings', one: 'embedded input', many: 'embedded inputs' },
-} as const satisfies Record<Meter, { label: string; one: string; many: string }>;
-
-export const meterNames = Object.keys(meters) as Meter[];
+export const meterNames = ['chat', 'images', 'search', 'embeddings'] as const satisfies Meter[];
 
 /** The meters that a plan includes. */
 export const metersOf = (limits: Usage['limits']): Meter[] =>

@@ -1,13 +1,14 @@
 import { Button } from '@mantine/core';
 import { Link } from 'wouter';
+import { t } from '../texts/language.ts';
 import { PageHeader } from '../ui/page-header.tsx';
 
 export function NotFound() {
   return (
     <>
-      <PageHeader title="Page not found">Check the address for typos. The page may have moved.</PageHeader>
+      <PageHeader title={t('errors.pageNotFound.title')}>{t('errors.pageNotFound.text')}</PageHeader>
       <Button component={Link} href="/">
-        Go to the dashboard
+        {t('errors.pageNotFound.action')}
       </Button>
     </>
   );

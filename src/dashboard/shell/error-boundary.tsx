@@ -1,5 +1,6 @@
 import { Button, Group, Stack, Text, Title } from '@mantine/core';
 import { Component, type ReactNode } from 'react';
+import { t } from '../texts/language.ts';
 import { PageLoadError } from './loaded-page.tsx';
 
 type Props = {
@@ -9,12 +10,9 @@ type Props = {
 type State = { failure: { error: unknown } | null };
 
 function explanation(error: unknown): string {
-  if (!navigator.onLine) return 'You are offline. Connect to a network, then try again.';
-  if (!(error instanceof PageLoadError))
-    return 'Everything you saved is safe. Reload the page. If the problem persists, tell the operator what you did.';
-  return error.isOutdated
-    ? 'Parley was updated after you opened this tab. Reload the page to use the new version.'
-    : 'This page could not be loaded. Check your connection, then try again.';
+  if (!navigator.onLine) return t('errors.offline');
+  if (!(error instanceof PageLoadError)) return t('errors.unexpected');
+  return error.isOutdated ? t('errors.outdated') : t('errors.notLoaded');
 }
 
 export class ErrorBoundary extends Component<Props, State> {
@@ -46,7 +44,7 @@ export class ErrorBoundary extends Component<Props, State> {
     const canTryAgain = failure.error instanceof PageLoadError && !failure.error.isOutdated;
     return (
       <Stack align="flex-start" p="xl" maw={560} mx="auto">
-        <Title order={1}>This page could not be displayed</Title>
+        <Title order={1}>{t('errors.notDisplayed')}</Title>
         <Text>{explanation(failure.error)}</Text>
         <Group>
           {canTryAgain && (
@@ -57,11 +55,11 @@ export class ErrorBoundary extends Component<Props, State> {
                 this.#tryAgain();
               }}
             >
-              Try again
+              {t('ui.tryAgain')}
             </Button>
           )}
           <Button variant={canTryAgain ? 'default' : 'filled'} onClick={() => location.reload()}>
-            Reload
+            {t('ui.reload')}
           </Button>
         </Group>
       </Stack>

@@ -4,11 +4,13 @@ import type { ReactNode } from 'react';
 import { Link, useLocation } from 'wouter';
 import { api, ok } from '../api/client.ts';
 import { useAccount } from '../api/queries.ts';
+import { t } from '../texts/language.ts';
 import { BrandMark } from '../ui/brand.tsx';
 import { DocsIcon, SignOutIcon } from '../ui/icons.tsx';
 import { ProblemAlert } from '../ui/problem.tsx';
 import { ColorSchemeButton } from './color-scheme.tsx';
 import { ErrorBoundary } from './error-boundary.tsx';
+import { LanguageSelect } from './language-select.tsx';
 import classes from './layout.module.css';
 import { Nav } from './nav.tsx';
 import { leave } from './navigation.ts';
@@ -27,7 +29,7 @@ export function Layout({ children }: { children: ReactNode }) {
   return (
     <div className={classes.shell}>
       <a href="#main" className={classes.skip}>
-        Skip to main content
+        {t('shell.skip')}
       </a>
       <div className={classes.side} />
       <header className={classes.bar}>
@@ -42,22 +44,22 @@ export function Layout({ children }: { children: ReactNode }) {
         <span className={classes.email} title={account?.email}>
           {account?.email ?? '\u00a0'}
         </span>
-        <Tooltip label="API reference and guides" disabled={hasRoom}>
-          <a href="/docs" className={classes.tool} aria-label="API reference and guides">
+        <Tooltip label={t('shell.docs')} disabled={hasRoom}>
+          <a href="/docs" className={classes.tool} aria-label={t('shell.docs')}>
             <DocsIcon />
-            {hasRoom && <span>API reference and guides</span>}
+            {hasRoom && <span>{t('shell.docs')}</span>}
           </a>
         </Tooltip>
         <ColorSchemeButton hasLabel={hasRoom} />
-        <Tooltip label="Sign out" disabled={hasRoom}>
+        <Tooltip label={t('shell.signOut')} disabled={hasRoom}>
           <UnstyledButton
             className={classes.tool ?? ''}
-            aria-label="Sign out"
+            aria-label={t('shell.signOut')}
             disabled={signOut.isPending}
             onClick={() => signOut.mutate()}
           >
             <SignOutIcon />
-            {hasRoom && <span>Sign out</span>}
+            {hasRoom && <span>{t('shell.signOut')}</span>}
           </UnstyledButton>
         </Tooltip>
       </div>
@@ -83,9 +85,10 @@ export function PlainLayout({ children }: { children: ReactNode }) {
       </main>
       <div className={classes.foot}>
         <Anchor href="/docs" size="sm" underline="always">
-          API reference and guides
+          {t('shell.docs')}
         </Anchor>
         <ColorSchemeButton />
+        <LanguageSelect />
       </div>
     </div>
   );

@@ -1,13 +1,14 @@
 import { Link, useLocation } from 'wouter';
 import { useAccount } from '../api/queries.ts';
 import { pages } from '../routes.tsx';
+import { t } from '../texts/language.ts';
 import classes from './layout.module.css';
 
 export function Nav() {
   const [location] = useLocation();
   const isOperator = useAccount().data?.is_operator ?? false;
   return (
-    <nav className={classes.nav} aria-label="Pages">
+    <nav className={classes.nav} aria-label={t('shell.nav.pages')}>
       <ul>
         {pages.flatMap(({ nav, path }) => {
           if (nav === undefined || (nav.isForOperators && !isOperator)) return [];
@@ -16,7 +17,7 @@ export function Nav() {
             <li key={path}>
               <Link href={path} className={classes.link ?? ''} aria-current={isCurrent ? 'page' : undefined}>
                 <nav.Icon />
-                {nav.label}
+                {t(nav.label)}
               </Link>
             </li>
           );

@@ -1,5 +1,6 @@
 import { Alert } from '@mantine/core';
 import { useNetwork } from '@mantine/hooks';
+import { t } from '../texts/language.ts';
 import { WarningIcon } from '../ui/icons.tsx';
 
 export function OfflineNotice() {
@@ -7,8 +8,8 @@ export function OfflineNotice() {
   return (
     <div role="status">
       {!online && (
-        <Alert color="yellow" variant="light" icon={<WarningIcon />} mb="lg" title="You are offline">
-          This page may be out of date. It will refresh when you are back online.
+        <Alert color="yellow" variant="light" icon={<WarningIcon />} mb="lg" title={t('shell.offline.title')}>
+          {t('shell.offline.text')}
         </Alert>
       )}
     </div>

@@ -1,5 +1,6 @@
 import { Button, Group, Stack } from '@mantine/core';
 import type { FormEvent, ReactNode } from 'react';
+import { t } from '../texts/language.ts';
 import { Dialog } from './dialog.tsx';
 import { useFocusOnError } from './invalid-field.ts';
 import { ProblemAlert } from './problem.tsx';
@@ -43,7 +44,7 @@ export function Confirm(props: Props) {
           {error !== null && !isOfField && <ProblemAlert error={error} />}
           <Group justify="flex-end">
             <Button variant="default" onClick={onClose}>
-              Cancel
+              {t('ui.cancel')}
             </Button>
             <Button
               type="submit"

@@ -1,4 +1,5 @@
 import { Button, type ButtonProps, VisuallyHidden } from '@mantine/core';
+import { t } from '../texts/language.ts';
 import { useCopy } from './copy.ts';
 import { CheckIcon, CopyIcon } from './icons.tsx';
 
@@ -9,20 +10,15 @@ type Props = ButtonProps & {
   onCopied?: () => void;
 };
 
-const said = {
-  none: '',
-  copied: 'Copied',
-  failed: 'Could not copy. Select the text and copy it manually.',
-};
-
-export function CopyButton({ label = 'Copy', onCopied, text, what, ...rest }: Props) {
+export function CopyButton({ label = t('ui.copy.copy'), onCopied, text, what, ...rest }: Props) {
   const [outcome, copy] = useCopy();
-  const shown = { none: label, copied: 'Copied', failed: 'Could not copy' }[outcome];
+  const shown = { none: label, copied: t('ui.copy.copied'), failed: t('ui.copy.failed') }[outcome];
+  const said = { none: '', copied: t('ui.copy.copied'), failed: t('ui.copy.copyYourself') }[outcome];
   return (
     <>
       <Button
         leftSection={outcome === 'copied' ? <CheckIcon size={16} /> : <CopyIcon size={16} />}
-        aria-label={what === undefined ? undefined : `${shown} ${what}`}
+        aria-label={what === undefined ? undefined : t(`ui.copy.${outcome}What`, { what, label: shown })}
         onClick={async () => {
           if (await copy(text)) onCopied?.();
         }}
@@ -30,7 +26,7 @@ export function CopyButton({ label = 'Copy', onCopied, text, what, ...rest }: Pr
       >
         {shown}
       </Button>
-      <VisuallyHidden role="status">{said[outcome]}</VisuallyHidden>
+      <VisuallyHidden role="status">{said}</VisuallyHidden>
     </>
   );
 }

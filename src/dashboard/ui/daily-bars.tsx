@@ -1,5 +1,7 @@
 /** Bars for UTC days, and the limit as a line. Drawn at the element's pixel size, so text does not scale. */
+
 import { useElementSize } from '@mantine/hooks';
+import { perLanguage, t } from '../texts/language.ts';
 import classes from './daily-bars.module.css';
 import { compactCount } from './numbers.ts';
 
@@ -25,8 +27,10 @@ const ABOVE_SCALE = 4;
 /** Above the drawing, so that its text does not cover the axis or the bars. */
 const LIMIT_ROOM = 16;
 
-const short = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short', timeZone: 'UTC' });
-export const shortDay = (day: string): string => short.format(new Date(`${day}T00:00:00Z`));
+const short = perLanguage(
+  (language) => new Intl.DateTimeFormat(language, { day: 'numeric', month: 'short', timeZone: 'UTC' }),
+);
+export const shortDay = (day: string): string => short().format(new Date(`${day}T00:00:00Z`));
 
 /** Rounds up to 2, 4, 6, 10, 20 …, whose halves are whole numbers. */
 function roundUp(value: number): number {
@@ -121,8 +125,7 @@ function Drawing({ bars, label, limit, onSelect, selected, width }: Props & { wi
         <>
           <line x1={LEFT} x2={width} y1={limitY} y2={limitY} className={classes.limit} />
           <text x={LEFT + 4} y={isToScale ? limitY - 5 : limitY + 11} className={classes.limitText}>
-            Limit {compactCount(limit)}
-            {!isToScale && ' (above the chart)'}
+            {t(isToScale ? 'ui.chart.limit' : 'ui.chart.limitAbove', { limit: compactCount(limit) })}
           </text>
         </>
       )}

@@ -1,19 +1,21 @@
 /** What to enter, for the API's errors of validation, whose words are for programs. */
-import { Problem } from '../api/errors.ts';
 
-const sentences: Record<string, string> = {
-  email: 'Enter an email address, such as ada@example.com.',
-  password: 'Enter a password of 8 to 256 characters.',
-  new_password: 'Enter a password of 8 to 256 characters.',
-  current_password: 'Enter your current password.',
-  name: 'Enter a name of 1 to 100 characters.',
-  scopes: 'Choose at least one scope.',
-  expires_at: 'Choose a date in the future.',
-  url: 'Enter an https URL, such as https://hooks.example.com/parley.',
-  allowed_origins: 'Enter at most 10 origins, such as https://app.example.com.',
+import { messageOf, Problem } from '../api/errors.ts';
+import { type TextKey, t } from '../texts/language.ts';
+
+const sentences: Record<string, Extract<TextKey, `errors.fields.${string}`>> = {
+  email: 'errors.fields.email',
+  password: 'errors.fields.newPassword',
+  new_password: 'errors.fields.newPassword',
+  current_password: 'errors.fields.currentPassword',
+  name: 'errors.fields.name',
+  scopes: 'errors.fields.scopes',
+  expires_at: 'errors.fields.expiresAt',
+  url: 'errors.fields.url',
+  allowed_origins: 'errors.fields.allowedOrigins',
 };
 
-export const sentenceFor = (field: string): string => sentences[field] ?? 'Check this value.';
+export const sentenceFor = (field: string): string => t(sentences[field] ?? 'errors.fields.other');
 
 /** Whether an error concerns a field. */
 export const isOfField = (error: unknown, field: string): boolean =>
@@ -24,4 +26,4 @@ export const isOfField = (error: unknown, field: string): boolean =>
 
 /** The message for a field: the API's own, unless it describes the schema. */
 export const messageFor = (problem: Problem, field: string): string =>
-  problem.details.length > 0 ? sentenceFor(field) : problem.message;
+  problem.details.length > 0 ? sentenceFor(field) : messageOf(problem);

@@ -2,6 +2,7 @@ import { Skeleton, Stack, VisuallyHidden } from '@mantine/core';
 import type { UseQueryResult } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useId, useRef } from 'react';
 import { unreachable } from '../api/errors.ts';
+import { t } from '../texts/language.ts';
 import { focusHeading } from './focus.ts';
 import { ProblemAlert } from './problem.tsx';
 
@@ -52,7 +53,7 @@ function useRetry({ isFetching, refetch }: UseQueryResult): [string, () => void]
 export function LoadingLines({ lines = 3 }: { lines?: number }) {
   return (
     <Stack gap="sm" role="status">
-      <VisuallyHidden>Loading…</VisuallyHidden>
+      <VisuallyHidden>{t('ui.loading')}</VisuallyHidden>
       {Array.from({ length: lines }, (_, line) => (
         <Skeleton key={line} height={44} />
       ))}

@@ -1,5 +1,7 @@
 import { Alert, type AlertProps, Anchor, Button, Group, Text } from '@mantine/core';
-import { isOfForm, toProblem } from '../api/errors.ts';
+import type { ReactNode } from 'react';
+import { isOfForm, messageOf, toProblem } from '../api/errors.ts';
+import { t } from '../texts/language.ts';
 import { WarningIcon } from './icons.tsx';
 import { Sentence } from './sentence.tsx';
 
@@ -14,29 +16,32 @@ function pathOf(docs: string): string {
   return pathname + hash;
 }
 
+export const requestIdOf = (id: string): ReactNode =>
+  t.rich('errors.requestId', { id, code: (chunks) => <code>{chunks}</code> });
+
 export function ProblemAlert({ error, onRetry, ...rest }: Props) {
   const problem = toProblem(error);
   return (
     <Alert color="red" variant="light" icon={<WarningIcon />} role="alert" {...rest}>
       <Text size="sm" c="var(--mantine-color-text)" style={{ overflowWrap: 'anywhere' }}>
-        <Sentence>{problem.message}</Sentence>
+        <Sentence>{messageOf(problem)}</Sentence>
       </Text>
       {problem.requestId !== null && !isOfForm(problem) && (
         <Text size="xs" mt={4} c="dimmed" style={{ overflowWrap: 'anywhere' }}>
-          Request ID <code>{problem.requestId}</code>
+          {requestIdOf(problem.requestId)}
         </Text>
       )}
       {problem.docs !== null && (
         <Text size="xs" mt={4}>
           <Anchor href={pathOf(problem.docs)} inherit c="var(--mantine-color-text)" underline="always">
-            About this error
+            {t('errors.about')}
           </Anchor>
         </Text>
       )}
       {onRetry && (
         <Group mt="sm">
           <Button size="xs" variant="default" onClick={onRetry}>
-            Try again
+            {t('ui.tryAgain')}
           </Button>
         </Group>
       )}

@@ -1,5 +1,8 @@
-/** The daily quota resets at 00:00 UTC, so the local time is shown too. */
+/** When the daily quota resets: at 00:00 UTC, so the local time is shown too. */
+
 import { useEffect, useState } from 'react';
+import { t } from '../texts/language.ts';
+import { clockTime } from './when.tsx';
 
 const TICK_MS = 15_000;
 
@@ -12,22 +15,22 @@ export function useNow(): number {
   return now;
 }
 
-const clock = new Intl.DateTimeFormat('en', { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
-
 /** "6 h 12 min", "4 min"; at least 1 min. */
 export function timeUntil(at: string, now: number): string {
   const minutes = Math.max(1, Math.ceil((Date.parse(at) - now) / 60_000));
   const hours = Math.floor(minutes / 60);
-  return hours === 0 ? `${minutes} min` : `${hours} h ${minutes % 60} min`;
+  return hours === 0
+    ? t('ui.reset.minutes', { minutes })
+    : t('ui.reset.hoursAndMinutes', { hours, minutes: minutes % 60 });
 }
 
-export const localReset = (at: string): string => `${clock.format(new Date(at))} your time`;
+export const localReset = (at: string): string => t('ui.reset.yourTime', { time: clockTime(new Date(at)) });
 
 export function Reset({ at }: { at: string }) {
   const now = useNow();
-  return (
-    <time dateTime={at}>
-      at 00:00 UTC ({localReset(at)}), in {timeUntil(at, now)}
-    </time>
-  );
+  return t.rich('ui.reset.usage', {
+    localTime: localReset(at),
+    left: timeUntil(at, now),
+    time: (chunks) => <time dateTime={at}>{chunks}</time>,
+  });
 }

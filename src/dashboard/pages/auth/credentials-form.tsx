@@ -1,6 +1,7 @@
 import { Button, PasswordInput, Stack, TextInput } from '@mantine/core';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { toProblem } from '../../api/errors.ts';
+import { t } from '../../texts/language.ts';
 import { FieldError } from '../../ui/field-error.tsx';
 import { isOfField, sentenceFor } from '../../ui/field-sentences.ts';
 import { useFocusOnError } from '../../ui/invalid-field.ts';
@@ -53,7 +54,7 @@ export function CredentialsForm({ action, error: refused, isNew, isPending, onSu
     <form ref={form} method="post" noValidate onSubmit={submit}>
       <Stack>
         <TextInput
-          label="Email address"
+          label={t('auth.email')}
           name="email"
           type="email"
           autoComplete="username"
@@ -65,7 +66,7 @@ export function CredentialsForm({ action, error: refused, isNew, isPending, onSu
           error={emailError}
         />
         <PasswordInput
-          label="Password"
+          label={t('auth.password')}
           name="password"
           autoComplete={isNew ? 'new-password' : 'current-password'}
           required
@@ -73,7 +74,7 @@ export function CredentialsForm({ action, error: refused, isNew, isPending, onSu
           maxLength={256}
           aria-invalid={passwordError !== undefined}
           error={passwordError}
-          {...(isNew && { minLength: 8, description: '8 characters or more.' })}
+          {...(isNew && { minLength: 8, description: t('auth.passwordLength', { length: 8 }) })}
         />
         {error !== null && error !== undefined && emailError === undefined && passwordError === undefined && (
           <ProblemAlert error={error} />

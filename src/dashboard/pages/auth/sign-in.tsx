@@ -5,6 +5,7 @@ import { useHistoryState } from 'wouter/use-browser-location';
 import { api, ok } from '../../api/client.ts';
 import { signedIn, useService } from '../../api/queries.ts';
 import { useSessionState } from '../../api/session.ts';
+import { t } from '../../texts/language.ts';
 import { InfoIcon } from '../../ui/icons.tsx';
 import { type Credentials, CredentialsForm } from './credentials-form.tsx';
 import { Operator } from './operator.tsx';
@@ -15,17 +16,18 @@ export function SignIn() {
   const session = useSessionState();
   const said = useHistoryState<{ said?: string } | null>()?.said;
   const { data: service } = useService();
+  const contact = service?.operator_contact ?? null;
   const signIn = useMutation({
     mutationFn: (body: Credentials) => ok(api.POST('/api/v1/auth/login', { body })),
     onSuccess: signedIn,
   });
 
-  const heading = usePageTitle('Sign in');
+  const heading = usePageTitle(t('auth.signIn.title'));
 
   return (
     <>
       <Title order={1} mb="lg" ref={heading} tabIndex={-1}>
-        Sign in
+        {t('auth.signIn.title')}
       </Title>
       {said !== undefined && (
         <Alert variant="light" icon={<InfoIcon />} mb="md" role="status">
@@ -34,31 +36,35 @@ export function SignIn() {
       )}
       {session === 'ended' && (
         <Alert variant="light" icon={<InfoIcon />} mb="md">
-          Your session has ended. Sign in to continue where you left off.
+          {t('auth.signIn.sessionEnded')}
         </Alert>
       )}
       <CredentialsForm
         isNew={false}
-        action="Sign in"
+        action={t('auth.signIn.action')}
         isPending={signIn.isPending}
         error={signIn.error}
         onSubmit={signIn.mutate}
       />
       {service?.signups === 'open' && (
         <Text mt="lg" size="sm">
-          New here?{' '}
-          <Anchor
-            component={Link}
-            href={search === '' ? '/sign-up' : `/sign-up?${search}`}
-            underline="always"
-          >
-            Create an account
-          </Anchor>
+          {t.rich('auth.signIn.signUp', {
+            link: (chunks) => (
+              <Anchor
+                component={Link}
+                href={search === '' ? '/sign-up' : `/sign-up?${search}`}
+                underline="always"
+              >
+                {chunks}
+              </Anchor>
+            ),
+          })}
         </Text>
       )}
       <Text mt="sm" size="sm" c="dimmed">
-        Forgot your password? The operator of this service can reset it
-        <Operator before=": " contact={service?.operator_contact ?? null} />.
+        {contact === null
+          ? t('auth.signIn.forgotPassword')
+          : t.rich('auth.signIn.forgotPasswordContact', { contact: () => <Operator contact={contact} /> })}
       </Text>
     </>
   );

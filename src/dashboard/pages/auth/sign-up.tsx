@@ -3,6 +3,7 @@ import { useMutation } from '@tanstack/react-query';
 import { Link, useSearch } from 'wouter';
 import { api, ok } from '../../api/client.ts';
 import { signedIn, useService } from '../../api/queries.ts';
+import { t } from '../../texts/language.ts';
 import { Loaded } from '../../ui/loaded.tsx';
 import { type Credentials, CredentialsForm } from './credentials-form.tsx';
 import { Operator } from './operator.tsx';
@@ -16,20 +17,22 @@ export function SignUp() {
     onSuccess: signedIn,
   });
 
-  const heading = usePageTitle('Sign up');
+  const heading = usePageTitle(t('auth.signUp.pageTitle'));
 
-  const signIn = (
-    <Anchor component={Link} href={search === '' ? '/sign-in' : `/sign-in?${search}`} underline="always">
-      Sign in
-    </Anchor>
-  );
+  const signIn = t.rich('auth.signUp.signIn', {
+    link: (chunks) => (
+      <Anchor component={Link} href={search === '' ? '/sign-in' : `/sign-in?${search}`} underline="always">
+        {chunks}
+      </Anchor>
+    ),
+  });
   return (
     <>
       <Title order={1} ref={heading} tabIndex={-1}>
-        Create an account
+        {t('auth.signUp.title')}
       </Title>
       <Text c="dimmed" mt={6} mb="lg">
-        Chat here, or from your own apps with API keys.
+        {t('auth.signUp.about')}
       </Text>
       <Loaded query={service}>
         {({ operator_contact: contact, signups }) =>
@@ -37,27 +40,28 @@ export function SignUp() {
             <>
               <CredentialsForm
                 isNew
-                action="Sign up"
+                action={t('auth.signUp.action')}
                 isPending={signUp.isPending}
                 error={signUp.error}
                 onSubmit={signUp.mutate}
               />
               <Text mt="lg" size="sm">
-                Already have an account? {signIn}
+                {signIn}
               </Text>
               {contact !== null && (
                 <Text mt="sm" size="sm" c="dimmed">
-                  <Operator before="Run by " contact={contact} />
+                  {t.rich('auth.signUp.runBy', { contact: () => <Operator contact={contact} /> })}
                 </Text>
               )}
             </>
           ) : (
             <>
               <Text>
-                Sign-ups are closed on this service. To get an account, ask its operator
-                <Operator before=": " contact={contact} />.
+                {contact === null
+                  ? t('auth.signUp.closed')
+                  : t.rich('auth.signUp.closedContact', { contact: () => <Operator contact={contact} /> })}
               </Text>
-              <Text mt="md">Already have an account? {signIn}</Text>
+              <Text mt="md">{signIn}</Text>
             </>
           )
         }

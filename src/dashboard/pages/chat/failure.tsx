@@ -1,11 +1,11 @@
-import { Alert, Anchor, Button, Text } from '@mantine/core';
+import { Alert, Button, Text } from '@mantine/core';
 import { type ReactNode, useEffect, useState } from 'react';
-import { Link } from 'wouter';
 import { isFinal, type Problem } from '../../api/errors.ts';
+import { t } from '../../texts/language.ts';
 import { InfoIcon } from '../../ui/icons.tsx';
-import { countOf } from '../../ui/numbers.ts';
 import { ProblemAlert } from '../../ui/problem.tsx';
 import { localReset } from '../../ui/reset.tsx';
+import { plansLink } from './quota.tsx';
 
 type Props = {
   problem: Problem;
@@ -17,16 +17,16 @@ export function Failed({ isClosed, onRetry, problem }: Props) {
   if (problem.code === 'quotaExceeded')
     return (
       <Waiting onRetry={isClosed ? undefined : onRetry}>
-        You have used all of today's replies. Nothing was charged. Try again after 00:00 UTC
-        {problem.limit && ` (${localReset(problem.limit.resetsAt)})`}.
+        {problem.limit
+          ? t('chat.failed.quotaUntil', { localTime: localReset(problem.limit.resetsAt) })
+          : t('chat.failed.quota')}
       </Waiting>
     );
   if (problem.code === 'rateLimitExceeded' && problem.limit)
     return (
       <Waiting onRetry={onRetry}>
-        Your plan allows {countOf(problem.limit.ceiling, { one: 'request', many: 'requests' })} a minute
-        across the web and the API, and you have reached that limit. Nothing was charged.{' '}
-        <Countdown until={problem.limit.resetsAt} /> For a higher limit, <PlansLink />.
+        {t('chat.failed.rateLimit', { count: problem.limit.ceiling })}{' '}
+        <Countdown until={problem.limit.resetsAt} /> {t.rich('chat.failed.higherLimit', { plans: plansLink })}
       </Waiting>
     );
   // Another attempt would need a reply, and none is left.
@@ -36,19 +36,11 @@ export function Failed({ isClosed, onRetry, problem }: Props) {
     <>
       <ProblemAlert error={problem} onRetry={onRetry} mt="sm" />
       <Text size="xs" c="dimmed" mt={4}>
-        {isFinal(problem)
-          ? 'Trying again sends a new request, which is charged separately.'
-          : 'You will not be charged twice if you try again.'}
+        {isFinal(problem) ? t('chat.failed.chargedAgain') : t('chat.failed.notChargedAgain')}
       </Text>
     </>
   );
 }
-
-const PlansLink = () => (
-  <Anchor component={Link} href="/plan" underline="always" c="inherit" inherit>
-    compare plans
-  </Anchor>
-);
 
 const Waiting = ({ children, onRetry }: { children: ReactNode; onRetry: (() => void) | undefined }) => (
   <Alert color="yellow" variant="light" icon={<InfoIcon />} role="alert">
@@ -57,7 +49,7 @@ const Waiting = ({ children, onRetry }: { children: ReactNode; onRetry: (() => v
     </Text>
     {onRetry && (
       <Button size="xs" variant="default" mt="sm" onClick={onRetry}>
-        Try again
+        {t('ui.tryAgain')}
       </Button>
     )}
   </Alert>
@@ -78,6 +70,6 @@ function Countdown({ until }: { until: string }) {
     return () => clearInterval(timer);
   }, [isOver]);
   return (
-    <span aria-live="off">{isOver ? 'You can try again now.' : `You can try again in ${seconds} s.`}</span>
+    <span aria-live="off">{isOver ? t('chat.failed.now') : t('chat.failed.inSeconds', { seconds })}</span>
   );
 }

@@ -1,8 +1,9 @@
 import { Alert, Anchor, Text } from '@mantine/core';
+import type { ReactNode } from 'react';
 import { Link } from 'wouter';
-import { meters, type Usage } from '../../api/usage.ts';
+import type { Usage } from '../../api/usage.ts';
+import { t } from '../../texts/language.ts';
 import { InfoIcon } from '../../ui/icons.tsx';
-import { countOf, formatCount } from '../../ui/numbers.ts';
 import { Reset } from '../../ui/reset.tsx';
 
 export const leftOf = ({ limits, used }: Usage): number | null =>
@@ -13,11 +14,17 @@ export function QuotaLine({ usage }: { usage: Usage }) {
   return (
     <Text size="xs" c="dimmed">
       {left === null
-        ? `${countOf(usage.used.chat, meters.chat)} used today. No daily limit.`
-        : `${formatCount(left)} of ${countOf(usage.limits.chat ?? 0, meters.chat)} left today, across the web and the API.`}
+        ? t('chat.quota.unlimited', { count: usage.used.chat })
+        : t('chat.quota.left', { left, limit: usage.limits.chat ?? 0 })}
     </Text>
   );
 }
+
+export const plansLink = (chunks: ReactNode) => (
+  <Anchor component={Link} href="/plan" underline="always" c="inherit" inherit>
+    {chunks}
+  </Anchor>
+);
 
 export function OutOfQuota({ usage }: { usage: Usage }) {
   return (
@@ -25,17 +32,13 @@ export function OutOfQuota({ usage }: { usage: Usage }) {
       color="yellow"
       variant="light"
       icon={<InfoIcon />}
-      title="Today's replies are used up"
+      title={t('chat.quota.usedUp')}
       mb="sm"
       role="status"
     >
       <Text size="sm" c="var(--mantine-color-text)">
-        You have used all {formatCount(usage.limits.chat ?? 0)} of today's replies across the web and the API.
-        Usage resets <Reset at={usage.resetsAt} />. For a higher daily limit,{' '}
-        <Anchor component={Link} href="/plan" underline="always" c="inherit" inherit>
-          compare plans
-        </Anchor>
-        .
+        {t('chat.quota.usedAll', { limit: usage.limits.chat ?? 0 })} <Reset at={usage.resetsAt} />{' '}
+        {t.rich('chat.quota.higherDaily', { plans: plansLink })}
       </Text>
     </Alert>
   );

@@ -4,10 +4,11 @@ import { type ReactNode, useState } from 'react';
 import { Link, useLocation, useParams, useSearch } from 'wouter';
 import { api, ok, type Schemas } from '../../api/client.ts';
 import { useAccount } from '../../api/queries.ts';
-import { meters, metersOf } from '../../api/usage.ts';
+import { metersOf } from '../../api/usage.ts';
+import { t } from '../../texts/language.ts';
 import { CopyField } from '../../ui/copy-field.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
-import { formatCost, formatCount } from '../../ui/numbers.ts';
+import { formatCost, formatCount, listOf } from '../../ui/numbers.ts';
 import { Panel } from '../../ui/panel.tsx';
 import { exactTime } from '../../ui/when.tsx';
 import { type Filters, filtersOf, pathOf, queryOf } from '../usage/filters.ts';
@@ -51,7 +52,10 @@ export default forOperators(function AccountPage() {
   const filter = (changes: Partial<Filters>) =>
     navigate(pathOf({ ...filters, ...changes }, accountPath(id)), { replace: true });
   return (
-    <OperatorPage title={query.data?.email ?? 'Account'} about="An account, as operators see it.">
+    <OperatorPage
+      title={query.data?.email ?? t('operator.account.title')}
+      about={t('operator.account.about')}
+    >
       <Loaded query={query}>
         {(account) => (
           <Stack gap="lg">
@@ -79,20 +83,17 @@ function Facts({ account }: { account: Details }) {
   const [, navigate] = useLocation();
   const [act, setAct] = useState<Act>();
   const { active_keys, billing_period, created_at, id, open_sessions, plan, suspended_at, usage } = account;
-  const { excess_tokens = 0 } = account;
-  const { tokens: tokensLimit } = usage.limits;
-  const tokens = `${formatCount(usage.used.tokens)}${typeof tokensLimit === 'number' ? ` of ${formatCount(tokensLimit)}` : ''}`;
   const isSuspended = suspended_at !== null;
-  const used = metersOf(usage.limits)
-    .map((meter) => {
-      const limit = usage.limits[meter];
-      const most = limit === null || limit === undefined ? 'unlimited' : formatCount(limit);
-      return `${meters[meter].label}: ${formatCount(usage.used[meter] ?? 0)} of ${most}`;
-    })
-    .join(', ');
+  const used = metersOf(usage.limits).map((meter) => {
+    const limit = usage.limits[meter];
+    const values = { meter: t(`meters.label.${meter}`), used: usage.used[meter] ?? 0 };
+    return limit === null || limit === undefined
+      ? t('operator.account.usedUnlimited', values)
+      : t('operator.account.usedOf', { ...values, limit });
+  });
   const facts: [string, ReactNode][] = [
     [
-      'State',
+      t('operator.account.state'),
       <Badge
         key="state"
         variant="light"
@@ -100,21 +101,23 @@ function Facts({ account }: { account: Details }) {
         color={isSuspended ? 'red' : 'green'}
         c="var(--mantine-color-text)"
       >
-        {isSuspended ? `Suspended ${exactTime(suspended_at)}` : 'Active'}
+        {isSuspended
+          ? t('operator.account.suspendedAt', { time: exactTime(suspended_at) })
+          : t('operator.account.active')}
       </Badge>,
     ],
-    ['Plan', `${plan}, billed ${billing_period}`],
-    ['Used today', `${used}, tokens: ${tokens}`],
-    ...(excess_tokens > 0
-      ? [['Tokens beyond reservations', formatCount(excess_tokens)] as [string, ReactNode]]
-      : []),
-    ['Active keys', formatCount(active_keys)],
-    ['Devices', formatCount(open_sessions)],
-    ['Created', exactTime(created_at)],
-    ['ID', <CopyField key="id" value={id} label="account ID" />],
+    [t('operator.plan'), t(`operator.account.billed.${billing_period}`, { plan })],
+    [
+      t('operator.account.usedToday'),
+      listOf([...used, t('operator.account.tokens', { used: usage.used.tokens })]),
+    ],
+    [t('operator.account.activeKeys'), formatCount(active_keys)],
+    [t('operator.account.devices'), formatCount(open_sessions)],
+    [t('operator.account.created'), exactTime(created_at)],
+    [t('operator.account.id'), <CopyField key="id" value={id} label={t('operator.account.copyId')} />],
   ];
   return (
-    <Panel title="Account">
+    <Panel title={t('operator.account.title')}>
       <dl className={classes.facts}>
         {facts.map(([name, fact]) => (
           <Group key={name} display="contents">
@@ -125,18 +128,18 @@ function Facts({ account }: { account: Details }) {
       </dl>
       <Group mt="md" gap="xs">
         <Button variant="default" size="sm" onClick={() => setAct('plan')}>
-          Change plan
+          {t('operator.changePlan.action')}
         </Button>
         <Button variant="default" size="sm" onClick={() => setAct('password')}>
-          Reset password
+          {t('operator.reset.action')}
         </Button>
         {id !== self?.id && (
           <>
             <Button variant="default" size="sm" onClick={() => setAct(isSuspended ? 'resume' : 'suspend')}>
-              {isSuspended ? 'Resume account' : 'Suspend account'}
+              {isSuspended ? t('operator.resume.action') : t('operator.suspend.action')}
             </Button>
             <Button variant="default" size="sm" c="var(--parley-danger)" onClick={() => setAct('delete')}>
-              Delete account
+              {t('operator.delete.action')}
             </Button>
           </>
         )}
@@ -154,7 +157,7 @@ function Facts({ account }: { account: Details }) {
 }
 
 const Costs = ({ costs, currency }: { costs: Details['costs']; currency: string }) => (
-  <Panel title="Costs" description="What the account's tokens cost you in the last 30 days, by UTC day.">
+  <Panel title={t('operator.costs.title')} description={t('operator.costs.about')}>
     <ul className={classes.list}>
       {costs.map(({ cost_micros, day, upstream }) => (
         <li key={`${day} ${upstream}`}>
@@ -171,10 +174,10 @@ const Costs = ({ costs, currency }: { costs: Details['costs']; currency: string 
 function Keys({ accountId, keys }: { accountId: string; keys: Details['keys'] }) {
   const [revoking, setRevoking] = useState<Details['keys'][number]>();
   return (
-    <Panel title="Keys" description="Of the last 90 days: active ones first.">
+    <Panel title={t('operator.keys.title')} description={t('operator.keys.about')}>
       {keys.length === 0 ? (
         <Text size="sm" c="dimmed">
-          The account has no keys.
+          {t('operator.keys.none')}
         </Text>
       ) : (
         <ul className={classes.list}>
@@ -196,14 +199,14 @@ function Keys({ accountId, keys }: { accountId: string; keys: Details['keys'] })
                 <Button
                   size="compact-sm"
                   variant="default"
-                  aria-label={`Revoke key ${key.name}`}
+                  aria-label={t('operator.keys.revokeKey', { name: key.name })}
                   onClick={() => setRevoking(key)}
                 >
-                  Revoke key
+                  {t('operator.keys.revoke')}
                 </Button>
               ) : (
                 <Text size="sm" c="dimmed">
-                  No longer active
+                  {t('operator.keys.noLongerActive')}
                 </Text>
               )}
             </li>

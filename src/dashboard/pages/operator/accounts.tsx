@@ -5,6 +5,7 @@ import { useState } from 'react';
 import { Link } from 'wouter';
 import { api, ok, type Schemas } from '../../api/client.ts';
 import { usePlans } from '../../api/usage.ts';
+import { t } from '../../texts/language.ts';
 import { BusyButton } from '../../ui/busy-button.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
 import { Panel } from '../../ui/panel.tsx';
@@ -46,14 +47,14 @@ export default forOperators(function AccountsPage() {
   const query = useAccounts({ search, plan, isSuspended });
   return (
     <OperatorPage
-      title="Accounts"
-      about="All accounts, the newest first."
-      action={<Button onClick={() => setCreating(true)}>Create account</Button>}
+      title={t('operator.accounts.title')}
+      about={t('operator.accounts.about')}
+      action={<Button onClick={() => setCreating(true)}>{t('operator.create.action')}</Button>}
     >
       <div className={classes.search}>
         <TextInput
           type="search"
-          label="Email address contains"
+          label={t('operator.accounts.search')}
           autoComplete="off"
           spellCheck={false}
           maxLength={254}
@@ -61,27 +62,27 @@ export default forOperators(function AccountsPage() {
           onChange={(event) => setTyped(event.currentTarget.value)}
         />
         <NativeSelect
-          label="Plan"
+          label={t('operator.plan')}
           data={[
-            { value: '', label: 'Any plan' },
+            { value: '', label: t('operator.accounts.anyPlan') },
             ...(plans?.data ?? []).map(({ id, name }) => ({ value: id, label: name })),
           ]}
           value={plan}
           onChange={(event) => setPlan(event.currentTarget.value)}
         />
         <Checkbox
-          label="Only suspended accounts"
+          label={t('operator.accounts.onlySuspended')}
           checked={isSuspended}
           onChange={(event) => setSuspended(event.currentTarget.checked)}
           mb={8}
         />
       </div>
-      <Panel title="Found accounts">
+      <Panel title={t('operator.accounts.found')}>
         <Loaded query={query}>
           {({ pages }) => {
             const rows = pages.flatMap(({ data }) => data);
             return rows.length === 0 ? (
-              <Text c="dimmed">No account matches.</Text>
+              <Text c="dimmed">{t('operator.accounts.none')}</Text>
             ) : (
               <ul className={classes.list}>
                 {rows.map((account) => (
@@ -95,7 +96,7 @@ export default forOperators(function AccountsPage() {
         {query.hasNextPage && (
           <Group mt="md">
             <BusyButton isBusy={query.isFetchingNextPage} onClick={() => query.fetchNextPage()}>
-              Show older accounts
+              {t('operator.accounts.older')}
             </BusyButton>
           </Group>
         )}
@@ -117,12 +118,12 @@ const Row = ({
       </Anchor>{' '}
       {suspended_at !== null && (
         <Badge variant="light" color="red" tt="none" c="var(--mantine-color-text)">
-          Suspended
+          {t('operator.accounts.suspended')}
         </Badge>
       )}
     </span>
     <Text size="sm" c="dimmed">
-      {plan} · created <When at={created_at} />
+      {t.rich('operator.accounts.created', { plan, when: () => <When at={created_at} /> })}
     </Text>
   </li>
 );

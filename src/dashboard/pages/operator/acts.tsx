@@ -1,10 +1,12 @@
 /** Dialogs in which an operator changes an account. */
+
 import { NativeSelect, Text } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, ok, type Schemas } from '../../api/client.ts';
 import { queryClient } from '../../api/queries.ts';
 import { usePlans } from '../../api/usage.ts';
+import { t } from '../../texts/language.ts';
 import { Confirm } from '../../ui/confirm.tsx';
 import { PasswordDialog } from './create-account.tsx';
 
@@ -33,21 +35,18 @@ const useChange = ({ id }: Account) =>
 
 function SuspensionDialog({ account, isSuspended, onClose }: Props & { isSuspended: boolean }) {
   const change = useChange(account);
+  const act = isSuspended ? 'suspend' : 'resume';
   return (
     <Confirm
-      title={isSuspended ? `Suspend ${account.email}?` : `Resume ${account.email}?`}
-      action={isSuspended ? 'Suspend account' : 'Resume account'}
+      title={t(`operator.${act}.question`, { email: account.email })}
+      action={t(`operator.${act}.action`)}
       isDangerous={isSuspended}
       isPending={change.isPending}
       error={change.error}
       onClose={onClose}
       onConfirm={() => change.mutate({ suspended: isSuspended }, { onSuccess: onClose })}
     >
-      <Text>
-        {isSuspended
-          ? 'Its sessions end, and its keys and sign-ins are refused within a second. Nothing is deleted.'
-          : 'Its keys work again, and its owner can sign in.'}
-      </Text>
+      <Text>{t(`operator.${act}.about`)}</Text>
     </Confirm>
   );
 }
@@ -62,8 +61,8 @@ function PlanDialog({ account, onClose }: Props) {
   const isOffered = known.some(({ id }) => id === account.plan);
   return (
     <Confirm
-      title={`Change the plan of ${account.email}`}
-      action="Change plan"
+      title={t('operator.changePlan.title', { email: account.email })}
+      action={t('operator.changePlan.action')}
       isPending={change.isPending}
       isReady={plan !== account.plan || period !== account.billing_period}
       error={change.error}
@@ -71,26 +70,29 @@ function PlanDialog({ account, onClose }: Props) {
       onConfirm={() => change.mutate({ plan, billing_period: period }, { onSuccess: onClose })}
     >
       <NativeSelect
-        label="Plan"
+        label={t('operator.plan')}
         data={
           isOffered
             ? choices
-            : [{ value: account.plan, label: `${account.plan} (no longer offered)` }, ...choices]
+            : [
+                { value: account.plan, label: t('operator.changePlan.notOffered', { plan: account.plan }) },
+                ...choices,
+              ]
         }
         value={plan}
         onChange={(event) => setPlan(event.currentTarget.value)}
       />
       <NativeSelect
-        label="Billing"
+        label={t('operator.changePlan.billing')}
         data={[
-          { value: 'monthly', label: 'Monthly' },
-          { value: 'yearly', label: 'Yearly' },
+          { value: 'monthly', label: t('plan.monthly') },
+          { value: 'yearly', label: t('plan.yearly') },
         ]}
         value={period}
         onChange={(event) => setPeriod(event.currentTarget.value === 'yearly' ? 'yearly' : 'monthly')}
       />
       <Text size="sm" c="dimmed">
-        The change takes effect immediately. Today's usage still counts.
+        {t('plan.change.immediate')}
       </Text>
     </Confirm>
   );
@@ -105,24 +107,22 @@ function ResetDialog({ account, onClose }: Props) {
   if (reset.data !== undefined)
     return (
       <PasswordDialog
-        title={`New password for ${account.email}`}
+        title={t('operator.reset.done', { email: account.email })}
         password={reset.data.password}
         onClose={onClose}
       />
     );
   return (
     <Confirm
-      title={`Reset the password of ${account.email}?`}
-      action="Reset password"
+      title={t('operator.reset.question', { email: account.email })}
+      action={t('operator.reset.action')}
       isDangerous
       isPending={reset.isPending}
       error={reset.error}
       onClose={onClose}
       onConfirm={() => reset.mutate()}
     >
-      <Text>
-        Parley sets a random password and shows it once. All sessions of the account end. Its keys still work.
-      </Text>
+      <Text>{t('operator.reset.about')}</Text>
     </Confirm>
   );
 }
@@ -141,18 +141,15 @@ function DeleteDialog({ account, onClose, onDeleted }: Props & { onDeleted: () =
   });
   return (
     <Confirm
-      title={`Delete ${account.email}?`}
-      action="Delete account"
+      title={t('operator.delete.question', { email: account.email })}
+      action={t('operator.delete.action')}
       isDangerous
       isPending={remove.isPending}
       error={remove.error}
       onClose={onClose}
       onConfirm={() => remove.mutate()}
     >
-      <Text>
-        Its sessions and keys end immediately. Its conversations and its request log are deleted soon after.
-        This cannot be undone.
-      </Text>
+      <Text>{t('operator.delete.about')}</Text>
     </Confirm>
   );
 }
@@ -170,15 +167,15 @@ export function RevokeKeyDialog({
   });
   return (
     <Confirm
-      title={`Revoke “${name}”?`}
-      action="Revoke key"
+      title={t('operator.revoke.question', { name })}
+      action={t('operator.keys.revoke')}
       isDangerous
       isPending={revoke.isPending}
       error={revoke.error}
       onClose={onClose}
       onConfirm={() => revoke.mutate(undefined, { onSuccess: onClose })}
     >
-      <Text>The key {prefix}… stops working on every replica within a second. This cannot be undone.</Text>
+      <Text>{t('operator.revoke.about', { prefix })}</Text>
     </Confirm>
   );
 }

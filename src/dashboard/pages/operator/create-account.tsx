@@ -4,6 +4,7 @@ import { useState } from 'react';
 import { api, ok, type Schemas } from '../../api/client.ts';
 import { toProblem } from '../../api/errors.ts';
 import { queryClient } from '../../api/queries.ts';
+import { t } from '../../texts/language.ts';
 import { Confirm } from '../../ui/confirm.tsx';
 import { CopyField } from '../../ui/copy-field.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
@@ -26,7 +27,7 @@ export function CreateAccountDialog({ onClose, plans }: Props) {
   if (create.data !== undefined)
     return (
       <PasswordDialog
-        title={`Created ${create.data.email}`}
+        title={t('operator.create.done', { email: create.data.email })}
         password={create.data.password}
         onClose={onClose}
       />
@@ -35,8 +36,8 @@ export function CreateAccountDialog({ onClose, plans }: Props) {
   const isOfEmail = isOfField(problem, 'email') || problem?.code === 'emailTaken';
   return (
     <Confirm
-      title="Create account"
-      action="Create account"
+      title={t('operator.create.action')}
+      action={t('operator.create.action')}
       isPending={create.isPending}
       isReady={email.trim() !== ''}
       error={problem}
@@ -45,10 +46,10 @@ export function CreateAccountDialog({ onClose, plans }: Props) {
       onConfirm={() => create.mutate()}
     >
       <Text size="sm" c="dimmed">
-        Parley makes a random password and shows it once. This also works while sign-ups are closed.
+        {t('operator.create.about')}
       </Text>
       <TextInput
-        label="Email address"
+        label={t('auth.email')}
         type="email"
         autoComplete="off"
         maxLength={254}
@@ -58,7 +59,7 @@ export function CreateAccountDialog({ onClose, plans }: Props) {
         onChange={(event) => setEmail(event.currentTarget.value)}
       />
       <NativeSelect
-        label="Plan"
+        label={t('operator.plan')}
         data={plans.map(({ id, name }, index) => ({ value: index === 0 ? '' : id, label: name }))}
         value={plan}
         onChange={(event) => setPlan(event.currentTarget.value)}
@@ -85,12 +86,12 @@ export const PasswordDialog = ({
     onClose={() => {}}
   >
     <Stack>
-      <Alert color="yellow" variant="light" icon={<WarningIcon />} title="Copy the password now">
-        It is shown only once. Ask the owner to change it after signing in.
+      <Alert color="yellow" variant="light" icon={<WarningIcon />} title={t('operator.password.copyNow')}>
+        {t('operator.password.about')}
       </Alert>
-      <CopyField value={password} label="password" />
+      <CopyField value={password} label={t('operator.password.name')} />
       <Group justify="flex-end">
-        <Button onClick={onClose}>Done</Button>
+        <Button onClick={onClose}>{t('ui.done')}</Button>
       </Group>
     </Stack>
   </Dialog>

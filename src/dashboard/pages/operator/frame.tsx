@@ -1,16 +1,18 @@
 /** What every operator page has: its title, and the links to the others. */
+
 import type { ComponentType, ReactNode } from 'react';
 import { Link, useLocation } from 'wouter';
 import { useAccount } from '../../api/queries.ts';
+import { type TextKey, t } from '../../texts/language.ts';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { NotFound } from '../not-found.tsx';
 import classes from './operator.module.css';
 
 const links = [
-  { path: '/operator', label: 'Overview' },
-  { path: '/operator/accounts', label: 'Accounts' },
-  { path: '/operator/log', label: 'Operator log' },
-];
+  { path: '/operator', label: 'operator.overview.short' },
+  { path: '/operator/accounts', label: 'operator.accounts.title' },
+  { path: '/operator/log', label: 'operator.log.title' },
+] as const satisfies { path: string; label: TextKey }[];
 
 /** For everyone else, the page does not exist. */
 export const forOperators = (Page: ComponentType): ComponentType =>
@@ -27,7 +29,7 @@ export function OperatorPage({ about, action, children, title }: Props) {
     location === path || (path !== '/operator' && location.startsWith(`${path}/`));
   return (
     <>
-      <nav aria-label="Operator pages" className={classes.links}>
+      <nav aria-label={t('operator.pages')} className={classes.links}>
         {links.map(({ label, path }) => (
           <Link
             key={path}
@@ -35,7 +37,7 @@ export function OperatorPage({ about, action, children, title }: Props) {
             className={classes.link ?? ''}
             aria-current={isCurrent(path) ? 'page' : undefined}
           >
-            {label}
+            {t(label)}
           </Link>
         ))}
       </nav>

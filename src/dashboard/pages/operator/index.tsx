@@ -3,10 +3,11 @@ import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import { api, ok, type Schemas } from '../../api/client.ts';
-import { meters } from '../../api/usage.ts';
+import { meterNames } from '../../api/usage.ts';
+import { t } from '../../texts/language.ts';
 import { BusyButton } from '../../ui/busy-button.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
-import { countOf, formatCost, formatCount } from '../../ui/numbers.ts';
+import { formatCost, formatCount } from '../../ui/numbers.ts';
 import { Panel } from '../../ui/panel.tsx';
 import { When } from '../../ui/when.tsx';
 import { RefreshIcon } from '../usage/icons.tsx';
@@ -27,8 +28,8 @@ export default forOperators(function OverviewPage() {
   });
   return (
     <OperatorPage
-      title="Operator"
-      about="The load and the health of the service. Days start at 00:00 UTC."
+      title={t('operator.overview.title')}
+      about={t('operator.overview.about')}
       action={
         <BusyButton
           size="xs"
@@ -36,7 +37,7 @@ export default forOperators(function OverviewPage() {
           isBusy={query.isRefetching}
           onClick={() => query.refetch()}
         >
-          Refresh
+          {t('usage.log.refresh')}
         </BusyButton>
       }
     >
@@ -65,33 +66,26 @@ const Tile = ({ children, label }: { label: string; children: ReactNode }) => (
   </Paper>
 );
 
-const inAccounts = (count: number): string => countOf(count, { one: 'account', many: 'accounts' });
-
 const labelOf = (meter: string): string =>
-  meter in meters ? meters[meter as keyof typeof meters].label : 'Tokens';
+  t(`meters.label.${meterNames.find((name) => name === meter) ?? 'tokens'}`);
 
-const Now = ({
-  overview: { accounts, excess_tokens = 0, meters: load, open_charges, replicas },
-}: {
-  overview: Overview;
-}) => (
-  <section aria-label="Now and today">
+const Now = ({ overview: { accounts, meters: load, open_charges, replicas } }: { overview: Overview }) => (
+  <section aria-label={t('operator.now.title')}>
     <div className={classes.tiles}>
-      <Tile label="Replicas">{formatCount(replicas)}</Tile>
-      <Tile label="In progress">{formatCount(open_charges)}</Tile>
-      <Tile label="Accounts">{formatCount(accounts.total)}</Tile>
-      <Tile label="Suspended">{formatCount(accounts.suspended)}</Tile>
+      <Tile label={t('operator.now.replicas')}>{formatCount(replicas)}</Tile>
+      <Tile label={t('operator.now.inProgress')}>{formatCount(open_charges)}</Tile>
+      <Tile label={t('operator.now.accounts')}>{formatCount(accounts.total)}</Tile>
+      <Tile label={t('operator.now.suspended')}>{formatCount(accounts.suspended)}</Tile>
       {load
         .filter(({ used }) => used > 0)
         .map(({ accounts: count, meter, used }) => (
-          <Tile key={meter} label={`${labelOf(meter)} today`}>
+          <Tile key={meter} label={t('operator.now.today', { meter: labelOf(meter) })}>
             {formatCount(used)}
             <Text size="sm" c="dimmed" fw={400}>
-              {inAccounts(count)}
+              {t('operator.now.byAccounts', { count })}
             </Text>
           </Tile>
         ))}
-      {excess_tokens > 0 && <Tile label="Tokens beyond reservations">{formatCount(excess_tokens)}</Tile>}
     </div>
   </section>
 );
@@ -110,9 +104,9 @@ const AccountLink = ({ email, to }: { email: string; to: string }) => (
 
 function Refusals({ overview: { refusals, refused_accounts } }: { overview: Overview }) {
   return (
-    <Panel title="Refused requests" description="In the last hour, by cause and by account.">
+    <Panel title={t('operator.refusals.title')} description={t('operator.refusals.about')}>
       {refusals.length === 0 ? (
-        <Nothing>No requests were refused.</Nothing>
+        <Nothing>{t('operator.refusals.none')}</Nothing>
       ) : (
         <Stack gap="md">
           <ul className={classes.list}>
@@ -123,20 +117,18 @@ function Refusals({ overview: { refusals, refused_accounts } }: { overview: Over
                     {status} {code}
                   </Anchor>
                 </span>
-                <span>
-                  {formatCount(count)} from {inAccounts(accounts)}
-                </span>
+                <span>{t('operator.refusals.from', { count, accounts })}</span>
               </li>
             ))}
           </ul>
-          <ul className={classes.list} aria-label="Accounts with the most refused requests">
+          <ul className={classes.list} aria-label={t('operator.refusals.accounts')}>
             {refused_accounts.map(({ code, count, email, id, last_at }) => (
               <li key={`${id} ${code}`}>
                 <span className={classes.what}>
                   <AccountLink email={email} to={refusalsPath(id)} />
                 </span>
                 <span>
-                  {formatCount(count)} × {code}, last <When at={last_at} />
+                  {t.rich('operator.refusals.last', { count, code, when: () => <When at={last_at} /> })}
                 </span>
               </li>
             ))}
@@ -148,9 +140,9 @@ function Refusals({ overview: { refusals, refused_accounts } }: { overview: Over
 }
 
 const Slow = ({ rows }: { rows: Overview['slow_requests'] }) => (
-  <Panel title="Slow requests" description="The slowest of the last hour, from 5 seconds.">
+  <Panel title={t('operator.slow.title')} description={t('operator.slow.about')}>
     {rows.length === 0 ? (
-      <Nothing>No request took so long.</Nothing>
+      <Nothing>{t('operator.slow.none')}</Nothing>
     ) : (
       <ul className={classes.list}>
         {rows.map(({ account_id, at, email, endpoint, first_output_ms, id, latency_ms, model, upstream }) => (
@@ -162,8 +154,9 @@ const Slow = ({ rows }: { rows: Overview['slow_requests'] }) => (
               </Text>
             </div>
             <div>
-              {msText(latency_ms)}
-              {first_output_ms !== null && `, first output after ${msText(first_output_ms)}`}
+              {first_output_ms === null
+                ? msText(latency_ms)
+                : t('operator.slow.took', { took: msText(latency_ms), firstOutput: msText(first_output_ms) })}
               {' · '}
               <When at={at} />
             </div>
@@ -175,9 +168,9 @@ const Slow = ({ rows }: { rows: Overview['slow_requests'] }) => (
 );
 
 const Busiest = ({ rows }: { rows: Overview['busiest_accounts'] }) => (
-  <Panel title="Busiest accounts" description="By chat units used today.">
+  <Panel title={t('operator.busiest.title')} description={t('operator.busiest.about')}>
     {rows.length === 0 ? (
-      <Nothing>No account has used chat today.</Nothing>
+      <Nothing>{t('operator.busiest.none')}</Nothing>
     ) : (
       <ul className={classes.list}>
         {rows.map(({ email, id, used }) => (
@@ -185,7 +178,7 @@ const Busiest = ({ rows }: { rows: Overview['busiest_accounts'] }) => (
             <span className={classes.what}>
               <AccountLink email={email} to={accountPath(id)} />
             </span>
-            <span>{countOf(used, { one: 'unit', many: 'units' })}</span>
+            <span>{t('operator.busiest.units', { count: used })}</span>
           </li>
         ))}
       </ul>
@@ -194,16 +187,17 @@ const Busiest = ({ rows }: { rows: Overview['busiest_accounts'] }) => (
 );
 
 const stateOf = ({ ready_in_ms, state }: Schemas['UpstreamTarget']): { text: string; color: string } => {
-  if (state === 'coolingDown') return { text: `Cooling down, ${msText(ready_in_ms)} left`, color: 'red' };
-  if (state === 'coolingDownForAccount') return { text: 'Cooling down for one account', color: 'yellow' };
-  return state === 'probing' ? { text: 'Probing', color: 'yellow' } : { text: 'Working', color: 'green' };
+  if (state === 'coolingDown')
+    return { text: t('operator.upstreams.coolingDown', { left: msText(ready_in_ms) }), color: 'red' };
+  if (state === 'coolingDownForAccount')
+    return { text: t('operator.upstreams.coolingDownForAccount'), color: 'yellow' };
+  return state === 'probing'
+    ? { text: t('operator.upstreams.probing'), color: 'yellow' }
+    : { text: t('operator.upstreams.working'), color: 'green' };
 };
 
 const Upstreams = ({ overview: { costs, currency, upstreams } }: { overview: Overview }) => (
-  <Panel
-    title="Upstreams"
-    description="State and attempts as seen by the replica that answered; costs of all replicas."
-  >
+  <Panel title={t('operator.upstreams.title')} description={t('operator.upstreams.about')}>
     <ul className={classes.list}>
       {upstreams.map(({ attempts, concurrency, failures, kind, name, open, targets }) => (
         <li key={name}>
@@ -212,12 +206,15 @@ const Upstreams = ({ overview: { costs, currency, upstreams } }: { overview: Ove
               {name} ({kind})
             </Text>
             <Text size="sm" c="dimmed">
-              {formatCount(open)} of {formatCount(concurrency)} in progress · {formatCount(failures)} of{' '}
-              {formatCount(attempts)} attempts failed
-              {currency !== null &&
-                costs
-                  .filter(({ upstream }) => upstream === name)
-                  .map(({ cost_micros }) => ` · ${formatCost(cost_micros, currency)} today`)}
+              {[
+                t('operator.upstreams.inProgress', { open, concurrency }),
+                t('operator.upstreams.failed', { failures, attempts }),
+                ...costs
+                  .filter(({ upstream }) => currency !== null && upstream === name)
+                  .map(({ cost_micros }) =>
+                    t('operator.upstreams.cost', { cost: formatCost(cost_micros, currency ?? '') }),
+                  ),
+              ].join(' · ')}
             </Text>
           </div>
           <Stack gap={4}>
@@ -240,9 +237,9 @@ const Upstreams = ({ overview: { costs, currency, upstreams } }: { overview: Ove
 );
 
 const Jobs = ({ rows }: { rows: Overview['jobs'] }) => (
-  <Panel title="Background jobs" description="They run once an hour, on one of the replicas.">
+  <Panel title={t('operator.jobs.title')} description={t('operator.jobs.about')}>
     {rows.length === 0 ? (
-      <Nothing>They have not run yet.</Nothing>
+      <Nothing>{t('operator.jobs.none')}</Nothing>
     ) : (
       <ul className={classes.list}>
         {rows.map(({ ended_at, error, name, took_ms }) => (
@@ -251,7 +248,7 @@ const Jobs = ({ rows }: { rows: Overview['jobs'] }) => (
               {name.charAt(0).toUpperCase() + name.slice(1)}
               {error !== null && (
                 <Text size="sm" c="var(--parley-danger)">
-                  Failed: {error}
+                  {t('operator.jobs.failed', { error })}
                 </Text>
               )}
             </div>

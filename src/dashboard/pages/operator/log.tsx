@@ -1,6 +1,7 @@
 import { Button, Group, Text } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { api, ok, type Schemas } from '../../api/client.ts';
+import { t } from '../../texts/language.ts';
 import { BusyButton } from '../../ui/busy-button.tsx';
 import { DownloadIcon } from '../../ui/icons.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
@@ -10,15 +11,11 @@ import { When } from '../../ui/when.tsx';
 import { forOperators, OperatorPage } from './frame.tsx';
 import classes from './operator.module.css';
 
-const sentences: Record<Schemas['OperatorAction'], string> = {
-  accountCreated: 'Created account',
-  accountSuspended: 'Suspended account',
-  accountResumed: 'Resumed account',
-  accountDeleted: 'Deleted account',
-  planChanged: 'Changed plan',
-  passwordReset: 'Reset password',
-  keyRevoked: 'Revoked key',
-};
+/** The service can add actions that this page does not know. */
+const sentenceOf = (action: Schemas['OperatorAction'], email: string): string =>
+  t.has(`operator.log.actions.${action}`)
+    ? t(`operator.log.actions.${action}`, { email })
+    : `${action}: ${email}`;
 
 export default forOperators(function LogPage() {
   const query = useInfiniteQuery({
@@ -35,8 +32,8 @@ export default forOperators(function LogPage() {
   });
   return (
     <OperatorPage
-      title="Operator log"
-      about="What operators changed, here and with the parley command, the newest first. Kept for a year."
+      title={t('operator.log.title')}
+      about={t('operator.log.about')}
       action={
         <Button
           component="a"
@@ -45,29 +42,30 @@ export default forOperators(function LogPage() {
           variant="default"
           leftSection={<DownloadIcon size={16} />}
         >
-          Export as JSON Lines
+          {t('operator.log.export')}
         </Button>
       }
     >
-      <Panel title="Changes">
+      <Panel title={t('operator.log.changes')}>
         <Loaded query={query}>
           {({ pages }) => {
             const rows = pages.flatMap(({ data }) => data);
             return rows.length === 0 ? (
-              <Text c="dimmed">No operator has changed anything yet.</Text>
+              <Text c="dimmed">{t('operator.log.none')}</Text>
             ) : (
               <ul className={classes.list}>
                 {rows.map((row) => (
                   <li key={row.id}>
                     <div className={classes.what}>
-                      <Text fw={550}>
-                        {sentences[row.action] ?? row.action}: {row.account_email}
-                      </Text>
+                      <Text fw={550}>{sentenceOf(row.action, row.account_email)}</Text>
                       {row.detail !== null && <Text size="sm">{row.detail}</Text>}
                       <Text size="sm" c="dimmed">
                         {row.operator_email === null
-                          ? 'on the command line'
-                          : `by ${row.operator_email} from ${row.address}`}
+                          ? t('operator.log.onCommandLine')
+                          : t('operator.log.by', {
+                              email: row.operator_email,
+                              address: row.address ?? '',
+                            })}
                       </Text>
                     </div>
                     <Text size="sm" c="dimmed">
@@ -83,7 +81,7 @@ export default forOperators(function LogPage() {
         {query.hasNextPage && (
           <Group mt="md">
             <BusyButton isBusy={query.isFetchingNextPage} onClick={() => query.fetchNextPage()}>
-              Show older changes
+              {t('operator.log.older')}
             </BusyButton>
           </Group>
         )}

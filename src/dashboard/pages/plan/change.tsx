@@ -1,12 +1,14 @@
 import { Alert, Text } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
 import { api, ok, type Schemas } from '../../api/client.ts';
 import { queryClient } from '../../api/queries.ts';
-import { meterNames, meters, usageChanged, useUsage } from '../../api/usage.ts';
+import { meterNames, usageChanged, useUsage } from '../../api/usage.ts';
+import { t } from '../../texts/language.ts';
 import { Confirm } from '../../ui/confirm.tsx';
 import { WarningIcon } from '../../ui/icons.tsx';
-import { countOf, formatCount, formatMoney } from '../../ui/numbers.ts';
-import { due, isFree, type Period, perMonth, savingOf } from './prices.ts';
+import { formatMoney } from '../../ui/numbers.ts';
+import { due, inPeriod, isFree, type Period, perMonth, savingOf } from './prices.ts';
 
 type Props = {
   plan: Schemas['Plan'];
@@ -27,8 +29,8 @@ export function ChangePlan({ current, currentName, onClose, onDone, period, plan
       usageChanged();
       onDone(
         isFree(plan)
-          ? `You are now on the ${plan.name} plan, at no cost.`
-          : `You are now on the ${plan.name} plan, at ${due(plan, period)}.`,
+          ? t('plan.change.doneFree', { plan: plan.name })
+          : t('plan.change.done', { plan: plan.name, price: due(plan, period) }),
       );
     },
   });
@@ -38,20 +40,21 @@ export function ChangePlan({ current, currentName, onClose, onDone, period, plan
     return used !== undefined && limit !== null && used > 0 && used >= limit;
   });
   const isSamePlan = plan.id === current.plan;
-  const before =
-    current.price_cents === 0
-      ? 'nothing'
-      : `${formatMoney(current.price_cents, current.currency)} a ${current.billing_period === 'yearly' ? 'year' : 'month'}`;
+  const cost = {
+    plan: plan.name,
+    price: due(plan, period),
+    strong: (chunks: ReactNode) => <strong>{chunks}</strong>,
+  };
 
   return (
     <Confirm
-      title={isSamePlan ? `Switch to ${period} billing?` : `Change to ${plan.name}?`}
+      title={isSamePlan ? t(`plan.switch.title.${period}`) : t('plan.change.title', { plan: plan.name })}
       action={
         isSamePlan
-          ? `Switch to ${period} billing`
+          ? t(`plan.switch.action.${period}`)
           : isFree(plan)
-            ? `Change to ${plan.name}`
-            : `Change to ${plan.name} for ${due(plan, period)}`
+            ? t('plan.change.action', { plan: plan.name })
+            : t('plan.change.actionFor', { plan: plan.name, price: due(plan, period) })
       }
       isPending={change.isPending}
       error={change.error}
@@ -59,33 +62,36 @@ export function ChangePlan({ current, currentName, onClose, onDone, period, plan
       onClose={onClose}
     >
       <Text>
-        {isFree(plan) ? (
-          <>
-            {plan.name} costs <strong>nothing</strong>
-          </>
-        ) : (
-          <>
-            {plan.name} costs <strong>{due(plan, period)}</strong>
-            {period === 'yearly' &&
-              `, which is ${perMonth(plan, period)} a month and saves ${savingOf(plan)}%`}
-          </>
-        )}
-        . You currently pay {before} for {currentName}.
+        {isFree(plan)
+          ? t.rich('plan.change.costsNothing', { plan: cost.plan, strong: cost.strong })
+          : period === 'yearly'
+            ? t.rich('plan.change.costsYearly', {
+                ...cost,
+                monthly: perMonth(plan, period),
+                saving: savingOf(plan),
+              })
+            : t.rich('plan.change.costs', cost)}{' '}
+        {current.price_cents === 0
+          ? t('plan.change.payNothing', { plan: currentName })
+          : t('plan.change.pay', {
+              plan: currentName,
+              price: inPeriod(current.billing_period, formatMoney(current.price_cents, current.currency)),
+            })}
       </Text>
-      {!isFree(plan) && (
-        <Text>Parley does not process payments. Ask the operator whether and how you are billed.</Text>
-      )}
-      <Text>The change takes effect immediately. Today's usage still counts.</Text>
+      {!isFree(plan) && <Text>{t('plan.change.noPayments')}</Text>}
+      <Text>{t('plan.change.immediate')}</Text>
       {!isSamePlan && over.length > 0 && usage && (
         <Alert color="yellow" variant="light" icon={<WarningIcon />}>
           <Text size="sm" c="var(--mantine-color-text)">
             {over
-              .map(
-                (meter) =>
-                  `You have already used ${countOf(usage.used[meter] ?? 0, meters[meter])} today, and this plan allows ${formatCount(plan.limits[meter] ?? 0)}.`,
+              .map((meter) =>
+                t('plan.change.used', {
+                  used: t(`meters.count.${meter}`, { count: usage.used[meter] ?? 0 }),
+                  limit: plan.limits[meter] ?? 0,
+                }),
               )
               .join(' ')}{' '}
-            If you change now, you cannot use more until 00:00 UTC.
+            {t('plan.change.usedUp')}
           </Text>
         </Alert>
       )}

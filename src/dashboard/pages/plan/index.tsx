@@ -3,6 +3,7 @@ import { useState } from 'react';
 import type { Schemas } from '../../api/client.ts';
 import { useService } from '../../api/queries.ts';
 import { usePlans, useSubscription } from '../../api/usage.ts';
+import { t } from '../../texts/language.ts';
 import { focusHeading } from '../../ui/focus.ts';
 import { InfoIcon } from '../../ui/icons.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
@@ -20,9 +21,7 @@ export default function PlanPage() {
   const subscription = useSubscription();
   return (
     <>
-      <PageHeader title="Plan">
-        Your plan sets the daily limits that web chat and all API keys share.
-      </PageHeader>
+      <PageHeader title={t('plan.title')}>{t('plan.about')}</PageHeader>
       <Loaded query={plans}>
         {({ data }) => (
           <Loaded query={subscription}>{(current) => <Plans plans={data} current={current} />}</Loaded>
@@ -49,7 +48,7 @@ function Plans({ current, plans }: { plans: Plan[]; current: Schemas['Subscripti
             variant="light"
             mb="md"
             withCloseButton
-            closeButtonLabel="Close"
+            closeButtonLabel={t('ui.close')}
             onClose={() => {
               setDone('');
               focusHeading();
@@ -63,10 +62,10 @@ function Plans({ current, plans }: { plans: Plan[]; current: Schemas['Subscripti
       </div>
       <Group mb="lg" gap="md">
         <SegmentedControl
-          aria-label="Billing period"
+          aria-label={t('plan.billingPeriod')}
           data={[
-            { value: 'monthly', label: 'Monthly' },
-            { value: 'yearly', label: 'Yearly' },
+            { value: 'monthly', label: t('plan.monthly') },
+            { value: 'yearly', label: t('plan.yearly') },
           ]}
           value={period}
           onChange={(value) => setPeriod(value as Period)}
@@ -74,8 +73,8 @@ function Plans({ current, plans }: { plans: Plan[]; current: Schemas['Subscripti
         {most > 0 && (
           <Text size="sm" c="dimmed">
             {savings.every((saving) => saving === most || saving === 0)
-              ? `Save ${most}% with yearly billing.`
-              : `Save up to ${most}% with yearly billing.`}
+              ? t('plan.saving', { saving: most })
+              : t('plan.savingUpTo', { saving: most })}
           </Text>
         )}
       </Group>
@@ -110,17 +109,13 @@ function Plans({ current, plans }: { plans: Plan[]; current: Schemas['Subscripti
 }
 
 function Managed() {
-  const { data: service } = useService();
+  const contact = useService().data?.operator_contact ?? null;
   return (
-    <Alert variant="light" icon={<InfoIcon />} mb="lg" title="Only the operator can change plans">
+    <Alert variant="light" icon={<InfoIcon />} mb="lg" title={t('plan.managed.title')}>
       <Text size="sm" c="var(--mantine-color-text)">
-        To change yours, contact{' '}
-        {service?.operator_contact ? (
-          <Operator contact={service.operator_contact} />
-        ) : (
-          'the operator of this service'
-        )}
-        . Include the plan and billing period that you want.
+        {contact === null
+          ? t('plan.managed.text')
+          : t.rich('plan.managed.textContact', { contact: () => <Operator contact={contact} /> })}
       </Text>
     </Alert>
   );

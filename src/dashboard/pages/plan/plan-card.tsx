@@ -1,8 +1,9 @@
 import { Badge, Button, Group, Text, Title } from '@mantine/core';
 import type { Schemas } from '../../api/client.ts';
-import { meters, metersOf } from '../../api/usage.ts';
+import { metersOf } from '../../api/usage.ts';
+import { t } from '../../texts/language.ts';
 import { CheckIcon } from '../../ui/icons.tsx';
-import { countOf, formatCount, formatMoney } from '../../ui/numbers.ts';
+import { formatMoney } from '../../ui/numbers.ts';
 import classes from './plan.module.css';
 import { isFree, type Period, perMonth, savingOf } from './prices.ts';
 
@@ -26,20 +27,28 @@ export function PlanCard({ current, isMain, onChange, period, plan }: Props) {
         <Title order={2}>{plan.name}</Title>
         {isOwn && (
           <Badge variant="light" tt="none" className={classes.own ?? ''}>
-            Your plan
+            {t('plan.card.own')}
           </Badge>
         )}
       </Group>
       <div>
         <div className={classes.price}>
-          {perMonth(plan, period)} <small>a month</small>
+          {t.rich('plan.card.perMonth', {
+            price: perMonth(plan, period),
+            small: (chunks) => <small>{chunks}</small>,
+          })}
         </div>
         <Text size="sm" c="dimmed" mih="1.45em" mt={4}>
           {isFree(plan)
-            ? 'No charge.'
-            : period === 'yearly'
-              ? `${formatMoney(plan.yearly_price_cents, plan.currency)} billed yearly${saving > 0 ? ` (save ${saving}%)` : ''}.`
-              : `Billed monthly (${formatMoney(plan.monthly_price_cents * 12, plan.currency)} a year).`}
+            ? t('plan.card.free')
+            : period === 'monthly'
+              ? t('plan.card.billedMonthly', {
+                  price: formatMoney(plan.monthly_price_cents * 12, plan.currency),
+                })
+              : t(saving > 0 ? 'plan.card.billedYearlySaving' : 'plan.card.billedYearly', {
+                  price: formatMoney(plan.yearly_price_cents, plan.currency),
+                  saving,
+                })}
         </Text>
       </div>
       <ul className={classes.limits}>
@@ -48,7 +57,9 @@ export function PlanCard({ current, isMain, onChange, period, plan }: Props) {
           return (
             <li key={meter}>
               <CheckIcon size={18} />
-              {limit === null ? `Unlimited ${meters[meter].many}` : `${countOf(limit, meters[meter])} a day`}
+              {limit === null
+                ? t(`meters.unlimited.${meter}`)
+                : t(`meters.perDay.${meter}`, { count: limit })}
             </li>
           );
         })}
@@ -60,7 +71,7 @@ export function PlanCard({ current, isMain, onChange, period, plan }: Props) {
         )}
         <li>
           <CheckIcon size={18} />
-          {formatCount(plan.requests_per_minute)} requests a minute
+          {t('plan.card.requestsPerMinute', { count: plan.requests_per_minute })}
         </li>
       </ul>
       {onChange && (
@@ -71,7 +82,11 @@ export function PlanCard({ current, isMain, onChange, period, plan }: Props) {
           disabled={isAsPaid}
           onClick={onChange}
         >
-          {isAsPaid ? 'Your plan' : isOwn ? `Switch to ${period} billing` : `Change to ${plan.name}`}
+          {isAsPaid
+            ? t('plan.card.own')
+            : isOwn
+              ? t(`plan.switch.action.${period}`)
+              : t('plan.change.action', { plan: plan.name })}
         </Button>
       )}
     </li>

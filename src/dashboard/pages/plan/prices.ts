@@ -1,4 +1,5 @@
 import type { Schemas } from '../../api/client.ts';
+import { t } from '../../texts/language.ts';
 import { formatMoney } from '../../ui/numbers.ts';
 
 type Plan = Schemas['Plan'];
@@ -16,7 +17,11 @@ export const perMonth = (plan: Plan, period: Period): string =>
     plan.currency,
   );
 
+/** "9.96 USD a month" */
+export const inPeriod = (period: Period, price: string): string => t(`plan.price.${period}`, { price });
+
 export const due = (plan: Plan, period: Period): string =>
-  period === 'monthly'
-    ? `${formatMoney(plan.monthly_price_cents, plan.currency)} a month`
-    : `${formatMoney(plan.yearly_price_cents, plan.currency)} a year`;
+  inPeriod(
+    period,
+    formatMoney(period === 'monthly' ? plan.monthly_price_cents : plan.yearly_price_cents, plan.currency),
+  );

@@ -1,6 +1,7 @@
 import { Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useAccount } from '../../api/queries.ts';
+import { t } from '../../texts/language.ts';
 import { Panel } from '../../ui/panel.tsx';
 import { dayOf } from '../../ui/when.tsx';
 import { EmailDialog } from './email.tsx';
@@ -17,12 +18,23 @@ export function AccountPanel() {
     setDone(outcome);
   };
   return (
-    <Panel title="Account" description={`Created ${dayOf(account.created_at)}.`}>
+    <Panel
+      title={t('settings.account.title')}
+      description={t('settings.account.created', { day: dayOf(account.created_at) })}
+    >
       <Stack gap="sm">
-        <SettingRow label="Email address" change="Change email address" onChange={() => setOpen('email')}>
+        <SettingRow
+          label={t('auth.email')}
+          change={t('settings.email.change')}
+          onChange={() => setOpen('email')}
+        >
           {account.email}
         </SettingRow>
-        <SettingRow label="Password" change="Change password" onChange={() => setOpen('password')}>
+        <SettingRow
+          label={t('auth.password')}
+          change={t('settings.password.change')}
+          onChange={() => setOpen('password')}
+        >
           ••••••••
         </SettingRow>
       </Stack>

@@ -1,5 +1,6 @@
 import { PasswordInput } from '@mantine/core';
 import type { Problem } from '../../api/errors.ts';
+import { t } from '../../texts/language.ts';
 import { FieldError } from '../../ui/field-error.tsx';
 import { isOfField } from '../../ui/field-sentences.ts';
 
@@ -10,7 +11,7 @@ type Props = { value: string; problem: Problem | null; onChange: (value: string)
 
 export const CurrentPassword = ({ isFirst = false, onChange, problem, value }: Props) => (
   <PasswordInput
-    label="Current password"
+    label={t('settings.password.current')}
     autoComplete="current-password"
     maxLength={256}
     {...(isFirst && { 'data-autofocus': true })}

@@ -5,6 +5,7 @@ import { api, ok } from '../../api/client.ts';
 import { toProblem } from '../../api/errors.ts';
 import { useAccount } from '../../api/queries.ts';
 import { leave } from '../../shell/navigation.ts';
+import { t } from '../../texts/language.ts';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { CurrentPassword, isOfCurrentPassword } from './current-password.tsx';
@@ -15,11 +16,11 @@ export function DeletePanel() {
   const [isOpen, setOpen] = useState(false);
   return (
     <Panel
-      title="Delete account"
-      description="All keys and sessions end immediately. Conversations and usage are removed soon after."
+      title={t('settings.delete.title')}
+      description={t('settings.delete.about')}
       action={
         <Button variant="default" className={classes.danger ?? ''} onClick={() => setOpen(true)}>
-          Delete account
+          {t('settings.delete.action')}
         </Button>
       }
     >
@@ -33,13 +34,13 @@ function DeleteDialog({ email, onClose }: { email: string; onClose: () => void }
   const [password, setPassword] = useState('');
   const remove = useMutation({
     mutationFn: () => ok(api.DELETE('/api/v1/account', { body: { current_password: password } })),
-    onSuccess: () => leave('Your account has been deleted.'),
+    onSuccess: () => leave(t('settings.delete.done')),
   });
   const problem = remove.error === null ? null : toProblem(remove.error);
   return (
     <Confirm
-      title="Delete your account?"
-      action="Delete account"
+      title={t('settings.delete.question')}
+      action={t('settings.delete.action')}
       isDangerous
       isPending={remove.isPending}
       isReady={typed.trim().toLowerCase() === email.toLowerCase() && password !== ''}
@@ -48,9 +49,9 @@ function DeleteDialog({ email, onClose }: { email: string; onClose: () => void }
       onClose={onClose}
       onConfirm={() => remove.mutate()}
     >
-      <Text>This cannot be undone. Apps that use your keys stop working immediately.</Text>
+      <Text>{t('settings.delete.warning')}</Text>
       <TextInput
-        label={`To confirm, type ${email}`}
+        label={t('settings.delete.confirm', { email })}
         autoComplete="off"
         autoCapitalize="none"
         spellCheck={false}

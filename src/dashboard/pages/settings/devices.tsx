@@ -3,6 +3,7 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, ok, type Schemas } from '../../api/client.ts';
 import { queryClient } from '../../api/queries.ts';
+import { t } from '../../texts/language.ts';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
 import { Panel } from '../../ui/panel.tsx';
@@ -19,10 +20,7 @@ export function DevicesPanel() {
     queryFn: async ({ signal }) => (await ok(api.GET('/api/v1/sessions', { signal }))).data,
   });
   return (
-    <Panel
-      title="Signed-in devices"
-      description="Sign out devices you don't recognize, then change your password."
-    >
+    <Panel title={t('settings.devices.title')} description={t('settings.devices.about')}>
       <Loaded query={query}>
         {(sessions) => (
           <ul className={classes.list}>
@@ -35,28 +33,29 @@ export function DevicesPanel() {
                     </Text>
                     {session.current && (
                       <Badge variant="default" tt="none" fw={500}>
-                        This device
+                        {t('settings.devices.current')}
                       </Badge>
                     )}
                   </Group>
                   <Text size="sm" c="dimmed">
-                    {session.address} · signed in <When at={session.created_at} />
-                    {!session.current && (
-                      <>
-                        {' '}
-                        · last seen <When at={session.last_seen_at} />
-                      </>
-                    )}
+                    {t.rich(session.current ? 'settings.devices.signedIn' : 'settings.devices.lastSeen', {
+                      address: session.address,
+                      signedIn: () => <When at={session.created_at} />,
+                      lastSeen: () => <When at={session.last_seen_at} />,
+                    })}
                   </Text>
                 </div>
                 {!session.current && (
                   <Button
                     variant="default"
                     size="compact-sm"
-                    aria-label={`Sign out ${deviceName(session.user_agent)}, ${session.address}`}
+                    aria-label={t('settings.devices.signOutDevice', {
+                      device: deviceName(session.user_agent),
+                      address: session.address,
+                    })}
                     onClick={() => setEnding(session)}
                   >
-                    Sign out
+                    {t('settings.devices.signOut')}
                   </Button>
                 )}
               </li>
@@ -70,6 +69,7 @@ export function DevicesPanel() {
 }
 
 function EndDialog({ onClose, session }: { session: Session; onClose: () => void }) {
+  const device = deviceName(session.user_agent);
   const end = useMutation({
     mutationFn: () => ok(api.DELETE('/api/v1/sessions/{id}', { params: { path: { id: session.id } } })),
     onSettled: () =>
@@ -77,17 +77,14 @@ function EndDialog({ onClose, session }: { session: Session; onClose: () => void
   });
   return (
     <Confirm
-      title={`Sign out ${deviceName(session.user_agent)}?`}
-      action="Sign out"
+      title={t('settings.devices.question', { device })}
+      action={t('settings.devices.signOut')}
       isPending={end.isPending}
       error={end.error}
       onClose={onClose}
       onConfirm={() => end.mutate(undefined, { onSuccess: onClose })}
     >
-      <Text>
-        {deviceName(session.user_agent)} at {session.address} will be signed out immediately. API keys keep
-        working.
-      </Text>
+      <Text>{t('settings.devices.effect', { device, address: session.address })}</Text>
     </Confirm>
   );
 }

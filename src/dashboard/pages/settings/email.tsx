@@ -4,6 +4,7 @@ import { useState } from 'react';
 import { api, ok } from '../../api/client.ts';
 import { toProblem } from '../../api/errors.ts';
 import { queryClient } from '../../api/queries.ts';
+import { t } from '../../texts/language.ts';
 import { Confirm } from '../../ui/confirm.tsx';
 import { FieldError } from '../../ui/field-error.tsx';
 import { isOfField } from '../../ui/field-sentences.ts';
@@ -26,8 +27,8 @@ export function EmailDialog({ email: current, onClose }: Props) {
   const isOfEmail = isOfField(problem, 'email') || problem?.code === 'emailTaken';
   return (
     <Confirm
-      title="Change email address"
-      action="Change email address"
+      title={t('settings.email.change')}
+      action={t('settings.email.change')}
       isPending={change.isPending}
       isReady={email.trim() !== '' && password !== ''}
       error={problem}
@@ -35,15 +36,15 @@ export function EmailDialog({ email: current, onClose }: Props) {
       onClose={() => onClose()}
       onConfirm={() =>
         change.mutate(undefined, {
-          onSuccess: (account) => onClose(`From now on, sign in as ${account.email}.`),
+          onSuccess: (account) => onClose(t('settings.email.done', { email: account.email })),
         })
       }
     >
       <Text size="sm" c="dimmed">
-        Current address: {current}. Changing it does not affect keys or other devices.
+        {t('settings.email.about', { email: current })}
       </Text>
       <TextInput
-        label="New email address"
+        label={t('settings.email.new')}
         type="email"
         autoComplete="email"
         maxLength={254}

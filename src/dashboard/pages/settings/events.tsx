@@ -1,6 +1,7 @@
 import { Group, Text } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { api, ok } from '../../api/client.ts';
+import { t } from '../../texts/language.ts';
 import { BusyButton } from '../../ui/busy-button.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
 import { Panel } from '../../ui/panel.tsx';
@@ -26,7 +27,7 @@ export function EventsPanel() {
     getNextPageParam: ({ next_cursor: next }) => next,
   });
   return (
-    <Panel title="Security events" description="Changes to your account, newest first. Kept for a year.">
+    <Panel title={t('settings.events.title')} description={t('settings.events.about')}>
       <Loaded query={query}>
         {({ pages }) => (
           <>
@@ -40,7 +41,7 @@ export function EventsPanel() {
                       {event.detail !== null && <Text size="sm">{event.detail}</Text>}
                       <Text size="sm" c="dimmed" title={event.user_agent ?? ''}>
                         {event.address === null
-                          ? 'by the operator'
+                          ? t('settings.events.byOperator')
                           : `${deviceName(event.user_agent ?? '')} · ${event.address}`}
                       </Text>
                     </div>
@@ -54,7 +55,7 @@ export function EventsPanel() {
             {query.hasNextPage && (
               <Group mt="md">
                 <BusyButton isBusy={query.isFetchingNextPage} onClick={() => query.fetchNextPage()}>
-                  Show more
+                  {t('settings.events.more')}
                 </BusyButton>
               </Group>
             )}

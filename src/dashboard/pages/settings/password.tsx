@@ -4,6 +4,7 @@ import { useState } from 'react';
 import { api, ok } from '../../api/client.ts';
 import { toProblem } from '../../api/errors.ts';
 import { queryClient } from '../../api/queries.ts';
+import { t } from '../../texts/language.ts';
 import { Confirm } from '../../ui/confirm.tsx';
 import { FieldError } from '../../ui/field-error.tsx';
 import { isOfField } from '../../ui/field-sentences.ts';
@@ -28,8 +29,8 @@ export function PasswordDialog({ email, onClose }: Props) {
   const isOfNext = isOfField(problem, 'new_password');
   return (
     <Confirm
-      title="Change password"
-      action="Change password"
+      title={t('settings.password.change')}
+      action={t('settings.password.change')}
       isPending={change.isPending}
       isReady={current !== '' && next.length >= SHORTEST}
       error={problem}
@@ -37,19 +38,19 @@ export function PasswordDialog({ email, onClose }: Props) {
       onClose={() => onClose()}
       onConfirm={() =>
         change.mutate(undefined, {
-          onSuccess: () => onClose('Password changed. All other devices are signed out.'),
+          onSuccess: () => onClose(t('settings.password.done')),
         })
       }
     >
       <Text size="sm" c="dimmed">
-        All other devices will be signed out. Keys keep working.
+        {t('settings.password.about')}
       </Text>
       {/* Password managers need the user name. */}
       <input type="text" name="username" autoComplete="username" value={email} readOnly hidden />
       <CurrentPassword isFirst value={current} problem={problem} onChange={setCurrent} />
       <PasswordInput
-        label="New password"
-        description={`${SHORTEST} characters or more.`}
+        label={t('settings.password.new')}
+        description={t('auth.passwordLength', { length: SHORTEST })}
         autoComplete="new-password"
         maxLength={256}
         aria-invalid={isOfNext}

@@ -1,5 +1,6 @@
 import { Button, Group, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
+import { t } from '../../texts/language.ts';
 import classes from './settings.module.css';
 
 type Props = {
@@ -12,7 +13,7 @@ type Props = {
   children: ReactNode;
 };
 
-export const SettingRow = ({ action = 'Change', change, children, label, onChange }: Props) => (
+export const SettingRow = ({ action = t('settings.change'), change, children, label, onChange }: Props) => (
   <Group justify="space-between" wrap="nowrap" className={classes.row ?? ''}>
     <div>
       <Text size="sm" c="dimmed">

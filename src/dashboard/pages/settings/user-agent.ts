@@ -1,3 +1,5 @@
+import { t } from '../../texts/language.ts';
+
 const browsers: [RegExp, string][] = [
   [/\bEdg(?:A|iOS)?\//, 'Edge'],
   [/\bOPR\//, 'Opera'],
@@ -21,7 +23,7 @@ const find = (names: [RegExp, string][], text: string) => names.find(([pattern])
 export function deviceName(userAgent: string): string {
   const browser = find(browsers, userAgent);
   const system = find(systems, userAgent);
-  if (browser && system) return `${browser} on ${system}`;
+  if (browser && system) return t('settings.devices.browserOn', { browser, system });
   // Custom clients name themselves in the first word.
-  return browser ?? system ?? (userAgent.split(' ')[0]?.slice(0, 60) || 'Unknown device');
+  return browser ?? system ?? (userAgent.split(' ')[0]?.slice(0, 60) || t('settings.devices.unknown'));
 }

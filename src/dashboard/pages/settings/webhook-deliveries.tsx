@@ -1,4 +1,5 @@
 import { Group, Text, Title } from '@mantine/core';
+import { t } from '../../texts/language.ts';
 import { BusyButton } from '../../ui/busy-button.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
 import { ProblemAlert } from '../../ui/problem.tsx';
@@ -12,14 +13,14 @@ export function Deliveries() {
   return (
     <>
       <Title order={3} size="h4" mt="lg" mb="sm">
-        Deliveries
+        {t('settings.webhook.deliveries.title')}
       </Title>
       <Loaded query={query}>
         {({ pages }) => (
           <>
             {pages[0]?.data.length === 0 && (
               <Text size="sm" c="dimmed">
-                No messages in the last 30 days. Send a test message to try your receiver.
+                {t('settings.webhook.deliveries.none')}
               </Text>
             )}
             <ul className={classes.list} aria-live="polite">
@@ -34,7 +35,9 @@ export function Deliveries() {
                       </Text>
                       {delivery.status === 'pending' && delivery.attempts > 0 && delivery.next_attempt_at && (
                         <Text size="sm" c="dimmed">
-                          Next attempt: {exactTime(delivery.next_attempt_at)}
+                          {t('settings.webhook.deliveries.next', {
+                            time: exactTime(delivery.next_attempt_at),
+                          })}
                         </Text>
                       )}
                     </div>
@@ -48,7 +51,7 @@ export function Deliveries() {
             {query.hasNextPage && (
               <Group mt="md">
                 <BusyButton isBusy={query.isFetchingNextPage} onClick={() => query.fetchNextPage()}>
-                  Show more deliveries
+                  {t('settings.webhook.deliveries.more')}
                 </BusyButton>
               </Group>
             )}

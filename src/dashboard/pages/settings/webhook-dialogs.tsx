@@ -1,6 +1,7 @@
 import { Alert, Button, Group, Stack, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { toProblem } from '../../api/errors.ts';
+import { t } from '../../texts/language.ts';
 import { Confirm } from '../../ui/confirm.tsx';
 import { CopyField } from '../../ui/copy-field.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
@@ -19,8 +20,8 @@ export function UrlDialog({ current, onClose, onSecret }: Props & { current: str
   const isOfUrl = isOfField(problem, 'url');
   return (
     <Confirm
-      title={current === '' ? 'Set up a webhook' : 'Change the webhook’s address'}
-      action={current === '' ? 'Set up webhook' : 'Save address'}
+      title={current === '' ? t('settings.webhook.setUp') : t('settings.webhook.url.change')}
+      action={current === '' ? t('settings.webhook.url.setUp') : t('settings.webhook.url.save')}
       isPending={put.isPending}
       isReady={url.trim() !== ''}
       error={problem}
@@ -36,8 +37,8 @@ export function UrlDialog({ current, onClose, onSecret }: Props & { current: str
       }
     >
       <TextInput
-        label="Address"
-        description="An https URL that accepts POST requests, reachable from the internet."
+        label={t('settings.webhook.url.label')}
+        description={t('settings.webhook.url.about')}
         placeholder="https://hooks.example.com/parley"
         type="url"
         inputMode="url"
@@ -56,8 +57,8 @@ export function ReplaceSecretDialog({ onClose, onSecret }: Props) {
   const replace = useReplaceSecret();
   return (
     <Confirm
-      title="Replace the signing secret?"
-      action="Replace secret"
+      title={t('settings.webhook.replace.question')}
+      action={t('settings.webhook.replace.action')}
       isPending={replace.isPending}
       error={replace.error}
       onClose={onClose}
@@ -70,10 +71,7 @@ export function ReplaceSecretDialog({ onClose, onSecret }: Props) {
         })
       }
     >
-      <Text>
-        You get a new secret, shown only once. For 24 hours, messages are signed with both secrets, so that
-        your receiver keeps working while you update it.
-      </Text>
+      <Text>{t('settings.webhook.replace.about')}</Text>
     </Confirm>
   );
 }
@@ -82,17 +80,15 @@ export function DeleteWebhookDialog({ onClose }: { onClose: () => void }) {
   const remove = useDeleteWebhook();
   return (
     <Confirm
-      title="Delete the webhook?"
-      action="Delete webhook"
+      title={t('settings.webhook.delete.question')}
+      action={t('settings.webhook.delete.action')}
       isDangerous
       isPending={remove.isPending}
       error={remove.error}
       onClose={onClose}
       onConfirm={() => remove.mutate(undefined, { onSuccess: onClose })}
     >
-      <Text>
-        You will get no more messages. Messages that wait and the list of deliveries are deleted too.
-      </Text>
+      <Text>{t('settings.webhook.delete.about')}</Text>
     </Confirm>
   );
 }
@@ -100,20 +96,24 @@ export function DeleteWebhookDialog({ onClose }: { onClose: () => void }) {
 export const SecretDialog = ({ onClose, secret }: { secret: string; onClose: () => void }) => (
   <Dialog
     size="lg"
-    title="Your signing secret"
+    title={t('settings.webhook.secret.title')}
     closeOnEscape={false}
     closeOnClickOutside={false}
     withCloseButton={false}
     onClose={onClose}
   >
     <Stack>
-      <Alert color="yellow" variant="light" icon={<WarningIcon />} title="Copy the secret now">
-        It is shown only once. Your receiver needs it to check that messages come from this service. If you
-        lose it, replace it.
+      <Alert
+        color="yellow"
+        variant="light"
+        icon={<WarningIcon />}
+        title={t('settings.webhook.secret.copyNow')}
+      >
+        {t('settings.webhook.secret.about')}
       </Alert>
-      <CopyField value={secret} label="secret" />
+      <CopyField value={secret} label={t('settings.webhook.secret.name')} />
       <Group justify="flex-end">
-        <Button onClick={onClose}>Done</Button>
+        <Button onClick={onClose}>{t('ui.done')}</Button>
       </Group>
     </Stack>
   </Dialog>

@@ -1,5 +1,6 @@
 import { Alert, Anchor, Button, Group, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
+import { t } from '../../texts/language.ts';
 import { BusyButton } from '../../ui/busy-button.tsx';
 import { WarningIcon } from '../../ui/icons.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
@@ -21,23 +22,21 @@ export function WebhookPanel() {
   const close = () => setOpen(undefined);
   return (
     <Panel
-      title="Webhook"
-      description={
-        <>
-          Messages to an address of yours about daily limits, new and leaked keys, and sign-ins from new
-          devices.{' '}
+      title={t('settings.webhook.title')}
+      description={t.rich('settings.webhook.about', {
+        guide: (chunks) => (
           <Anchor href="/docs/guides/webhooks" inherit underline="always">
-            How webhooks work
+            {chunks}
           </Anchor>
-        </>
-      }
+        ),
+      })}
     >
       <Loaded query={query}>
         {(webhook) => (
           <>
             {webhook === null ? (
               <Button variant="default" onClick={() => setOpen('url')}>
-                Set up a webhook
+                {t('settings.webhook.setUp')}
               </Button>
             ) : (
               <CurrentWebhook webhook={webhook} onOpen={setOpen} />
@@ -57,23 +56,28 @@ export function WebhookPanel() {
 
 function CurrentWebhook({ onOpen, webhook }: { webhook: Webhook; onOpen: (what: Open) => void }) {
   const test = useTestWebhook();
+  const oldEndsAt = webhook.old_secret_ends_at;
   return (
     <>
       {webhook.disabled_at !== null && <Disabled webhook={webhook} at={webhook.disabled_at} />}
       <Stack gap="sm">
-        <SettingRow label="Address" change="Change the webhook’s address" onChange={() => onOpen('url')}>
+        <SettingRow
+          label={t('settings.webhook.url.label')}
+          change={t('settings.webhook.url.change')}
+          onChange={() => onOpen('url')}
+        >
           {webhook.url}
         </SettingRow>
         <SettingRow
-          label="Signing secret"
-          change="Replace the signing secret"
-          action="Replace"
+          label={t('settings.webhook.secret.label')}
+          change={t('settings.webhook.replace.title')}
+          action={t('settings.webhook.replace.short')}
           onChange={() => onOpen('secret')}
         >
           ••••••••
-          {webhook.old_secret_ends_at !== null && (
+          {oldEndsAt !== null && (
             <Text span size="sm" c="dimmed" ml="xs">
-              the replaced one stops working <When at={webhook.old_secret_ends_at} />
+              {t.rich('settings.webhook.secret.oldEnds', { when: () => <When at={oldEndsAt} /> })}
             </Text>
           )}
         </SettingRow>
@@ -84,10 +88,10 @@ function CurrentWebhook({ onOpen, webhook }: { webhook: Webhook; onOpen: (what: 
           disabled={webhook.disabled_at !== null}
           onClick={() => test.mutate()}
         >
-          Send a test message
+          {t('settings.webhook.test')}
         </BusyButton>
         <Button variant="default" className={classes.danger ?? ''} onClick={() => onOpen('delete')}>
-          Delete webhook
+          {t('settings.webhook.delete.action')}
         </Button>
       </Group>
       {test.error !== null && <ProblemAlert error={test.error} mt="md" />}
@@ -99,14 +103,20 @@ function CurrentWebhook({ onOpen, webhook }: { webhook: Webhook; onOpen: (what: 
 function Disabled({ at, webhook }: { webhook: Webhook; at: string }) {
   const enable = usePutWebhook();
   return (
-    <Alert color="yellow" variant="light" icon={<WarningIcon />} title="The webhook is disabled" mb="md">
+    <Alert
+      color="yellow"
+      variant="light"
+      icon={<WarningIcon />}
+      title={t('settings.webhook.disabled.title')}
+      mb="md"
+    >
       <Text size="sm" c="var(--mantine-color-text)">
-        Your endpoint returned 410 Gone <When at={at} />, so no messages are sent.
+        {t.rich('settings.webhook.disabled.about', { when: () => <When at={at} /> })}
       </Text>
       {enable.error !== null && <ProblemAlert error={enable.error} mt="sm" />}
       <Group mt="sm">
         <BusyButton isBusy={enable.isPending} onClick={() => enable.mutate(webhook.url)}>
-          Enable it again
+          {t('settings.webhook.disabled.enable')}
         </BusyButton>
       </Group>
     </Alert>

@@ -13,11 +13,12 @@ import {
 import { useEffect, useState } from 'react';
 import { Link, useSearch } from 'wouter';
 import type { Schemas } from '../../api/client.ts';
-import { type Meter, useUsage } from '../../api/usage.ts';
+import { meterNames, useUsage } from '../../api/usage.ts';
+import { t } from '../../texts/language.ts';
 import { type Bar, DailyBars, shortDay } from '../../ui/daily-bars.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
-import { countOf, formatCount } from '../../ui/numbers.ts';
+import { formatCount } from '../../ui/numbers.ts';
 import { filtersOf } from './filters.ts';
 import { NextIcon, PreviousIcon } from './icons.tsx';
 import { DAYS, keyChoices, keyName, useHistory } from './keys.ts';
@@ -25,28 +26,15 @@ import classes from './usage.module.css';
 
 type DayUsage = Schemas['DayUsage'];
 
-const choices = [
-  { value: 'chat', label: 'Chat' },
-  { value: 'images', label: 'Images' },
-  { value: 'search', label: 'Search' },
-  { value: 'embeddings', label: 'Embeddings' },
-  { value: 'tokens', label: 'Tokens' },
-];
+const counted = [...meterNames, 'tokens'] as const;
+type Counted = (typeof counted)[number];
 
-const units: Record<string, { one: string; many: string }> = {
-  chat: { one: 'chat reply', many: 'chat replies' },
-  images: { one: 'image', many: 'images' },
-  search: { one: 'search', many: 'searches' },
-  embeddings: { one: 'embedded input', many: 'embedded inputs' },
-  tokens: { one: 'token', many: 'tokens' },
-};
-const amount = (count: number, meter: string): string =>
-  countOf(count, units[meter] ?? { one: '', many: '' });
+const amount = (count: number, meter: Counted): string => t(`usage.history.count.${meter}`, { count });
 
 export function History() {
   const query = useHistory();
   const { data: usage } = useUsage();
-  const [meter, setMeter] = useState('chat');
+  const [meter, setMeter] = useState<Counted>('chat');
   // A link to the log of one key shows that key's bars too.
   const { key_id: linked } = filtersOf(useSearch());
   const [key, setKey] = useState(linked);
@@ -55,30 +43,30 @@ export function History() {
   return (
     <section aria-labelledby="history" className={classes.section}>
       <Title order={2} id="history" mb="sm">
-        The last {DAYS} days
+        {t('usage.history.title', { days: DAYS })}
       </Title>
       <Loaded query={query} loading={<Loading />}>
         {({ data, keys }) => {
           if (data.every(({ used }) => used === 0))
             return (
-              <EmptyState title="No usage yet">
-                Daily replies, images, searches, and embedded inputs will appear here, by key.
-              </EmptyState>
+              <EmptyState title={t('usage.history.empty.title')}>{t('usage.history.empty.text')}</EmptyState>
             );
           const rows = data.filter((row) => row.meter === meter);
-          const limit = usage?.limits[meter as Meter | 'tokens'] ?? null;
+          const limit = meter === 'tokens' ? null : (usage?.limits[meter] ?? null);
           return (
             <Paper withBorder p="md" bg="var(--parley-panel)">
               <div className={classes.filters}>
                 <SegmentedControl
-                  data={choices.filter(({ value }) => data.some((row) => row.meter === value))}
+                  data={counted
+                    .filter((value) => data.some((row) => row.meter === value))
+                    .map((value) => ({ value, label: t(`meters.label.${value}`) }))}
                   value={meter}
-                  onChange={setMeter}
+                  onChange={(value) => setMeter(value as Counted)}
                   fullWidth
-                  aria-label="Usage type"
+                  aria-label={t('usage.history.type')}
                 />
                 <NativeSelect
-                  aria-label="Key"
+                  aria-label={t('usage.history.key')}
                   data={keyChoices(keys, key)}
                   value={key}
                   onChange={(event) => setKey(event.currentTarget.value)}
@@ -97,7 +85,7 @@ export function History() {
 /** As high as the chart and what is below it, so that the log stays where it is. */
 const Loading = () => (
   <div role="status">
-    <VisuallyHidden>Loading…</VisuallyHidden>
+    <VisuallyHidden>{t('ui.loading')}</VisuallyHidden>
     <Skeleton className={classes.historyLoading ?? ''} />
   </div>
 );
@@ -106,7 +94,7 @@ const Loading = () => (
 const offAt = (isEnd: boolean) => ({ 'aria-disabled': isEnd, 'data-disabled': isEnd });
 
 type Keys = Schemas['KeyLabel'][];
-type DaysProps = { rows: DayUsage[]; of: string; limit: number | null; meter: string; keys: Keys };
+type DaysProps = { rows: DayUsage[]; of: string; limit: number | null; meter: Counted; keys: Keys };
 
 function Days({ keys, limit, meter, of, rows }: DaysProps) {
   const usedIn = ({ by_key, used }: DayUsage) =>
@@ -132,13 +120,13 @@ function Days({ keys, limit, meter, of, rows }: DaysProps) {
         limit={limit}
         selected={shown.day}
         onSelect={setChosen}
-        label={`Bar chart: ${amount(total, meter)} over the last ${DAYS} days (UTC). The table below lists the values.`}
+        label={t('usage.history.chart', { amount: amount(total, meter), days: DAYS })}
       />
       <div className={classes.detail}>
         <ActionIcon
           variant="default"
           size={36}
-          aria-label="Previous day"
+          aria-label={t('usage.history.previousDay')}
           {...offAt(index === 0)}
           onClick={() => step(-1)}
         >
@@ -146,8 +134,10 @@ function Days({ keys, limit, meter, of, rows }: DaysProps) {
         </ActionIcon>
         <div role="status">
           <Text size="sm" fw={600}>
-            {shortDay(shown.day)}
-            {shown.day === today && ', today'} (UTC): {amount(usedIn(shown), meter)}
+            {t(shown.day === today ? 'usage.history.today' : 'usage.history.day', {
+              day: shortDay(shown.day),
+              amount: amount(usedIn(shown), meter),
+            })}
           </Text>
           {of === '' && shares.length > 0 && (
             <Text size="sm" c="dimmed" className={classes.name ?? ''}>
@@ -158,7 +148,7 @@ function Days({ keys, limit, meter, of, rows }: DaysProps) {
         <ActionIcon
           variant="default"
           size={36}
-          aria-label="Next day"
+          aria-label={t('usage.history.nextDay')}
           {...offAt(index === bars.length - 1)}
           onClick={() => step(1)}
         >
@@ -167,17 +157,17 @@ function Days({ keys, limit, meter, of, rows }: DaysProps) {
       </div>
       {limit !== null && (
         <Text size="xs" c="dimmed" mt="xs">
-          The line shows the limit of your current plan. It may have been different on earlier days.
+          {t('usage.history.limit')}
         </Text>
       )}
       <details className={classes.table}>
-        <summary>Show as a table</summary>
+        <summary>{t('usage.history.table.show')}</summary>
         <table>
-          <caption>Daily usage (UTC), newest first</caption>
+          <caption>{t('usage.history.table.caption')}</caption>
           <thead>
             <tr>
-              <th scope="col">Day (UTC)</th>
-              <th scope="col">{units[meter]?.many}</th>
+              <th scope="col">{t('usage.history.table.day')}</th>
+              <th scope="col">{t(`usage.history.units.${meter}`)}</th>
             </tr>
           </thead>
           <tbody>
@@ -194,7 +184,7 @@ function Days({ keys, limit, meter, of, rows }: DaysProps) {
   );
 }
 
-type SharesProps = { rows: DayUsage[]; keys: Keys; meter: string };
+type SharesProps = { rows: DayUsage[]; keys: Keys; meter: Counted };
 
 function Shares({ keys, meter, rows }: SharesProps) {
   const sums = new Map<string | null, number>();
@@ -205,7 +195,7 @@ function Shares({ keys, meter, rows }: SharesProps) {
   return (
     <>
       <Title order={3} size="h5" mt="lg" mb="xs">
-        By key, {DAYS} days
+        {t('usage.history.byKey', { days: DAYS })}
       </Title>
       <ul className={classes.shares}>
         {sorted.map(([id, used]) => (
@@ -215,13 +205,13 @@ function Shares({ keys, meter, rows }: SharesProps) {
               {keys.some((key) => key.id === id && !key.active) && (
                 <Text span c="dimmed" size="sm">
                   {' '}
-                  (no longer active)
+                  {t('usage.keys.noLongerActive')}
                 </Text>
               )}
             </span>
             <span>{amount(used, meter)}</span>
             <Anchor component={Link} href={`/usage?key_id=${id ?? 'web'}#log`} size="sm" underline="always">
-              Requests
+              {t('usage.log.title')}
             </Anchor>
           </li>
         ))}

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { api, ok, type Schemas } from '../../api/client.ts';
 import { untilNextDay, useUsage } from '../../api/usage.ts';
+import { t } from '../../texts/language.ts';
 
 export const DAYS = 30;
 
@@ -18,21 +19,21 @@ export function useHistory() {
 }
 
 const labelOf = ({ active, key_prefix, name }: KeyLabel): string =>
-  active ? `${name} (${key_prefix}…)` : `${name} (${key_prefix}…, no longer active)`;
+  active ? `${name} (${key_prefix}…)` : t('usage.keys.inactive', { name, prefix: key_prefix });
 
 export function keyName(id: string | null, keys: readonly KeyLabel[]): string {
-  if (id === null) return 'Web chat';
+  if (id === null) return t('usage.keys.web');
   const key = keys.find((known) => known.id === id);
-  return key ? key.name : 'A key';
+  return key ? key.name : t('usage.keys.unknown');
 }
 
 export const keyChoices = (keys: readonly KeyLabel[], chosen: string): { value: string; label: string }[] => {
   const known = [
-    { value: '', label: 'Web and all keys' },
-    { value: 'web', label: 'Web chat' },
+    { value: '', label: t('usage.keys.all') },
+    { value: 'web', label: t('usage.keys.web') },
     ...keys.map((key) => ({ value: key.id, label: labelOf(key) })),
   ];
   return known.some(({ value }) => value === chosen)
     ? known
-    : [...known, { value: chosen, label: 'Older key' }];
+    : [...known, { value: chosen, label: t('usage.keys.older') }];
 };

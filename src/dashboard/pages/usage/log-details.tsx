@@ -1,12 +1,13 @@
 import { Anchor, Group, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
+import { t } from '../../texts/language.ts';
 import { CopyField } from '../../ui/copy-field.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { formatCost, formatCount } from '../../ui/numbers.ts';
+import { formatCost, formatCount, listOf } from '../../ui/numbers.ts';
 import { exactTime } from '../../ui/when.tsx';
 import { type KeyLabel, keyName } from './keys.ts';
 import { Outcome } from './log-rows.tsx';
-import { chargeOf, msText, type Row, states, tookOf, utcTime, whatOf } from './requests.ts';
+import { chargeOf, msText, type Row, tookOf, utcTime, whatOf } from './requests.ts';
 import classes from './usage.module.css';
 
 type Props = {
@@ -17,59 +18,58 @@ type Props = {
   onClose: () => void;
 };
 
-const known = (count: number | null): string => (count === null ? 'Unknown' : formatCount(count));
+const known = (count: number | null): string =>
+  count === null ? t('usage.details.unknown') : formatCount(count);
 
-const parts = (count: number | null, what: string): string =>
-  count ? ` (${formatCount(count)} ${what})` : '';
+function tokensOf({ cached_tokens, input_tokens, output_tokens, reasoning_tokens }: Row): string {
+  const input = known(input_tokens);
+  const output = known(output_tokens);
+  return listOf([
+    cached_tokens
+      ? t('usage.details.inputCached', { input, cached: cached_tokens })
+      : t('usage.details.input', { input }),
+    reasoning_tokens
+      ? t('usage.details.outputReasoning', { output, reasoning: reasoning_tokens })
+      : t('usage.details.output', { output }),
+  ]);
+}
 
 export function RequestDetails({ currency, keys, onClose, row }: Props) {
-  const {
-    attempts,
-    at,
-    cached_tokens,
-    code,
-    cost_micros,
-    first_output_ms,
-    input_tokens,
-    key_id,
-    kind,
-    model,
-    output_tokens,
-    reasoning_tokens,
-    state,
-    upstream,
-  } = row;
+  const { attempts, at, code, cost_micros, first_output_ms, key_id, kind, model, state, upstream } = row;
   const isRequest = kind === 'request';
   const key = keys.find(({ id }) => id === key_id);
   const facts: [string, ReactNode][] = [
-    [isRequest ? 'Time' : 'Minute', `${utcTime(row)} UTC (${exactTime(at)} your time)`],
-    ['Request', whatOf(row)],
-    ['Source', key ? `${key.name} (${key.key_prefix}…)` : keyName(key_id, keys)],
-    ['Outcome', <Outcome key="outcome" row={row} />],
-    ['Charge', isRequest ? `${chargeOf(row)} (${states[state].toLowerCase()})` : 'Not charged'],
+    [
+      isRequest ? t('usage.details.time') : t('usage.details.minute'),
+      t('usage.details.times', { utc: utcTime(row), local: exactTime(at) }),
+    ],
+    [t('usage.log.request'), whatOf(row)],
+    [t('usage.log.source'), key ? `${key.name} (${key.key_prefix}…)` : keyName(key_id, keys)],
+    [t('usage.log.outcome'), <Outcome key="outcome" row={row} />],
+    [
+      t('usage.details.charge'),
+      isRequest ? t(`usage.details.charges.${state}`, { charge: chargeOf(row) }) : t('usage.states.refused'),
+    ],
     ...(isRequest
       ? ([
-          ['Model', model ?? 'None'],
-          [
-            'Tokens',
-            `${known(input_tokens)} in${parts(cached_tokens, 'cached')}, ${known(output_tokens)} out${parts(reasoning_tokens, 'reasoning')}`,
-          ],
-          ['Duration', tookOf(row)],
+          [t('usage.log.model'), model ?? t('usage.details.noModel')],
+          [t('meters.label.tokens'), tokensOf(row)],
+          [t('usage.log.duration'), tookOf(row)],
           ...(first_output_ms === null
             ? []
-            : [['First output after', msText(first_output_ms)] satisfies [string, ReactNode]]),
+            : [[t('usage.details.firstOutput'), msText(first_output_ms)] satisfies [string, ReactNode]]),
           ...(attempts === null || attempts < 2
             ? []
-            : [['Model servers tried', formatCount(attempts)] satisfies [string, ReactNode]]),
-          ...(upstream ? [['Upstream', upstream] satisfies [string, ReactNode]] : []),
+            : [[t('usage.details.attempts'), formatCount(attempts)] satisfies [string, ReactNode]]),
+          ...(upstream ? [[t('usage.details.upstream'), upstream] satisfies [string, ReactNode]] : []),
           ...(currency && cost_micros
-            ? [['Cost', formatCost(cost_micros, currency)] satisfies [string, ReactNode]]
+            ? [[t('usage.details.cost'), formatCost(cost_micros, currency)] satisfies [string, ReactNode]]
             : []),
         ] satisfies [string, ReactNode][])
       : []),
   ];
   return (
-    <Dialog title={isRequest ? 'Request' : 'Refused requests'} onClose={onClose}>
+    <Dialog title={isRequest ? t('usage.log.request') : t('usage.details.refused')} onClose={onClose}>
       <Stack>
         <dl className={classes.facts}>
           {facts.map(([name, fact]) => (
@@ -81,14 +81,17 @@ export function RequestDetails({ currency, keys, onClose, row }: Props) {
         </dl>
         {code !== null && (
           <Anchor href={`/docs/errors/${code}`} size="sm" underline="always">
-            What {code} means and what to do
+            {t('usage.details.errorGuide', { code })}
           </Anchor>
         )}
         <div>
           <Text size="sm" mb={4}>
-            {isRequest ? 'Request ID' : 'Row ID'}
+            {isRequest ? t('usage.log.requestId') : t('usage.details.rowId')}
           </Text>
-          <CopyField value={row.id} label={isRequest ? 'request ID' : 'row ID'} />
+          <CopyField
+            value={row.id}
+            label={isRequest ? t('usage.details.copyRequestId') : t('usage.details.copyRowId')}
+          />
         </div>
       </Stack>
     </Dialog>

@@ -1,5 +1,6 @@
 import { NativeSelect, TextInput } from '@mantine/core';
 import { useState } from 'react';
+import { t } from '../../texts/language.ts';
 import { useModels } from '../chat/models.ts';
 import { type Filters, isRequestId, isTurnedAround } from './filters.ts';
 import { type KeyLabel, keyChoices } from './keys.ts';
@@ -17,14 +18,14 @@ function RequestId({ filters, onChange }: Pick<Props, 'filters' | 'onChange'>) {
   const isOdd = typed !== '' && !isRequestId(typed);
   return (
     <TextInput
-      label="Request ID"
-      placeholder="From an error or the X-Request-Id header"
+      label={t('usage.log.requestId')}
+      placeholder={t('usage.log.filters.requestIdFrom')}
       className={classes.whole ?? ''}
       autoComplete="off"
       spellCheck={false}
       maxLength={40}
       value={isOdd ? typed : filters.id}
-      error={isOdd && 'A request ID has 36 characters, such as 01932f5e-….'}
+      error={isOdd && t('usage.log.filters.requestIdLength')}
       onChange={(event) => {
         const text = event.currentTarget.value.trim();
         setTyped(text);
@@ -40,8 +41,11 @@ function Model({ filters: { model }, onChange }: Pick<Props, 'filters' | 'onChan
   const known = model === '' || ids.includes(model) ? ids : [model, ...ids];
   return (
     <NativeSelect
-      label="Model"
-      data={[{ value: '', label: 'Any model' }, ...known.map((id) => ({ value: id, label: id }))]}
+      label={t('usage.log.model')}
+      data={[
+        { value: '', label: t('usage.log.filters.anyModel') },
+        ...known.map((id) => ({ value: id, label: id })),
+      ]}
       value={model}
       onChange={(event) => onChange({ model: event.currentTarget.value })}
     />
@@ -51,37 +55,37 @@ function Model({ filters: { model }, onChange }: Pick<Props, 'filters' | 'onChan
 export const LogFilters = ({ filters, keys, onChange }: Props) => (
   <div className={classes.logFilters}>
     <NativeSelect
-      label="Source"
+      label={t('usage.log.source')}
       data={keyChoices(keys, filters.key_id)}
       value={filters.key_id}
       onChange={(event) => onChange({ key_id: event.currentTarget.value })}
     />
     <NativeSelect
-      label="Endpoint"
-      data={endpointFilters}
+      label={t('usage.log.filters.endpoint')}
+      data={endpointFilters()}
       value={filters.endpoint}
       onChange={(event) => onChange({ endpoint: event.currentTarget.value })}
     />
     <Model filters={filters} onChange={onChange} />
     <NativeSelect
-      label="Status"
-      data={statuses}
+      label={t('usage.log.filters.status')}
+      data={statuses()}
       value={filters.status}
       onChange={(event) => onChange({ status: event.currentTarget.value })}
     />
     <TextInput
       type="date"
-      label="From (UTC day)"
+      label={t('usage.log.filters.from')}
       className={classes.day ?? ''}
       value={filters.from}
       onChange={(event) => onChange({ from: event.currentTarget.value })}
     />
     <TextInput
       type="date"
-      label="To (UTC day)"
+      label={t('usage.log.filters.to')}
       className={classes.day ?? ''}
       value={filters.to}
-      error={isTurnedAround(filters) && 'The end date is before the start date.'}
+      error={isTurnedAround(filters) && t('usage.log.filters.turnedAround')}
       onChange={(event) => onChange({ to: event.currentTarget.value })}
     />
     <RequestId filters={filters} onChange={onChange} />

@@ -1,5 +1,6 @@
 import { Badge, Button, Group, Paper, Stack, Table, Text } from '@mantine/core';
 import { Fragment } from 'react';
+import { t } from '../../texts/language.ts';
 import type { KeyLabel } from './keys.ts';
 import { keyName } from './keys.ts';
 import { chargeOf, isCall, outcomeOf, type Row, tookOf, utcTime, whatOf } from './requests.ts';
@@ -37,10 +38,10 @@ const DetailsButton = ({ onShow, row }: { row: Row; onShow: (row: Row) => void }
   <Button
     size="compact-sm"
     variant="default"
-    aria-label={`Details for ${whatOf(row)}, ${utcTime(row)}`}
+    aria-label={t('usage.log.detailsFor', { request: whatOf(row), time: utcTime(row) })}
     onClick={() => onShow(row)}
   >
-    Details
+    {t('usage.log.details')}
   </Button>
 );
 
@@ -50,14 +51,14 @@ export function RequestTable({ keys, onShow, rows }: Props) {
       <Table verticalSpacing="xs" horizontalSpacing="md" aria-labelledby="log">
         <Table.Thead>
           <Table.Tr>
-            <Table.Th>Time (UTC)</Table.Th>
-            <Table.Th>Request</Table.Th>
-            <Table.Th>Source</Table.Th>
-            <Table.Th>Outcome</Table.Th>
-            <Table.Th>Charged</Table.Th>
-            <Table.Th>Duration</Table.Th>
+            <Table.Th>{t('usage.log.time')}</Table.Th>
+            <Table.Th>{t('usage.log.request')}</Table.Th>
+            <Table.Th>{t('usage.log.source')}</Table.Th>
+            <Table.Th>{t('usage.log.outcome')}</Table.Th>
+            <Table.Th>{t('usage.log.charged')}</Table.Th>
+            <Table.Th>{t('usage.log.duration')}</Table.Th>
             <Table.Th>
-              <span className={classes.hidden}>Details</span>
+              <span className={classes.hidden}>{t('usage.log.details')}</span>
             </Table.Th>
           </Table.Tr>
         </Table.Thead>

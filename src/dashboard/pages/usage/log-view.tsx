@@ -1,8 +1,10 @@
 /** A request log with its filters: the account's, or any account's for operators. */
+
 import { Button, Group, Text, Title } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import type { InfiniteData, UseInfiniteQueryResult } from '@tanstack/react-query';
 import { type ReactNode, type RefObject, useState } from 'react';
+import { t } from '../../texts/language.ts';
 import { BusyButton } from '../../ui/busy-button.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
@@ -39,7 +41,7 @@ export function LogView({ actions, currency, filters, heading, keys, onFilter, q
     <section aria-labelledby="log" className={classes.section}>
       <Group justify="space-between" mb="sm">
         <Title order={2} id="log" ref={heading ?? null} tabIndex={-1}>
-          Requests
+          {t('usage.log.title')}
         </Title>
         <Group gap="xs">
           <BusyButton
@@ -48,35 +50,39 @@ export function LogView({ actions, currency, filters, heading, keys, onFilter, q
             isBusy={isRefreshing}
             onClick={() => query.refetch()}
           >
-            Refresh
+            {t('usage.log.refresh')}
           </BusyButton>
           {actions}
         </Group>
       </Group>
       <LogFilters filters={filters} keys={keys} onChange={onFilter} />
       <Text size="sm" c="dimmed" mt="xs" mb="md">
-        Newest first. Times are in UTC. Refused requests are grouped by minute, key, and code.
-        {filters.endpoint !== '' && ' They are recorded without an endpoint, so this filter hides them.'}
-        {filters.model !== '' && ' They have no model, so this filter hides them.'}
+        {[
+          t('usage.log.about'),
+          filters.endpoint !== '' && t('usage.log.noEndpoint'),
+          filters.model !== '' && t('usage.log.noModel'),
+        ]
+          .filter((sentence) => sentence !== false)
+          .join(' ')}
       </Text>
       <Loaded query={query}>
         {() =>
           rows.length === 0 ? (
             <EmptyState
-              title={isFiltered ? 'No matching requests' : 'No requests yet'}
+              title={isFiltered ? t('usage.log.empty.noMatch') : t('usage.log.empty.none')}
               action={
                 isFiltered && (
                   <Button variant="default" onClick={() => onFilter(noFilters)}>
-                    Show all requests
+                    {t('usage.log.empty.showAll')}
                   </Button>
                 )
               }
             >
               {isFiltered
                 ? filters.id === ''
-                  ? 'No requests match these filters.'
-                  : 'No charged request has this ID. IDs of refused requests are not stored.'
-                : 'Requests from chat and API keys appear here.'}
+                  ? t('usage.log.empty.noMatchText')
+                  : t('usage.log.empty.noSuchId')
+                : t('usage.log.empty.noneText')}
             </EmptyState>
           ) : isWide ? (
             <RequestTable rows={rows} keys={keys} onShow={setShown} />
@@ -89,7 +95,7 @@ export function LogView({ actions, currency, filters, heading, keys, onFilter, q
       {query.hasNextPage && (
         <Group justify="center" mt="md">
           <BusyButton isBusy={query.isFetchingNextPage} onClick={() => query.fetchNextPage()}>
-            Show older requests
+            {t('usage.log.older')}
           </BusyButton>
         </Group>
       )}

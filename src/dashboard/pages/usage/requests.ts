@@ -1,6 +1,6 @@
 import type { Schemas } from '../../api/client.ts';
-import { meters } from '../../api/usage.ts';
-import { countOf, formatCount } from '../../ui/numbers.ts';
+import { perLanguage, t } from '../../texts/language.ts';
+import { formatCount } from '../../ui/numbers.ts';
 
 /** Operators also see the upstream and what it cost. */
 export type Row = Schemas['LoggedRequest'] &
@@ -19,60 +19,56 @@ const endpoints = [
 /** The endpoint of charges by a deleted account with the same address on that day. */
 const CARRIED_OVER = 'carriedOver';
 
-export const endpointFilters = [
-  { value: '', label: 'Any endpoint' },
+export const endpointFilters = () => [
+  { value: '', label: t('usage.log.filters.anyEndpoint') },
   ...endpoints.map((endpoint) => ({ value: endpoint, label: endpoint })),
-  { value: CARRIED_OVER, label: 'Carried over from a deleted account' },
+  { value: CARRIED_OVER, label: t('usage.log.carriedOver') },
 ];
 
-export const statuses = [
-  { value: '', label: 'Any status' },
-  { value: '2xx', label: '2xx: succeeded' },
-  { value: '4xx', label: '4xx: refused' },
-  { value: '403', label: '403: not allowed' },
-  { value: '429', label: '429: over a limit' },
-  { value: '5xx', label: '5xx: failed' },
+export const statuses = () => [
+  { value: '', label: t('usage.log.filters.anyStatus') },
+  ...(['2xx', '4xx', '403', '429', '5xx'] as const).map((value) => ({
+    value,
+    label: t(`usage.log.filters.statuses.${value}`),
+  })),
 ];
 
-const utc = new Intl.DateTimeFormat('en', {
-  day: 'numeric',
-  month: 'short',
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-  hourCycle: 'h23',
-  timeZone: 'UTC',
-});
+const utc = (second?: '2-digit') =>
+  perLanguage(
+    (language) =>
+      new Intl.DateTimeFormat(language, {
+        day: 'numeric',
+        month: 'short',
+        hour: '2-digit',
+        minute: '2-digit',
+        ...(second && { second }),
+        hourCycle: 'h23',
+        timeZone: 'UTC',
+      }),
+  );
+const utcSecond = utc('2-digit');
+const utcMinute = utc();
 
 /** "Nov 20, 17:42:07". Refusals are counted by minute, so they have no seconds. */
-export const utcTime = ({ at, kind }: Pick<Row, 'at' | 'kind'>): string => {
-  const text = utc.format(new Date(at));
-  return kind === 'refusals' ? text.slice(0, -3) : text;
-};
+export const utcTime = ({ at, kind }: Pick<Row, 'at' | 'kind'>): string =>
+  (kind === 'refusals' ? utcMinute() : utcSecond()).format(new Date(at));
 
 export const isCall = ({ endpoint }: Row): boolean => endpoint !== null && endpoint !== CARRIED_OVER;
 
 export function whatOf({ count, endpoint, kind }: Row): string {
-  if (endpoint === CARRIED_OVER) return 'Carried over from a deleted account';
-  if (kind === 'refusals') return `${countOf(count, { one: 'request', many: 'requests' })} refused`;
+  if (endpoint === CARRIED_OVER) return t('usage.log.carriedOver');
+  if (kind === 'refusals') return t('usage.log.refused', { count });
   return endpoint ?? '';
 }
 
-export const states: Record<Row['state'], string> = {
-  admitted: 'In progress',
-  final: 'Charged',
-  refunded: 'Refunded',
-  refused: 'Not charged',
-};
-
 export function chargeOf({ meter, state, units }: Row): string {
-  if (meter === null || state === 'refused') return 'Not charged';
-  const amount = countOf(units, meters[meter]);
-  return state === 'refunded' ? `${amount}, refunded` : amount;
+  if (meter === null || state === 'refused') return t('usage.states.refused');
+  const charge = t(`meters.count.${meter}`, { count: units });
+  return state === 'refunded' ? t('usage.log.refunded', { charge }) : charge;
 }
 
 export const msText = (ms: number): string =>
-  ms < 1000 ? `${ms} ms` : `${formatCount(Math.round(ms / 100) / 10)} s`;
+  ms < 1000 ? `${formatCount(ms)} ms` : `${formatCount(Math.round(ms / 100) / 10)} s`;
 
 export const tookOf = ({ latency_ms: ms }: Row): string => (ms === null ? '–' : msText(ms));
 
@@ -80,8 +76,8 @@ export function outcomeOf({ code, state, status }: Row): {
   text: string;
   color: 'green' | 'yellow' | 'red' | 'gray';
 } {
-  if (state === 'admitted') return { text: 'In progress', color: 'gray' };
+  if (state === 'admitted') return { text: t('usage.states.admitted'), color: 'gray' };
   const text = [status, code].filter((part) => part !== null).join(' ');
   const color = status === null ? 'gray' : status >= 500 ? 'red' : status >= 400 ? 'yellow' : 'green';
-  return { text: text === '' ? states[state] : text, color };
+  return { text: text === '' ? t(`usage.states.${state}`) : text, color };
 }

@@ -1,16 +1,11 @@
 import { Box, Paper, Skeleton, Text, Title, VisuallyHidden } from '@mantine/core';
-import { metersOf, useUsage } from '../../api/usage.ts';
+import type { ReactNode } from 'react';
+import { type Meter, metersOf, type Usage, useUsage } from '../../api/usage.ts';
+import { t } from '../../texts/language.ts';
 import { Loaded } from '../../ui/loaded.tsx';
 import { compactCount, formatCount } from '../../ui/numbers.ts';
 import { Reset } from '../../ui/reset.tsx';
 import classes from './usage.module.css';
-
-const what = {
-  chat: 'Chat replies',
-  images: 'Images',
-  search: 'Searches',
-  embeddings: 'Embedded inputs',
-} as const;
 
 /** One for each meter that most plans have, and one for tokens. */
 const loadingFigures = ['chat', 'images', 'search', 'tokens'];
@@ -20,33 +15,31 @@ export function Today() {
   return (
     <section aria-labelledby="today">
       <Title order={2} id="today" mb="sm">
-        Today
+        {t('usage.today.title')}
       </Title>
       <Loaded query={query} loading={<Loading />}>
         {(usage) => (
           <>
             <div className={classes.today}>
               {metersOf(usage.limits).map((meter) => (
-                <Figure
-                  key={meter}
-                  label={what[meter]}
-                  used={usage.used[meter] ?? 0}
-                  limit={usage.limits[meter] ?? null}
-                />
+                <Figure key={meter} meter={meter} usage={usage} />
               ))}
-              {typeof usage.limits.tokens === 'number' ? (
-                <Figure
-                  label="Model tokens"
-                  used={usage.used.tokens}
-                  reserved={usage.reserved_tokens ?? 0}
-                  limit={usage.limits.tokens}
-                />
-              ) : (
-                <Tokens used={usage.used.tokens} />
-              )}
+              <Paper withBorder p="md" bg="var(--parley-panel)">
+                <Text size="sm" c="dimmed" mb={4}>
+                  {t('usage.today.tokens')}
+                </Text>
+                <div className={classes.figure} title={formatCount(usage.used.tokens)}>
+                  {usage.used.tokens < 1_000_000
+                    ? formatCount(usage.used.tokens)
+                    : compactCount(usage.used.tokens)}
+                </div>
+                <Text size="sm" c="dimmed" mt="sm">
+                  {t('usage.today.tokensAbout')}
+                </Text>
+              </Paper>
             </div>
             <Text size="sm" mt="sm">
-              Usage resets <Reset at={usage.resetsAt} />.
+              <Reset at={usage.resetsAt} />
             </Text>
           </>
         )}
@@ -58,7 +51,7 @@ export function Today() {
 /** As high as the figures. */
 const Loading = () => (
   <div role="status">
-    <VisuallyHidden>Loading…</VisuallyHidden>
+    <VisuallyHidden>{t('ui.loading')}</VisuallyHidden>
     <div className={classes.today}>
       {loadingFigures.map((figure) => (
         <Skeleton key={figure} height={146.5} />
@@ -68,35 +61,25 @@ const Loading = () => (
   </div>
 );
 
-const Tokens = ({ used }: { used: number }) => (
-  <Paper withBorder p="md" bg="var(--parley-panel)">
-    <Text size="sm" c="dimmed" mb={4}>
-      Model tokens
-    </Text>
-    <div className={classes.figure} title={formatCount(used)}>
-      {used < 1_000_000 ? formatCount(used) : compactCount(used)}
-    </div>
-    <Text size="sm" c="dimmed" mt="sm">
-      Input and output. No limit.
-    </Text>
-  </Paper>
-);
+const small = (chunks: ReactNode) => <small>{chunks}</small>;
 
-type FigureProps = { label: string; used: number; limit: number | null; reserved?: number };
-
-function Figure({ label, limit, reserved = 0, used }: FigureProps) {
-  const left = limit === null ? null : Math.max(0, limit - used - reserved);
+function Figure({ meter, usage }: { meter: Meter; usage: Usage }) {
+  const used = usage.used[meter] ?? 0;
+  const limit = usage.limits[meter] ?? null;
+  const left = limit === null ? null : Math.max(0, limit - used);
   return (
     <Paper withBorder p="md" bg="var(--parley-panel)">
       <Text size="sm" c="dimmed" mb={4}>
-        {label}
+        {t(`usage.today.meters.${meter}`)}
       </Text>
       <div className={classes.figure}>
-        {formatCount(used)} <small>{limit === null ? 'used' : `of ${formatCount(limit)}`}</small>
+        {limit === null
+          ? t.rich('usage.today.used', { used, small })
+          : t.rich('usage.today.usedOf', { used, limit, small })}
       </div>
       {left === null || limit === null ? (
         <Text size="sm" c="dimmed" mt="sm">
-          No limit
+          {t('usage.today.noLimit')}
         </Text>
       ) : (
         <>
@@ -111,7 +94,7 @@ function Figure({ label, limit, reserved = 0, used }: FigureProps) {
             </svg>
           </Box>
           <Text size="sm" c={left === 0 ? 'var(--mantine-color-error)' : 'dimmed'}>
-            {left === 0 ? 'None left today' : `${formatCount(left)} left`}
+            {left === 0 ? t('usage.today.noneLeft') : t('usage.today.left', { left: left ?? 0 })}
           </Text>
         </>
       )}

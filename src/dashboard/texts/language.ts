@@ -1,0 +1,113 @@
+/**
+ * The language of the page and its texts. Components call `t` directly: when the language changes, `main.tsx` renders all
+ * of them again (docs/decisions/0035-languages.md).
+ */
+import { type _Translator, createTranslator } from 'use-intl/core';
+import en from './en.ts';
+
+type Translated<T> = { readonly [Key in keyof T]: T[Key] extends string ? string : Translated<T[Key]> };
+
+/** What every language has: the same keys as English. */
+export type Texts = Translated<typeof en>;
+
+type Translate = _Translator<typeof en>;
+export type TextKey = Parameters<Translate['has']>[0];
+
+/** Each by its own name, because readers look for theirs. */
+export const languageNames = { en: 'English', de: 'Deutsch' } as const;
+
+export type Language = keyof typeof languageNames;
+
+export const languages = Object.keys(languageNames) as Language[];
+
+type TextsFile = { default: Texts; apiErrors?: Readonly<Record<string, string>> };
+
+/** English is part of the page, because it also replaces a language whose file cannot be loaded. */
+const files: Record<Exclude<Language, 'en'>, () => Promise<TextsFile>> = {
+  de: () => import('./de.ts'),
+};
+
+const storageKey = 'parley.language';
+
+const isLanguage = (text: string | null): text is Language =>
+  text !== null && Object.hasOwn(languageNames, text);
+
+const translatorFor = (language: Language, texts: Texts) =>
+  createTranslator({ locale: language, messages: texts as typeof en });
+
+export let language: Language = 'en';
+
+/** Translates a key. `t.rich` puts components into sentences. */
+export let t: Translate = translatorFor('en', en);
+
+/** The messages of API errors in this language, by code. The API itself writes English. */
+export let apiErrors: Readonly<Record<string, string>> = {};
+
+/** The chosen language, or the first of the browser's languages that exists here, or English. */
+export function preferredLanguage(): Language {
+  let stored: string | null = null;
+  try {
+    stored = localStorage.getItem(storageKey);
+  } catch {
+    // Storage is unavailable.
+  }
+  if (isLanguage(stored)) return stored;
+  return navigator.languages.map((tag) => tag.split('-')[0] ?? '').find(isLanguage) ?? 'en';
+}
+
+/** Changes the language of the page. Stays with the current one if the file cannot be loaded. */
+export async function loadLanguage(wanted: Language): Promise<void> {
+  try {
+    const { apiErrors: errors = {}, default: texts } =
+      wanted === 'en' ? { default: en } : await files[wanted]();
+    t = translatorFor(wanted, texts);
+    apiErrors = errors;
+    language = wanted;
+  } catch {
+    // The network or an update of the service: a reload tries again.
+  }
+  document.documentElement.lang = language;
+}
+
+const listeners = new Set<() => void>();
+
+/** @param listener - is called after the language has changed */
+export const onLanguageChange = (listener: () => void): void => void listeners.add(listener);
+
+async function change(wanted: Language): Promise<void> {
+  await loadLanguage(wanted);
+  for (const listener of listeners) listener();
+}
+
+/** Changes the language, and keeps it for later visits. */
+export function chooseLanguage(wanted: Language): Promise<void> {
+  try {
+    localStorage.setItem(storageKey, wanted);
+  } catch {
+    // Storage is unavailable: the choice lasts until the page is left.
+  }
+  return change(wanted);
+}
+
+/** Follows a choice in another tab. */
+export function followOtherTabs(): void {
+  addEventListener('storage', ({ key }) => {
+    if (key === storageKey) void change(preferredLanguage());
+  });
+}
+
+/**
+ * For formatters of `Intl`, which are slow to create.
+ *
+ * @returns what was made for the current language
+ */
+export function perLanguage<T>(make: (language: Language) => T): () => T {
+  const made = new Map<Language, T>();
+  return () => {
+    const earlier = made.get(language);
+    if (earlier !== undefined) return earlier;
+    const created = make(language);
+    made.set(language, created);
+    return created;
+  };
+}
