@@ -29,7 +29,8 @@ export function unreachable(message = t('errors.unreachable')) {
 }
 
 /** The API writes English, so another language has messages of its own for the codes that it knows. */
-export const messageOf = ({ code, message }: ParleyError): string => apiErrors[code] ?? message;
+export const messageOf = ({ code, message, param }: ParleyError): string =>
+  apiErrors[`${code}.${param}`] ?? apiErrors[code] ?? message;
 
 /** Whether the user can fix it in the form. The request ID is then of no use. */
 export const isOfForm = ({ code }: ParleyError): boolean =>

@@ -18,7 +18,7 @@ export function CopyButton({ label = t('ui.copy.copy'), onCopied, text, what, ..
     <>
       <Button
         leftSection={outcome === 'copied' ? <CheckIcon size={16} /> : <CopyIcon size={16} />}
-        aria-label={what === undefined ? undefined : t(`ui.copy.${outcome}What`, { what, label: shown })}
+        aria-label={what === undefined ? undefined : t(`ui.copy.${outcome}What`, { what })}
         onClick={async () => {
           if (await copy(text)) onCopied?.();
         }}

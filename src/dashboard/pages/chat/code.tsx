@@ -1,6 +1,8 @@
 /** A code block of a reply, colored once it is complete and on the screen. */
+
 import { useInViewport } from '@mantine/hooks';
 import { createContext, type ReactElement, useContext, useEffect, useState } from 'react';
+import { t } from '../../texts/language.ts';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import classes from './code.module.css';
 
@@ -34,8 +36,8 @@ export function Code({ code, language }: { code: string; language: string | unde
   return (
     <div className={classes.block} ref={ref}>
       <div className={classes.head}>
-        <span>{language ?? 'Code'}</span>
-        <CopyButton text={code} what="code" size="compact-xs" variant="subtle" color="gray" />
+        <span>{language ?? t('chat.code.title')}</span>
+        <CopyButton text={code} what={t('chat.code.copy')} size="compact-xs" variant="subtle" color="gray" />
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard. */}
       <pre tabIndex={0}>

@@ -1,5 +1,6 @@
 import { ActionIcon, Button, Group, NativeSelect, Text, Textarea, VisuallyHidden } from '@mantine/core';
 import { type FormEvent, type KeyboardEvent, type ReactNode, type RefObject, useId } from 'react';
+import { t } from '../../texts/language.ts';
 import classes from './chat.module.css';
 import { setDraft, useDraft } from './drafts.ts';
 import { SendIcon, StopIcon } from './icons.tsx';
@@ -47,10 +48,15 @@ export function Composer(props: Props) {
         {onCancelEdit && (
           <>
             <Text size="xs" c="dimmed">
-              Your edited message is sent as a new message.
+              {t('chat.composer.editing')}
             </Text>
-            <Button size="compact-sm" variant="default" title="Cancel (Esc)" onClick={onCancelEdit}>
-              Cancel
+            <Button
+              size="compact-sm"
+              variant="default"
+              title={t('chat.composer.cancelEdit')}
+              onClick={onCancelEdit}
+            >
+              {t('ui.cancel')}
             </Button>
           </>
         )}
@@ -60,21 +66,21 @@ export function Composer(props: Props) {
         value={draft}
         onChange={(event) => setDraft(conversationId, event.currentTarget.value)}
         onKeyDown={onKeyDown}
-        aria-label="Your message"
+        aria-label={t('chat.composer.message')}
         aria-describedby={hint}
-        placeholder="Ask a question"
+        placeholder={t('chat.composer.placeholder')}
         variant="unstyled"
         size="md"
         {...(growsByItself
           ? { className: classes.field ?? '', rows: 1 }
           : { autosize: true, minRows: 1, maxRows: 8 })}
-        error={isTooLong && `A message can have at most ${LONGEST.toLocaleString('en')} characters.`}
+        error={isTooLong && t('chat.composer.tooLong', { length: LONGEST })}
       />
       <div className={classes.below}>
         <div className={classes.facts}>
           {models.choices.length > 1 ? (
             <NativeSelect
-              aria-label="Model"
+              aria-label={t('chat.composer.model')}
               size="xs"
               data={models.choices}
               title={models.description}
@@ -91,11 +97,15 @@ export function Composer(props: Props) {
           )}
           {children}
         </div>
-        <VisuallyHidden id={hint}>
-          Press Enter to send, Shift+Enter for a new line, and Escape to stop the answer.
-        </VisuallyHidden>
+        <VisuallyHidden id={hint}>{t('chat.composer.hint')}</VisuallyHidden>
         {onStop === undefined ? (
-          <ActionIcon type="submit" size={40} radius="xl" aria-label="Send" disabled={!canSend}>
+          <ActionIcon
+            type="submit"
+            size={40}
+            radius="xl"
+            aria-label={t('chat.composer.send')}
+            disabled={!canSend}
+          >
             <SendIcon />
           </ActionIcon>
         ) : (
@@ -103,8 +113,8 @@ export function Composer(props: Props) {
             size={40}
             radius="xl"
             variant="filled"
-            aria-label="Stop"
-            title="Stop (Esc)"
+            aria-label={t('chat.composer.stop')}
+            title={t('chat.composer.stopByKey')}
             onClick={onStop}
           >
             <StopIcon />

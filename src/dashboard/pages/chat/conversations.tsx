@@ -5,6 +5,7 @@ import { memo, useEffect, useState } from 'react';
 import { Link } from 'wouter';
 import { api, ok, type Schemas } from '../../api/client.ts';
 import { queryClient } from '../../api/queries.ts';
+import { t } from '../../texts/language.ts';
 import { BusyButton } from '../../ui/busy-button.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
@@ -95,8 +96,8 @@ export const Conversations = memo(function Conversations({ currentId, onDeleted,
     <div className={classes.list}>
       <TextInput
         type="search"
-        aria-label="Search conversations"
-        placeholder="Search conversations"
+        aria-label={t('chat.list.search')}
+        placeholder={t('chat.list.search')}
         maxLength={200}
         leftSection={<SearchIcon size={18} />}
         // In a dialog on a phone, the keyboard would cover the list.
@@ -110,10 +111,10 @@ export const Conversations = memo(function Conversations({ currentId, onDeleted,
             return (
               <Text size="sm" c="dimmed" px="xs" role="status">
                 {isFetching || isLooking
-                  ? 'Searching…'
+                  ? t('chat.list.searching')
                   : words === ''
-                    ? 'Your conversations will appear here.'
-                    : 'No matching conversations.'}
+                    ? t('chat.list.empty')
+                    : t('chat.list.noMatch')}
               </Text>
             );
           return (
@@ -135,7 +136,7 @@ export const Conversations = memo(function Conversations({ currentId, onDeleted,
       {isFetchNextPageError && <ProblemAlert error={query.error} />}
       {hasNextPage && !isLooking && (
         <BusyButton size="xs" isBusy={query.isFetchingNextPage} onClick={() => fetchNextPage()}>
-          {words === '' ? 'Show older conversations' : 'Search older conversations'}
+          {words === '' ? t('chat.list.older') : t('chat.list.searchOlder')}
         </BusyButton>
       )}
       {edited && <EditConversation id={edited.id} onClose={() => setEdited(null)} />}
@@ -173,34 +174,34 @@ const Item = memo(function Item({ conversation, isCurrent, onDelete, onEdit, onO
         {pinned && (
           <>
             <PinIcon size={14} />
-            <VisuallyHidden>Pinned</VisuallyHidden>
+            <VisuallyHidden>{t('chat.list.pinned')}</VisuallyHidden>
           </>
         )}
         {keyId !== null && (
           <Badge size="xs" variant="default" className={classes.badge ?? ''}>
-            API
+            {t('chat.list.api')}
           </Badge>
         )}
       </Link>
-      <Tooltip label="Edit">
+      <Tooltip label={t('chat.list.edit')}>
         <ActionIcon
           variant="subtle"
           color="gray"
           size={32}
           className={classes.edit ?? ''}
-          aria-label={`Edit “${title}”`}
+          aria-label={t('chat.list.editTitle', { title })}
           onClick={() => onEdit(conversation)}
         >
           <EditIcon size={18} />
         </ActionIcon>
       </Tooltip>
-      <Tooltip label="Delete">
+      <Tooltip label={t('chat.delete.action')}>
         <ActionIcon
           variant="subtle"
           color="gray"
           size={32}
           className={classes.delete ?? ''}
-          aria-label={`Delete “${title}”`}
+          aria-label={t('chat.list.deleteTitle', { title })}
           onClick={() => onDelete(conversation)}
         >
           <TrashIcon size={18} />
@@ -225,18 +226,15 @@ function Delete({ conversation: { id, title }, onClose, onDeleted }: DeleteProps
   });
   return (
     <Confirm
-      title="Delete this conversation?"
-      action="Delete"
+      title={t('chat.delete.question')}
+      action={t('chat.delete.action')}
       isDangerous
       isPending={remove.isPending}
       error={remove.error}
       onConfirm={() => remove.mutate()}
       onClose={onClose}
     >
-      <Text>
-        “{title}” and all its messages will be permanently deleted. Its usage still counts toward today's
-        quota.
-      </Text>
+      <Text>{t('chat.delete.about', { title })}</Text>
     </Confirm>
   );
 }

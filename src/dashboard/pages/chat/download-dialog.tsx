@@ -1,5 +1,6 @@
 import { Group, Stack, Text } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
+import { t } from '../../texts/language.ts';
 import { BusyButton } from '../../ui/busy-button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { DownloadIcon } from '../../ui/icons.tsx';
@@ -11,9 +12,9 @@ const names = Object.keys(formats) as Format[];
 export function DownloadDialog({ id, onClose }: { id: string; onClose: () => void }) {
   const save = useMutation({ mutationFn: (format: Format) => download(id, format), onSuccess: onClose });
   return (
-    <Dialog title="Download conversation" onClose={onClose}>
+    <Dialog title={t('chat.download.title')} onClose={onClose}>
       <Stack>
-        <Text>Saves all stored messages of this conversation to a file.</Text>
+        <Text>{t('chat.download.about')}</Text>
         {save.error !== null && <ProblemAlert error={save.error} />}
         <Group>
           {names.map((format) => (

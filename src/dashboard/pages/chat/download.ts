@@ -1,5 +1,7 @@
 /** A conversation as a file: everything stored, oldest message first. */
+
 import { api, ok, type Schemas } from '../../api/client.ts';
+import { t } from '../../texts/language.ts';
 import { messagesOf } from './conversation.ts';
 
 type Conversation = Schemas['Conversation'];
@@ -28,12 +30,12 @@ async function wholeConversation(id: string): Promise<Conversation> {
 }
 
 const speakerOf = ({ model, role }: Schemas['Message']): string =>
-  role === 'user' ? 'You' : (model ?? 'Assistant');
+  role === 'user' ? t('chat.download.you') : (model ?? t('chat.download.assistant'));
 
 function markdownOf({ created_at: at, instructions, messages, title }: Conversation): string {
   const parts = messages.map((message) => `## ${speakerOf(message)}\n\n${message.content}`);
-  const head = [`# ${title}`, `Started ${at}`];
-  if (instructions !== null) head.push(`## Instructions\n\n${instructions}`);
+  const head = [`# ${title}`, t('chat.download.started', { at })];
+  if (instructions !== null) head.push(`## ${t('chat.edit.instructions')}\n\n${instructions}`);
   return `${[...head, ...parts].join('\n\n')}\n`;
 }
 
@@ -47,7 +49,7 @@ const fileNameOf = (title: string): string =>
     .normalize('NFKC')
     .replace(/[^\p{L}\p{N}]+/gu, '-')
     .replace(/^-+|-+$/g, '')
-    .slice(0, 60) || 'conversation';
+    .slice(0, 60) || t('chat.download.fileName');
 
 /** Reads the conversation and has the browser save it. Throws Problem. */
 export async function download(id: string, format: Format): Promise<void> {

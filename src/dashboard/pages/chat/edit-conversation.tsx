@@ -3,6 +3,7 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { api, ok, type Schemas } from '../../api/client.ts';
 import { queryClient } from '../../api/queries.ts';
+import { t } from '../../texts/language.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
 import { ProblemAlert } from '../../ui/problem.tsx';
@@ -28,7 +29,7 @@ export function EditConversation({ id, onClose }: Props) {
     gcTime: 0,
   });
   return (
-    <Dialog title="Edit conversation" onClose={onClose}>
+    <Dialog title={t('chat.edit.dialog')} onClose={onClose}>
       <Loaded query={query}>
         {(conversation) => <Fields conversation={conversation} onClose={onClose} />}
       </Loaded>
@@ -72,22 +73,22 @@ function Fields({ conversation, onClose }: { conversation: Conversation; onClose
     <form onSubmit={submit} noValidate>
       <Stack>
         <TextInput
-          label="Title"
+          label={t('chat.edit.title')}
           data-autofocus
           maxLength={120}
           value={title}
-          error={isEmpty && 'Enter a title.'}
+          error={isEmpty && t('chat.edit.noTitle')}
           onChange={(event) => setTitle(event.currentTarget.value)}
         />
         <Switch
-          label="Pin to the top of the list"
+          label={t('chat.edit.pin')}
           checked={pinned}
           onChange={(event) => setPinned(event.currentTarget.checked)}
         />
         <Textarea
           size="md"
-          label="Instructions"
-          description="Sent to the model with each message of this conversation."
+          label={t('chat.edit.instructions')}
+          description={t('chat.edit.instructionsAbout')}
           autosize
           minRows={3}
           maxRows={10}
@@ -97,8 +98,8 @@ function Fields({ conversation, onClose }: { conversation: Conversation; onClose
         />
         <NumberInput
           size="md"
-          label="Temperature"
-          description="From 0 to 2: how much the replies vary. Empty: the model's default."
+          label={t('chat.edit.temperature')}
+          description={t('chat.edit.temperatureAbout')}
           min={0}
           max={2}
           step={0.1}
@@ -109,10 +110,10 @@ function Fields({ conversation, onClose }: { conversation: Conversation; onClose
         {change.isError && <ProblemAlert error={change.error} />}
         <Group justify="flex-end">
           <Button variant="default" onClick={onClose}>
-            Cancel
+            {t('ui.cancel')}
           </Button>
           <Button type="submit" loading={change.isPending}>
-            Save
+            {t('chat.edit.save')}
           </Button>
         </Group>
       </Stack>

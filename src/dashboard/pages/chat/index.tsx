@@ -4,6 +4,7 @@ import { useLocation, useParams } from 'wouter';
 import { toProblem, unreachable } from '../../api/errors.ts';
 import { useUsage } from '../../api/usage.ts';
 import { wasNavigated } from '../../shell/navigation.ts';
+import { t } from '../../texts/language.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { DownloadIcon, PlusIcon } from '../../ui/icons.tsx';
@@ -45,7 +46,7 @@ export default function Chat() {
   const lines = linesOf(messages, turns);
   const current = turns.find(isUnderWay);
   const title =
-    data?.pages[0]?.title ?? turns[0]?.body.message ?? (id === undefined ? 'New chat' : 'Conversation');
+    data?.pages[0]?.title ?? turns[0]?.body.message ?? t(id === undefined ? 'chat.new' : 'chat.conversation');
   const isEmpty = lines.length === 0 && (id === undefined || (data !== undefined && !isNew));
 
   // Lets a callback check whether its conversation is still the one shown.
@@ -142,7 +143,7 @@ export default function Chat() {
 
   return (
     <div className={classes.page}>
-      <aside className={classes.side} aria-label="Conversations">
+      <aside className={classes.side} aria-label={t('chat.list.title')}>
         {list}
       </aside>
       <div className={classes.column}>
@@ -154,17 +155,17 @@ export default function Chat() {
             variant="default"
             size={36}
             className={classes.narrowOnly ?? ''}
-            aria-label="Conversations"
+            aria-label={t('chat.list.title')}
             onClick={() => setIsListOpen(true)}
           >
             <ListIcon />
           </ActionIcon>
           {data !== undefined && (
-            <Tooltip label="Download">
+            <Tooltip label={t('chat.download.short')}>
               <ActionIcon
                 variant="default"
                 size={36}
-                aria-label="Download conversation"
+                aria-label={t('chat.download.title')}
                 onClick={() => setIsDownloadOpen(true)}
               >
                 <DownloadIcon size={18} />
@@ -172,7 +173,7 @@ export default function Chat() {
             </Tooltip>
           )}
           <Button variant="default" leftSection={<PlusIcon size={18} />} onClick={newChat}>
-            New chat
+            {t('chat.new')}
           </Button>
         </header>
         {data === undefined && (error || query.isPaused) ? (
@@ -201,7 +202,7 @@ export default function Chat() {
               variant="default"
               size={40}
               radius="xl"
-              aria-label="Scroll to the end"
+              aria-label={t('chat.transcript.toEnd')}
               onClick={() => {
                 toEnd();
                 refocus();
@@ -237,7 +238,7 @@ export default function Chat() {
         <DownloadDialog id={id} onClose={() => setIsDownloadOpen(false)} />
       )}
       {isListOpen && (
-        <Dialog title="Conversations" onClose={() => setIsListOpen(false)}>
+        <Dialog title={t('chat.list.title')} onClose={() => setIsListOpen(false)}>
           {list}
         </Dialog>
       )}
@@ -248,12 +249,11 @@ export default function Chat() {
 function Missing({ error, onRetry }: { error: unknown; onRetry: () => void }) {
   if (toProblem(error).code === 'notFound')
     return (
-      <EmptyState title="Conversation not found">
-        It may have been deleted. If its first answer is still in progress, the conversation appears when the
-        answer is complete.
+      <EmptyState title={t('chat.notFound.title')}>
+        {t('chat.notFound.text')}
         <Text span display="block" mt="sm">
           <Button variant="default" size="xs" onClick={onRetry}>
-            Try again
+            {t('ui.tryAgain')}
           </Button>
         </Text>
       </EmptyState>

@@ -1,10 +1,12 @@
 /** The Markdown of a reply. External images are shown as links. */
+
 import { Anchor } from '@mantine/core';
 import { type ComponentProps, isValidElement, memo, type ReactNode } from 'react';
 import Markdown, { type Components } from 'react-markdown';
 import remarkGfm from 'remark-gfm';
 import remarkMath from 'remark-math';
 import remend from 'remend';
+import { t } from '../../texts/language.ts';
 import { Code, Growing } from './code.tsx';
 import { Formula } from './formula.tsx';
 import classes from './markdown.module.css';
@@ -58,7 +60,7 @@ const components: Components = {
       underline="always"
       inherit
     >
-      {alt || 'Image'}
+      {alt || t('chat.message.image')}
     </Anchor>
   ),
   h1: heading(3),

@@ -1,5 +1,6 @@
 import { Alert, Button, Group, Loader, Text, VisuallyHidden } from '@mantine/core';
 import { memo } from 'react';
+import { t } from '../../texts/language.ts';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { InfoIcon } from '../../ui/icons.tsx';
 import classes from './chat.module.css';
@@ -13,10 +14,16 @@ type QuestionProps = { text: string; onEdit: (text: string) => void };
 export const QuestionView = memo(function QuestionView({ onEdit, text }: QuestionProps) {
   return (
     <article className={classes.question}>
-      <VisuallyHidden>You said:</VisuallyHidden>
+      <VisuallyHidden>{t('chat.message.youSaid')}</VisuallyHidden>
       <p className={classes.bubble}>{text}</p>
       <Group gap={4} justify="flex-end" className={classes.deeds}>
-        <CopyButton text={text} what="question" size="compact-xs" variant="subtle" color="gray" />
+        <CopyButton
+          text={text}
+          what={t('chat.message.copyQuestion')}
+          size="compact-xs"
+          variant="subtle"
+          color="gray"
+        />
         <Button
           size="compact-xs"
           variant="subtle"
@@ -24,7 +31,7 @@ export const QuestionView = memo(function QuestionView({ onEdit, text }: Questio
           leftSection={<EditIcon size={16} />}
           onClick={() => onEdit(text)}
         >
-          Edit message
+          {t('chat.message.edit')}
         </Button>
       </Group>
     </article>
@@ -53,22 +60,22 @@ export const AnswerView = memo(function AnswerView(props: AnswerProps) {
   const onAgain = again === undefined ? undefined : () => onAsk(again);
   return (
     <article>
-      <VisuallyHidden>The answer:</VisuallyHidden>
+      <VisuallyHidden>{t('chat.message.theAnswer')}</VisuallyHidden>
       {text !== '' && <Answer text={text} isUnderWay={isOpen} />}
       {isOpen && (
         <Group gap="xs" mt={text === '' ? 0 : 8} c="dimmed">
           <Loader type="dots" size="sm" color="gray" aria-hidden />
-          {text === '' && <Text size="sm">Waiting for the answer…</Text>}
+          {text === '' && <Text size="sm">{t('chat.message.waiting')}</Text>}
         </Group>
       )}
       {isCut && (
         <Text size="sm" c="dimmed" mt="xs">
-          The answer reached the maximum length and ends here.
+          {t('chat.message.cut')}
         </Text>
       )}
       {(isStopped || turn?.isEnded) && (
         <Text size="sm" c="dimmed" mt="xs">
-          {whereStopped(text)} It counts as one reply.
+          {whereStopped(text)} {t('chat.message.countsAsOne')}
         </Text>
       )}
       {turn && state === 'stopped' && !turn.isEnded && (
@@ -78,7 +85,13 @@ export const AnswerView = memo(function AnswerView(props: AnswerProps) {
       {(state === 'stopped' || state === 'done') && (
         <Group gap={4} mt={6} className={classes.deeds}>
           {text !== '' && (
-            <CopyButton text={text} what="answer" size="compact-xs" variant="subtle" color="gray" />
+            <CopyButton
+              text={text}
+              what={t('chat.message.copyAnswer')}
+              size="compact-xs"
+              variant="subtle"
+              color="gray"
+            />
           )}
           {onAgain && (state === 'done' || turn?.isEnded) && (
             <Button
@@ -88,7 +101,7 @@ export const AnswerView = memo(function AnswerView(props: AnswerProps) {
               leftSection={<AgainIcon size={16} />}
               onClick={onAgain}
             >
-              Regenerate
+              {t('chat.message.regenerate')}
             </Button>
           )}
           {model !== null && (
@@ -103,7 +116,7 @@ export const AnswerView = memo(function AnswerView(props: AnswerProps) {
 });
 
 const whereStopped = (text: string) =>
-  text === '' ? 'You stopped before the answer started.' : 'You stopped the answer here.';
+  text === '' ? t('chat.message.stoppedBefore') : t('chat.message.stoppedHere');
 
 type LeftProps = { text: string; onRetry: () => void; onAgain: (() => void) | undefined };
 
@@ -112,15 +125,15 @@ function Left({ onAgain, onRetry, text }: LeftProps) {
   return (
     <Alert variant="light" color="gray" icon={<InfoIcon />} mt="sm">
       <Text size="sm">
-        {whereStopped(text)} The full answer is stored in the conversation and counts as one reply.
+        {whereStopped(text)} {t('chat.message.stored')}
       </Text>
       <Group gap="xs" mt="sm">
         <Button size="xs" variant="default" onClick={onRetry}>
-          Show the full answer
+          {t('chat.message.showWhole')}
         </Button>
         {onAgain && (
           <Button size="xs" variant="default" onClick={onAgain}>
-            Regenerate
+            {t('chat.message.regenerate')}
           </Button>
         )}
       </Group>

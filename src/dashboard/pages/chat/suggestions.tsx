@@ -1,19 +1,20 @@
 import { Button, Text, Title } from '@mantine/core';
 import { useService } from '../../api/queries.ts';
+import { type TextKey, t } from '../../texts/language.ts';
 import { BrandMark } from '../../ui/brand.tsx';
 import classes from './chat.module.css';
 
 /** The built-in engine answers from the guides. A model knows nothing about this service. */
 const aboutGuides = [
-  'How do I create an API key?',
-  'What counts toward my daily quota?',
-  'How do I call the API from a browser?',
-];
+  'chat.suggestions.createKey',
+  'chat.suggestions.quota',
+  'chat.suggestions.browser',
+] as const satisfies TextKey[];
 const aboutAnything = [
-  'Explain how HTTP caching works, with an example.',
-  'Write a friendly reply that declines a meeting.',
-  'Give me three ideas for a weekend project.',
-];
+  'chat.suggestions.caching',
+  'chat.suggestions.meeting',
+  'chat.suggestions.weekend',
+] as const satisfies TextKey[];
 
 export function Suggestions({ isClosed, onPick }: { onPick: (question: string) => void; isClosed: boolean }) {
   const { data: service } = useService();
@@ -22,11 +23,9 @@ export function Suggestions({ isClosed, onPick }: { onPick: (question: string) =
   return (
     <div className={classes.empty}>
       <BrandMark size={40} />
-      <Title order={2}>What would you like to know?</Title>
+      <Title order={2}>{t('chat.suggestions.title')}</Title>
       <Text c="dimmed" size="sm" maw={420}>
-        {isBuiltIn
-          ? "No language model is connected. Answers come from this service's guides."
-          : 'Answers count toward the same daily quota as your API keys.'}
+        {isBuiltIn ? t('chat.suggestions.builtIn') : t('chat.suggestions.model')}
       </Text>
       <div className={classes.suggestions}>
         {questions.map((question) => (
@@ -35,9 +34,9 @@ export function Suggestions({ isClosed, onPick }: { onPick: (question: string) =
             variant="default"
             fullWidth
             disabled={isClosed}
-            onClick={() => onPick(question)}
+            onClick={() => onPick(t(question))}
           >
-            {question}
+            {t(question)}
           </Button>
         ))}
       </div>

@@ -1,5 +1,6 @@
 import { VisuallyHidden } from '@mantine/core';
 import { memo, type RefObject, useEffect, useLayoutEffect, useRef, useState } from 'react';
+import { t } from '../../texts/language.ts';
 import { BusyButton } from '../../ui/busy-button.tsx';
 import classes from './chat.module.css';
 import { answerKey, type Line, questionKey } from './conversation.ts';
@@ -34,14 +35,14 @@ export const Transcript = memo(function Transcript(props: Props) {
     <>
       {hasOlder && (
         <BusyButton size="xs" mb="lg" isBusy={isLoadingOlder} onClick={onOlder}>
-          Show earlier messages
+          {t('chat.transcript.earlier')}
         </BusyButton>
       )}
       <div
         ref={content}
         className={classes.log}
         role="log"
-        aria-label="Conversation"
+        aria-label={t('chat.conversation')}
         aria-live="off"
         aria-busy={isBusy}
       >
@@ -133,13 +134,14 @@ function useAnnouncement(lines: readonly Line[], current: Turn | undefined): str
   const currentId = current && isUnderWay(current) ? current.id : undefined;
 
   useEffect(() => {
-    if (currentId !== undefined) setSaid('Waiting for the answer.');
+    if (currentId !== undefined) setSaid(t('chat.transcript.waiting'));
     else if (before.current !== undefined) {
       const last = latest.current.at(-1);
       const text = last?.kind === 'turn' ? last.turn.text : last?.message.content;
       const isStopped = last?.kind === 'turn' ? last.turn.state === 'stopped' : last?.message.stopped;
       const isFailed = last?.kind === 'turn' && last.turn.state === 'failed';
-      setSaid(isFailed ? '' : `${isStopped ? 'The answer was stopped' : 'Answer ready'}: ${text ?? ''}`);
+      const outcome = t(isStopped ? 'chat.transcript.stopped' : 'chat.transcript.ready');
+      setSaid(isFailed ? '' : `${outcome} ${text ?? ''}`);
     }
     before.current = currentId;
   }, [currentId]);

@@ -1,4 +1,5 @@
 /** The turns of this tab. They are outside the pages, so a reply continues while another page is open. */
+
 import { useSyncExternalStore } from 'react';
 import type { ChatEvent } from '../../../sdk/index.ts';
 import { parley } from '../../api/client.ts';
@@ -6,6 +7,7 @@ import { inWords, isFinal, Problem, toProblem } from '../../api/errors.ts';
 import { noticeEnd, queryClient } from '../../api/queries.ts';
 import { keep, kept, onForgotten } from '../../api/tab-storage.ts';
 import { usageChanged } from '../../api/usage.ts';
+import { t } from '../../texts/language.ts';
 
 export type Turn = {
   id: string;
@@ -250,8 +252,6 @@ async function read(turn: Turn, signal: AbortSignal, onNamed: (id: string) => vo
   } catch (error) {
     clearTimeout(timer);
     if (text !== '') change(id, { text });
-    throw text === ''
-      ? inWords(error)
-      : inWords(error, 'The connection was lost before the answer was complete.');
+    throw text === '' ? inWords(error) : inWords(error, t('chat.failed.connectionLost'));
   }
 }

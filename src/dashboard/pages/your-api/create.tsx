@@ -2,16 +2,17 @@ import { Button, Checkbox, Group, NativeSelect, Stack, TextInput } from '@mantin
 import { type FormEvent, useRef, useState } from 'react';
 import { normaliseOrigin, OriginError } from '../../../domain/origins.ts';
 import { toProblem } from '../../api/errors.ts';
+import { t } from '../../texts/language.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { FieldError } from '../../ui/field-error.tsx';
-import { isOfField } from '../../ui/field-sentences.ts';
+import { isOfField, sentenceFor } from '../../ui/field-sentences.ts';
 import { useFocusOnError } from '../../ui/invalid-field.ts';
 import { ProblemAlert } from '../../ui/problem.tsx';
 import { Sentence } from '../../ui/sentence.tsx';
 import { expiries, expiryFrom } from './expiry.ts';
 import { type Scope, useCreateKey } from './keys.ts';
-import { inListAlready, OriginsField } from './origins-field.tsx';
-import { scopeNames, scopes } from './scopes.ts';
+import { OriginsField } from './origins-field.tsx';
+import { scopeNames } from './scopes.ts';
 import { withoutSlash } from './suggested-origin.ts';
 import classes from './your-api.module.css';
 
@@ -51,7 +52,7 @@ export function CreateDialog({ onClose }: { onClose: () => void }) {
     try {
       const origin = normaliseOrigin(typed);
       const isListed = origins.includes(origin);
-      setRefusal(isListed ? inListAlready : undefined);
+      setRefusal(isListed ? t('keys.origins.inList') : undefined);
       return isListed ? undefined : [...origins, origin];
     } catch (error) {
       if (!(error instanceof OriginError)) throw error;
@@ -70,13 +71,13 @@ export function CreateDialog({ onClose }: { onClose: () => void }) {
   const field = fields.find((one) => isOfField(problem, one));
   const errorAt = (one: string) => problem && field === one && <FieldError problem={problem} field={one} />;
   return (
-    <Dialog title="Create a key" onClose={onClose}>
+    <Dialog title={t('keys.create.title')} onClose={onClose}>
       <form ref={form} onSubmit={submit}>
         <Stack gap="lg">
           <TextInput
-            label="Name"
-            description="What the key is for."
-            placeholder="Website"
+            label={t('keys.create.name')}
+            description={t('keys.create.nameAbout')}
+            placeholder={t('keys.create.nameExample')}
             required
             withAsterisk={false}
             maxLength={100}
@@ -87,32 +88,32 @@ export function CreateDialog({ onClose }: { onClose: () => void }) {
             onChange={(event) => setName(event.currentTarget.value)}
           />
           <Checkbox.Group
-            label="Scopes"
-            description="Choose only the scopes that the key needs. You cannot change them later."
+            label={t('keys.list.scopes')}
+            description={t('keys.create.scopesAbout')}
             value={chosen}
-            error={chosen.length === 0 ? 'Choose at least one scope.' : errorAt('scopes')}
+            error={chosen.length === 0 ? sentenceFor('scopes') : errorAt('scopes')}
             onChange={(value) => setChosen(value as Scope[])}
           >
             <Stack gap="sm" mt="xs">
               {scopeNames.map((scope) => (
-                <Checkbox key={scope} value={scope} label={scope} description={scopes[scope]} />
+                <Checkbox key={scope} value={scope} label={scope} description={t(`keys.scopes.${scope}`)} />
               ))}
             </Stack>
           </Checkbox.Group>
           <details className={classes.more}>
-            <summary>Expiry and allowed origins</summary>
+            <summary>{t('keys.create.more')}</summary>
             <Stack gap="lg">
               <Group grow align="flex-start">
                 <NativeSelect
-                  label="Expires"
-                  data={expiries}
+                  label={t('keys.list.expires')}
+                  data={expiries.map((one) => ({ value: one, label: t(`keys.create.expiries.${one}`) }))}
                   value={expiry}
                   error={errorAt('expires_at')}
                   onChange={(event) => setExpiry(event.currentTarget.value)}
                 />
                 {expiry === 'date' && (
                   <TextInput
-                    label="Valid through"
+                    label={t('keys.create.validThrough')}
                     type="date"
                     required
                     withAsterisk={false}
@@ -122,7 +123,7 @@ export function CreateDialog({ onClose }: { onClose: () => void }) {
                 )}
               </Group>
               <fieldset className={classes.fieldset}>
-                <legend>Allowed origins</legend>
+                <legend>{t('keys.list.origins')}</legend>
                 <OriginsField
                   whole={list}
                   origins={origins}
@@ -150,10 +151,10 @@ export function CreateDialog({ onClose }: { onClose: () => void }) {
           {problem && field === undefined && <ProblemAlert error={problem} />}
           <Group justify="flex-end" className={classes.foot ?? ''}>
             <Button variant="default" onClick={onClose}>
-              Cancel
+              {t('ui.cancel')}
             </Button>
             <Button type="submit" loading={create.isPending} disabled={chosen.length === 0}>
-              Create key
+              {t('keys.create.action')}
             </Button>
           </Group>
         </Stack>

@@ -1,5 +1,6 @@
 import { Anchor, Text } from '@mantine/core';
 import { Link } from 'wouter';
+import { t } from '../../texts/language.ts';
 import { dayOf, exactTime, When } from '../../ui/when.tsx';
 import { type ApiKey, idleDays } from './keys.ts';
 import classes from './your-api.module.css';
@@ -9,7 +10,7 @@ const SOON_MS = 7 * 86_400_000;
 type Props = { apiKey: ApiKey };
 
 export const Scopes = ({ apiKey }: Props) => (
-  <ul className={classes.scopes} aria-label="Scopes">
+  <ul className={classes.scopes} aria-label={t('keys.list.scopes')}>
     {apiKey.scopes.map((scope) => (
       <li key={scope}>{scope}</li>
     ))}
@@ -17,15 +18,16 @@ export const Scopes = ({ apiKey }: Props) => (
 );
 
 export function Origins({ apiKey: { allowed_origins: origins } }: Props) {
-  if (origins.length === 0) return 'Servers only';
-  return (
-    <>
+  if (origins.length === 0) return t('keys.list.serversOnly');
+  return t.rich('keys.list.originAndMore', {
+    origin: origins[0]?.replace('https://', '') ?? '',
+    more: origins.length - 1,
+    span: (chunks) => (
       <span className={classes.origin} title={origins.join('\n')}>
-        {origins[0]?.replace('https://', '')}
+        {chunks}
       </span>
-      {origins.length > 1 && ` and ${origins.length - 1} more`}
-    </>
-  );
+    ),
+  });
 }
 
 export const Created = ({ apiKey }: Props) => (
@@ -38,10 +40,10 @@ export function LastUsed({ apiKey }: Props) {
   const days = idleDays(apiKey);
   return (
     <>
-      {apiKey.last_used_at === null ? 'Never' : <When at={apiKey.last_used_at} />}
+      {apiKey.last_used_at === null ? t('keys.list.neverUsed') : <When at={apiKey.last_used_at} />}
       {days !== null && (
-        <Text className={classes.warning ?? ''} title="Revoke it if you no longer need it.">
-          Idle for {days} days
+        <Text className={classes.warning ?? ''} title={t('keys.list.idleAdvice')}>
+          {t('keys.list.idle', { days })}
         </Text>
       )}
     </>
@@ -54,14 +56,14 @@ export const RequestsLink = ({ apiKey: { id, name } }: Props) => (
     href={`/usage?key_id=${id}#log`}
     size="sm"
     underline="always"
-    aria-label={`Requests made with ${name}`}
+    aria-label={t('keys.list.requestsOf', { name })}
   >
-    Requests
+    {t('usage.log.title')}
   </Anchor>
 );
 
 export function Expires({ apiKey: { expires_at: at } }: Props) {
-  if (at === null) return 'Never';
+  if (at === null) return t('keys.list.neverExpires');
   const isSoon = new Date(at).getTime() - Date.now() < SOON_MS;
   return isSoon ? (
     <Text className={classes.warning ?? ''} component="span">

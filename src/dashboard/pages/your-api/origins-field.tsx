@@ -1,11 +1,10 @@
 import { ActionIcon, Button, Group, Stack, Text, TextInput } from '@mantine/core';
 import { type KeyboardEvent, type ReactNode, type RefObject, useEffect, useRef, useState } from 'react';
 import { MAX_ORIGINS } from '../../../../schemas/key-limits.ts';
+import { t } from '../../texts/language.ts';
 import { CloseIcon } from '../../ui/icons.tsx';
 import { suggestedOrigin, withoutSlash } from './suggested-origin.ts';
 import classes from './your-api.module.css';
-
-export const inListAlready = 'This origin is already in the list.';
 
 type Props = {
   origins: readonly string[];
@@ -53,13 +52,10 @@ export function OriginsField(props: Props) {
   return (
     <Stack gap="sm" ref={whole} tabIndex={-1} className={classes.whole ?? ''}>
       <Text size="sm" c="dimmed">
-        Pages on these origins can use this key in browsers.{' '}
-        {origins.length === 0 && (
-          <strong>The list is empty: only servers and this service’s own pages can use the key.</strong>
-        )}
+        {t('keys.origins.about')} {origins.length === 0 && <strong>{t('keys.origins.empty')}</strong>}
       </Text>
       {origins.length > 0 && (
-        <ul className={classes.origins} aria-label="Allowed origins">
+        <ul className={classes.origins} aria-label={t('keys.list.origins')}>
           {origins.map((origin) => (
             <li key={origin}>
               <code>{origin}</code>
@@ -67,7 +63,7 @@ export function OriginsField(props: Props) {
                 variant="subtle"
                 color="gray"
                 size="lg"
-                aria-label={`Remove ${origin}`}
+                aria-label={t('keys.origins.remove', { origin })}
                 disabled={isPending}
                 onClick={() => remove(origin)}
               >
@@ -81,9 +77,12 @@ export function OriginsField(props: Props) {
         <TextInput
           ref={field}
           className={classes.entry ?? ''}
-          label="Add an origin"
+          label={t('keys.origins.add')}
           placeholder="https://app.example.com"
-          description={`${origins.length} of ${MAX_ORIGINS} entries used${isFull ? ': remove one to add another' : ''}.`}
+          description={t(isFull ? 'keys.origins.full' : 'keys.origins.used', {
+            used: origins.length,
+            limit: MAX_ORIGINS,
+          })}
           inputMode="url"
           autoComplete="off"
           autoCapitalize="none"
@@ -99,7 +98,7 @@ export function OriginsField(props: Props) {
           rightSectionWidth={72}
           rightSection={
             <Button size="xs" variant="default" loading={isPending} disabled={isFull} onClick={() => add()}>
-              Add
+              {t('keys.origins.addAction')}
             </Button>
           }
         />
@@ -107,7 +106,7 @@ export function OriginsField(props: Props) {
       {suggestion !== undefined && (
         <div>
           <Button size="xs" variant="default" disabled={isPending || isFull} onClick={() => add(suggestion)}>
-            Use {suggestion}
+            {t('keys.origins.suggestion', { origin: suggestion })}
           </Button>
         </div>
       )}

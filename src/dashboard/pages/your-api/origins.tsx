@@ -1,12 +1,13 @@
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { useRef, useState } from 'react';
 import { toProblem } from '../../api/errors.ts';
+import { t } from '../../texts/language.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { FieldError } from '../../ui/field-error.tsx';
 import { isOfField } from '../../ui/field-sentences.ts';
 import { ProblemAlert } from '../../ui/problem.tsx';
 import { type ApiKey, useChangeOrigins } from './keys.ts';
-import { inListAlready, OriginsField } from './origins-field.tsx';
+import { OriginsField } from './origins-field.tsx';
 import { withoutSlash } from './suggested-origin.ts';
 
 export function OriginsDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
@@ -49,7 +50,7 @@ export function OriginsDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: ()
   const problem = change.error && toProblem(change.error);
   const isOfOrigins = isOfField(problem, 'allowed_origins');
   return (
-    <Dialog title={`Allowed origins for “${name}”`} onClose={onClose}>
+    <Dialog title={t('keys.origins.title', { name })} onClose={onClose}>
       <Stack>
         <OriginsField
           whole={list}
@@ -61,7 +62,7 @@ export function OriginsDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: ()
           isPending={change.isPending}
           error={
             isListed
-              ? inListAlready
+              ? t('keys.origins.inList')
               : problem && isOfOrigins && <FieldError problem={problem} field="allowed_origins" />
           }
         />
@@ -69,15 +70,15 @@ export function OriginsDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: ()
         <div role="status">
           {removed !== undefined && !origins.includes(removed) && (
             <Group gap="xs">
-              <Text size="sm">Removed {removed}.</Text>
+              <Text size="sm">{t('keys.origins.removed', { origin: removed })}</Text>
               <Button size="compact-sm" variant="default" onClick={() => undo(removed)}>
-                Undo
+                {t('keys.origins.undo')}
               </Button>
             </Group>
           )}
         </div>
         <Group justify="flex-end">
-          <Button onClick={finish}>Done</Button>
+          <Button onClick={finish}>{t('ui.done')}</Button>
         </Group>
       </Stack>
     </Dialog>
