@@ -36,6 +36,11 @@ const first = [
     mend: 'fix the errors above',
   },
   {
+    name: 'texts of the dashboard',
+    run: () => output(node, ['tools/texts.mjs']),
+    mend: 'change the files in src/dashboard/texts, or move the texts there (docs/decisions/0035-languages.md)',
+  },
+  {
     name: 'openapi.json is up to date',
     run: () => unchanged('openapi.json', 'npm', ['run', '--silent', 'openapi']),
     mend: 'it has been regenerated: review and commit it',

@@ -20,7 +20,17 @@ const spoken = new Set([
   ...['label', 'placeholder', 'title', 'what'],
 ]);
 /** The same in every language. */
-const names = new Set(['Parley', 'curl', 'JavaScript', 'Python', 'TypeScript', 'SDK', 'OpenAI', 'Anthropic']);
+const names = new Set([
+  'Parley',
+  'curl',
+  'JavaScript',
+  'Python',
+  'TypeScript',
+  'SDK',
+  'TypeScript SDK',
+  'OpenAI',
+  'Anthropic',
+]);
 /** Samples of code. */
 const samples = new Set(['pages/your-api/examples.ts']);
 

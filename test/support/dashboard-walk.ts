@@ -45,6 +45,8 @@ export type Walk = {
   look(t: Test, name: string, at?: Locator): Promise<void>;
   /** Looks at widths in between, where tables are widest for the room that they have. */
   fitsBetween(t: Test, name: string): Promise<void>;
+  /** Looks at the labels of buttons, tabs, and badges wide and narrow: none is cut. */
+  labelsFit(t: Test, name: string): Promise<void>;
   /**
    * The browser's console has a line for every answer of 400 and above, and for every request that fails.
    *
@@ -66,6 +68,12 @@ const scrolling = `[...document.querySelectorAll('main *, [role="dialog"] *')]
   .filter((one) => one.scrollWidth > one.clientWidth + 1 && !one.closest('[role="log"], pre, .scalar-app'))
   .filter((one) => ['auto', 'scroll'].includes(getComputedStyle(one).overflowX))
   .map(({ className, tagName }) => tagName + ' ' + className)`;
+
+/** Labels that are wider than the room they have, but for titles that somebody typed. */
+const cut = `[...document.querySelectorAll('button, [role="tab"], [class*="Badge-root"], label, nav a, th')]
+  .flatMap((one) => [one, ...one.querySelectorAll('span')])
+  .filter((one) => one.clientWidth > 1 && one.scrollWidth > one.clientWidth + 1)
+  .map((one) => one.tagName + ' ' + one.textContent)`;
 
 /** The API reference is as long as forty of these. */
 const MOST_PICTURED_PX = 8000;
@@ -133,6 +141,13 @@ export async function startWalk(
         await fits(t, `${name}, ${width} px`);
       }
       await show(seen[0]);
+    },
+    async labelsFit(t, name) {
+      for (const size of ['narrow', 'wide'] as const) {
+        await page.setViewportSize(sizes[size]);
+        await page.evaluate(settled);
+        t.same(await page.evaluate(cut), [], `${name}, ${size}: every label fits`);
+      }
     },
     async look(t, name, at) {
       for (const variant of seen) {

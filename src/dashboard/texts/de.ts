@@ -271,6 +271,7 @@ export default {
         keyCreated: 'Schlüssel erstellt',
         keyRotated: 'Schlüssel rotiert',
         keyRevoked: 'Schlüssel widerrufen',
+        previousSecretEnded: 'Altes Secret eines Schlüssels beendet',
         keyReportedLeaked: 'Schlüssel als offengelegt gemeldet und widerrufen',
         publicKeyReported:
           'Browser-Schlüssel als offengelegt gemeldet; er funktioniert weiterhin, weil er öffentlich ist',
@@ -490,6 +491,87 @@ export default {
     },
   },
   keys: {
+    about:
+      'Mit API-Schlüsseln rufen Ihre Apps diesen Dienst auf. Sie teilen sich ein Tageskontingent mit dem Chat im Web.',
+    count: '{count, number} von {limit, number} Schlüsseln',
+    full: 'Alle {limit, number} Schlüssel sind in Gebrauch. Widerrufen Sie einen, um einen neuen zu erstellen.',
+    none: {
+      first: 'Erstellen Sie Ihren ersten Schlüssel',
+      chat: 'oder <link>chatten Sie hier ohne Schlüssel</link>',
+      text: 'Sie erhalten ein fertiges Beispiel für Ihr Terminal.',
+    },
+    connect: {
+      title: 'Die API verwenden',
+      about: 'Basis-URLs für Ihre Clients und ein Beispiel für den Einstieg.',
+      parley: 'Parley-API',
+      openai: 'OpenAI-Clients',
+      anthropic: 'Anthropic-Clients',
+      guide: 'Anleitung',
+      guideTo: 'Anleitung: {client}',
+      urlOf: 'Basis-URL für {client}',
+      example: 'Beispiel für {language}',
+      variable:
+        'Setzen Sie die Umgebungsvariable <code>PARLEY_KEY</code> auf Ihren Schlüssel. Vollständige Schlüssel werden nur einmal angezeigt, wenn Sie sie erstellen oder rotieren.',
+    },
+    used: {
+      none: 'Heute keine',
+      chart: 'Nutzung von {name} in den letzten {count, number} Tagen: {days}',
+      today: {
+        chat: 'Heute {count, plural, one {# Antwort} other {# Antworten}}',
+        images: 'Heute {count, plural, one {# Bild} other {# Bilder}}',
+        search: 'Heute {count, plural, one {# Suche} other {# Suchen}}',
+        embeddings: 'Heute {count, plural, one {# Embedding} other {# Embeddings}}',
+      },
+    },
+    inactive: {
+      title: 'Abgelaufene und widerrufene Schlüssel',
+      show: 'Abgelaufene und widerrufene Schlüssel anzeigen',
+      none: 'Keine abgelaufenen oder widerrufenen Schlüssel.',
+      lastUsed: 'Zuletzt verwendet: <when></when>',
+      expired: 'Abgelaufen am <day></day>',
+      revoked: 'Widerrufen am <day></day>',
+    },
+    oldSecret: {
+      until: 'Das alte Secret gilt bis <at>{time}</at>',
+      end: 'Jetzt beenden',
+      endOf: 'Jetzt beenden: das alte Secret von {name}',
+      question: 'Möchten Sie das alte Secret von „{name}“ beenden?',
+      action: 'Altes Secret beenden',
+      about:
+        'Das alte Secret funktioniert sofort nicht mehr. Anfragen von Apps, die es noch verwenden, schlagen fehl. Das aktuelle Secret gilt weiterhin.',
+    },
+    raw: {
+      title: 'Ihr neuer Schlüssel „{name}“',
+      titleRotated: 'Neues Secret für „{name}“',
+      name: 'Schlüssel',
+      copyNow: 'Kopieren Sie den Schlüssel jetzt',
+      about:
+        'Er wird nur einmal angezeigt, und der Dienst behält keine Kopie. Bewahren Sie ihn sicher auf, zum Beispiel in einem Passwortmanager.',
+      show: 'Schlüssel im Beispiel anzeigen',
+      showAbout: 'Beim Kopieren ist immer der ganze Schlüssel enthalten.',
+      notCopied: 'Ohne den Schlüssel schließen?',
+      notCopiedAbout:
+        'Sie haben den Schlüssel nicht kopiert. Wenn Sie jetzt schließen, müssen Sie ihn rotieren oder einen neuen erstellen.',
+      copy: 'Schlüssel kopieren',
+      close: 'Schließen, ohne zu kopieren',
+    },
+    rotate: {
+      title: '„{name}“ rotieren',
+      action: 'Schlüssel rotieren',
+      about:
+        'Der Schlüssel erhält ein neues Secret, das nur einmal angezeigt wird. Name, Berechtigungen, Origins und Ablauf bleiben gleich.',
+      grace: 'Das alte Secret wird ungültig',
+      graceAbout:
+        'Ein späterer Zeitpunkt gibt Ihnen Zeit, alle Apps umzustellen, die den Schlüssel verwenden.',
+      graces: {
+        none: 'sofort',
+        hour: 'nach einer Stunde',
+        day: 'nach einem Tag',
+        week: 'nach 7 Tagen',
+      },
+      oldStopped: 'Das alte Secret funktioniert nicht mehr.',
+      oldWorks: 'Das alte Secret gilt bis {until} (Ihre Zeit). Ersetzen Sie es bis dahin durch das neue.',
+    },
     scopes: {
       chat: 'Mit einem Modell chatten sowie die Unterhaltungen dieses Schlüssels lesen und löschen. Verbraucht Ihr Tageskontingent für den Chat.',
       images: 'Bilder aus Text erzeugen. Verbraucht Ihr Tageskontingent für Bilder.',
@@ -498,6 +580,23 @@ export default {
       models: 'Die verfügbaren Modelle auflisten.',
     },
     list: {
+      key: 'Schlüssel',
+      prefix: 'Der Anfang des Schlüssels',
+      created: 'Erstellt',
+      lastUsed: 'Zuletzt verwendet',
+      usage: 'Nutzung',
+      edit: 'Bearbeiten',
+      actionsTitle: 'Aktionen',
+      actions: {
+        origins: 'Origins bearbeiten',
+        rotate: 'Rotieren',
+        revoke: 'Widerrufen',
+      },
+      actionsOf: {
+        origins: 'Origins von {name} bearbeiten',
+        rotate: '{name} rotieren',
+        revoke: '{name} widerrufen',
+      },
       scopes: 'Berechtigungen',
       origins: 'Erlaubte Origins',
       serversOnly: 'Nur Server',
@@ -543,6 +642,8 @@ export default {
       undo: 'Rückgängig',
     },
     revoke: {
+      done: 'Der Schlüssel „{name}“ wurde widerrufen.',
+      elsewhere: '„{name}“ wurde in einem anderen Tab oder auf einem anderen Gerät widerrufen.',
       question: 'Möchten Sie „{name}“ widerrufen?',
       action: 'Schlüssel widerrufen',
       about:

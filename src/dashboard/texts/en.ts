@@ -261,6 +261,7 @@ export default {
         keyCreated: 'Key created',
         keyRotated: 'Key rotated',
         keyRevoked: 'Key revoked',
+        previousSecretEnded: 'Old secret of a key ended',
         keyReportedLeaked: 'Key reported as leaked, and revoked',
         publicKeyReported: 'Browser key reported as leaked; it still works because it is public',
         originsChanged: 'Allowed origins changed',
@@ -475,6 +476,85 @@ export default {
     },
   },
   keys: {
+    about: 'API keys let your apps call this service. They share one daily quota with chat on the web.',
+    count: '{count, number} of {limit, number} keys',
+    full: 'All {limit, number} keys are in use. Revoke one to create another.',
+    none: {
+      first: 'Create your first key',
+      chat: 'or <link>chat here without a key</link>',
+      text: "You'll get a ready-to-run example for your terminal.",
+    },
+    connect: {
+      title: 'Use the API',
+      about: 'Base URLs for your clients, and an example to start from.',
+      parley: 'Parley API',
+      openai: 'OpenAI clients',
+      anthropic: 'Anthropic clients',
+      guide: 'Guide',
+      guideTo: 'Guide to {client}',
+      urlOf: 'base URL for {client}',
+      example: '{language} example',
+      variable:
+        'Set the environment variable <code>PARLEY_KEY</code> to your key. Full keys are shown only once, when you create or rotate them.',
+    },
+    used: {
+      none: 'None today',
+      chart: 'Usage of {name} over the last {count, number} days: {days}',
+      today: {
+        chat: '{count, plural, one {# reply} other {# replies}} today',
+        images: '{count, plural, one {# image} other {# images}} today',
+        search: '{count, plural, one {# search} other {# searches}} today',
+        embeddings: '{count, plural, one {# embedded input} other {# embedded inputs}} today',
+      },
+    },
+    inactive: {
+      title: 'Expired and revoked keys',
+      show: 'Show expired and revoked keys',
+      none: 'No expired or revoked keys.',
+      lastUsed: 'Last used: <when></when>',
+      expired: 'Expired <day></day>',
+      revoked: 'Revoked <day></day>',
+    },
+    oldSecret: {
+      until: 'Old secret works until <at>{time}</at>',
+      end: 'End now',
+      endOf: 'End now: the old secret of {name}',
+      question: 'End the old secret of “{name}”?',
+      action: 'End old secret',
+      about:
+        'The old secret stops working immediately. Requests from apps that still use it will fail. The current secret keeps working.',
+    },
+    raw: {
+      title: 'Your new key “{name}”',
+      titleRotated: 'New secret for “{name}”',
+      name: 'key',
+      copyNow: 'Copy the key now',
+      about:
+        'It is shown only once, and the service does not keep a copy. Store it somewhere safe, such as a password manager.',
+      show: 'Show the key in the example',
+      showAbout: 'Copy always includes the full key.',
+      notCopied: 'Close without the key?',
+      notCopiedAbout:
+        'You have not copied the key. If you close this, you will have to rotate the key or create a new one.',
+      copy: 'Copy key',
+      close: 'Close without copying',
+    },
+    rotate: {
+      title: 'Rotate “{name}”',
+      action: 'Rotate key',
+      about:
+        'The key gets a new secret, shown only once. Its name, scopes, origins, and expiry stay the same.',
+      grace: 'The old secret stops working',
+      graceAbout: 'A later time gives you time to update every app that uses the key.',
+      graces: {
+        none: 'immediately',
+        hour: 'after an hour',
+        day: 'after a day',
+        week: 'after 7 days',
+      },
+      oldStopped: 'The old secret has stopped working.',
+      oldWorks: 'The old secret works until {until} (your time). Replace it with the new one before then.',
+    },
     scopes: {
       chat: 'Chat with a model, and read and delete the conversations of this key. Uses your daily chat quota.',
       images: 'Generate images from text. Uses your daily image quota.',
@@ -483,6 +563,23 @@ export default {
       models: 'List the available models.',
     },
     list: {
+      key: 'Key',
+      prefix: 'The beginning of the key',
+      created: 'Created',
+      lastUsed: 'Last used',
+      usage: 'Usage',
+      edit: 'Edit',
+      actionsTitle: 'Actions',
+      actions: {
+        origins: 'Edit origins',
+        rotate: 'Rotate',
+        revoke: 'Revoke',
+      },
+      actionsOf: {
+        origins: 'Edit origins for {name}',
+        rotate: 'Rotate {name}',
+        revoke: 'Revoke {name}',
+      },
       scopes: 'Scopes',
       origins: 'Allowed origins',
       serversOnly: 'Servers only',
@@ -527,6 +624,8 @@ export default {
       undo: 'Undo',
     },
     revoke: {
+      done: 'Key “{name}” was revoked.',
+      elsewhere: '“{name}” was revoked in another tab or on another device.',
       question: 'Revoke “{name}”?',
       action: 'Revoke key',
       about:

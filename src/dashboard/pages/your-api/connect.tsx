@@ -1,6 +1,8 @@
 /** Where the API is, and how to call it: on the page at all times. */
+
 import { Anchor, Stack, Text } from '@mantine/core';
 import { useService } from '../../api/queries.ts';
+import { t } from '../../texts/language.ts';
 import { CopyField } from '../../ui/copy-field.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { anthropicUrl, apiUrl, examples } from './examples.ts';
@@ -12,12 +14,12 @@ export function Connect() {
   const { data: service } = useService();
   const hasModel = service !== undefined && service.engine.chat !== 'builtin';
   const urls = [
-    { client: 'Parley API', url: apiUrl(), guide: 'getting-started' },
-    { client: 'OpenAI clients', url: apiUrl(), guide: 'openai-compatible' },
-    { client: 'Anthropic clients', url: anthropicUrl(), guide: 'anthropic-compatible' },
+    { client: t('keys.connect.parley'), url: apiUrl(), guide: 'getting-started' },
+    { client: t('keys.connect.openai'), url: apiUrl(), guide: 'openai-compatible' },
+    { client: t('keys.connect.anthropic'), url: anthropicUrl(), guide: 'anthropic-compatible' },
   ];
   return (
-    <Panel title="Use the API" description="Base URLs for your clients, and an example to start from.">
+    <Panel title={t('keys.connect.title')} description={t('keys.connect.about')}>
       <Stack>
         <dl className={classes.urls}>
           {urls.map(({ client, guide, url }) => (
@@ -28,21 +30,20 @@ export function Connect() {
                   href={`/docs/guides/${guide}`}
                   size="sm"
                   underline="always"
-                  aria-label={`Guide to ${client}`}
+                  aria-label={t('keys.connect.guideTo', { client })}
                 >
-                  Guide
+                  {t('keys.connect.guide')}
                 </Anchor>
               </dt>
               <dd>
-                <CopyField isSmall value={url} label={`base URL for ${client}`} />
+                <CopyField isSmall value={url} label={t('keys.connect.urlOf', { client })} />
               </dd>
             </div>
           ))}
         </dl>
         <Samples code={examples(null, scopeNames, hasModel)} />
         <Text size="sm" c="dimmed">
-          Set the environment variable <code>PARLEY_KEY</code> to your key. Full keys are shown only once,
-          when you create or rotate them.
+          {t.rich('keys.connect.variable', { code: (chunks) => <code>{chunks}</code> })}
         </Text>
       </Stack>
     </Panel>

@@ -1,6 +1,8 @@
 /** Expired and revoked keys, loaded only when asked for. */
+
 import { Group, Paper, Stack, Switch, Text } from '@mantine/core';
 import { useState } from 'react';
+import { t } from '../../texts/language.ts';
 import { Loaded } from '../../ui/loaded.tsx';
 import { dayOf, exactTime } from '../../ui/when.tsx';
 import { LastUsed, RequestsLink } from './facts.tsx';
@@ -12,7 +14,7 @@ export function InactiveKeys() {
   return (
     <Stack gap="sm">
       <Switch
-        label="Show expired and revoked keys"
+        label={t('keys.inactive.show')}
         checked={isShown}
         onChange={(event) => setShown(event.currentTarget.checked)}
       />
@@ -27,12 +29,12 @@ function List() {
     <Loaded query={query}>
       {(keys) =>
         keys.length === 0 ? (
-          <Text c="dimmed">No expired or revoked keys.</Text>
+          <Text c="dimmed">{t('keys.inactive.none')}</Text>
         ) : (
           <Paper
             withBorder
             component="ul"
-            aria-label="Expired and revoked keys"
+            aria-label={t('keys.inactive.title')}
             className={classes.inactive ?? ''}
           >
             {keys.map((apiKey) => (
@@ -60,7 +62,7 @@ const Inactive = ({ apiKey }: { apiKey: ApiKey }) => (
         <End apiKey={apiKey} />
       </div>
       <Text size="sm" c="dimmed" component="div">
-        Last used: <LastUsed apiKey={apiKey} />
+        {t.rich('keys.inactive.lastUsed', { when: () => <LastUsed apiKey={apiKey} /> })}
       </Text>
       <RequestsLink apiKey={apiKey} />
     </div>
@@ -72,10 +74,11 @@ function End({ apiKey: { expires_at: expiresAt, revoked_at: revokedAt = null } }
   const isExpired = expiresAt !== null && (revokedAt === null || expiresAt < revokedAt);
   const at = isExpired ? expiresAt : revokedAt;
   if (at === null) return null;
-  const day = (
-    <time dateTime={at} title={exactTime(at)}>
-      {dayOf(at)}
-    </time>
-  );
-  return isExpired ? <>Expired {day}</> : <>Revoked {day}</>;
+  return t.rich(isExpired ? 'keys.inactive.expired' : 'keys.inactive.revoked', {
+    day: () => (
+      <time dateTime={at} title={exactTime(at)}>
+        {dayOf(at)}
+      </time>
+    ),
+  });
 }

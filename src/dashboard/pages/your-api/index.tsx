@@ -2,6 +2,7 @@ import { Anchor, Button, Stack, Text } from '@mantine/core';
 import { type ComponentType, useEffect, useRef, useState } from 'react';
 import { Link } from 'wouter';
 import { MAX_ACTIVE_KEYS } from '../../../../schemas/key-limits.ts';
+import { t } from '../../texts/language.ts';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { KeyIcon, PlusIcon } from '../../ui/icons.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
@@ -50,10 +51,10 @@ export default function YourApi() {
   return (
     <>
       <PageHeader
-        title="Your API"
+        title={t('shell.nav.yourApi')}
         action={keys.length > 0 && <CreateButton isFull={keys.length >= MAX_ACTIVE_KEYS} onClick={create} />}
       >
-        API keys let your apps call this service. They share one daily quota with chat on the web.
+        {t('keys.about')}
       </PageHeader>
       <Said message={said} onClose={() => setSaid(undefined)} />
       <Stack gap="lg">
@@ -64,7 +65,7 @@ export default function YourApi() {
             ) : (
               <Stack gap="sm">
                 <Text size="sm" c="dimmed">
-                  {keys.length} of {MAX_ACTIVE_KEYS} keys
+                  {t('keys.count', { count: keys.length, limit: MAX_ACTIVE_KEYS })}
                 </Text>
                 <KeyList keys={keys} onAction={(action, { id, name }) => setOpen({ action, id, name })} />
               </Stack>
@@ -96,14 +97,14 @@ function KeyDialog({ keys, onClose, onRevoked, open: { action, id, name } }: Key
   const isRevokedHere = useRef(false);
   useEffect(() => {
     if (!isGone) return;
-    if (!isRevokedHere.current) onRevoked(`“${name}” was revoked in another tab or on another device.`);
+    if (!isRevokedHere.current) onRevoked(t('keys.revoke.elsewhere', { name }));
     onClose();
   }, [isGone, name, onClose, onRevoked]);
 
   const Dialog = dialogs[action];
   const revoked = () => {
     isRevokedHere.current = true;
-    onRevoked(`Key “${name}” was revoked.`);
+    onRevoked(t('keys.revoke.done', { name }));
   };
   return apiKey && <Dialog apiKey={apiKey} onClose={onClose} onRevoked={revoked} />;
 }
@@ -117,11 +118,11 @@ function CreateButton({ isFull, onClick }: { isFull: boolean; onClick: () => voi
         aria-disabled={isFull}
         {...(isFull ? { 'data-disabled': true, 'aria-describedby': 'why-no-more-keys' } : { onClick })}
       >
-        Create key
+        {t('keys.create.action')}
       </Button>
       {isFull && (
         <Text size="sm" c="dimmed" id="why-no-more-keys">
-          All {MAX_ACTIVE_KEYS} keys are in use. Revoke one to create another.
+          {t('keys.full', { limit: MAX_ACTIVE_KEYS })}
         </Text>
       )}
     </Stack>
@@ -132,22 +133,25 @@ function NoKey({ isFirst, onCreate }: { isFirst: boolean; onCreate: () => void }
   return (
     <EmptyState
       icon={<KeyIcon size={32} />}
-      title={isFirst ? 'Create your first key' : 'Create a key'}
+      title={isFirst ? t('keys.none.first') : t('keys.create.title')}
       action={
         <>
           <Button leftSection={<PlusIcon size={18} />} onClick={onCreate}>
-            Create key
+            {t('keys.create.action')}
           </Button>
           <Text size="sm">
-            or{' '}
-            <Anchor component={Link} href="/chat" underline="always">
-              chat here without a key
-            </Anchor>
+            {t.rich('keys.none.chat', {
+              link: (chunks) => (
+                <Anchor component={Link} href="/chat" underline="always">
+                  {chunks}
+                </Anchor>
+              ),
+            })}
           </Text>
         </>
       }
     >
-      You'll get a ready-to-run example for your terminal.
+      {t('keys.none.text')}
     </EmptyState>
   );
 }

@@ -1,6 +1,8 @@
 /** Cards on narrow screens, where a table would hide the actions. */
+
 import { Button, Group, Paper, Stack, Table, Text } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
+import { t } from '../../texts/language.ts';
 import { Created, Expires, LastUsed, Origins, RequestsLink, Scopes } from './facts.tsx';
 import type { ApiKey } from './keys.ts';
 import { PreviousSecret } from './previous-secret.tsx';
@@ -10,8 +12,6 @@ import classes from './your-api.module.css';
 export type KeyAction = 'origins' | 'rotate' | 'revoke' | 'endPrevious';
 type ButtonAction = Exclude<KeyAction, 'endPrevious'>;
 type Props = { keys: readonly ApiKey[]; onAction: (action: KeyAction, apiKey: ApiKey) => void };
-
-const labels: Record<ButtonAction, string> = { origins: 'Edit origins', rotate: 'Rotate', revoke: 'Revoke' };
 
 export function KeyList(props: Props) {
   const isNarrow = useMediaQuery('(max-width: 79.99em)', undefined, { getInitialValueInEffect: false });
@@ -25,10 +25,10 @@ const ActionButton = ({ action, apiKey, onAction }: ActionProps) => (
     size="compact-sm"
     variant="default"
     className={action === 'revoke' ? (classes.danger ?? '') : ''}
-    aria-label={`${labels[action]} for ${apiKey.name}`.replace(/^(Rotate|Revoke) for/, '$1')}
+    aria-label={t(`keys.list.actionsOf.${action}`, { name: apiKey.name })}
     onClick={() => onAction(action, apiKey)}
   >
-    {action === 'origins' ? 'Edit' : labels[action]}
+    {action === 'origins' ? t('keys.list.edit') : t(`keys.list.actions.${action}`)}
   </Button>
 );
 
@@ -38,11 +38,13 @@ function KeyTable({ keys, onAction }: Props) {
       <Table verticalSpacing="sm" horizontalSpacing="sm">
         <Table.Thead>
           <Table.Tr>
-            {['Key', 'Scopes', 'Allowed origins', 'Created', 'Last used', 'Expires'].map((title) => (
-              <Table.Th key={title}>{title}</Table.Th>
-            ))}
+            {(['key', 'scopes', 'origins', 'created', 'lastUsed', 'expires'] as const).map(
+              (title) => (
+                <Table.Th key={title}>{t(`keys.list.${title}`)}</Table.Th>
+              ),
+            )}
             <Table.Th>
-              <span className={classes.hidden}>Actions</span>
+              <span className={classes.hidden}>{t('keys.list.actionsTitle')}</span>
             </Table.Th>
           </Table.Tr>
         </Table.Thead>
@@ -93,7 +95,7 @@ const Name = ({ apiKey, onAction }: { apiKey: ApiKey; onAction: Props['onAction'
     <Text fw={600} className={classes.name ?? ''}>
       {apiKey.name}
     </Text>
-    <code className={classes.prefix} title="The beginning of the key">
+    <code className={classes.prefix} title={t('keys.list.prefix')}>
       {apiKey.key_prefix}…
     </code>
     <PreviousSecret apiKey={apiKey} onEnd={() => onAction('endPrevious', apiKey)} />
@@ -107,28 +109,28 @@ function Cards({ keys, onAction }: Props) {
         <Paper key={apiKey.id} component="li" withBorder p="md" bg="var(--parley-panel)">
           <Name apiKey={apiKey} onAction={onAction} />
           <dl className={classes.facts}>
-            <dt>Scopes</dt>
+            <dt>{t('keys.list.scopes')}</dt>
             <dd>
               <Scopes apiKey={apiKey} />
             </dd>
-            <dt>Allowed origins</dt>
+            <dt>{t('keys.list.origins')}</dt>
             <dd>
               <Origins apiKey={apiKey} />
             </dd>
-            <dt>Created</dt>
+            <dt>{t('keys.list.created')}</dt>
             <dd>
               <Created apiKey={apiKey} />
             </dd>
-            <dt>Last used</dt>
+            <dt>{t('keys.list.lastUsed')}</dt>
             <dd>
               <LastUsed apiKey={apiKey} />
             </dd>
-            <dt>Usage</dt>
+            <dt>{t('keys.list.usage')}</dt>
             <dd>
               <Used apiKey={apiKey} />
               <RequestsLink apiKey={apiKey} />
             </dd>
-            <dt>Expires</dt>
+            <dt>{t('keys.list.expires')}</dt>
             <dd>
               <Expires apiKey={apiKey} />
             </dd>
@@ -139,11 +141,11 @@ function Cards({ keys, onAction }: Props) {
                 key={action}
                 variant="default"
                 className={action === 'revoke' ? (classes.danger ?? '') : ''}
-                aria-label={`${labels[action]} for ${apiKey.name}`.replace(/^(Rotate|Revoke) for/, '$1')}
+                aria-label={t(`keys.list.actionsOf.${action}`, { name: apiKey.name })}
                 px="xs"
                 onClick={() => onAction(action, apiKey)}
               >
-                {labels[action]}
+                {t(`keys.list.actions.${action}`)}
               </Button>
             ))}
           </Group>

@@ -1,5 +1,7 @@
 /** The secret that a rotation replaced, while it still works. */
+
 import { Button, Text } from '@mantine/core';
+import { t } from '../../texts/language.ts';
 import { Confirm } from '../../ui/confirm.tsx';
 import { exactTime } from '../../ui/when.tsx';
 import { type ApiKey, previousSecretEnd, useEndPreviousSecret } from './keys.ts';
@@ -13,15 +15,18 @@ export function PreviousSecret({ apiKey, onEnd }: Props) {
   return (
     <div className={classes.previous}>
       <Text size="sm" c="var(--parley-warning)">
-        Old secret works until <time dateTime={end}>{exactTime(end)}</time>
+        {t.rich('keys.oldSecret.until', {
+          time: exactTime(end),
+          at: (chunks) => <time dateTime={end}>{chunks}</time>,
+        })}
       </Text>
       <Button
         size="compact-sm"
         variant="default"
-        aria-label={`End now: the old secret of ${apiKey.name}`}
+        aria-label={t('keys.oldSecret.endOf', { name: apiKey.name })}
         onClick={onEnd}
       >
-        End now
+        {t('keys.oldSecret.end')}
       </Button>
     </div>
   );
@@ -31,18 +36,15 @@ export function EndPreviousSecretDialog({ apiKey, onClose }: { apiKey: ApiKey; o
   const end = useEndPreviousSecret(apiKey.id);
   return (
     <Confirm
-      title={`End the old secret of “${apiKey.name}”?`}
-      action="End old secret"
+      title={t('keys.oldSecret.question', { name: apiKey.name })}
+      action={t('keys.oldSecret.action')}
       isDangerous
       isPending={end.isPending}
       error={end.error}
       onClose={onClose}
       onConfirm={() => end.mutate(undefined, { onSuccess: onClose })}
     >
-      <Text>
-        The old secret stops working immediately. Requests from apps that still use it will fail. The current
-        secret keeps working.
-      </Text>
+      <Text>{t('keys.oldSecret.about')}</Text>
     </Confirm>
   );
 }

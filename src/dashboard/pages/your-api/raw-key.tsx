@@ -1,6 +1,7 @@
 import { Alert, Button, Group, Stack, Switch, Text } from '@mantine/core';
 import { type RefObject, useEffect, useRef, useState } from 'react';
 import { queryClient, useService } from '../../api/queries.ts';
+import { t } from '../../texts/language.ts';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { CopyField } from '../../ui/copy-field.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
@@ -33,7 +34,7 @@ export default function RawKeyDialog({ created, rotation }: ShownKey) {
   return (
     <Dialog
       size="lg"
-      title={rotation === undefined ? `Your new key “${name}”` : `New secret for “${name}”`}
+      title={t(rotation === undefined ? 'keys.raw.title' : 'keys.raw.titleRotated', { name })}
       closeOnEscape={false}
       closeOnClickOutside={false}
       withCloseButton={false}
@@ -43,17 +44,16 @@ export default function RawKeyDialog({ created, rotation }: ShownKey) {
       }}
     >
       <Stack>
-        <Alert color="yellow" variant="light" icon={<WarningIcon />} title="Copy the key now">
-          It is shown only once, and the service does not keep a copy. Store it somewhere safe, such as a
-          password manager.
+        <Alert color="yellow" variant="light" icon={<WarningIcon />} title={t('keys.raw.copyNow')}>
+          {t('keys.raw.about')}
         </Alert>
-        <CopyField value={key} label="key" onCopied={copied} />
+        <CopyField value={key} label={t('keys.raw.name')} onCopied={copied} />
         {rotation && <Text size="sm">{graceSentence(rotation.graceSeconds, rotation.at)}</Text>}
 
         <Samples code={shown} copied={whole} onCopied={copied} />
         <Switch
-          label="Show the key in the example"
-          description="Copy always includes the full key."
+          label={t('keys.raw.show')}
+          description={t('keys.raw.showAbout')}
           checked={isKeyVisible}
           onChange={(event) => setKeyVisible(event.currentTarget.checked)}
         />
@@ -65,16 +65,15 @@ export default function RawKeyDialog({ created, rotation }: ShownKey) {
               variant="light"
               icon={<WarningIcon />}
               role="alert"
-              title="Close without the key?"
+              title={t('keys.raw.notCopied')}
             >
               <Text size="sm" c="var(--mantine-color-text)">
-                You have not copied the key. If you close this, you will have to rotate the key or create a
-                new one.
+                {t('keys.raw.notCopiedAbout')}
               </Text>
               <Group mt="sm">
-                <CopyButton text={key} label="Copy key" onCopied={copied} size="xs" />
+                <CopyButton text={key} label={t('keys.raw.copy')} onCopied={copied} size="xs" />
                 <Button size="xs" variant="default" onClick={close}>
-                  Close without copying
+                  {t('keys.raw.close')}
                 </Button>
               </Group>
             </Alert>
@@ -84,7 +83,7 @@ export default function RawKeyDialog({ created, rotation }: ShownKey) {
                 variant={isCopied ? 'filled' : 'default'}
                 onClick={() => (isCopied ? close() : setAsking(true))}
               >
-                Done
+                {t('ui.done')}
               </Button>
             </Group>
           )}

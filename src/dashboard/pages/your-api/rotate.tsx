@@ -1,5 +1,6 @@
 import { Radio, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
+import { t } from '../../texts/language.ts';
 import { Confirm } from '../../ui/confirm.tsx';
 import { DEFAULT_GRACE_SECONDS, graces } from './grace.ts';
 import { type ApiKey, useRotateKey } from './keys.ts';
@@ -9,19 +10,17 @@ export function RotateDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: () 
   const [grace, setGrace] = useState(String(DEFAULT_GRACE_SECONDS));
   return (
     <Confirm
-      title={`Rotate “${apiKey.name}”`}
-      action="Rotate key"
+      title={t('keys.rotate.title', { name: apiKey.name })}
+      action={t('keys.rotate.action')}
       isPending={rotate.isPending}
       error={rotate.error}
       onClose={onClose}
       onConfirm={() => rotate.mutate(Number(grace), { onSuccess: onClose })}
     >
-      <Text>
-        The key gets a new secret, shown only once. Its name, scopes, origins, and expiry stay the same.
-      </Text>
+      <Text>{t('keys.rotate.about')}</Text>
       <Radio.Group
-        label="The old secret stops working"
-        description="A later time gives you time to update every app that uses the key."
+        label={t('keys.rotate.grace')}
+        description={t('keys.rotate.graceAbout')}
         value={grace}
         onChange={setGrace}
       >
@@ -30,7 +29,7 @@ export function RotateDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: () 
             <Radio
               key={seconds}
               value={String(seconds)}
-              label={label}
+              label={t(label)}
               data-autofocus={String(seconds) === grace || undefined}
             />
           ))}

@@ -1,5 +1,7 @@
 /** The same call in each language, one at a time. */
+
 import { Tabs } from '@mantine/core';
+import { t } from '../../texts/language.ts';
 import { CodeBlock } from '../../ui/code-block.tsx';
 import { type Examples, languageNames, languages } from './examples.ts';
 
@@ -23,7 +25,7 @@ export function Samples({ code, copied = code, onCopied }: Props) {
       {languageNames.map((language) => (
         <Tabs.Panel key={language} value={language}>
           <CodeBlock
-            label={`${languages[language]} example`}
+            label={t('keys.connect.example', { language: languages[language] })}
             code={code[language]}
             copied={copied[language]}
             {...(onCopied && { onCopied })}

@@ -1,7 +1,7 @@
 /** What a key used today, and on each of the last days. */
-import { meters } from '../../api/usage.ts';
+import { t } from '../../texts/language.ts';
 import { shortDay } from '../../ui/daily-bars.tsx';
-import { countOf, formatCount } from '../../ui/numbers.ts';
+import { formatCount } from '../../ui/numbers.ts';
 import type { ApiKey } from './keys.ts';
 import { type DayOfKey, useUsageOfKeys } from './usage.ts';
 import classes from './your-api.module.css';
@@ -19,26 +19,34 @@ export function Used({ apiKey: { id, name } }: { apiKey: ApiKey }) {
   return (
     <div className={classes.used}>
       <div>
-        {today.length === 0 ? <div>None today</div> : today.map((one) => <Today key={one.meter} {...one} />)}
+        {today.length === 0 ? (
+          <div>{t('keys.used.none')}</div>
+        ) : (
+          today.map((one) => <Today key={one.meter} {...one} />)
+        )}
       </div>
-      {days && <Bars days={days} label={`Usage of ${name} over the last ${days.length} days`} />}
+      {days && (
+        <Bars
+          days={days}
+          label={t('keys.used.chart', {
+            name,
+            count: days.length,
+            days: days.map(ofDay).join('; '),
+          })}
+        />
+      )}
     </div>
   );
 }
 
 const Today = ({ count, meter }: DayOfKey['used'][number]) => (
-  <div>{countOf(count, meters[meter])} today</div>
+  <div>{t(`keys.used.today.${meter}`, { count })}</div>
 );
 
 function Bars({ days, label }: { days: readonly DayOfKey[]; label: string }) {
   const most = Math.max(...days.map(({ total }) => total));
   return (
-    <svg
-      role="img"
-      aria-label={`${label}: ${days.map(ofDay).join('; ')}`}
-      width={days.length * STEP}
-      height={HEIGHT}
-    >
+    <svg role="img" aria-label={label} width={days.length * STEP} height={HEIGHT}>
       {days.map((day, at) => {
         const height = Math.max(LEAST, (day.total / most) * HEIGHT);
         return (

@@ -1,0 +1,88 @@
+// The check of the dashboard's texts: what it finds, and that there is nothing to find.
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import t, { type Test } from 'tap';
+
+const program = fileURLToPath(new URL('../../tools/texts.mjs', import.meta.url));
+
+/** @returns the exit code, and the lines that were printed */
+const check = (...folder: string[]): Promise<[number, string[]]> =>
+  new Promise((resolve) => {
+    execFile(process.execPath, [program, ...folder], (error, stdout) =>
+      resolve([error === null ? 0 : Number(error.code), stdout.split('\n').filter((line) => line !== '')]),
+    );
+  });
+
+const fine = {
+  en: "export default { page: { title: 'Keys', count: '{count, plural, one {# key} other {# keys}}' } } as const;",
+  de: "export default { page: { title: 'Schlüssel', count: '{count, plural, one {# Schlüssel} other {# Schlüssel}}' } };",
+  page: "export const Page = () => <h1 title={t('page.title')}>{t('page.count', { count: 1 })} Parley</h1>;",
+};
+
+const checkFolder = (t: Test, { de, en, page }: typeof fine) =>
+  check(t.testdir({ texts: { 'en.ts': en, 'de.ts': de }, pages: { 'page.tsx': page } }));
+
+t.test('the texts of the dashboard', async (t) => t.same(await check(), [0, []]));
+
+t.test('texts without a problem', async (t) => t.same(await checkFolder(t, fine), [0, []]));
+
+const problems: [string, Partial<typeof fine>, string][] = [
+  [
+    'a key that a language lacks',
+    { de: fine.de.replace("title: 'Schlüssel', ", '') },
+    'de: "page.title" is missing',
+  ],
+  [
+    'a key that English lacks',
+    { de: fine.de.replace('page: {', "page: { more: 'Mehr',") },
+    'de: "page.more" does not exist in English',
+  ],
+  [
+    'a key that nothing uses',
+    { page: fine.page.replace("'page.title'", 'x') },
+    'en: "page.title" is not used',
+  ],
+  [
+    'a plural form that is missing',
+    { de: fine.de.replace('one {# Schlüssel} ', '') },
+    'de: "page.count" lacks the plural form "one"',
+  ],
+  [
+    'a value under another name',
+    { en: fine.en.replace("'Keys'", "'Keys of {name}'") },
+    'de: "page.title" lacks {name}',
+  ],
+  [
+    'a tag that English does not have',
+    { de: fine.de.replace("'Schlüssel'", "'<b>Schlüssel</b>'") },
+    'de: "page.title" has <b>, which English does not have',
+  ],
+  [
+    'text in JSX',
+    { page: fine.page.replace('Parley', 'keys') },
+    'pages/page.tsx:1: "keys" belongs in texts/',
+  ],
+  [
+    'text in an attribute',
+    { page: fine.page.replace('<h1 ', '<h1 aria-label="Keys" ') },
+    'pages/page.tsx:1: "Keys" belongs in texts/',
+  ],
+  [
+    'text as one of two operands',
+    { page: fine.page.replace('Parley', "{isNew ? 'new' : ''}") },
+    'pages/page.tsx:1: "new" belongs in texts/',
+  ],
+  [
+    'a sentence anywhere',
+    { page: `const said = 'No keys yet';\n${fine.page}` },
+    'pages/page.tsx:1: "No keys yet" belongs in texts/',
+  ],
+  [
+    'a text in a constant',
+    { page: `const title = t('page.title');\n${fine.page}` },
+    'pages/page.tsx:1: "t" is called before the language is known',
+  ],
+];
+
+for (const [name, changes, line] of problems)
+  t.test(`finds ${name}`, async (t) => t.same(await checkFolder(t, { ...fine, ...changes }), [1, [line]]));
