@@ -72,7 +72,7 @@ const scrolling = `[...document.querySelectorAll('main *, [role="dialog"] *')]
 /** Labels that are wider than the room they have, but for titles that somebody typed. */
 const cut = `[...document.querySelectorAll('button, [role="tab"], [class*="Badge-root"], label, nav a, th')]
   .flatMap((one) => [one, ...one.querySelectorAll('span')])
-  .filter((one) => one.clientWidth > 1 && one.scrollWidth > one.clientWidth + 1)
+  .filter((one) => one.textContent.trim() !== '' && one.clientWidth > 1 && one.scrollWidth > one.clientWidth + 1)
   .map((one) => one.tagName + ' ' + one.textContent)`;
 
 /** The API reference is as long as forty of these. */

@@ -42,7 +42,7 @@ export default {
       yourApi: 'Ihre API',
       usage: 'Nutzung',
       plan: 'Tarif',
-      settings: 'Einstellungen',
+      settings: 'Konto',
       operator: 'Betreiber',
     },
     theme: {
@@ -588,7 +588,7 @@ export default {
       edit: 'Bearbeiten',
       actionsTitle: 'Aktionen',
       actions: {
-        origins: 'Origins bearbeiten',
+        origins: 'Origins',
         rotate: 'Rotieren',
         revoke: 'Widerrufen',
       },
@@ -869,7 +869,7 @@ export default {
       none: 'Das Konto hat keine Schlüssel.',
       noLongerActive: 'Nicht mehr aktiv',
       revoke: 'Schlüssel widerrufen',
-      revokeKey: 'Schlüssel {name} widerrufen',
+      revokeKey: 'Schlüssel widerrufen: {name}',
     },
     create: {
       action: 'Konto erstellen',

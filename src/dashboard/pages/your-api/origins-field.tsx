@@ -95,7 +95,7 @@ export function OriginsField(props: Props) {
           error={error}
           onChange={(event) => onEntry(event.currentTarget.value)}
           onKeyDown={onKeyDown}
-          rightSectionWidth={72}
+          rightSectionWidth={108}
           rightSection={
             <Button size="xs" variant="default" loading={isPending} disabled={isFull} onClick={() => add()}>
               {t('keys.origins.addAction')}
