@@ -32,7 +32,7 @@ export default {
     },
   },
   shell: {
-    docs: 'API-Referenz und Anleitungen',
+    docs: 'Referenz und Anleitungen',
     language: 'Sprache',
     signOut: 'Abmelden',
     skip: 'Zum Hauptinhalt springen',
