@@ -655,6 +655,13 @@ export default {
   chat: {
     new: 'Neuer Chat',
     conversation: 'Unterhaltung',
+    units: 'je {count, plural, one {# Antwort} other {# Antworten}}',
+    models: {
+      tools: 'Tools',
+      images: 'Bilder',
+      structuredOutput: 'strukturierte Ausgabe',
+      reasoning: 'Reasoning',
+    },
     composer: {
       message: 'Ihre Nachricht',
       placeholder: 'Stellen Sie eine Frage',

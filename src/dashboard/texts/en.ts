@@ -637,6 +637,13 @@ export default {
   chat: {
     new: 'New chat',
     conversation: 'Conversation',
+    units: '{count, plural, one {# reply} other {# replies}} each',
+    models: {
+      tools: 'tools',
+      images: 'images',
+      structuredOutput: 'structured output',
+      reasoning: 'reasoning',
+    },
     composer: {
       message: 'Your message',
       placeholder: 'Ask a question',

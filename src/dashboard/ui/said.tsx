@@ -1,5 +1,7 @@
 /** What a finished action says, announced to screen readers and kept on the screen until it is closed. */
+
 import { Alert, Paper, Text } from '@mantine/core';
+import { t } from '../texts/language.ts';
 import { focusHeading } from './focus.ts';
 import { InfoIcon } from './icons.tsx';
 import classes from './said.module.css';
@@ -15,7 +17,7 @@ export const Said = ({ message, onClose }: Props) => (
           variant="light"
           icon={<InfoIcon />}
           withCloseButton
-          closeButtonLabel="Close"
+          closeButtonLabel={t('ui.close')}
           onClose={() => {
             onClose();
             focusHeading();

@@ -1,27 +1,32 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, ok, type Schemas } from '../../api/client.ts';
-import { countOf } from '../../ui/numbers.ts';
+import { type TextKey, t } from '../../texts/language.ts';
 
 type Model = Schemas['Model'];
 
 const key = 'parley.model';
 
 /** The service can add capabilities that this page does not know. */
-const capabilities: Record<string, string> = {
-  tools: 'tools',
-  images: 'images',
-  json_schema: 'structured output',
-  reasoning: 'reasoning',
+const capabilities: Record<string, Extract<TextKey, `chat.models.${string}`>> = {
+  tools: 'chat.models.tools',
+  images: 'chat.models.images',
+  json_schema: 'chat.models.structuredOutput',
+  reasoning: 'chat.models.reasoning',
 };
+
+function nameOf(capability: string): string {
+  const key = capabilities[capability];
+  return key === undefined ? capability : t(key);
+}
 
 /** "large · tools, images · 5 replies each". Operators need not describe their models. */
 export function labelOf({ capabilities: supported = [], id, units = 1 }: Model): string {
-  const names = supported.map((one) => capabilities[one] ?? one);
+  const names = supported.map(nameOf);
   return [
     id,
     ...(names.length > 0 ? [names.join(', ')] : []),
-    ...(units > 1 ? [`${countOf(units, { one: 'reply', many: 'replies' })} each`] : []),
+    ...(units > 1 ? [t('chat.units', { count: units })] : []),
   ].join(' · ');
 }
 

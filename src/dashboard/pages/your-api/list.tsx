@@ -38,11 +38,9 @@ function KeyTable({ keys, onAction }: Props) {
       <Table verticalSpacing="sm" horizontalSpacing="sm">
         <Table.Thead>
           <Table.Tr>
-            {(['key', 'scopes', 'origins', 'created', 'lastUsed', 'expires'] as const).map(
-              (title) => (
-                <Table.Th key={title}>{t(`keys.list.${title}`)}</Table.Th>
-              ),
-            )}
+            {(['key', 'scopes', 'origins', 'created', 'lastUsed', 'expires'] as const).map((title) => (
+              <Table.Th key={title}>{t(`keys.list.${title}`)}</Table.Th>
+            ))}
             <Table.Th>
               <span className={classes.hidden}>{t('keys.list.actionsTitle')}</span>
             </Table.Th>
