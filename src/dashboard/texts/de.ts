@@ -171,6 +171,7 @@ export default {
       billedMonthly: 'Monatliche Abrechnung ({price} pro Jahr).',
       billedYearly: '{price} bei jährlicher Abrechnung.',
       billedYearlySaving: '{price} bei jährlicher Abrechnung (Sie sparen {saving, number} %).',
+      tokensPerDay: '{count, number} Tokens der Modelle pro Tag',
       requestsPerMinute: '{count, plural, one {# Anfrage} other {# Anfragen}} pro Minute',
     },
     switch: {
@@ -781,6 +782,7 @@ export default {
     },
   },
   operator: {
+    excessTokens: 'Tokens über Reservierungen',
     pages: 'Seiten für Betreiber',
     plan: 'Tarif',
     overview: {
@@ -860,6 +862,7 @@ export default {
       usedOf: '{meter}: {used, number} von {limit, number}',
       usedUnlimited: '{meter}: {used, number}, unbegrenzt',
       tokens: 'Tokens: {used, number}',
+      tokensOf: 'Tokens: {used, number} von {limit, number}',
       activeKeys: 'Aktive Schlüssel',
       devices: 'Geräte',
       created: 'Erstellt',

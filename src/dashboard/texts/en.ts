@@ -167,6 +167,7 @@ export default {
       billedMonthly: 'Billed monthly ({price} a year).',
       billedYearly: '{price} billed yearly.',
       billedYearlySaving: '{price} billed yearly (save {saving, number}%).',
+      tokensPerDay: '{count, number} model tokens a day',
       requestsPerMinute: '{count, number} requests a minute',
     },
     switch: {
@@ -760,6 +761,7 @@ export default {
     },
   },
   operator: {
+    excessTokens: 'Tokens beyond reservations',
     pages: 'Operator pages',
     plan: 'Plan',
     overview: {
@@ -839,6 +841,7 @@ export default {
       usedOf: '{meter}: {used, number} of {limit, number}',
       usedUnlimited: '{meter}: {used, number} of unlimited',
       tokens: 'tokens: {used, number}',
+      tokensOf: 'tokens: {used, number} of {limit, number}',
       activeKeys: 'Active keys',
       devices: 'Devices',
       created: 'Created',

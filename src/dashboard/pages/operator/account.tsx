@@ -83,6 +83,7 @@ function Facts({ account }: { account: Details }) {
   const [, navigate] = useLocation();
   const [act, setAct] = useState<Act>();
   const { active_keys, billing_period, created_at, id, open_sessions, plan, suspended_at, usage } = account;
+  const { excess_tokens = 0 } = account;
   const isSuspended = suspended_at !== null;
   const used = metersOf(usage.limits).map((meter) => {
     const limit = usage.limits[meter];
@@ -109,8 +110,16 @@ function Facts({ account }: { account: Details }) {
     [t('operator.plan'), t(`operator.account.billed.${billing_period}`, { plan })],
     [
       t('operator.account.usedToday'),
-      listOf([...used, t('operator.account.tokens', { used: usage.used.tokens })]),
+      listOf([
+        ...used,
+        typeof usage.limits.tokens === 'number'
+          ? t('operator.account.tokensOf', { used: usage.used.tokens, limit: usage.limits.tokens })
+          : t('operator.account.tokens', { used: usage.used.tokens }),
+      ]),
     ],
+    ...(excess_tokens > 0
+      ? [[t('operator.excessTokens'), formatCount(excess_tokens)] as [string, ReactNode]]
+      : []),
     [t('operator.account.activeKeys'), formatCount(active_keys)],
     [t('operator.account.devices'), formatCount(open_sessions)],
     [t('operator.account.created'), exactTime(created_at)],

@@ -69,7 +69,11 @@ const Tile = ({ children, label }: { label: string; children: ReactNode }) => (
 const labelOf = (meter: string): string =>
   t(`meters.label.${meterNames.find((name) => name === meter) ?? 'tokens'}`);
 
-const Now = ({ overview: { accounts, meters: load, open_charges, replicas } }: { overview: Overview }) => (
+const Now = ({
+  overview: { accounts, excess_tokens = 0, meters: load, open_charges, replicas },
+}: {
+  overview: Overview;
+}) => (
   <section aria-label={t('operator.now.title')}>
     <div className={classes.tiles}>
       <Tile label={t('operator.now.replicas')}>{formatCount(replicas)}</Tile>
@@ -86,6 +90,7 @@ const Now = ({ overview: { accounts, meters: load, open_charges, replicas } }: {
             </Text>
           </Tile>
         ))}
+      {excess_tokens > 0 && <Tile label={t('operator.excessTokens')}>{formatCount(excess_tokens)}</Tile>}
     </div>
   </section>
 );

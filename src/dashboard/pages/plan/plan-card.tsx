@@ -66,7 +66,7 @@ export function PlanCard({ current, isMain, onChange, period, plan }: Props) {
         {typeof plan.limits.tokens === 'number' && (
           <li>
             <CheckIcon size={18} />
-            {formatCount(plan.limits.tokens)} model tokens a day
+            {t('plan.card.tokensPerDay', { count: plan.limits.tokens })}
           </li>
         )}
         <li>

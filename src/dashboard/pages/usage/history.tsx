@@ -52,7 +52,7 @@ export function History() {
               <EmptyState title={t('usage.history.empty.title')}>{t('usage.history.empty.text')}</EmptyState>
             );
           const rows = data.filter((row) => row.meter === meter);
-          const limit = meter === 'tokens' ? null : (usage?.limits[meter] ?? null);
+          const limit = usage?.limits[meter] ?? null;
           return (
             <Paper withBorder p="md" bg="var(--parley-panel)">
               <div className={classes.filters}>

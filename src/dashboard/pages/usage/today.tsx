@@ -1,6 +1,6 @@
 import { Box, Paper, Skeleton, Text, Title, VisuallyHidden } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { type Meter, metersOf, type Usage, useUsage } from '../../api/usage.ts';
+import { metersOf, useUsage } from '../../api/usage.ts';
 import { t } from '../../texts/language.ts';
 import { Loaded } from '../../ui/loaded.tsx';
 import { compactCount, formatCount } from '../../ui/numbers.ts';
@@ -22,21 +22,23 @@ export function Today() {
           <>
             <div className={classes.today}>
               {metersOf(usage.limits).map((meter) => (
-                <Figure key={meter} meter={meter} usage={usage} />
+                <Figure
+                  key={meter}
+                  label={t(`usage.today.meters.${meter}`)}
+                  used={usage.used[meter] ?? 0}
+                  limit={usage.limits[meter] ?? null}
+                />
               ))}
-              <Paper withBorder p="md" bg="var(--parley-panel)">
-                <Text size="sm" c="dimmed" mb={4}>
-                  {t('usage.today.tokens')}
-                </Text>
-                <div className={classes.figure} title={formatCount(usage.used.tokens)}>
-                  {usage.used.tokens < 1_000_000
-                    ? formatCount(usage.used.tokens)
-                    : compactCount(usage.used.tokens)}
-                </div>
-                <Text size="sm" c="dimmed" mt="sm">
-                  {t('usage.today.tokensAbout')}
-                </Text>
-              </Paper>
+              {typeof usage.limits.tokens === 'number' ? (
+                <Figure
+                  label={t('usage.today.tokens')}
+                  used={usage.used.tokens}
+                  reserved={usage.reserved_tokens ?? 0}
+                  limit={usage.limits.tokens}
+                />
+              ) : (
+                <Tokens used={usage.used.tokens} />
+              )}
             </div>
             <Text size="sm" mt="sm">
               <Reset at={usage.resetsAt} />
@@ -63,14 +65,28 @@ const Loading = () => (
 
 const small = (chunks: ReactNode) => <small>{chunks}</small>;
 
-function Figure({ meter, usage }: { meter: Meter; usage: Usage }) {
-  const used = usage.used[meter] ?? 0;
-  const limit = usage.limits[meter] ?? null;
-  const left = limit === null ? null : Math.max(0, limit - used);
+const Tokens = ({ used }: { used: number }) => (
+  <Paper withBorder p="md" bg="var(--parley-panel)">
+    <Text size="sm" c="dimmed" mb={4}>
+      {t('usage.today.tokens')}
+    </Text>
+    <div className={classes.figure} title={formatCount(used)}>
+      {used < 1_000_000 ? formatCount(used) : compactCount(used)}
+    </div>
+    <Text size="sm" c="dimmed" mt="sm">
+      {t('usage.today.tokensAbout')}
+    </Text>
+  </Paper>
+);
+
+type FigureProps = { label: string; used: number; limit: number | null; reserved?: number };
+
+function Figure({ label, limit, reserved = 0, used }: FigureProps) {
+  const left = limit === null ? null : Math.max(0, limit - used - reserved);
   return (
     <Paper withBorder p="md" bg="var(--parley-panel)">
       <Text size="sm" c="dimmed" mb={4}>
-        {t(`usage.today.meters.${meter}`)}
+        {label}
       </Text>
       <div className={classes.figure}>
         {limit === null
