@@ -248,7 +248,7 @@ t.test('doctor', async (t) => {
     await db.execute(sql`update webhook_messages set status = 'delivered', due_at = null, error = null`);
     const delivered = await diagnose(env, machine);
     t.notOk(delivered.some((finding) => finding.about === 'webhooks'));
-    await found(t, env, 'REDIS_URL', { level: 'warning', problem: /3 processes/, remedy: /Set REDIS_URL/ });
+    await found(t, env, 'REDIS_URL', { level: 'warning', problem: /3 services/, remedy: /Set REDIS_URL/ });
     await db.execute(sql`
       create or replace function ledger_now() returns timestamptz language sql stable
       as $$ select now() + interval '90 seconds' $$`);

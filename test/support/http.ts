@@ -89,7 +89,7 @@ export class Client {
   async createKey(
     owner: { cookie: string },
     fields: Json = {},
-  ): Promise<{ id: string; key: string; key_prefix: string }> {
+  ): Promise<{ id: string; key: string; key_prefix: string; previous_secret_expires_at?: string | null }> {
     const scopes = ['chat', 'images', 'search', 'usage', 'models'];
     const answer = await this.post(
       '/keys',

@@ -43,16 +43,19 @@ t.test('files share a process, in their order; one that must be alone does not',
   t.equal(lines.at(-1), '3 passed, 0 failed');
 });
 
-t.test('hooks of a file end with it: teardown runs before the next file, beforeEach does not run there', async (t) => {
-  const lines = await run({
-    'a.mjs': `globalThis.seen = [];
+t.test(
+  'hooks of a file end with it: teardown runs before the next file, beforeEach does not run there',
+  async (t) => {
+    const lines = await run({
+      'a.mjs': `globalThis.seen = [];
       t.teardown(() => globalThis.seen.push('teardown'));
       t.beforeEach(() => globalThis.seen.push('before'));
       t.test('one', async (t) => t.pass());`,
-    'b.mjs': `t.test('two', async (t) => t.strictSame(globalThis.seen, ['before', 'teardown']));`,
-  });
-  t.equal(lines.at(-1), '2 passed, 0 failed', lines.join('\n'));
-});
+      'b.mjs': `t.test('two', async (t) => t.strictSame(globalThis.seen, ['before', 'teardown']));`,
+    });
+    t.equal(lines.at(-1), '2 passed, 0 failed', lines.join('\n'));
+  },
+);
 
 t.test('a file has a folder of its own, which is gone after it', async (t) => {
   const lines = await run({

@@ -16,7 +16,11 @@ export type PoolOptions = {
 const EXIT_MS = 30_000;
 
 /** Runs every file, and reports each when it ends. A process whose file failed runs no further file. */
-export async function runFiles(files: readonly string[], report: Report, options: PoolOptions): Promise<void> {
+export async function runFiles(
+  files: readonly string[],
+  report: Report,
+  options: PoolOptions,
+): Promise<void> {
   const alone = files.filter(options.isAlone);
   const queue = files.filter((file) => !options.isAlone(file));
   const runQueue = async () => {
@@ -64,7 +68,10 @@ async function runProcess(
 
 function expectExit(child: ChildProcess, report: Report): void {
   const overdue = setTimeout(() => {
-    report.lost('a test process', `it did not exit within ${EXIT_MS / 1000} s of its last test: a test left something open`);
+    report.lost(
+      'a test process',
+      `it did not exit within ${EXIT_MS / 1000} s of its last test: a test left something open`,
+    );
     child.kill('SIGKILL');
   }, EXIT_MS);
   child.once('close', () => clearTimeout(overdue));

@@ -57,28 +57,35 @@ t.test('startPostgres: an existing data folder is used again, on the port that i
   await again.end();
 });
 
-t.test('startPostgres: a server whose test run was killed ends by itself, and its folder is removed', async (t) => {
-  const support = fileURLToPath(new URL('postgres.ts', import.meta.url));
-  const script = `
+t.test(
+  'startPostgres: a server whose test run was killed ends by itself, and its folder is removed',
+  async (t) => {
+    const support = fileURLToPath(new URL('postgres.ts', import.meta.url));
+    const script = `
     import { startPostgres } from ${JSON.stringify(support)};
     const { dataDir } = await startPostgres();
     console.log(dataDir);
     setInterval(() => {}, 1000);`;
-  // With a shell in between the child does not find this run by its parent: it begins one of its own.
-  const child = spawn('/bin/sh', ['-c', '"$0" "$@" & wait', process.execPath, ...nodeOptions, '-e', script], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const [line] = await once(child.stdout, 'data');
-  const dataDir = String(line).trim();
-  const pid = Number(fs.readFileSync(path.join(dataDir, 'postmaster.pid'), 'utf8').split('\n')[0]);
-  t.ok(isAlive(pid));
-  const run = JSON.parse(fs.readFileSync(stateFileOf(dataDir), 'utf8'));
-  process.kill(run.runner, 'SIGKILL');
-  for (let waited = 0; waited < 10_000 && (isAlive(pid) || fs.existsSync(run.folder)); waited += 100)
-    await sleep(100);
-  t.notOk(isAlive(pid));
-  t.notOk(fs.existsSync(run.folder));
-});
+    // With a shell in between the child does not find this run by its parent: it begins one of its own.
+    const child = spawn(
+      '/bin/sh',
+      ['-c', '"$0" "$@" & wait', process.execPath, ...nodeOptions, '-e', script],
+      {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      },
+    );
+    const [line] = await once(child.stdout, 'data');
+    const dataDir = String(line).trim();
+    const pid = Number(fs.readFileSync(path.join(dataDir, 'postmaster.pid'), 'utf8').split('\n')[0]);
+    t.ok(isAlive(pid));
+    const run = JSON.parse(fs.readFileSync(stateFileOf(dataDir), 'utf8'));
+    process.kill(run.runner, 'SIGKILL');
+    for (let waited = 0; waited < 10_000 && (isAlive(pid) || fs.existsSync(run.folder)); waited += 100)
+      await sleep(100);
+    t.notOk(isAlive(pid));
+    t.notOk(fs.existsSync(run.folder));
+  },
+);
 
 const nodeOptions = [typescriptLoader, '--input-type=module'];
 

@@ -119,34 +119,40 @@ t.test('two at once: one installs, the other says that it waits, both are served
   t.equal(ends.filter((end) => end.output.includes('waiting until it is done')).length, 1);
 });
 
-t.test('killed in the middle: what is half there is not trusted, and the lock is taken over at once', async (t) => {
-  const checkout = checkoutFor(t);
-  const killed = checkout.start('serve', { NPM_BEHAVES: 'hangs' });
-  await until(() => checkout.npmCalls().length === 1);
-  killed.process.kill('SIGKILL');
-  t.notOk(checkout.has('node_modules'));
-  const started = Date.now();
-  t.equal((await checkout.start('serve').ended).code, 0);
-  t.ok(Date.now() - started < 8000, 'without the ten seconds for a holder whose death is not certain');
-  t.equal(checkout.npmCalls().length, 3);
-  t.same(leftovers(checkout), []);
-});
+t.test(
+  'killed in the middle: what is half there is not trusted, and the lock is taken over at once',
+  async (t) => {
+    const checkout = checkoutFor(t);
+    const killed = checkout.start('serve', { NPM_BEHAVES: 'hangs' });
+    await until(() => checkout.npmCalls().length === 1);
+    killed.process.kill('SIGKILL');
+    t.notOk(checkout.has('node_modules'));
+    const started = Date.now();
+    t.equal((await checkout.start('serve').ended).code, 0);
+    t.ok(Date.now() - started < 8000, 'without the ten seconds for a holder whose death is not certain');
+    t.equal(checkout.npmCalls().length, 3);
+    t.same(leftovers(checkout), []);
+  },
+);
 
-t.test('Ctrl-C while installing: ends at once, leaves nothing, keeps what was installed before', async (t) => {
-  const checkout = checkoutFor(t);
-  await checkout.start('serve').ended;
-  checkout.write('package-lock.json', '{ }');
-  const run = checkout.start('serve', { NPM_BEHAVES: 'hangs' });
-  await until(() => checkout.npmCalls().length === 3);
-  run.process.kill('SIGINT');
-  const interrupted = Date.now();
-  const { code, output } = await run.ended;
-  t.equal(code, 130);
-  t.ok(Date.now() - interrupted < 10_000, 'though what npm had started would go on for half a minute');
-  t.match(output, 'Interrupted.');
-  t.same(leftovers(checkout), []);
-  t.ok(checkout.has('node_modules/typescript'));
-});
+t.test(
+  'Ctrl-C while installing: ends at once, leaves nothing, keeps what was installed before',
+  async (t) => {
+    const checkout = checkoutFor(t);
+    await checkout.start('serve').ended;
+    checkout.write('package-lock.json', '{ }');
+    const run = checkout.start('serve', { NPM_BEHAVES: 'hangs' });
+    await until(() => checkout.npmCalls().length === 3);
+    run.process.kill('SIGINT');
+    const interrupted = Date.now();
+    const { code, output } = await run.ended;
+    t.equal(code, 130);
+    t.ok(Date.now() - interrupted < 10_000, 'though what npm had started would go on for half a minute');
+    t.match(output, 'Interrupted.');
+    t.same(leftovers(checkout), []);
+    t.ok(checkout.has('node_modules/typescript'));
+  },
+);
 
 t.test('no registry: one line that says so, and what was installed before stays', async (t) => {
   const checkout = checkoutFor(t);
@@ -173,11 +179,14 @@ t.test('sources that do not compile: the build before stays', async (t) => {
   t.same(leftovers(checkout), []);
 });
 
-t.test('a folder that is not writable: one line that says so; nothing to do in it is no problem', async (t) => {
-  const checkout = checkoutFor(t);
-  const { code, output } = await checkout.startReadOnly('serve').ended;
-  t.equal(code, 1);
-  t.match(output, /^Cannot write to .*\n$/);
-  await checkout.start('serve').ended;
-  t.same(await checkout.startReadOnly('serve').ended, { code: 0, output: '' });
-});
+t.test(
+  'a folder that is not writable: one line that says so; nothing to do in it is no problem',
+  async (t) => {
+    const checkout = checkoutFor(t);
+    const { code, output } = await checkout.startReadOnly('serve').ended;
+    t.equal(code, 1);
+    t.match(output, /^Cannot write to .*\n$/);
+    await checkout.start('serve').ended;
+    t.same(await checkout.startReadOnly('serve').ended, { code: 0, output: '' });
+  },
+);

@@ -112,9 +112,7 @@ t.test(`${ROUNDS * AT_ONCE} requests under random faults`, { timeout: 0 }, async
     const { key } = await service.client.createKey(owner);
     const ended: Ended[] = [];
     for (let round = 0; round < ROUNDS; round += 1) {
-      await Promise.all(
-        upstreams.map((upstream, target) => upstream.configure(draw(random, round, target))),
-      );
+      await Promise.all(upstreams.map((upstream, target) => upstream.configure(draw(random, round, target))));
       const answers = await Promise.all(
         Array.from({ length: AT_ONCE }, () => {
           const [path, body] = bodies[random(bodies.length)] ?? bodies[0];
