@@ -1,6 +1,6 @@
 /**
- * A real browser, Debian's Chromium, on real https origins: every site of a test has a host name of its own, which the
- * browser finds on a server of the test. Nothing between the browser and the service is made up.
+ * A real browser, Debian's Chromium or Firefox, on real https origins: every site of a test has a host name of its own,
+ * which the browser finds on a server of the test. Nothing between the browser and the service is made up.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { request as httpRequest, type RequestListener } from 'node:http';
@@ -9,9 +9,10 @@ import type { AddressInfo } from 'node:net';
 import { extname } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { type BrowserContext, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import type { Test } from 'tap';
 import { selfSigned } from './certificate.ts';
+import { launchFirefox } from './firefox.ts';
 
 const executablePath = '/usr/bin/chromium';
 
@@ -92,8 +93,13 @@ export type TestBrowser = {
  * Starts the browser. It ends with the test, and its sites with it.
  *
  * @param sites - what answers for which host, such as `app.test` or `app.test:8443`
+ * @param firefox - the color scheme of a Firefox instead of Chromium: it cannot change while it runs
  */
-export async function startBrowser(t: Test, sites: Record<string, RequestListener>): Promise<TestBrowser> {
+export async function startBrowser(
+  t: Test,
+  sites: Record<string, RequestListener>,
+  firefox?: 'light' | 'dark',
+): Promise<TestBrowser> {
   const served: Record<string, RequestListener> = { [CLIPBOARD_HOST]: site(), ...sites };
   const { cert, fingerprint, key } = selfSigned();
   const server = createServer({ cert, key }, (request, response) => {
@@ -103,24 +109,16 @@ export async function startBrowser(t: Test, sites: Record<string, RequestListene
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
-  const rules = Object.keys(served).map(
-    (host) => `MAP ${host.includes(':') ? host : `${host}:443`} 127.0.0.1:${port}`,
-  );
-  const browser = await chromium.launch({
-    executablePath,
-    args: [
-      ...launchOptions,
-      `--host-resolver-rules=${rules.join(', ')}`,
-      `--ignore-certificate-errors-spki-list=${fingerprint}`,
-    ],
-  });
+  const browser = firefox
+    ? await launchFirefox(t, port, firefox)
+    : await launchChromium(Object.keys(served), port, fingerprint);
   t.teardown(async () => {
     await browser.close();
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
   });
-  const context = await browser.newContext();
-  await context.grantPermissions(['clipboard-read'], { origin: `https://${CLIPBOARD_HOST}` });
+  const context = await browser.newContext({ ignoreHTTPSErrors: firefox !== undefined });
+  if (!firefox) await context.grantPermissions(['clipboard-read'], { origin: `https://${CLIPBOARD_HOST}` });
   return {
     context,
     open: async (url) => {
@@ -134,6 +132,19 @@ export async function startBrowser(t: Test, sites: Record<string, RequestListene
       return { page, complaints };
     },
   };
+}
+
+/** Every host is on the server at `port`, whose certificate it trusts. */
+function launchChromium(hosts: string[], port: number, fingerprint: string): Promise<Browser> {
+  const rules = hosts.map((host) => `MAP ${host.includes(':') ? host : `${host}:443`} 127.0.0.1:${port}`);
+  return chromium.launch({
+    executablePath,
+    args: [
+      ...launchOptions,
+      `--host-resolver-rules=${rules.join(', ')}`,
+      `--ignore-certificate-errors-spki-list=${fingerprint}`,
+    ],
+  });
 }
 
 /** The file that a click has the browser save. */

@@ -19,8 +19,15 @@ const PLUS = 10;
 /** A change of a key is heard within a second; a busy machine may take longer. */
 const HEARD_MS = 5000;
 
+/** What Chromium and Firefox call a request that no list allows. */
+const NOT_FETCHED = /^TypeError: (Failed to fetch|NetworkError)/;
+
 /** Walks through the whole of it. Names of states begin with `walk-`. */
-export async function walkThrough(t: Test, variant: Variant): Promise<void> {
+export async function walkThrough(
+  t: Test,
+  variant: Variant,
+  browser: 'chromium' | 'firefox' = 'chromium',
+): Promise<void> {
   const upstream = await startUpstream();
   t.teardown(() => upstream.stop());
   const { client, port } = await startTestService(t, 'postgres', {
@@ -32,8 +39,10 @@ export async function walkThrough(t: Test, variant: Variant): Promise<void> {
     OPERATOR_CONTACT: 'ops@example.com',
     PLANS_FILE: fewChats(t, FREE, PLUS),
   });
-  const { context, open } = await startBrowser(t, { [HOST]: proxyTo(port), 'app.test': site() });
-  await context.grantPermissions(['clipboard-write'], { origin: HOME });
+  const isFirefox = browser === 'firefox';
+  const sites = { [HOST]: proxyTo(port), 'app.test': site() };
+  const { context, open } = await startBrowser(t, sites, isFirefox ? variant.scheme : undefined);
+  if (!isFirefox) await context.grantPermissions(['clipboard-write'], { origin: HOME });
   const { complaints, expectRefusals, hosts, look, page } = await startWalk(t, context, `${HOME}/`, [
     variant,
   ]);
@@ -102,7 +111,7 @@ export async function walkThrough(t: Test, variant: Variant): Promise<void> {
   });
 
   await t.test('calls from a page of another origin, once that is allowed', async (t) => {
-    t.match(await askFromApp(key), /^TypeError: Failed to fetch/, 'its origin is not in the list');
+    t.match(await askFromApp(key), NOT_FETCHED, 'its origin is not in the list');
     await button('Edit origins for Website').click();
     await page.getByLabel('Add an origin').fill(APP);
     await page.getByLabel('Add an origin').press('Enter');
@@ -130,7 +139,7 @@ export async function walkThrough(t: Test, variant: Variant): Promise<void> {
     await button(`Remove ${APP}`).click();
     await dialog.getByText('The list is empty').waitFor();
     await button('Done').click();
-    t.match(await heard(key, /Failed/), /^TypeError: Failed to fetch/);
+    t.match(await heard(key, NOT_FETCHED), NOT_FETCHED);
   });
 
   await t.test('rotates the key, and revokes it', async (t) => {
