@@ -10,6 +10,7 @@ import type { Answer, RequestOptions } from '../support/http.ts';
 import { databaseKinds, plansFile, startTestService } from '../support/service.ts';
 import { lastCharge } from '../support/spending.ts';
 import { MODEL, startUpstream } from '../support/upstream/client.ts';
+import { eventually } from '../support/upstream/engine.ts';
 
 const upstream = await startUpstream();
 t.teardown(() => upstream.stop());
@@ -110,7 +111,7 @@ for (const kind of databaseKinds) {
     });
 
     await t.test('39: of 50 at once with one key and body one runs, and is charged', async (t) => {
-      await upstream.configure({ headersDelayMs: 400 });
+      await upstream.configure({ headersDelayMs: 1000 });
       const before = await usedChat();
       const headers = retryKey();
       const answers = await Promise.all(
@@ -321,9 +322,17 @@ for (const kind of databaseKinds) {
       await upstream.configure({ headersDelayMs: 400 });
       const before = await usedChat();
       const headers = { ...retryKey(), authorization: `Bearer ${key}`, 'content-type': 'application/json' };
-      const signal = AbortSignal.timeout(150);
+      const leave = new AbortController();
       const body = JSON.stringify({ message: 'Hello' });
-      await t.rejects(fetch(`${client.origin}/api/v1/chat`, { method: 'POST', headers, body, signal }));
+      const first = fetch(`${client.origin}/api/v1/chat`, {
+        method: 'POST',
+        headers,
+        body,
+        signal: leave.signal,
+      });
+      await eventually('the engine is asked', async () => (await calls()) === 1);
+      leave.abort();
+      await t.rejects(first);
       const again = await settledAnswer(
         '/chat',
         { message: 'Hello' },
