@@ -44,6 +44,9 @@ export type StoredSecret = {
 export const isActive = (): SQL | undefined =>
   and(isNull(apiKeys.revokedAt), or(isNull(apiKeys.expiresAt), gt(apiKeys.expiresAt, sql`now()`)));
 
+/** Never later than `now()`: columns of times are rounded to milliseconds, up or down. */
+export const endNow = sql`date_trunc('milliseconds', now())`;
+
 /** Names written out: in RETURNING, Drizzle omits the table of a column, which the subquery needs. */
 const keyColumns = {
   ...getTableColumns(apiKeys),
@@ -163,7 +166,7 @@ export function rotateKey(
     await tx
       .update(keySecrets)
       .set({
-        endsAt: sql`case when ${endsAt} is null then now() + make_interval(secs => ${graceSeconds}::int) else now() end`,
+        endsAt: sql`case when ${endsAt} is null then ${endNow} + make_interval(secs => ${graceSeconds}::int) else ${endNow} end`,
       })
       .where(
         and(
@@ -187,7 +190,7 @@ export function endPreviousSecret(db: Db, key: KeyId, from: EventSource): Promis
     const { endsAt, publicId } = keySecrets;
     const ended = await tx
       .update(keySecrets)
-      .set({ endsAt: sql`now()` })
+      .set({ endsAt: endNow })
       .where(and(eq(keySecrets.accountId, accountId), eq(keySecrets.keyId, keyId), gt(endsAt, sql`now()`)))
       .returning({ publicId });
     if (ended.length === 0) return false;

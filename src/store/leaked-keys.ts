@@ -4,7 +4,7 @@ import type { Db } from '../database/client.ts';
 import { apiKeys, keySecrets } from '../database/tables.ts';
 import { keyReportedLeaked } from '../domain/notices.ts';
 import { recordEvent, wasRecorded } from './events.ts';
-import { isActive } from './keys.ts';
+import { endNow, isActive } from './keys.ts';
 
 type FoundSecret = { publicId: string; digest: Buffer };
 
@@ -67,7 +67,7 @@ export function revokeLeakedKeys(db: Db, found: readonly FoundSecret[]): Promise
       } else {
         await tx
           .update(keySecrets)
-          .set({ endsAt: sql`now()` })
+          .set({ endsAt: endNow })
           .where(eq(keySecrets.publicId, secret.publicId));
       }
       const notice = keyReportedLeaked(key, isCurrent ? 'key_revoked' : 'old_secret_revoked');

@@ -87,11 +87,9 @@ onEachDatabase(t, {}, async (t, service) => {
       { cookie },
     );
     t.equal(patched.body.previous_secret_expires_at, body.previous_secret_expires_at);
-    t.equal(
-      (await rotate(created.id)).body.previous_secret_expires_at,
-      null,
-      'rotated without a grace period',
-    );
+    // Times are rounded to milliseconds, half of them up.
+    for (let n = 0; n < 10; n += 1)
+      t.equal((await rotate(created.id)).body.previous_secret_expires_at, null, 'without a grace period');
     await client.delete(`/keys/${created.id}`, { cookie });
   });
 
