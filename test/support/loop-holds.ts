@@ -1,20 +1,23 @@
 // Loaded before the service's own code (`--import`): writes down the turns of the event loop that held it long.
 import fs from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
-import { mainThreadCpuMs } from './thread-cpu.ts';
+import { mainThreadCpuMs, mainThreadFaults } from './thread-cpu.ts';
 
 /** Shorter ones are of no interest. */
 const LEAST_MS = 5;
 
 const file = process.env.LOOP_HOLDS_FILE;
-let before = mainThreadCpuMs(process.pid);
+/** What the machine charges for memory is not the service's. */
+const pageMs = Number(process.env.LOOP_HOLDS_PAGE_MS ?? 0);
+const spentMs = () => mainThreadCpuMs(process.pid) - mainThreadFaults(process.pid) * pageMs;
+let before = spentMs();
 
 /** A turn is what the loop does between two immediates: timers, and whatever arrived. */
 function turn() {
-  const now = mainThreadCpuMs(process.pid);
+  const now = spentMs();
   if (file !== undefined && now - before >= LEAST_MS) {
     fs.appendFileSync(file, `${(now - before).toFixed(1)}\n`);
-    before = mainThreadCpuMs(process.pid);
+    before = spentMs();
   } else before = now;
   setImmediate(turn);
 }
