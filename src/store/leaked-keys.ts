@@ -65,10 +65,7 @@ export function revokeLeakedKeys(db: Db, found: readonly FoundSecret[]): Promise
           .set({ revokedAt: sql`now()` })
           .where(and(eq(apiKeys.accountId, accountId), eq(apiKeys.id, keyId)));
       } else {
-        await tx
-          .update(keySecrets)
-          .set({ endsAt: endNow })
-          .where(eq(keySecrets.publicId, secret.publicId));
+        await tx.update(keySecrets).set({ endsAt: endNow }).where(eq(keySecrets.publicId, secret.publicId));
       }
       const notice = keyReportedLeaked(key, isCurrent ? 'key_revoked' : 'old_secret_revoked');
       await recordEvent(tx, { accountId, type: 'keyReportedLeaked', from: NOBODY, keyId, detail, notice });

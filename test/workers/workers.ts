@@ -27,7 +27,7 @@ export const logOf = ({ log }: Replica): Record<string, unknown>[] =>
     .map((line) => JSON.parse(line));
 
 /** The numbers of the workers that completed requests to a path. */
-export const servedBy = (service: Replica, path: string): unknown[] => [
+const servedBy = (service: Replica, path: string): unknown[] => [
   ...new Set(
     logOf(service)
       .filter(({ msg, req }) => msg === 'request completed' && (req as { path: string }).path === path)
@@ -48,6 +48,10 @@ export async function until(
     if (await isSo()) return;
   throw new Error(`Not within ${withinMs} ms: ${what}`);
 }
+
+/** Waits until both workers have logged requests to a path: the log comes after the answers. */
+export const servedByBoth = (service: Replica, path: string): Promise<void> =>
+  until(`both workers served ${path}`, () => servedBy(service, path).length === 2);
 
 /** The value of a metric, or the sum of those whose labels contain `labels`. */
 export function metric(text: string, name: string, labels = ''): number {
