@@ -144,7 +144,14 @@ class Worker {
     const { client } = this.#run;
     const owner = await this.#run.newOwner();
     await client.put('/webhook', { url: 'https://hooks.example.com' }, { cookie: owner.cookie });
-    const { id, key } = await client.createKey(owner, { allowed_origins: [origin] });
+    const { id } = await client.createKey(owner, { allowed_origins: [origin] });
+    // It has an old secret that can be ended.
+    const rotated = await client.post(
+      `/keys/${id}/rotate`,
+      { grace_seconds: 604_800 },
+      { cookie: owner.cookie },
+    );
+    const { key } = rotated.body;
     const sessions = await client.get('/sessions', { cookie: owner.cookie });
     const other = await client.signUp();
     const ids = {
