@@ -11,7 +11,7 @@ export type Cost = {
   units: number;
   /** The most tokens it can use, if any plan limits tokens. */
   tokens?: number;
-  /** The most tokens of each answer. The engine is told if the tokens are reserved. */
+  /** The most tokens of each answer. Sent to the engine if the tokens are reserved. */
   maxOutput?: number;
 };
 

@@ -30,7 +30,7 @@ export class SharedBudget implements Budget {
     const askForRoom = async (id: string, bytes: number) => {
       // Without a primary, this worker is shutting down.
       const hasRoom = (await primary.ask('takeRoom', id, sender, bytes)) ?? true;
-      // The primary forgot the body when it was released, and counted it anew.
+      // The primary forgot the body when it was released, and has counted it again since.
       if (!isOpen) primary.tell('releaseRoom', id);
       return hasRoom && isOpen;
     };

@@ -13,7 +13,7 @@ export type Texts = Translated<typeof en>;
 type Translate = _Translator<typeof en>;
 export type TextKey = Parameters<Translate['has']>[0];
 
-/** Each by its own name, because readers look for theirs. */
+/** Each language under its native name. */
 export const languageNames = { en: 'English', de: 'Deutsch' } as const;
 
 export type Language = keyof typeof languageNames;
