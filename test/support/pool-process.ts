@@ -5,16 +5,12 @@
 import { once } from 'node:events';
 import { pathToFileURL } from 'node:url';
 import root, { type Test } from 'tap';
+import { calledOnRoot } from './root-methods.ts';
 
 /** What the pool sends: the next file, or nothing more. */
 export type Order = { file: string; timeoutMs: number } | 'end';
 
 type Method = (...args: unknown[]) => unknown;
-
-const calledOnRoot = [
-  ...['test', 'teardown', 'beforeEach', 'setTimeout', 'testdir', 'comment'],
-  ...['pass', 'fail', 'ok', 'notOk', 'equal', 'match', 'strictSame'],
-] as const;
 
 // Each file has a limit of its own.
 root.setTimeout(0);

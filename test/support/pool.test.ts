@@ -1,9 +1,10 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import { runFiles } from './pool.ts';
 import { Report } from './report.ts';
+import { calledOnRoot } from './root-methods.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -43,19 +44,31 @@ t.test('files share a process, in their order; one that must be alone does not',
   t.equal(lines.at(-1), '3 passed, 0 failed');
 });
 
-t.test(
-  'hooks of a file end with it: teardown runs before the next file, beforeEach does not run there',
-  async (t) => {
-    const lines = await run({
-      'a.mjs': `globalThis.seen = [];
-      t.teardown(() => globalThis.seen.push('teardown'));
-      t.beforeEach(() => globalThis.seen.push('before'));
+t.test('hooks of a file end with it: its teardowns run before the next file, the others not there', async (t) => {
+  const hooks = ['before', 'beforeEach', 'afterEach', 'after', 'teardown'];
+  const lines = await run({
+    'a.mjs': `globalThis.seen = [];
+      ${hooks.map((hook) => `t.${hook}(() => globalThis.seen.push('${hook}'));`).join('\n')}
       t.test('one', async (t) => t.pass());`,
-      'b.mjs': `t.test('two', async (t) => t.strictSame(globalThis.seen, ['before', 'teardown']));`,
+    'b.mjs': `t.test('two', async (t) => t.strictSame(globalThis.seen.sort(), ${JSON.stringify(hooks.toSorted())}));`,
+  });
+  t.equal(lines.at(-1), '2 passed, 0 failed', lines.join('\n'));
+});
+
+t.test('no test file calls anything else on the root', async (t) => {
+  const allowed: readonly string[] = calledOnRoot;
+  const found = readdirSync(path.join(root, 'test'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.test.ts') && !name.includes('node_modules'))
+    .flatMap((name) => {
+      const source = readFileSync(path.join(root, 'test', name), 'utf8');
+      return [...source.matchAll(/^t\.(\w+)/gm)].map(([, method = '']) => ({ name, method }));
     });
-    t.equal(lines.at(-1), '2 passed, 0 failed', lines.join('\n'));
-  },
-);
+  t.ok(found.length > 500);
+  t.same(
+    found.filter(({ method }) => !allowed.includes(method)),
+    [],
+  );
+});
 
 t.test('a file has a folder of its own, which is gone after it', async (t) => {
   const lines = await run({
