@@ -7,7 +7,7 @@ import { MODEL, startUpstream } from '../support/upstream/client.ts';
 import { eventually } from '../support/upstream/engine.ts';
 import { type Agent, agents, runAgent } from './agents.ts';
 
-t.setTimeout(600_000);
+t.setTimeout(1_800_000);
 
 const upstream = await startUpstream();
 t.teardown(() => upstream.stop());

@@ -4,7 +4,7 @@ import { HOME, noDashboard, startDashboard } from '../support/dashboard-pages.ts
 import { fillConversation, fillConversations } from '../support/dashboard-volume.ts';
 import { startUpstream } from '../support/upstream/client.ts';
 
-t.setTimeout(600_000);
+t.setTimeout(1_800_000);
 
 const upstream = await startUpstream();
 t.teardown(() => upstream.stop());

@@ -4,7 +4,7 @@ import { noDashboard, startDashboard } from '../support/dashboard-pages.ts';
 import { startUpstream } from '../support/upstream/client.ts';
 import { upstreamsFile } from '../support/upstreams-file.ts';
 
-t.setTimeout(600_000);
+t.setTimeout(1_800_000);
 
 t.test('what models can do and cost', { skip: noDashboard }, async (t) => {
   const upstream = await startUpstream();

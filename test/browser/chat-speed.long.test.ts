@@ -5,7 +5,7 @@ import { noDashboard, startDashboard } from '../support/dashboard-pages.ts';
 import { fillConversation, fillConversations, section } from '../support/dashboard-volume.ts';
 import { startUpstream } from '../support/upstream/client.ts';
 
-t.setTimeout(600_000);
+t.setTimeout(1_800_000);
 
 const MESSAGES = 300;
 const CONVERSATIONS = 200;

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { noDashboard, startDashboard } from '../support/dashboard-pages.ts';
 
-t.setTimeout(600_000);
+t.setTimeout(1_800_000);
 
 const reply = `Prices are $5 and $10. Set \`$HOME\` first.
 

@@ -3,7 +3,7 @@ import t from 'tap';
 import { savedFile } from '../support/browser.ts';
 import { noDashboard, startDashboard } from '../support/dashboard-pages.ts';
 
-t.setTimeout(600_000);
+t.setTimeout(1_800_000);
 
 t.test('downloading a conversation', { skip: noDashboard }, async (t) => {
   const { button, client, complaints, cookie, database, dialog, expectRefusals, look, page, setBetween } =

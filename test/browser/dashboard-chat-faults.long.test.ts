@@ -4,7 +4,7 @@ import t from 'tap';
 import { fewChats, HOME, noDashboard, startDashboard } from '../support/dashboard-pages.ts';
 import { MODEL, startUpstream } from '../support/upstream/client.ts';
 
-t.setTimeout(600_000);
+t.setTimeout(1_800_000);
 
 const upstream = await startUpstream();
 t.teardown(() => upstream.stop());

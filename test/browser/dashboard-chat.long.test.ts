@@ -6,7 +6,7 @@ import { HOME, noDashboard, RESET, startDashboard } from '../support/dashboard-p
 import { startUpstream } from '../support/upstream/client.ts';
 import { eventually } from '../support/upstream/engine.ts';
 
-t.setTimeout(600_000);
+t.setTimeout(1_800_000);
 
 /** What the upstream says back. */
 const MARKDOWN = [

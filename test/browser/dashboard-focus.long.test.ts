@@ -12,7 +12,7 @@ const focusedName = `(({ activeElement: one }) => one === document.body
 const isInView = `(({ bottom, top }) => top >= 0 && bottom <= innerHeight)(
   document.activeElement.closest('.mantine-InputWrapper-root')?.getBoundingClientRect() ?? { top: -1 })`;
 
-t.setTimeout(180_000);
+t.setTimeout(1_800_000);
 
 t.test('the focus stays where the work is', { skip: noDashboard }, async (t) => {
   const walk = await startDashboard(t, '/your-api', { BILLING: 'open' });

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { HOME, noDashboard, startDashboard } from '../support/dashboard-pages.ts';
 
-t.setTimeout(600_000);
+t.setTimeout(1_800_000);
 
 t.test('forms', { skip: noDashboard }, async (t) => {
   const { button, complaints, context, dialog, expectRefusals, look, page, password, text } =

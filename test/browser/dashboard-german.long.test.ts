@@ -17,7 +17,7 @@ const init = `Object.defineProperty(navigator, 'languages', { get: () => ['fr', 
     if (text && headings.at(-1) !== text) headings.push(text);
   }).observe(document, { childList: true, subtree: true });`;
 
-t.setTimeout(900_000);
+t.setTimeout(1_800_000);
 
 t.test('the dashboard in German', { skip: noDashboard }, async (t) => {
   const service = await startTestService(t, 'postgres', {

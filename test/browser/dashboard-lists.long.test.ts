@@ -5,7 +5,7 @@ import { savedFile } from '../support/browser.ts';
 import { HOME, noDashboard, startDashboard } from '../support/dashboard-pages.ts';
 import { eventually } from '../support/upstream/engine.ts';
 
-t.setTimeout(600_000);
+t.setTimeout(1_800_000);
 
 t.test('lists longer than a page', { skip: noDashboard }, async (t) => {
   const { accountId, button, client, complaints, cookie, database, dialog, look, page, text } =

@@ -7,7 +7,7 @@ import { operatorEnv, signInOperator, signInWith } from '../support/operator.ts'
 import { startUpstream } from '../support/upstream/client.ts';
 import { several, upstreamsFile } from '../support/upstreams-file.ts';
 
-t.setTimeout(600_000);
+t.setTimeout(1_800_000);
 
 t.test('operator pages', { skip: noDashboard }, async (t) => {
   const upstreams = await Promise.all([startUpstream({ fault: 'status', status: 500 }), startUpstream()]);

@@ -4,7 +4,7 @@ import { savedFile } from '../support/browser.ts';
 import { HOME, noDashboard, RESET, startDashboard } from '../support/dashboard-pages.ts';
 import { eventually } from '../support/upstream/engine.ts';
 
-t.setTimeout(600_000);
+t.setTimeout(1_800_000);
 
 t.test('usage and plan', { skip: noDashboard }, async (t) => {
   const {

@@ -4,7 +4,7 @@ import { keyUsage, usageCounters } from '../../src/database/tables.ts';
 import { HOME, noDashboard, startDashboard } from '../support/dashboard-pages.ts';
 import { fillRequests } from '../support/dashboard-volume.ts';
 
-t.setTimeout(600_000);
+t.setTimeout(1_800_000);
 
 const REQUESTS = 5000;
 const TOKENS = 12_345_678;

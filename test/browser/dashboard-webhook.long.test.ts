@@ -4,7 +4,7 @@ import { clipboardText } from '../support/browser.ts';
 import { HOME, noDashboard, startDashboard } from '../support/dashboard-pages.ts';
 import { anyTarget, arrives, startReceiver, verify } from '../support/webhook-receiver.ts';
 
-t.setTimeout(600_000);
+t.setTimeout(1_800_000);
 
 t.test('the webhook', { skip: noDashboard }, async (t) => {
   const receiver = await startReceiver(t);

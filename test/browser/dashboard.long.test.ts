@@ -16,7 +16,7 @@ const RAW_KEY = /^parley_[0-9A-Za-z]{8}_[0-9A-Za-z]{49}$/;
 const notBuilt =
   !existsSync(new URL('dist/dashboard/index.html', projectRoot)) && 'the dashboard is not built: make test';
 
-t.setTimeout(600_000);
+t.setTimeout(1_800_000);
 
 t.test('the dashboard, from signing up to signing out', { skip: noBrowser || notBuilt }, async (t) => {
   const { client, database, port } = await startTestService(t, 'postgres', {

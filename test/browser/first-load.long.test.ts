@@ -11,7 +11,7 @@ const SLOWDOWN = 4;
 const ROUNDS = 5;
 const AIM_MS = 1500;
 
-t.setTimeout(120_000);
+t.setTimeout(1_800_000);
 
 t.test('the first load', { skip: noDashboard }, async (t) => {
   const { port } = await startTestService(t, 'postgres', { PUBLIC_URL: HOME, TRUST_PROXY: 'loopback' });

@@ -9,7 +9,7 @@ const HOME = 'https://parley.test';
 const SHOWN_MS = 2000;
 const SLOWER = 4;
 
-t.setTimeout(300_000);
+t.setTimeout(1_800_000);
 
 t.test('the API reference', { skip: noBrowser }, async (t) => {
   const { port } = await startTestService(t, 'postgres', { PUBLIC_URL: HOME, TRUST_PROXY: 'loopback' });

@@ -3,7 +3,7 @@ import { sql } from 'drizzle-orm';
 import t from 'tap';
 import { HOME, noDashboard, startDashboard } from '../support/dashboard-pages.ts';
 
-t.setTimeout(600_000);
+t.setTimeout(1_800_000);
 
 const PHONE = { width: 390, height: 844 };
 const HIGHEST_CARD = 120;

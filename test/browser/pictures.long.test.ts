@@ -13,7 +13,7 @@ const fileOf = (name: string) => new URL(`docs/images/${name}.webp`, projectRoot
 const size = { width: 1280, height: 800 };
 const WIDTH = 800;
 
-t.setTimeout(300_000);
+t.setTimeout(1_800_000);
 
 const takes = process.env.SCREENSHOTS === '1';
 

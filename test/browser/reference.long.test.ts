@@ -15,7 +15,7 @@ const noReference =
   (!(existsSync(built) && readdirSync(built).some((name) => name.endsWith('.js'))) &&
     'the reference is not built: make test');
 
-t.setTimeout(600_000);
+t.setTimeout(1_800_000);
 
 /** Everything that the browser keeps for the page's scripts to find later. */
 const kept = `(async () => JSON.stringify({

@@ -4,7 +4,7 @@ import { walkThrough } from '../support/dashboard-journey.ts';
 import { noDashboard } from '../support/dashboard-pages.ts';
 import { noFirefox } from '../support/firefox.ts';
 
-t.setTimeout(600_000);
+t.setTimeout(1_800_000);
 
 for (const variant of [
   { size: 'wide', scheme: 'light' },

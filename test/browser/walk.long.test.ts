@@ -4,7 +4,7 @@ import { walkThrough } from '../support/dashboard-journey.ts';
 import { noDashboard } from '../support/dashboard-pages.ts';
 import { variants } from '../support/dashboard-walk.ts';
 
-t.setTimeout(600_000);
+t.setTimeout(1_800_000);
 
 for (const variant of variants.slice(1))
   t.test(`the main walk, ${variant.size}, ${variant.scheme}`, { skip: noDashboard }, (t) =>

@@ -5,7 +5,7 @@ import t from 'tap';
 import { clipboardText } from '../support/browser.ts';
 import { HOME, noDashboard, startDashboard } from '../support/dashboard-pages.ts';
 
-t.setTimeout(600_000);
+t.setTimeout(1_800_000);
 
 t.test('Your API', { skip: noDashboard }, async (t) => {
   const { button, client, complaints, context, cookie, dialog, fitsBetween, look, page, text } =

@@ -6,7 +6,7 @@ import { askRaw } from '../support/raw-http.ts';
 import { onEachDatabase } from '../support/service.ts';
 
 const id = '01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f';
-t.setTimeout(600_000);
+t.setTimeout(1_800_000);
 /** A session has 300 requests a minute, an address 300 pages: others take over before. */
 const EACH_AT_MOST = 250;
 
