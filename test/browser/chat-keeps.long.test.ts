@@ -19,7 +19,6 @@ t.test('failed questions', { skip: noDashboard }, async (t) => {
   const { button, complaints, expectRefusals, look, page, text } = await startDashboard(t, '/chat', {
     CHAT_URL: upstream.url,
   });
-  page.setDefaultTimeout(15000);
   const field = page.getByLabel('Your message');
   const log = page.getByRole('log');
   const ended = () => page.locator('[role=log][aria-busy=false]').waitFor();
@@ -72,7 +71,6 @@ t.test('failed questions', { skip: noDashboard }, async (t) => {
 
 t.test('the reader’s place', { skip: noDashboard }, async (t) => {
   const { accountId, button, complaints, database, look, page } = await startDashboard(t, '/chat');
-  page.setDefaultTimeout(15000);
   await fillConversations(database.db, accountId, 200);
   const id = await fillConversation(database.db, accountId, 'A long conversation', 300);
   await page.goto(`${HOME}/chat/${id}`);
@@ -111,7 +109,6 @@ t.test('the reader’s place', { skip: noDashboard }, async (t) => {
 
 t.test('a stopped first answer that is never stored', { skip: noDashboard }, async (t) => {
   const { button, page, text } = await startDashboard(t, '/chat', { CHAT_URL: upstream.url });
-  page.setDefaultTimeout(15000);
   // The service cannot be asked to stop.
   await page.route('**/api/v1/chat/cancel', (route) => route.abort());
   await page.clock.install();

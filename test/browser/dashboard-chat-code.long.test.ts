@@ -37,7 +37,6 @@ This one has a mistake: \\(\\frac{1\\).
 
 t.test('code and formulas of a reply', { skip: noDashboard }, async (t) => {
   const { client, complaints, cookie, database, look, page } = await startDashboard(t, '/settings');
-  page.setDefaultTimeout(30_000);
   const scripts: string[] = [];
   page.on('request', (request) => {
     const { pathname } = new URL(request.url());

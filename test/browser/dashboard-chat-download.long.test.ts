@@ -8,7 +8,6 @@ t.setTimeout(1_800_000);
 t.test('downloading a conversation', { skip: noDashboard }, async (t) => {
   const { button, client, complaints, cookie, database, dialog, expectRefusals, look, page, setBetween } =
     await startDashboard(t, '/settings');
-  page.setDefaultTimeout(30_000);
   const { body } = await client.post('/chat', { message: 'What is a scope?' }, { cookie });
   const id: string = body.conversation_id;
   await client.patch(

@@ -7,7 +7,6 @@ t.setTimeout(1_800_000);
 t.test('forms', { skip: noDashboard }, async (t) => {
   const { button, complaints, context, dialog, expectRefusals, look, page, password, text } =
     await startDashboard(t, '/settings');
-  page.setDefaultTimeout(30_000);
   const alerts = async () => (await page.getByRole('alert').allTextContents()).join('\n');
   const ofSchema = /In the body|must match|must have/;
 

@@ -27,7 +27,6 @@ t.test('operator pages', { skip: noDashboard }, async (t) => {
   );
   const { button, client, complaints, context, cookie, database, dialog, expectRefusals, look, page, text } =
     dashboard;
-  page.setDefaultTimeout(30_000);
   const link = (name: string | RegExp) => page.getByRole('link', { name });
 
   const address = 'grace@customer.example';

@@ -81,7 +81,6 @@ t.test('usage', { skip: noDashboard }, async (t) => {
     { accountId, day: today, keyId, meter: 'chat', used: 2 },
   ]);
   const source = page.getByLabel('Source');
-  page.setDefaultTimeout(20_000);
   await database.db.insert(usageCounters).values([
     { accountId, day: today, meter: 'tokens', used: TOKENS },
     { accountId, day: today, meter: 'chat', used: 2 },

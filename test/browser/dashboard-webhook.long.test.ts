@@ -10,7 +10,6 @@ t.test('the webhook', { skip: noDashboard }, async (t) => {
   const receiver = await startReceiver(t);
   const { button, client, complaints, context, cookie, dialog, expectRefusals, hosts, look, page, text } =
     await startDashboard(t, '/settings', anyTarget);
-  page.setDefaultTimeout(30_000);
   const panel = page.getByRole('region', { name: 'Webhook' });
   const inPanel = (words: string | RegExp) => panel.getByText(words);
 

@@ -100,7 +100,7 @@ export async function startCluster(place: Place): Promise<Cluster> {
         (await Promise.all(replicas.map(({ origin }) => answers(`${origin}/readyz`)))).every(Boolean),
       60_000,
     );
-    await eventually('HAProxy has a replica', () => answers(`${apiOrigin}/readyz`), 30_000);
+    await eventually('HAProxy has a replica', () => answers(`${apiOrigin}/readyz`));
   };
   await healthy();
   const alerts = new Alerts(place);

@@ -169,7 +169,7 @@ export class Databases {
 
   async start(): Promise<void> {
     for (const { etcd } of this.nodes) etcd.start();
-    await eventually('etcd has a leader', async () => (await this.etcdLeader()) !== undefined, 30_000);
+    await eventually('etcd has a leader', async () => (await this.etcdLeader()) !== undefined);
     for (const { patroni } of this.nodes) patroni.start();
     await this.healthy(120_000);
   }

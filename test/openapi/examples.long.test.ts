@@ -73,7 +73,9 @@ async function prepare(operationId: string, isOperators = false) {
   const other = await client.signUp();
   await client.put('/webhook', { url: 'https://hooks.example.com' }, { cookie: owner.cookie });
   const { key_prefix: prefix } = await client.createKey(other);
-  const { id: key, key: raw } = await client.createKey(owner);
+  const { id: key } = await client.createKey(owner);
+  const rotated = await client.post(`/keys/${key}/rotate`, { grace_seconds: 3600 }, owner);
+  const { key: raw } = rotated.body;
   const chat = await client.post('/chat', { message: 'How do I create a key?' }, { key: raw });
   const response = await client.post('/responses', { input: 'How do I create a key?' }, { key: raw });
   const sessions = await client.get('/sessions', { cookie: owner.cookie });

@@ -105,11 +105,7 @@ t.test('Containerfile: what it copies serves on its own', async (t) => {
   const service = spawn(process.execPath, args, { cwd: folder, env, stdio: 'ignore' });
   t.teardown(() => service.kill('SIGKILL'));
   const get = (path: string) => fetch(`http://127.0.0.1:${port}${path}`);
-  await eventually(
-    'it serves',
-    async () => (await get('/readyz').catch(() => undefined))?.ok === true,
-    60_000,
-  );
+  await eventually('it serves', async () => (await get('/readyz').catch(() => undefined))?.ok === true);
   for (const path of ['/', '/docs', '/docs/guides/running-parley', '/docs/errors', '/openapi.json'])
     t.equal((await get(path)).status, 200, path);
 });

@@ -45,9 +45,9 @@ t.test('files that were asked for by a connection that closed are closed', async
   // Nothing of it is read, so that every answer waits behind the first.
   socket.pause();
   socket.write(requestFor(`GET ${asset}`).repeat(50));
-  await eventually('the first is under way', async () => openFiles() > 0, 20_000);
+  await eventually('the first is under way', async () => openFiles() > 0);
   socket.destroy();
-  await eventually('none is open', async () => openFiles() === 0, 20_000);
+  await eventually('none is open', async () => openFiles() === 0);
   t.equal(openFiles(), 0);
 });
 
@@ -64,11 +64,11 @@ t.test('streams behind an answer that nobody reads take no slot, and none stays 
   const other = connect(port, '127.0.0.1');
   other.write(stream.repeat(3));
   other.resume();
-  await eventually('one runs', async () => app.calls.taken === 1, 20_000);
+  await eventually('one runs', async () => app.calls.taken === 1);
   t.equal(app.calls.taken, 1);
   socket.destroy();
   other.destroy();
-  await eventually('no slot is taken', async () => app.calls.taken === 0, 20_000);
+  await eventually('no slot is taken', async () => app.calls.taken === 0);
   t.equal((await upstream.calls()).open, 0);
 });
 

@@ -64,7 +64,7 @@ t.test('a deadline of 3 s in the place of 60', async (t) => {
           : ['/chat/completions', { messages: [{ role: 'user', content: 'Hi' }], stream: true }];
       connections.push(await deaf(requestOf(path as string, body, authorization)));
     }
-    await eventually('all are open', async () => app.calls.taken === STREAMS, 30_000);
+    await eventually('all are open', async () => app.calls.taken === STREAMS);
     const refused = await client.post('/chat', { message: 'Hi', stream: true }, { key });
     t.equal(refused.body.error.code, 'tooManyStreams');
     await eventually(
@@ -87,7 +87,7 @@ t.test('a deadline of 3 s in the place of 60', async (t) => {
     const { client: reader, server } = await deaf(
       requestOf('/chat', { message: 'Hi', stream: true }, authorization),
     );
-    await eventually('it waits for its reader', async () => server.writableLength > 0, 30_000);
+    await eventually('it waits for its reader', async () => server.writableLength > 0);
     // Never for as long as the deadline without a byte, and for longer than it in all.
     for (let turn = 0; turn < 10; turn += 1) {
       await new Promise((resolve) => setTimeout(resolve, UNREAD_MS / 6));
@@ -110,7 +110,7 @@ t.test('a deadline of 3 s in the place of 60', async (t) => {
         'Idempotency-Key': headers['idempotency-key'],
       });
       const { client: socket, server } = await deaf(requests.repeat(12));
-      await eventually('an answer waits', async () => server.writableLength > 0, 30_000);
+      await eventually('an answer waits', async () => server.writableLength > 0);
       t.notOk(server.destroyed);
       await eventually('it is closed', async () => server.destroyed, 120_000);
       socket.destroy();

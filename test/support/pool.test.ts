@@ -44,16 +44,19 @@ t.test('files share a process, in their order; one that must be alone does not',
   t.equal(lines.at(-1), '3 passed, 0 failed');
 });
 
-t.test('hooks of a file end with it: its teardowns run before the next file, the others not there', async (t) => {
-  const hooks = ['before', 'beforeEach', 'afterEach', 'after', 'teardown'];
-  const lines = await run({
-    'a.mjs': `globalThis.seen = [];
+t.test(
+  'hooks of a file end with it: its teardowns run before the next file, the others not there',
+  async (t) => {
+    const hooks = ['before', 'beforeEach', 'afterEach', 'after', 'teardown'];
+    const lines = await run({
+      'a.mjs': `globalThis.seen = [];
       ${hooks.map((hook) => `t.${hook}(() => globalThis.seen.push('${hook}'));`).join('\n')}
       t.test('one', async (t) => t.pass());`,
-    'b.mjs': `t.test('two', async (t) => t.strictSame(globalThis.seen.sort(), ${JSON.stringify(hooks.toSorted())}));`,
-  });
-  t.equal(lines.at(-1), '2 passed, 0 failed', lines.join('\n'));
-});
+      'b.mjs': `t.test('two', async (t) => t.strictSame(globalThis.seen.sort(), ${JSON.stringify(hooks.toSorted())}));`,
+    });
+    t.equal(lines.at(-1), '2 passed, 0 failed', lines.join('\n'));
+  },
+);
 
 t.test('no test file calls anything else on the root', async (t) => {
   const allowed: readonly string[] = calledOnRoot;

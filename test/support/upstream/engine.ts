@@ -79,7 +79,7 @@ export function fits(name: string, value: unknown): void {
 }
 
 /** Waits until something holds. The default timeout only has to outlast a slow machine. */
-export async function eventually(what: string, holds: () => Promise<boolean>, ms = 20_000): Promise<void> {
+export async function eventually(what: string, holds: () => Promise<boolean>, ms = 120_000): Promise<void> {
   for (const end = performance.now() + ms; performance.now() < end; ) {
     if (await holds()) return;
     await new Promise((resolve) => setTimeout(resolve, 10));
