@@ -2,15 +2,16 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'drizzle-orm';
 import t, { type Test } from 'tap';
-import { type Database, openDatabase, rowsOf } from '../../src/database/client.ts';
+import { type Database, type Db, openDatabase, rowsOf } from '../../src/database/client.ts';
 import type { Admission } from '../../src/domain/charge.ts';
 import { newId } from '../../src/domain/ids.ts';
 import { Ledger } from '../../src/domain/ledger.ts';
 import type { Plan, PlanCatalogue } from '../../src/domain/plans.ts';
 import { audit } from '../../src/store/audit.ts';
-import { renewLease, sweepCharges } from '../../src/store/ledger.ts';
+import { renewLease, type SettlementRow, settleCharges, sweepCharges } from '../../src/store/ledger.ts';
 import { silentLog } from '../support/ledger.ts';
 import { databaseKinds, freshDatabase } from '../support/service.ts';
+import { eventually } from '../support/upstream/engine.ts';
 
 const planOf = (id: string, chat: number | null, tokens: number | null): Plan => ({
   id,
@@ -73,9 +74,9 @@ async function fixture(t: Test, database: Database) {
       return { id, charge, counter, ofMeter };
     },
     /** Its lease ends, as if it had died 20 s ago. */
-    async kill(ledger: Ledger) {
+    async kill(ledger: Ledger, atOnce = 500) {
       await renewLease(database, ledger.process, -1);
-      while ((await sweepCharges(database, 500)) > 0);
+      while ((await sweepCharges(database, atOnce)) > 0);
     },
     async isClean(t: Test) {
       t.strictSame((await audit(db)).differences, [], 'the audit is clean');
@@ -91,6 +92,24 @@ async function retried(ledger: Ledger, charge: object, key: string): Promise<Adm
   if ('answer' in admission) throw new Error('It is answered already.');
   return admission;
 }
+
+/** Runs `work` while the ledger's clock shows another time. */
+async function at(db: Database['db'], time: string, work: () => Promise<void>): Promise<void> {
+  const setClock = (now: string) =>
+    db.execute(
+      sql.raw(
+        `create or replace function ledger_now() returns timestamptz language sql volatile as $$ select ${now} $$`,
+      ),
+    );
+  await setClock(time);
+  try {
+    await work();
+  } finally {
+    await setClock('clock_timestamp()');
+  }
+}
+
+const MIDNIGHT = `((clock_timestamp() at time zone 'UTC')::date + 1)::timestamp at time zone 'UTC'`;
 
 for (const kind of databaseKinds) {
   t.test(kind, async (t) => {
@@ -122,6 +141,20 @@ for (const kind of databaseKinds) {
       t.match(next.reserved, { used: 1000 }, 'what was not used is free again');
       await ledger.refund(next, failure);
       t.same(await counter(), { used: 50, reserved: 0, excess: 0 }, 'a refund releases all');
+      await isClean(t);
+    });
+
+    await t.test('an admission whose answer never came is refunded, with its tokens', async (t) => {
+      const { charge, counter, id } = await account();
+      const { day, id: request } = await ledger.admit({ ...charge, tokens: 400 });
+      // As the ledger's writer refunds it, which knows of no tokens.
+      const lost: SettlementRow = {
+        ...{ kind: 'refund', account_id: id, day, id: request, status: 503, code: 'serviceUnavailable' },
+        ...{ model: null, input_tokens: null, output_tokens: null, latency_ms: 0 },
+      };
+      const rules = { ceilings: {}, standard: 'limited', holder: ledger.process };
+      await settleCharges(database, [lost], rules, false, 5000);
+      t.same(await counter(), { used: 0, reserved: 0, excess: 0 });
       await isClean(t);
     });
 
@@ -205,6 +238,8 @@ for (const kind of databaseKinds) {
         t.same(await counter(), { used: 300, reserved: 0, excess: 0 });
         t.equal(await ofMeter(), 1);
         await isClean(t);
+        // Another charge of the account, so that the sweep visits it again.
+        await dead.admit({ ...charge, tokens: 50 });
         await kill(dead);
         t.same(await counter(), { used: 300, reserved: 0, excess: 0 }, 'once');
         await dead.complete(stream, told(10, 20));
@@ -216,6 +251,15 @@ for (const kind of databaseKinds) {
         await isClean(t);
       },
     );
+
+    await t.test('sweeps of a few charges count all streams of a process that died', async (t) => {
+      const { charge, counter } = await account();
+      const dead = await process();
+      for (let n = 0; n < 3; n += 1) await dead.finalise(await dead.admit({ ...charge, tokens: 100 }));
+      await kill(dead, 1);
+      t.same(await counter(), { used: 300, reserved: 0, excess: 0 });
+      await isClean(t);
+    });
 
     await t.test('a charge that is resumed keeps the reservation of its first attempt', async (t) => {
       const { charge, counter } = await account();
@@ -263,16 +307,49 @@ for (const kind of databaseKinds) {
       },
     );
 
+    await t.test(
+      'midnight: a resumed charge reserves on its day, judged under the lock of its counter',
+      async (t) => {
+        const { charge, counter, id } = await account();
+        const key = randomUUID();
+        const resumed = () => retried(ledger, { ...charge, tokens: 600 }, key);
+        const use = (db: Db, tokens: number) =>
+          db.execute(sql`
+          update usage_counters set used = used + ${tokens}::int
+          where account_id = ${id} and meter = 'tokens' and used > 0`);
+        await at(made.db, `${MIDNIGHT} - interval '1 hour'`, async () => {
+          const first = await resumed();
+          await ledger.finalise(first);
+          await ledger.complete(first, { ...told(100, 200), failure: { code: 'x', statusCode: 503 } });
+        });
+        await at(made.db, `${MIDNIGHT} + interval '1 hour'`, async () => {
+          if (kind === 'postgres') {
+            const refused = await made.db.transaction(async (tx) => {
+              await use(tx, 200);
+              const waiting = resumed().catch((error: unknown) => error);
+              await eventually('the retry waits for the lock', async () => {
+                const locks = await rowsOf(made.db, sql`select from pg_locks where not granted`);
+                return locks.length > 0;
+              });
+              return { waiting };
+            });
+            t.match(await refused.waiting, refusal);
+            await use(made.db, -200);
+          }
+          const again = await resumed();
+          t.type(again.attempt, 'string');
+          t.same(await counter(), { used: 300, reserved: 600, excess: 0 });
+          await ledger.finalise(again, { ...told(10, 20), answer: { status: 200, body } });
+          t.same(await counter(), { used: 330, reserved: 0, excess: 0 });
+          await isClean(t);
+        });
+      },
+    );
+
     await t.test('midnight: tokens count on the day that reserved them', async (t) => {
       const { charge, id } = await account();
       const before = await ledger.admit({ ...charge, tokens: 800 });
-      const now = `select clock_timestamp()`;
-      await made.db.execute(
-        sql.raw(
-          `create or replace function ledger_now() returns timestamptz language sql volatile as $$ ${now} + interval '1 day' $$`,
-        ),
-      );
-      try {
+      await at(made.db, `clock_timestamp() + interval '1 day'`, async () => {
         const after = await ledger.admit({ ...charge, tokens: 800 });
         await ledger.finalise(before, told(1, 1));
         await ledger.finalise(after, told(2, 2));
@@ -286,13 +363,7 @@ for (const kind of databaseKinds) {
           { used: 4, reserved: 0 },
         ]);
         await isClean(t);
-      } finally {
-        await made.db.execute(
-          sql.raw(
-            `create or replace function ledger_now() returns timestamptz language sql volatile as $$ ${now} $$`,
-          ),
-        );
-      }
+      });
     });
   });
 }
