@@ -83,10 +83,10 @@ const name = (description: string, example: string) =>
 
 export const WebhookData = Type.Object(
   {
-    meter: name('Of `usage.threshold_reached`: the meter.', 'chat'),
+    meter: name('Of `usage.threshold_reached`: the meter, or `tokens`.', 'chat'),
     threshold: Type.Optional(Count('Of `usage.threshold_reached`: the percentage of the limit.', [80])),
     day: Type.Optional(Day('Of `usage.threshold_reached`: the UTC day.')),
-    used: Type.Optional(Count('Of `usage.threshold_reached`: the units used.', [40])),
+    used: Type.Optional(Count('Of `usage.threshold_reached`: the units or tokens used.', [40])),
     limit: Type.Optional(Count('Of `usage.threshold_reached`: the daily limit.', [50])),
     key_id: Type.Optional(Uuid("Of `key.created` and `key.reported_leaked`: the key's ID.")),
     name: name("Of `key.created` and `key.reported_leaked`: the key's name.", 'Website'),

@@ -1,6 +1,6 @@
 /** What accounts are told by webhook. Contract section 17. */
 import type { WebhookEventType } from '../../schemas/webhooks.ts';
-import { ceilingsOf, type Plan, type PlanCatalogue } from './plans.ts';
+import { ceilingsOf, type Plan, type PlanCatalogue, tokensCeilingOf } from './plans.ts';
 
 /** A message without its ID and time. `data` never contains a secret. */
 export type Notice = {
@@ -51,7 +51,7 @@ export const testNotice: Notice = { type: 'webhook.test', data: {} };
 
 /** The limits that a plan sets, as rows. Unlimited meters, and those that it leaves out, have none. */
 const limitsOf = (plan: Plan) =>
-  Object.entries(ceilingsOf(plan)).flatMap(([meter, limit]) =>
+  Object.entries({ ...ceilingsOf(plan), tokens: tokensCeilingOf(plan) }).flatMap(([meter, limit]) =>
     limit === null || limit === 0 ? [] : [{ plan: plan.id, meter, limit }],
   );
 

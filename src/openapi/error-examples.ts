@@ -4,7 +4,7 @@ import type { ErrorCode } from '../../schemas/errors.ts';
 import { type Scope, scopes } from '../../schemas/keys.ts';
 import type { Meter } from '../../schemas/plans.ts';
 import { inMebibytes, payloadTooLarge } from '../bodies/too-large.ts';
-import { quotaExceeded } from '../domain/quota.ts';
+import { quotaExceeded, tokensExceeded } from '../domain/quota.ts';
 import { insufficientScope } from '../domain/verify-key.ts';
 import { ApiError } from '../errors.ts';
 import { rateLimitExceeded } from '../limits/exceeded.ts';
@@ -13,7 +13,8 @@ import { toApiError } from '../requests/errors.ts';
 
 /** `about` ends the names of the components that contain the error. Empty if every operation has the same error. */
 export type ErrorExample = { error: ApiError; about: string };
-export type ErrorExamples = (code: ErrorCode) => ErrorExample;
+/** Of an error that an operation returns for several reasons, the usual one is first. */
+export type ErrorExamples = (code: ErrorCode) => readonly [ErrorExample, ...ErrorExample[]];
 
 export const capitalised = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
@@ -61,6 +62,14 @@ const forMeter = (meter: Meter): ErrorExample => ({
   about: `For${capitalised(meter)}`,
 });
 
+/** Their requests also use tokens, which a plan can limit. */
+const metersWithTokens: readonly Meter[] = ['chat', 'embeddings'];
+
+const forTokens = (): ErrorExample => ({
+  error: tokensExceeded({ meter: 'tokens', ceiling: 20_000, used: 18_800, readAt }, 4190),
+  about: 'ForTokens',
+});
+
 function rateLimit(): ApiError {
   const limit = { name: 'requests', ceiling: 20, remaining: 0, windowSeconds: 60, resetSeconds: 42 };
   return rateLimitExceeded(limit, 'requests', readAt.getTime());
@@ -97,10 +106,12 @@ export function errorExamples(
   };
   return (code) => {
     const param = code.startsWith('idempotency') ? { param: 'idempotency-key' } : {};
-    return ownByCode.get(code) ?? of[code]?.() ?? { error: new ApiError(code, param), about: '' };
+    const usual = ownByCode.get(code) ?? of[code]?.() ?? { error: new ApiError(code, param), about: '' };
+    const isOfTokens = code === 'quotaExceeded' && meter && metersWithTokens.includes(meter);
+    return isOfTokens ? [usual, forTokens()] : [usual];
   };
 }
 
 /** What the errors of a response are about, for its name. */
 export const aboutOf = (codes: readonly ErrorCode[], examples: ErrorExamples): string =>
-  [...new Set(codes.map((code) => examples(code).about))].join('');
+  [...new Set(codes.map((code) => examples(code)[0].about))].join('');

@@ -4,7 +4,13 @@ import { errorSetName } from '../../schemas/error-sets.ts';
 import { type ErrorCode, errorTable } from '../../schemas/errors.ts';
 import { messagesSetName } from '../../schemas/messages-errors.ts';
 import { anthropicEnvelope, errorEnvelope } from '../errors.ts';
-import { aboutOf, capitalised, type ErrorExamples, exampleOrigin } from './error-examples.ts';
+import {
+  aboutOf,
+  capitalised,
+  type ErrorExample,
+  type ErrorExamples,
+  exampleOrigin,
+} from './error-examples.ts';
 import { errorHeaders } from './headers.ts';
 
 export type Access = NonNullable<FastifyContextConfig['access']>;
@@ -70,11 +76,10 @@ const inWords = (about: string): string =>
 /** Adds the component of an error and returns its name. Throws if another error has this name. */
 function exampleOf(
   code: ErrorCode,
+  { about, error }: ErrorExample,
   { surface }: FastifyContextConfig,
-  examples: ErrorExamples,
   shared: Shared,
 ): string {
-  const { about, error } = examples(code);
   const base = `${code}${about}`;
   const [name, envelope] =
     surface === 'anthropic' ? [`messages${capitalised(base)}`, anthropicEnvelope] : [base, errorEnvelope];
@@ -123,10 +128,12 @@ export function errorResponses(
           'application/json': {
             schema: { $ref: `#/components/schemas/${isOfMessages ? messagesSetName(set) : set}` },
             examples: Object.fromEntries(
-              sorted.map((code) => [
-                code,
-                { $ref: `#/components/examples/${exampleOf(code, config, examples, shared)}` },
-              ]),
+              sorted.flatMap((code) =>
+                examples(code).map((example, index) => [
+                  index === 0 ? code : `${code}${example.about}`,
+                  { $ref: `#/components/examples/${exampleOf(code, example, config, shared)}` },
+                ]),
+              ),
             ),
           },
         },

@@ -7376,7 +7376,7 @@ export interface components {
          */
         WebhookData: {
             /**
-             * @description Of `usage.threshold_reached`: the meter.
+             * @description Of `usage.threshold_reached`: the meter, or `tokens`.
              * @example chat
              */
             meter?: string;
@@ -7394,7 +7394,7 @@ export interface components {
             day?: string;
             /**
              * Format: int64
-             * @description Of `usage.threshold_reached`: the units used.
+             * @description Of `usage.threshold_reached`: the units or tokens used.
              * @example 40
              */
             used?: number;

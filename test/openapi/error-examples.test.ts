@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { operatorEnv, signInOperator } from '../support/operator.ts';
 import { type Body, type Json, type OpenApi, resolved } from '../support/response-checker.ts';
-import { startTestService } from '../support/service.ts';
+import { plansFile, startTestService } from '../support/service.ts';
+import { startUpstream } from '../support/upstream/client.ts';
 
 type Media = Record<string, { schema: { $ref: string }; examples: Record<string, { $ref: string }> }>;
 type BodySchema = { required?: string[]; properties: Record<string, object> };
@@ -101,5 +102,59 @@ t.test('413 payloadTooLarge: names the limit', async (t) => {
     t.equal(answer.status, 413, operationId);
     t.same(comparable(answer.body), error, operationId);
     t.equal((await send(limit)).status, 400, `${operationId}: a body of this size is read`);
+  }
+});
+
+t.test('429 quotaExceeded: the tokens of a day', async (t) => {
+  const upstream = await startUpstream();
+  t.teardown(() => upstream.stop());
+  const limited = await startTestService(t, 'postgres', {
+    ...plansFile(t, { tokens: 20_000 }),
+    CHAT_URL: upstream.url,
+    EMBEDDINGS_URL: upstream.url,
+    DEFAULT_MAX_OUTPUT_TOKENS: '10',
+  });
+  const owner = await limited.client.signUp();
+  const ofTokens = operations.filter(({ responses }) => {
+    const response = responses[429] && resolved<{ content: Media }>(document, responses[429]);
+    return response?.content[json]?.examples.quotaExceededForTokens !== undefined;
+  });
+  t.same(ofTokens.map(({ operationId }) => operationId).sort(), [
+    'chat',
+    'createChatCompletion',
+    'createEmbeddings',
+    'createMessage',
+    'createResponse',
+  ]);
+  await upstream.configure({
+    completion: {
+      ...{ id: 'c', object: 'chat.completion', created: 1, model: 'test-model' },
+      choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
+      usage: { prompt_tokens: 18_000, completion_tokens: 800, total_tokens: 18_800 },
+    },
+  });
+  t.equal((await limited.client.post('/chat', { message: 'Hello' }, owner)).status, 200);
+  for (const { method, operationId, responses, schema, url } of ofTokens) {
+    const text = 'x'.repeat(4000);
+    const fields: Record<string, unknown> = {
+      message: text,
+      input: text,
+      messages: [{ role: 'user', content: text }],
+      max_tokens: 10,
+      model: 'test-model',
+    };
+    const body = Object.fromEntries(
+      Object.entries(fields).filter(([name]) => schema && name in schema.properties),
+    );
+    const answer = await limited.client.request(method, url, { ...owner, body });
+    t.equal(answer.status, 429, `${operationId} ${answer.text}`);
+    // What it needs depends on its API, and the rest on the day.
+    const stable = ({ limit: { needed: _, resetsAt: __, ...limit }, message, ...error }: Body) => ({
+      ...{ ...error, limit },
+      message: message.replace(/up to [\d,]+/, 'up to N').replace(/until \S+/, 'until then'),
+    });
+    const example = expected(responses, 429, 'quotaExceededForTokens');
+    t.same(stable(comparable(answer.body)), stable(example), operationId);
+    t.ok(answer.body.error.limit.needed > 4000);
   }
 });

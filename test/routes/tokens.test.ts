@@ -4,12 +4,14 @@ import { audit } from '../../src/store/audit.ts';
 import type { Owner } from '../support/http.ts';
 import { onEachDatabase, plansFile, type TestService } from '../support/service.ts';
 import { MODEL, startUpstream } from '../support/upstream/client.ts';
+import { anyTarget, arrives, setWebhook, startReceiver } from '../support/webhook-receiver.ts';
 
 const upstream = await startUpstream();
 t.teardown(() => upstream.stop());
 
 const LIMIT = 20_000;
 const env = {
+  ...anyTarget,
   ...plansFile(t, { tokens: LIMIT }),
   CHAT_URL: upstream.url,
   EMBEDDINGS_URL: upstream.url,
@@ -152,6 +154,25 @@ onEachDatabase(t, env, async (t, service) => {
     t.ok((await metric()) - before > 17_000);
     t.equal((await client.post('/chat', chat, owner)).body.error.limit.name, 'tokens');
     await isClean(service, t);
+  });
+
+  await t.test('80% and 100% of the limit are told by webhook; what is only reserved is not', async (t) => {
+    const owner = await client.signUp();
+    const receiver = await startReceiver(t);
+    await setWebhook(client, owner.cookie, receiver.url);
+    for (const [turn, [threshold, tokens]] of (
+      [
+        [80, 16_000],
+        [100, 4000],
+      ] as const
+    ).entries()) {
+      await upstream.configure({ completion: reporting(tokens) });
+      t.equal((await client.post('/chat', chat, owner)).status, 200);
+      const { body } = await arrives(receiver, 'usage.threshold_reached', turn + 1);
+      const { tokens: used } = (await usage(owner)).used;
+      t.match(body.data, { meter: 'tokens', threshold, used, limit: LIMIT });
+    }
+    await upstream.reset();
   });
 
   await t.test('a failure releases what it reserved, and a replay reserves nothing', async (t) => {
