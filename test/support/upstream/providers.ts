@@ -192,9 +192,12 @@ export const creatorOf = (vendor: VendorName): CreateProvider =>
 
 export type ProviderCall = { path: string; headers: IncomingMessage['headers']; body: Body };
 
-/** Says `said`, or fails in one of these ways. Streams fail after their first output. */
+/**
+ * Says `said`, or fails in one of these ways. Streams fail after their first output. `until` delays an answer, and the
+ * end of a stream.
+ */
 export type Way =
-  | Said
+  | (Said & { until?(): Promise<void> })
   | { status: number; headers?: Record<string, string> }
   | { fault: 'hang' | 'cut' | 'truncate' | 'bad-event' | 'endless' };
 
@@ -217,8 +220,10 @@ export async function providerServer(t: Test, name: VendorName) {
     }
     const isStream = vendor.isStream(call.path, call.body);
     const fault = 'fault' in way ? way.fault : undefined;
+    const until = 'until' in way ? way.until : undefined;
     if (!isStream) {
       if (fault === 'hang') return;
+      await until?.();
       response.writeHead(200, { 'content-type': 'application/json' });
       const body = JSON.stringify(vendor.whole(fault ? { texts: ['Hello'] } : (way as Said)));
       response.end(fault ? body.slice(0, -20) : body);
@@ -227,7 +232,10 @@ export async function providerServer(t: Test, name: VendorName) {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     const write = (data: unknown) => response.write(`data: ${JSON.stringify(data)}\n\n`);
     if (fault === undefined) {
-      for (const event of vendor.events(way as Said)) write(event);
+      for (const [index, event] of vendor.events(way as Said).entries()) {
+        if (index === 2) await until?.();
+        write(event);
+      }
       response.end(name === 'mistral' ? 'data: [DONE]\n\n' : undefined);
       return;
     }

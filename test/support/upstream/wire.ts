@@ -13,7 +13,7 @@ export type WireCall = { method: string; path: string; headers: IncomingHttpHead
 export type WireAnswer = { status?: number; headers?: Record<string, string>; body: unknown };
 
 /** Answers in this process until the test ends. `calls` are the requests so far. */
-export async function wireServer(t: Test, answer: (call: WireCall) => WireAnswer) {
+export async function wireServer(t: Test, answer: (call: WireCall) => WireAnswer | Promise<WireAnswer>) {
   const calls: WireCall[] = [];
   const server = createServer(async (request, response) => {
     const raw = await text(request);
@@ -24,7 +24,7 @@ export async function wireServer(t: Test, answer: (call: WireCall) => WireAnswer
       body: raw === '' ? undefined : JSON.parse(raw),
     };
     calls.push(call);
-    const { body, headers, status = 200 } = answer(call);
+    const { body, headers, status = 200 } = await answer(call);
     const isStream = typeof body === 'string';
     response.writeHead(status, {
       'content-type': isStream ? 'text/event-stream' : 'application/json',

@@ -1,0 +1,113 @@
+// `concurrency` of an upstream limits requests of every kind: more wait there, or take another target. Contract section 15.
+import { once } from 'node:events';
+import t, { type Test } from 'tap';
+import { openStream } from '../support/event-reader.ts';
+import { onEachDatabase, plansFile } from '../support/service.ts';
+import { surfaces } from '../support/surfaces.ts';
+import { startUpstream } from '../support/upstream/client.ts';
+import { eventually, KEY } from '../support/upstream/engine.ts';
+import { providerServer, vendorNames, vendors } from '../support/upstream/providers.ts';
+import { wireServer } from '../support/upstream/wire.ts';
+import { fileWithPackages } from '../support/upstreams-file.ts';
+
+const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
+const completion = {
+  ...{ id: 'c', object: 'chat.completion', created: 1, model: 'theirs', usage },
+  choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
+};
+const chunk = {
+  ...{ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'theirs', usage },
+  choices: [{ index: 0, delta: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
+};
+
+/** Requests to a server wait from `hold` until `release`; those after `release` do not. */
+class Gate {
+  #events = new EventTarget();
+  #isOpen = true;
+  hold() {
+    this.#isOpen = false;
+  }
+  release() {
+    this.#isOpen = true;
+    this.#events.dispatchEvent(new Event('open'));
+  }
+  async pass() {
+    if (!this.#isOpen) await once(this.#events, 'open');
+  }
+}
+
+/** A server of each kind that answers when it may. */
+const kinds = {
+  openai: async (t: Test, gate: Gate) => {
+    const { calls, url } = await wireServer(t, async ({ body }) => {
+      await gate.pass();
+      return { body: body?.stream ? `data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n` : completion };
+    });
+    return { upstream: { kind: 'openai', url }, calls: () => calls };
+  },
+  ...Object.fromEntries(
+    vendorNames.map((name) => [
+      name,
+      async (t: Test, gate: Gate) => {
+        const server = await providerServer(t, name);
+        server.set({ texts: ['Hello ', 'there.'], until: () => gate.pass() });
+        const upstream = { kind: 'ai-sdk', package: vendors[name].package, url: server.url };
+        return { upstream: { ...upstream, keyVariable: 'SDK_KEY' }, calls: () => server.state.calls };
+      },
+    ]),
+  ),
+};
+
+t.test('an upstream at its concurrency', async (t) => {
+  const other = await startUpstream();
+  t.teardown(() => other.stop());
+  const gate = new Gate();
+  const servers = await Promise.all(
+    Object.entries(kinds).map(async ([name, start]) => ({ name, ...(await start(t, gate)) })),
+  );
+  const env = fileWithPackages({
+    upstreams: [
+      { name: 'other', kind: 'openai', url: other.url },
+      ...servers.map(({ name, upstream }) => ({ name, concurrency: 1, ...upstream })),
+    ],
+    models: servers.flatMap(({ name }) => {
+      const full = { upstream: name, model: 'theirs' };
+      return [
+        { name: `${name}-alone`, targets: [full] },
+        { name: `${name}-or-other`, targets: [full, { upstream: 'other', model: 'test-model', order: 2 }] },
+      ];
+    }),
+  });
+  onEachDatabase(t, { ...env, SDK_KEY: KEY, ...plansFile(t) }, async (t, { client }) => {
+    for (const { calls, name } of servers)
+      for (const { body, path } of surfaces) {
+        const what = `${name} ${path}`;
+        const alone = `${name}-alone`;
+        const { key } = await client.createKey(await client.signUp());
+        const before = calls().length;
+        const sent = () => calls().length - before;
+        const ask = (model: string) => client.post(path, { ...body('Hi'), model }, { key });
+        gate.hold();
+        const open = openStream(client, path, { ...body('Hi', { stream: true }), model: alone }, { key });
+        await eventually(`${what}: the upstream has a request`, async () => sent() === 1);
+
+        const elsewhere = await ask(`${name}-or-other`);
+        t.equal(elsewhere.status, 200, `${what}: the next target answers`);
+        t.equal(elsewhere.headers.get('x-parley-attempts'), '1', 'without an attempt at the full one');
+
+        // One waits for the stream, and one is refused, whichever comes second.
+        const two = [ask(alone), ask(alone)];
+        const refused = await Promise.race(two);
+        t.match(refused, { status: 503, body: { error: { code: 'overloaded' } } }, what);
+        t.equal(sent(), 1, `${what}: the upstream has no second request`);
+
+        gate.release();
+        t.equal((await open).response.status, 200);
+        await (await open).rest();
+        const statuses = (await Promise.all(two)).map(({ status }) => status);
+        t.same(statuses.sort(), [200, 503], `${what}: the one that waited is answered`);
+        t.equal(sent(), 2);
+        t.match((await client.get('/usage', { key })).body, { used: { chat: 3 } }, 'refused means refunded');
+      }
+  });
+});
