@@ -9,6 +9,9 @@ const MIB = 1024 * 1024;
 /** Total size of all whole answers being read from one upstream. */
 const MEMORY_BYTES = 256 * MIB;
 const LARGE_BYTES = 4 * MIB;
+/** How much of an error body is read to classify it. */
+const REFUSAL_BYTES = 64 * 1024;
+const REFUSAL_MS = 5000;
 
 export class Bodies {
   readonly #most: number;
@@ -44,6 +47,15 @@ export class Bodies {
     } finally {
       this.#held -= held;
     }
+  }
+
+  /** Reads an error body. If it is too large, too slow, or cut off, it is empty, and only the status counts. */
+  async refusal(exchange: Exchange, announced?: string): Promise<string> {
+    const slow = new Error('The error response is too slow.');
+    const timer = setTimeout(() => exchange.abort(slow), REFUSAL_MS);
+    const text = await this.textWithin(exchange, REFUSAL_BYTES, announced).catch(() => undefined);
+    clearTimeout(timer);
+    return text ?? '';
   }
 
   #tooMuch(exchange: Exchange): ApiError {

@@ -76,9 +76,6 @@ export const MIB = 1024 * 1024;
 /** Default limit: a chat answer of maximum length, escaped. */
 const ANSWER_BYTES = 16 * MIB;
 const CONNECTIONS = 1000;
-/** How much of an error body is read to classify it. */
-const REFUSAL_BYTES = 64 * 1024;
-const REFUSAL_MS = 5000;
 /** A restarting upstream refuses connections briefly. */
 const RETRY_PAUSE_MS = 100;
 
@@ -97,16 +94,6 @@ export const bearer = (apiKey: string | undefined): Readonly<Record<string, stri
 const totalLength = (pieces: readonly Uint8Array[]) => pieces.reduce((sum, { length }) => sum + length, 0);
 const codeOf = (error: unknown): unknown => (error as { code?: unknown } | null)?.code;
 const isType = ({ headers }: AnswerHead, type: RegExp): boolean => type.test(headers['content-type'] ?? '');
-
-/** Reads an error body. If it is too large, too slow, or cut off, only the status counts. */
-async function refusalText({ headers }: AnswerHead, exchange: Exchange, bodies: Bodies): Promise<string> {
-  const timer = setTimeout(() => exchange.abort(new Error('The error response is too slow.')), REFUSAL_MS);
-  const text = await bodies
-    .textWithin(exchange, REFUSAL_BYTES, headers['content-length'])
-    .catch(() => undefined);
-  clearTimeout(timer);
-  return text ?? '';
-}
 
 /**
  * Creates a transport without connecting. Idle connections last a few seconds and do not keep the process alive.
@@ -196,7 +183,7 @@ export function createTransport(options: UpstreamOptions): Transport {
     const [head, exchange] = await dispatch(request, accept);
     const { headers, status } = head;
     if (status >= 200 && status < 300) return [head, exchange];
-    const text = await refusalText(head, exchange, bodies);
+    const text = await bodies.refusal(exchange, headers['content-length']);
     request.signal.throwIfAborted();
     const { body = {}, path, sent = Object.keys(body) } = request;
     const asked = textOf([...new URLSearchParams(path.split('?')[1]).values(), body]);
