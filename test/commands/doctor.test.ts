@@ -8,11 +8,12 @@ import { createServer as createSocket } from 'node:net';
 import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
 import t, { type Test } from 'tap';
-import { diagnose, type Machine } from '../../src/commands/doctor/index.ts';
+import { diagnose, doctor, type Machine } from '../../src/commands/doctor/index.ts';
 import { loadConfig } from '../../src/config.ts';
 import { openDatabase } from '../../src/database/client.ts';
 import { startService } from '../../src/service.ts';
 import { selfSigned } from '../support/certificate.ts';
+import { planted, SECRET } from '../support/planted-mistakes.ts';
 import { freePort } from '../support/programs.ts';
 import { freshDatabase } from '../support/service.ts';
 import { fileWithPackages, upstreamsFile } from '../support/upstreams-file.ts';
@@ -81,6 +82,20 @@ t.test('doctor', async (t) => {
     const service = await startService(loadConfig({ ...env, PORT: '0', LOG_LEVEL: 'silent' }));
     t.teardown(() => service.stop());
     t.strictSame(await diagnose({ ...env, PORT: String(service.port) }, machine), [], 'running');
+  });
+
+  t.test('UPSTREAMS_FILE: all mistakes at once', async (t) => {
+    const env = { ...well, ...planted.env, ...upstreamsFile(planted.content).env };
+    const { isBad, text } = await doctor.runHere({}, env);
+    const said = text.join('\n');
+    t.ok(isBad);
+    t.match(
+      said,
+      `Error    UPSTREAMS_FILE: The value is invalid: it has ${planted.sentences.length} mistakes:`,
+    );
+    for (const sentence of planted.sentences) t.match(said, sentence);
+    t.match(said, 'What to do: Correct or remove UPSTREAMS_FILE.');
+    t.notMatch(said, SECRET, 'no key is repeated');
   });
 
   t.test('the configuration', async (t) => {

@@ -57,7 +57,7 @@ export function readConfiguration(env: Env): { config: Config; findings: Finding
     } catch (error) {
       if (!(error instanceof ConfigError) || rest[error.variable] === undefined) throw error;
       delete rest[error.variable];
-      const [, problem = ''] = error.message.split(`${error.variable} `);
+      const problem = error.message.slice(`${error.variable} `.length);
       findings.push(
         isError(
           error.variable,
