@@ -48,6 +48,13 @@ onEachDatabase(
       t.ok(withTools - withTool >= 16 && withTools - withTool < 1000, 'each further tool');
     });
 
+    await t.test('a part of a large body that stays text counts its bytes', async (t) => {
+      const parameters = { enum: Array.from({ length: 40_000 }, (_, n) => n) };
+      const large = { ...tool, function: { ...tool.function, parameters } };
+      const needed = (await completion([user('Hello')], { tools: [large] })) - hello;
+      t.ok(needed >= JSON.stringify(parameters).length, String(needed));
+    });
+
     await t.test('an image counts 5,000, whatever its address or its size', async (t) => {
       const picture = await completion([image('https://example.com/a.png')]);
       t.ok(picture - hello > 4900 && picture - hello < 5100, String(picture - hello));
@@ -71,23 +78,18 @@ onEachDatabase(
       t.equal((await file(201)) - (await file(1)), 200);
     });
 
-    await t.test('what the translation drops counts too, because it may be sent as it is', async (t) => {
-      const signature = (length: number) =>
+    await t.test('what the translation drops counts too: other models may be sent it as it is', async (t) => {
+      const needed = (length: number) =>
         neededBy('/messages', {
-          max_tokens: DEFAULT,
-          messages: [
-            user('Hi'),
+          ...{ max_tokens: DEFAULT, messages: [user('Hi')] },
+          tools: [
             {
-              role: 'assistant',
-              content: [
-                { type: 'redacted_thinking', data: 'x'.repeat(length) },
-                { type: 'text', text: 'a' },
-              ],
+              ...{ name: 'f', input_schema: { type: 'object' } },
+              input_examples: [{ city: 'x'.repeat(length) }],
             },
-            user('Hi'),
           ],
         });
-      t.equal((await signature(600)) - (await signature(100)), 500);
+      t.equal((await needed(600)) - (await needed(100)), 500);
     });
 
     await t.test('the longest answer: what the client and the model allow, times `n`', async (t) => {
