@@ -1,6 +1,21 @@
 /** Parley's own chat: contract section 7. */
 import { Type } from '@sinclair/typebox';
-import { Count, nullable, ref, stringEnum, Timestamp, Uuid } from './common.ts';
+import { Count, documentedPattern, nullable, ref, stringEnum, Timestamp, Uuid } from './common.ts';
+
+export const MAX_IMAGES = 8;
+export const imageTypes = ['image/png', 'image/jpeg', 'image/webp', 'image/gif'] as const;
+
+/** The body size limit: no string can be longer, so validation never has to count characters. */
+const MAX_IMAGE_URL = 20 * 1024 * 1024;
+
+export const ImageUrl = (description: string) =>
+  Type.String({
+    minLength: 1,
+    maxLength: MAX_IMAGE_URL,
+    ...documentedPattern(/^data:image\/(png|jpeg|webp|gif);base64,/),
+    description,
+    examples: ['data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7'],
+  });
 
 const model = Type.String({
   minLength: 1,
@@ -17,6 +32,13 @@ export const ChatRequest = Type.Object(
       description: 'The message text.',
       examples: ['How do I create a key?'],
     }),
+    images: Type.Optional(
+      Type.Array(ImageUrl('A PNG, JPEG, WebP, or GIF as a `data:` URL in base64.'), {
+        maxItems: MAX_IMAGES,
+        description:
+          'Images for the model to look at, for models that take images. Up to 4 MiB together, or with `store: false` up to the size of the body.',
+      }),
+    ),
     conversation_id: Type.Optional(Uuid('The conversation to continue. Omit it to start a new one.')),
     model: Type.Optional(model),
     instructions: Type.Optional(

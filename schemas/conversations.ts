@@ -1,6 +1,8 @@
 /** Stored conversations: contract sections 1 and 7. */
 import { Type } from '@sinclair/typebox';
+import { ImageUrl, imageTypes, MAX_IMAGES } from './chat.ts';
 import {
+  Count,
   Cursor,
   idParams,
   limitTo,
@@ -33,6 +35,32 @@ export const MessageRole = stringEnum(['user', 'assistant'], {
   description: 'The author of the message.',
 });
 
+const imageFields = {
+  type: stringEnum(imageTypes, { description: 'The type of the image.' }),
+  size: Count('The size of the image in bytes.', [48_211]),
+};
+
+export const MessageImage = Type.Object(imageFields, {
+  $id: 'MessageImage',
+  additionalProperties: false,
+  description: 'An image of a message, without its content.',
+});
+
+export const StoredImage = Type.Object(
+  { ...imageFields, url: ImageUrl('The image as a `data:` URL, as `POST /chat` takes it.') },
+  { $id: 'StoredImage', additionalProperties: false, description: 'An image of a message.' },
+);
+
+export const MessageImageList = Type.Object(
+  {
+    data: Type.Array(ref(StoredImage), {
+      maxItems: MAX_IMAGES,
+      description: 'In the order in which they were sent.',
+    }),
+  },
+  { $id: 'MessageImageList', additionalProperties: false, description: 'The images of a message.' },
+);
+
 export const Message = Type.Object(
   {
     id: Uuid("The message's ID."),
@@ -42,6 +70,13 @@ export const Message = Type.Object(
       description: 'The text of the message.',
       examples: ['How do I create a key?'],
     }),
+    images: Type.Optional(
+      Type.Array(ref(MessageImage), {
+        maxItems: MAX_IMAGES,
+        description:
+          'The images sent with the message, if any. `GET /conversations/:id/images` returns their content.',
+      }),
+    ),
     model: nullable(Type.String({ maxLength: 200 }), {
       description: 'The model that wrote it; null for the user.',
       examples: ['parley-builtin'],
@@ -169,5 +204,10 @@ export const ConversationListQuery = Type.Object(
 
 export const ConversationQuery = Type.Object(
   { limit: limitTo(500, 200), cursor: Type.Optional(Cursor) },
+  { additionalProperties: false },
+);
+
+export const MessageImagesQuery = Type.Object(
+  { message_id: Uuid('The message whose images to return.') },
   { additionalProperties: false },
 );

@@ -1,4 +1,4 @@
--- Revision 15. Raise it with every change: a database keeps the highest (src/database/functions.ts).
+-- Revision 16. Raise it with every change: a database keeps the highest (src/database/functions.ts).
 --
 -- The ledger's batch protocol: admission, settlement and sweep. Contract sections 5 and 10, argued in
 -- docs/decisions/0010-the-ledgers-protocol.md.
@@ -296,7 +296,7 @@ $$;
 --   details:         what else the log tells; a later step adds to it
 --   Tokens that the charge reserved are released once the used ones are known, or by a refund. What was used beyond
 --   them is the excess, a part of what is used.
---   turn:            { conversation_id, key_id, is_new, title, question_id, question, answer_id, answer, model, is_stopped? }
+--   turn:            { conversation_id, key_id, is_new, title, question_id, question, images?, image_urls?, answer_id, answer, model, is_stopped? }
 --   response:        { key_id, previous_id, input, body }, stored under the charge's id
 --   answer:          { status, body }, stored under the idempotency key, including permanent failures;
 --                    {} if our side failed: the next request with the key resumes the charge
@@ -621,7 +621,7 @@ BEGIN
       jsonb_to_recordset(settlements) AS (account_id uuid, id uuid, turn jsonb)
     ) WITH ORDINALITY AS s (account_id, id, turn, ordinality)
     CROSS JOIN LATERAL jsonb_to_record(s.turn) AS t
-      (conversation_id uuid, key_id uuid, is_new boolean, title text, question_id uuid, question text, answer_id uuid, answer text, model text, is_stopped boolean)
+      (conversation_id uuid, key_id uuid, is_new boolean, title text, question_id uuid, question text, images jsonb, image_urls text, answer_id uuid, answer text, model text, is_stopped boolean)
     WHERE s.turn IS NOT NULL AND s.id = ANY (moved)
   ), made AS (
     INSERT INTO conversations (account_id, id, key_id, title, created_at, updated_at)
@@ -645,13 +645,13 @@ BEGIN
       ORDER BY m.position DESC, m.id DESC LIMIT 1
     ) last ON true
   )
-  INSERT INTO messages (account_id, conversation_id, id, position, role, content, model, is_stopped, created_at)
-  SELECT t.account_id, t.conversation_id, m.id, k.before + t.place - m.from_end, m.role, m.content, m.model, m.is_stopped, now_at
+  INSERT INTO messages (account_id, conversation_id, id, position, role, content, images, image_urls, model, is_stopped, created_at)
+  SELECT t.account_id, t.conversation_id, m.id, k.before + t.place - m.from_end, m.role, m.content, m.images, m.image_urls, m.model, m.is_stopped, now_at
   FROM t JOIN kept k ON k.account_id = t.account_id AND k.id = t.conversation_id
   CROSS JOIN LATERAL (
-    VALUES (t.question_id, 1, 'user', t.question, NULL, false),
-           (t.answer_id, 0, 'assistant', t.answer, t.model, coalesce(t.is_stopped, false))
-  ) AS m (id, from_end, role, content, model, is_stopped);
+    VALUES (t.question_id, 1, 'user', t.question, t.images, t.image_urls, NULL, false),
+           (t.answer_id, 0, 'assistant', t.answer, NULL, NULL, t.model, coalesce(t.is_stopped, false))
+  ) AS m (id, from_end, role, content, images, image_urls, model, is_stopped);
 END $$;
 --> statement-breakpoint
 -- Stores the responses of settlements that moved. A charge that was resumed may have stored one before.

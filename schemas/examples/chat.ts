@@ -2,12 +2,20 @@ import { ChatCancelRequest, ChatReply, ChatRequest, StoppedChat } from '../chat.
 import { ChatStreamDelta, ChatStreamDone, ChatStreamStart } from '../chat-events.ts';
 import { CompletionChunk } from '../completion-chunks.ts';
 import { Completion, CompletionRequest } from '../completions.ts';
-import { Conversation, ConversationDetails, ConversationList, UpdateConversation } from '../conversations.ts';
+import {
+  Conversation,
+  ConversationDetails,
+  ConversationList,
+  MessageImageList,
+  UpdateConversation,
+} from '../conversations.ts';
 import { at, example, ids, type OperationExamples } from './example.ts';
 
 const question = 'How do I create a key?';
 const answer = 'Open "Your API" in the dashboard and press Create key.';
 const model = 'parley-builtin';
+/** One pixel. */
+const gif = 'data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7';
 
 const reply = {
   id: ids.reply,
@@ -45,6 +53,7 @@ export const chatExamples: Record<string, OperationExamples> = {
         message: 'And how do I revoke it?',
         conversation_id: ids.conversation,
       }),
+      image: example(ChatRequest, 'With an image', { message: 'What does this show?', images: [gif] }),
       streamed: example(ChatRequest, 'Streamed and not stored', {
         message: question,
         instructions: 'Answer in one sentence.',
@@ -134,6 +143,11 @@ export const chatExamples: Record<string, OperationExamples> = {
         instructions: null,
         temperature: null,
       }),
+    },
+  },
+  listMessageImages: {
+    responses: {
+      one: example(MessageImageList, 'One image', { data: [{ type: 'image/gif', size: 42, url: gif }] }),
     },
   },
   getConversation: {

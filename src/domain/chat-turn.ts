@@ -1,9 +1,11 @@
 /** A turn of Parley's own chat. Contract section 7. */
 import type { Static } from '@sinclair/typebox';
 import { type ChatReply, type ChatRequest, finishReasons } from '../../schemas/chat.ts';
+import type { MessageImage } from '../database/tables.ts';
 import type { ChatEngine, CompletionInput } from '../engines/types.ts';
 import type { Conversation, Owner, Turn } from '../store/conversations.ts';
 import type { History } from '../store/history.ts';
+import { contentOf } from './chat-images.ts';
 import { titleOf } from './conversation.ts';
 import { newId } from './ids.ts';
 import { wasStopped } from './stop.ts';
@@ -13,6 +15,8 @@ export type ChatTurn = {
   owner: Owner;
   input: CompletionInput;
   message: string;
+  /** `data:` URLs, and what each is. */
+  images: { urls: readonly string[]; kinds: MessageImage[] };
   history: { included: number; omitted: number };
   /** Null: nothing is stored. */
   conversationId: string | null;
@@ -32,9 +36,16 @@ export function withSettings(body: Asked, conversation: Conversation | undefined
   };
 }
 
-export function chatTurn(owner: Owner, body: Asked, model: string, history: History): ChatTurn {
+export function chatTurn(
+  owner: Owner,
+  body: Asked,
+  model: string,
+  history: History,
+  kinds: MessageImage[] = [],
+): ChatTurn {
   const {
     conversation_id: continued,
+    images: urls = [],
     instructions,
     max_output_tokens: maxTokens,
     message,
@@ -43,6 +54,7 @@ export function chatTurn(owner: Owner, body: Asked, model: string, history: Hist
   return {
     owner,
     message,
+    images: { urls, kinds },
     history: { included: history.included, omitted: history.omitted },
     conversationId: body.store === false ? null : (continued ?? newId()),
     isNew: continued === undefined,
@@ -51,8 +63,10 @@ export function chatTurn(owner: Owner, body: Asked, model: string, history: Hist
       messages: [
         ...(instructions ? [{ role: 'system' as const, content: instructions }] : []),
         // An answer that was stopped before its first word. Some models refuse empty messages.
-        ...history.messages.filter(({ content }) => content !== ''),
-        { role: 'user', content: message },
+        ...history.messages
+          .filter(({ content }) => content !== '')
+          .map(({ content, images, role }) => ({ role, content: contentOf(content, images) })),
+        { role: 'user', content: contentOf(message, urls) },
       ],
       ...(temperature !== undefined && { temperature }),
       ...(maxTokens !== undefined && { max_completion_tokens: maxTokens }),
@@ -85,7 +99,7 @@ export function replyTo(turn: ChatTurn, answered: Answered): Static<typeof ChatR
 }
 
 export function storedTurn(turn: ChatTurn, text: string, isStopped: boolean): { turn?: Turn } {
-  const { conversationId, input, isNew, message, owner } = turn;
+  const { conversationId, images, input, isNew, message, owner } = turn;
   if (conversationId === null) return {};
   return {
     turn: {
@@ -93,7 +107,7 @@ export function storedTurn(turn: ChatTurn, text: string, isStopped: boolean): { 
       conversationId,
       isNew,
       title: titleOf(message),
-      question: { id: newId(), content: message },
+      question: { id: newId(), content: message, ...(images.urls.length > 0 && { images }) },
       answer: { id: newId(), content: text, model: input.model, isStopped },
     },
   };

@@ -97,6 +97,7 @@ export class LedgerWriter {
       ({ answer, response, turn }) =>
         (answer?.body?.length ?? 0) +
         (turn?.answer.length ?? 0) +
+        (turn?.image_urls?.length ?? 0) +
         (response === undefined ? 0 : response.input.length + response.body.length),
     );
   }

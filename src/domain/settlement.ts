@@ -24,6 +24,10 @@ const turnRow = ({ answer, conversationId, isNew, keyId, question, title }: Turn
   title: storable(title),
   question_id: question.id,
   question: storable(question.content),
+  ...(question.images && {
+    images: question.images.kinds,
+    image_urls: JSON.stringify(question.images.urls),
+  }),
   answer_id: answer.id,
   answer: storable(answer.content),
   model: answer.model,

@@ -4,6 +4,14 @@ import { ChatReply, ChatRequest } from '../../schemas/chat.ts';
 import { ChatStreamEvent } from '../../schemas/chat-events.ts';
 import { ref } from '../../schemas/common.ts';
 import { bodyLimits } from '../bodies/limits.ts';
+import { writeInTurns } from '../bodies/write-in-turns.ts';
+import {
+  assertTakesImages,
+  checkImages,
+  IMAGE_CHARACTERS,
+  MOST_EARLIER_IMAGES,
+  takesImages,
+} from '../domain/chat-images.ts';
 import { chatScript, chatTurn, replyTo, storedTurn, withSettings } from '../domain/chat-turn.ts';
 import { fromFirstQuestion, historyBudget, noHistory } from '../domain/conversation.ts';
 import { noSuchModel, resolveModel } from '../domain/models.ts';
@@ -15,7 +23,7 @@ import { answerJson } from '../requests/json-answer.ts';
 import { chatFor } from '../requests/routed.ts';
 import { answerStream } from '../requests/stream-answer.ts';
 import { type Conversation, findConversation, type Owner } from '../store/conversations.ts';
-import { type History, readHistory } from '../store/history.ts';
+import { type History, type HistoryBudget, readHistory } from '../store/history.ts';
 
 const routes: FastifyPluginAsyncTypebox = async (app) => {
   async function continued(owner: Owner, id: string | undefined): Promise<Conversation | undefined> {
@@ -30,7 +38,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
   }
 
   /** The earlier messages of the conversation to send to the model. */
-  async function historyOf({ accountId, id }: Conversation, budget: number): Promise<History> {
+  async function historyOf({ accountId, id }: Conversation, budget: HistoryBudget): Promise<History> {
     return fromFirstQuestion(await readHistory(app.db, accountId, id, budget));
   }
 
@@ -42,7 +50,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'chat',
         summary: 'Send a message and get the reply',
         description:
-          'Sends a message and returns the reply. Without `conversation_id`, starts a new conversation. With it, also sends the model as much of the recent history as fits; `history` reports how much. With `stream`, the reply arrives as it is generated.',
+          'Sends a message and returns the reply. Without `conversation_id`, starts a new conversation. With it, also sends the model as much of the recent history as fits; `history` reports how much. `images` shows the model images, which stay part of the conversation. With `stream`, the reply arrives as it is generated.',
         tags: ['Chat'],
         body: ref(ChatRequest),
         response: {
@@ -68,17 +76,26 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       const plan = app.config.plans.of(caller).id;
       const resolved = await resolveModel(app.engines.chat, request.body.model, plan);
       const { contextTokens, id: model } = resolved;
+      const { images = [] } = request.body;
+      if (images.length > 0) assertTakesImages(resolved);
+      const kinds = checkImages(images, request.body.store !== false);
       const conversation = await continued(caller, request.body.conversation_id);
       const body = withSettings(request.body, conversation);
-      const budget = historyBudget(
+      const characters = historyBudget(
         app.config.chatHistoryCharacters,
         contextTokens,
-        body.message.length + (body.instructions?.length ?? 0),
+        body.message.length + (body.instructions?.length ?? 0) + images.length * IMAGE_CHARACTERS,
         body.max_output_tokens,
       );
+      const budget = {
+        characters,
+        imageCharacters: IMAGE_CHARACTERS,
+        ...(takesImages(resolved) && { imageBytes: MOST_EARLIER_IMAGES }),
+      };
       const history = conversation === undefined ? noHistory : await historyOf(conversation, budget);
       const { accountId, keyId } = caller;
-      const turn = chatTurn({ accountId, keyId }, body, model, history);
+      const turn = chatTurn({ accountId, keyId }, body, model, history, kinds);
+      await writeInTurns(turn.input.messages);
       const chat = chatFor(app.engines.chat, request, reply, turn.conversationId);
 
       const cost = chatCost(request, resolved, turn.input);

@@ -8,6 +8,8 @@ import {
   ConversationListQuery,
   ConversationParams,
   ConversationQuery,
+  MessageImageList,
+  MessageImagesQuery,
   UpdateConversation,
 } from '../../schemas/conversations.ts';
 import { searchConversations } from '../domain/conversation-search.ts';
@@ -49,6 +51,7 @@ const toMessage = (row: store.Message) => ({
   id: row.id,
   role: row.role,
   content: row.content,
+  ...(row.images !== null && { images: row.images }),
   model: row.model,
   ...(row.isStopped && { stopped: true }),
   created_at: row.createdAt.toISOString(),
@@ -126,6 +129,32 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         messages: page.reverse().map(toMessage),
         next_cursor: nextCursor,
       };
+    },
+  );
+
+  app.get(
+    '/conversations/:id/images',
+    {
+      schema: {
+        operationId: 'listMessageImages',
+        summary: 'Read the images of a message',
+        description:
+          'Returns the images that were sent with a message of the conversation, as `data:` URLs. Messages without images have an empty list.',
+        tags: ['Conversations'],
+        params: ConversationParams,
+        querystring: MessageImagesQuery,
+        response: { 200: ref(MessageImageList) },
+      },
+      config: {
+        scope: 'chat',
+        errors: ['notFound'],
+        errorExamples: { ForConversation: noSuchConversation() },
+      },
+    },
+    async (request) => {
+      const { caller, params, query } = request;
+      if ((await store.findConversation(app.db, caller, params.id)) === undefined) throw noSuchConversation();
+      return { data: await store.readImages(app.db, caller.accountId, params.id, query.message_id) };
     },
   );
 

@@ -44,6 +44,7 @@ export const operations = {
   listConversations: { method: 'GET', path: '/api/v1/conversations', hasBody: false, isIdempotent: false },
   listEvents: { method: 'GET', path: '/api/v1/events', hasBody: false, isIdempotent: false },
   listKeys: { method: 'GET', path: '/api/v1/keys', hasBody: false, isIdempotent: false },
+  listMessageImages: { method: 'GET', path: '/api/v1/conversations/{id}/images', hasBody: false, isIdempotent: false },
   listModels: { method: 'GET', path: '/api/v1/models', hasBody: false, isIdempotent: false },
   listOperatorLog: { method: 'GET', path: '/api/v1/operator/log', hasBody: false, isIdempotent: false },
   listPlans: { method: 'GET', path: '/api/v1/plans', hasBody: false, isIdempotent: false },
@@ -110,7 +111,7 @@ export interface Operations {
 
   /**
    * Send a message and get the reply.
-   * Sends a message and returns the reply. Without `conversation_id`, starts a new conversation. With it, also sends the model as much of the recent history as fits; `history` reports how much. With `stream`, the reply arrives as it is generated.
+   * Sends a message and returns the reply. Without `conversation_id`, starts a new conversation. With it, also sends the model as much of the recent history as fits; `history` reports how much. `images` shows the model images, which stay part of the conversation. With `stream`, the reply arrives as it is generated.
    *
    * Requires the `chat` scope when called with a key.
    *
@@ -363,6 +364,14 @@ export interface Operations {
    * The account's active keys, at most 5, without their secrets. Expired and revoked keys are listed only with `status=inactive`.
    */
   listKeys: Method<'listKeys'>;
+
+  /**
+   * Read the images of a message.
+   * Returns the images that were sent with a message of the conversation, as `data:` URLs. Messages without images have an empty list.
+   *
+   * Requires the `chat` scope when called with a key.
+   */
+  listMessageImages: Method<'listMessageImages'>;
 
   /**
    * List models.

@@ -123,7 +123,7 @@ export interface paths {
         put?: never;
         /**
          * Send a message and get the reply
-         * @description Sends a message and returns the reply. Without `conversation_id`, starts a new conversation. With it, also sends the model as much of the recent history as fits; `history` reports how much. With `stream`, the reply arrives as it is generated.
+         * @description Sends a message and returns the reply. Without `conversation_id`, starts a new conversation. With it, also sends the model as much of the recent history as fits; `history` reports how much. `images` shows the model images, which stay part of the conversation. With `stream`, the reply arrives as it is generated.
          *
          *     Requires the `chat` scope when called with a key.
          *
@@ -258,6 +258,28 @@ export interface paths {
          *     Requires the `chat` scope when called with a key.
          */
         patch: operations["updateConversation"];
+        trace?: never;
+    };
+    "/api/v1/conversations/{id}/images": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the images of a message
+         * @description Returns the images that were sent with a message of the conversation, as `data:` URLs. Messages without images have an empty list.
+         *
+         *     Requires the `chat` scope when called with a key.
+         */
+        get: operations["listMessageImages"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/v1/embeddings": {
@@ -1939,6 +1961,8 @@ export interface components {
              * @example How do I create a key?
              */
             message: string;
+            /** @description Images for the model to look at, for models that take images. Up to 4 MiB together, or with `store: false` up to the size of the body. */
+            images?: string[];
             /**
              * Format: uuid
              * @description The conversation to continue. Omit it to start a new one.
@@ -3477,6 +3501,8 @@ export interface components {
              * @example How do I create a key?
              */
             content: string;
+            /** @description The images sent with the message, if any. `GET /conversations/:id/images` returns their content. */
+            images?: components["schemas"]["MessageImage"][];
             /**
              * @description The model that wrote it; null for the user.
              * @example parley-builtin
@@ -3493,6 +3519,26 @@ export interface components {
              * @example 2026-11-20T13:45:12.345Z
              */
             created_at: string;
+        };
+        /** @description An image of a message, without its content. */
+        MessageImage: {
+            /**
+             * @description The type of the image.
+             * @example image/png
+             * @enum {string}
+             */
+            type: "image/png" | "image/jpeg" | "image/webp" | "image/gif";
+            /**
+             * Format: int64
+             * @description The size of the image in bytes.
+             * @example 48211
+             */
+            size: number;
+        };
+        /** @description The images of a message. */
+        MessageImageList: {
+            /** @description In the order in which they were sent. */
+            data: components["schemas"]["StoredImage"][];
         };
         /**
          * @description The author of the message.
@@ -6848,6 +6894,26 @@ export interface components {
              */
             stopped: boolean;
         };
+        /** @description An image of a message. */
+        StoredImage: {
+            /**
+             * @description The type of the image.
+             * @example image/png
+             * @enum {string}
+             */
+            type: "image/png" | "image/jpeg" | "image/webp" | "image/gif";
+            /**
+             * Format: int64
+             * @description The size of the image in bytes.
+             * @example 48211
+             */
+            size: number;
+            /**
+             * @description The image as a `data:` URL, as `POST /chat` takes it.
+             * @example data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7
+             */
+            url: string;
+        };
         /** @description Status 429: `quotaExceeded`, `tooManyStreams`, `tooManyCalls`, `rateLimitExceeded`. */
         StreamQuotaError: {
             error: components["schemas"]["StreamQuotaErrorBody"];
@@ -7600,6 +7666,29 @@ export interface components {
          *     - `invalidRequest`: The request is not valid.
          */
         CallerBadRequestWithoutMessage: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                Vary: components["headers"]["Vary"];
+                "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["BadRequestError"];
+            };
+        };
+        /**
+         * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
+         *     - `invalidRequest`: The request is not valid.
+         */
+        CallerBadRequestWithoutMessageId: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 "Cache-Control": components["headers"]["Cache-Control"];
@@ -10340,6 +10429,55 @@ export interface operations {
             429: components["responses"]["CallerRateLimit"];
             500: components["responses"]["CallerInternal"];
             503: components["responses"]["CallerBusy"];
+        };
+    };
+    listMessageImages: {
+        parameters: {
+            query: {
+                /**
+                 * @description The message whose images to return.
+                 * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+                 */
+                message_id: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The conversation's ID.
+                 * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+                 */
+                id: components["parameters"]["ConversationId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The images of a message. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    Vary: components["headers"]["Vary"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MessageImageList"];
+                };
+            };
+            400: components["responses"]["CallerBadRequestWithoutMessageId"];
+            401: components["responses"]["CallerUnauthorized"];
+            403: components["responses"]["CallerForbiddenForChat"];
+            404: components["responses"]["CallerNotFoundForConversation"];
+            429: components["responses"]["CallerRateLimit"];
+            500: components["responses"]["CallerInternal"];
+            503: components["responses"]["CallerUnavailable"];
         };
     };
     createEmbeddings: {

@@ -1,13 +1,14 @@
 /** A key sees the conversations that it created; the web sees all of the account's. Contract section 1. */
 import { and, desc, eq, getTableColumns, not, type SQL, sql } from 'drizzle-orm';
 import type { Db } from '../database/client.ts';
-import { conversations, messages } from '../database/tables.ts';
+import { conversations, type MessageImage, messages } from '../database/tables.ts';
 
 /** `keyId` null is the web. */
 export type Owner = { accountId: string; keyId: string | null };
 
 export type Conversation = typeof conversations.$inferSelect;
-export type Message = typeof messages.$inferSelect;
+/** Without the content of its images. */
+export type Message = Omit<typeof messages.$inferSelect, 'imageUrls'>;
 
 /** Stored in the transaction that settles the charge. */
 export type Turn = {
@@ -16,7 +17,12 @@ export type Turn = {
   conversationId: string;
   isNew: boolean;
   title: string;
-  question: { id: string; content: string };
+  question: {
+    id: string;
+    content: string;
+    /** `data:` URLs, and what each is. */
+    images?: { urls: readonly string[]; kinds: MessageImage[] };
+  };
   answer: { id: string; content: string; model: string; isStopped: boolean };
 };
 
@@ -101,7 +107,8 @@ export function listMessages(
   limit: number,
   before?: string,
 ): Promise<(Message & { fits: boolean })[]> {
-  const { content, id, position } = messages;
+  const { imageUrls: _, ...columns } = getTableColumns(messages);
+  const { content, id, position } = columns;
   const isOf = and(eq(messages.accountId, accountId), eq(messages.conversationId, conversationId));
   const known = db
     .select({ position, id })
@@ -113,7 +120,7 @@ export function listMessages(
   ), 0) < ${PAGE_BYTES}::int`;
   return db
     .select({
-      ...getTableColumns(messages),
+      ...columns,
       content: sql<string>`case when ${fits} then ${content} else '' end`,
       fits,
     })
@@ -121,6 +128,28 @@ export function listMessages(
     .where(and(isOf, isOlder))
     .orderBy(desc(position), desc(id))
     .limit(limit);
+}
+
+/** The images of a message, with their `data:` URLs. None if there is no such message. */
+export async function readImages(
+  db: Db,
+  accountId: string,
+  conversationId: string,
+  messageId: string,
+): Promise<(MessageImage & { url: string })[]> {
+  const { imageUrls, images } = messages;
+  const [row] = await db
+    .select({ images, imageUrls })
+    .from(messages)
+    .where(
+      and(
+        eq(messages.accountId, accountId),
+        eq(messages.conversationId, conversationId),
+        eq(messages.id, messageId),
+      ),
+    );
+  const urls = JSON.parse(row?.imageUrls ?? '[]') as string[];
+  return (row?.images ?? []).map((image, index) => ({ ...image, url: urls[index] ?? '' }));
 }
 
 export function deleteConversation(db: Db, owner: Owner, id: string): Promise<boolean> {

@@ -2,7 +2,15 @@
 import { sql } from 'drizzle-orm';
 import { type Db, rowsOf } from '../database/client.ts';
 
-export type HistoryMessage = { role: 'user' | 'assistant'; content: string };
+export type HistoryMessage = {
+  role: 'user' | 'assistant';
+  content: string;
+  /** `data:` URLs. */
+  images?: string[];
+};
+
+/** How much history is sent. Without `imageBytes`, images are left out. */
+export type HistoryBudget = { characters: number; imageCharacters: number; imageBytes?: number };
 
 export type History = {
   /** Oldest first. */
@@ -13,38 +21,59 @@ export type History = {
 
 const MESSAGES_AT_MOST = 1000;
 
-type Step = { position: number; id: string; role: HistoryMessage['role']; content: string | null };
+type Step = {
+  position: number;
+  id: string;
+  role: HistoryMessage['role'];
+  content: string | null;
+  image_urls: string | null;
+};
 
-/** The newest whole messages within a budget of code points. Content that does not fit stays in the database. */
+/** The newest whole messages within a budget of code points, and of bytes of images. Content that does not fit stays in the database. */
 export async function readHistory(
   db: Db,
   accountId: string,
   conversationId: string,
-  budget: number,
+  { characters, imageBytes, imageCharacters }: HistoryBudget,
 ): Promise<History> {
   const isOf = sql`m.account_id = ${accountId}::uuid and m.conversation_id = ${conversationId}::uuid`;
+  const hasImages = imageBytes !== undefined;
+  // The length of a value is known without reading it.
+  const bytesOf = hasImages ? sql`coalesce(octet_length(m.image_urls), 0)::bigint` : sql`0::bigint`;
+  const charactersOf = hasImages
+    ? sql`char_length(m.content) + coalesce(jsonb_array_length(m.images), 0) * ${imageCharacters}::bigint`
+    : sql`char_length(m.content)::bigint`;
+  const imageUrls = hasImages ? sql`m.image_urls` : sql`null::text`;
+  const fits = sql`walk.characters <= ${characters}::bigint and walk.bytes <= ${imageBytes ?? 0}::bigint
+    and walk.step <= ${MESSAGES_AT_MOST}::int`;
   const steps = await rowsOf<Step>(
     db,
     sql`
       with recursive walk as (
-        (select 1 as step, m.position, m.id, m.role, m.content, char_length(m.content)::bigint as characters
+        (select 1 as step, m.position, m.id, m.role, m.content, ${imageUrls} as image_urls,
+                ${charactersOf} as characters, ${bytesOf} as bytes
          from messages m where ${isOf}
          order by m.position desc, m.id desc limit 1)
         union all
-        select walk.step + 1, older.position, older.id, older.role, older.content, walk.characters + char_length(older.content)
+        select walk.step + 1, older.position, older.id, older.role, older.content, older.image_urls,
+               walk.characters + older.characters, walk.bytes + older.bytes
         from walk cross join lateral (
-          select m.position, m.id, m.role, m.content from messages m
+          select m.position, m.id, m.role, m.content, ${imageUrls} as image_urls,
+                 ${charactersOf} as characters, ${bytesOf} as bytes
+          from messages m
           where ${isOf} and (m.position, m.id) < (walk.position, walk.id)
           order by m.position desc, m.id desc limit 1
         ) older
-        where walk.characters <= ${budget}::bigint and walk.step <= ${MESSAGES_AT_MOST}::int
+        where ${fits}
       )
-      select position, id, role,
-             case when characters <= ${budget}::bigint and step <= ${MESSAGES_AT_MOST}::int then content end as content
+      select position, id, role, case when ${fits} then content end as content,
+             case when ${fits} then image_urls end as image_urls
       from walk order by step`,
   );
   const messages = steps
-    .flatMap(({ content, role }) => (content === null ? [] : [{ role, content }]))
+    .flatMap(({ content, image_urls: urls, role }) =>
+      content === null ? [] : [{ role, content, ...(urls && { images: JSON.parse(urls) as string[] }) }],
+    )
     .reverse();
   const last = steps.at(-1);
   const omitted = last === undefined || last.content !== null ? 0 : await countUpTo(db, isOf, last);

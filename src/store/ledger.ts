@@ -3,7 +3,7 @@ import { and, eq, sql } from 'drizzle-orm';
 import type { Meter } from '../../schemas/plans.ts';
 import { deleteUpTo } from '../database/batches.ts';
 import type { Database, Db } from '../database/client.ts';
-import { idempotencyKeys, type RequestDetails } from '../database/tables.ts';
+import { idempotencyKeys, type MessageImage, type RequestDetails } from '../database/tables.ts';
 
 /** A charge to admit. The caller makes `id`, so that a repeated statement is recognized. */
 export type ChargeRow = {
@@ -45,6 +45,9 @@ export type TurnRow = {
   title: string;
   question_id: string;
   question: string;
+  images?: MessageImage[];
+  /** JSON. */
+  image_urls?: string;
   answer_id: string;
   answer: string;
   model: string;

@@ -76,7 +76,9 @@ async function prepare(operationId: string, isOperators = false) {
   const { id: key } = await client.createKey(owner);
   const rotated = await client.post(`/keys/${key}/rotate`, { grace_seconds: 3600 }, owner);
   const { key: raw } = rotated.body;
-  const chat = await client.post('/chat', { message: 'How do I create a key?' }, { key: raw });
+  const images = ['data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7'];
+  const chat = await client.post('/chat', { message: 'How do I create a key?', images }, { key: raw });
+  const conversation = await client.get(`/conversations/${chat.body.conversation_id}`, { key: raw });
   const response = await client.post('/responses', { input: 'How do I create a key?' }, { key: raw });
   const sessions = await client.get('/sessions', { cookie: owner.cookie });
   return {
@@ -85,6 +87,7 @@ async function prepare(operationId: string, isOperators = false) {
     ids: {
       key,
       conversation: chat.body.conversation_id,
+      message: conversation.body.messages[0].id,
       response: response.body.id,
       session: sessions.body.data[0].id,
       account: other.accountId,
@@ -124,12 +127,15 @@ const filters = new Set([
 /** The examples of a query, but for cursors: each leads on from a page of one list only. */
 const cursors = new Set(['cursor', 'after', 'after_id', 'before_id']);
 
-function queryOf({ parameters = [] }: Operation, withFilters: boolean): string {
+function queryOf({ parameters = [] }: Operation, withFilters: boolean, ids: State['ids']): string {
   const pairs = parameters
     .map((one) => resolved<{ in: string; name: string; example: unknown }>(document, one))
     .filter(({ in: place, name }) => place === 'query' && !cursors.has(name))
     .filter(({ name }) => withFilters || !filters.has(name))
-    .map(({ example, name }) => [name, String(example)] as [string, string]);
+    .map(({ example, name }): [string, string] => [
+      name,
+      name === 'message_id' ? (ids.message ?? '') : String(example),
+    ]);
   return pairs.length === 0 ? '' : `?${new URLSearchParams(pairs)}`;
 }
 
@@ -152,9 +158,9 @@ for (const { method, operation, path } of operations) {
         .replace(/^\/api\/v1/, '')
         .replace(/^\/(healthz|readyz)/, '//$1');
       const options = { cookie: state.cookie, body: substituted(body, state) };
-      const filtered = queryOf(operation, true);
+      const filtered = queryOf(operation, true, state.ids);
       if (filtered !== '') t.equal((await client.request(method, url + filtered, options)).status, 200);
-      const answer = await client.request(method, url + queryOf(operation, false), options);
+      const answer = await client.request(method, url + queryOf(operation, false, state.ids), options);
       t.ok(answer.status >= 200 && answer.status < 300, `${answer.status} ${answer.text.slice(0, 300)}`);
       const response = operation.responses[answer.status] as { content?: Content };
       const type = (answer.headers.get('content-type') ?? '').split(';')[0] ?? '';

@@ -1,15 +1,18 @@
 /** Conversations, stored responses, and requests to stop. */
+import type { Static } from '@sinclair/typebox';
 import { sql } from 'drizzle-orm';
 import {
   boolean,
   doublePrecision,
   index,
   integer,
+  jsonb,
   pgTable,
   primaryKey,
   text,
   uuid,
 } from 'drizzle-orm/pg-core';
+import type { MessageImage as MessageImageSchema } from '../../../schemas/conversations.ts';
 import { accountId, instant } from '../columns.ts';
 
 export const conversations = pgTable(
@@ -42,6 +45,8 @@ export const conversations = pgTable(
   ],
 );
 
+export type MessageImage = Static<typeof MessageImageSchema>;
+
 export const messages = pgTable(
   'messages',
   {
@@ -53,6 +58,10 @@ export const messages = pgTable(
     role: text('role').$type<'user' | 'assistant'>().notNull(),
     content: text('content').notNull(),
     model: text('model'),
+    /** Null without images. The content is apart, so that lists need not read it. */
+    images: jsonb('images').$type<MessageImage[]>(),
+    /** JSON: the images as `data:` URLs. Here, so that whatever deletes the message deletes them. */
+    imageUrls: text('image_urls'),
     /** Whether the client stopped the answer. */
     isStopped: boolean('is_stopped').notNull().default(false),
     createdAt: instant('created_at').notNull(),

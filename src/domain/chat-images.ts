@@ -1,0 +1,89 @@
+/** Images sent with a message of Parley's own chat. Contract section 7. */
+import type { Static } from '@sinclair/typebox';
+import type { imageTypes } from '../../schemas/chat.ts';
+import type { CompletionMessage } from '../../schemas/completions.ts';
+import type { MessageImage } from '../database/tables.ts';
+import type { Model } from '../engines/types.ts';
+import { ApiError } from '../errors.ts';
+
+/** Of the URLs of a message's images together. Writing more at once would block the event loop. */
+export const MOST_STORED_IMAGES = 4 * 1024 * 1024;
+/** The same of the earlier images that one request sends to the model. */
+export const MOST_EARLIER_IMAGES = 2 * MOST_STORED_IMAGES;
+/** What an image takes of the history's budget. Models use about 1,000 tokens for one. */
+export const IMAGE_CHARACTERS = 3000;
+
+type ImageType = (typeof imageTypes)[number];
+
+const URL_HEAD = /^data:(image\/(?:png|jpeg|webp|gif));base64,/;
+const LONGEST_HEAD = 30;
+
+const startsOf: Record<ImageType, (start: string) => boolean> = {
+  'image/png': (start) => start.startsWith('\x89PNG\r\n\x1a\n'),
+  'image/jpeg': (start) => start.startsWith('\xff\xd8\xff'),
+  'image/webp': (start) => start.startsWith('RIFF') && start.slice(8, 12) === 'WEBP',
+  'image/gif': (start) => /^GIF8[79]a/.test(start),
+};
+
+const invalid = (param: string, message: string) =>
+  new ApiError('invalidRequest', { message, param, reason: 'unsupported_value' });
+
+function imageOf(url: string, param: string): MessageImage {
+  const [head, type] = URL_HEAD.exec(url.slice(0, LONGEST_HEAD)) ?? [];
+  if (head === undefined)
+    throw invalid(
+      param,
+      `In the body, \`${param}\` must be a PNG, JPEG, WebP, or GIF as a \`data:\` URL in base64, such as \`data:image/png;base64,…\`.`,
+    );
+  const data = url.slice(head.length);
+  const bytes = Buffer.from(data, 'base64');
+  // Decoding skips what is not base64.
+  if (bytes.toString('base64') !== data)
+    throw invalid(param, `In the body, \`${param}\` is not valid base64 with padding.`);
+  const known = type as ImageType;
+  if (!startsOf[known](bytes.toString('latin1', 0, 12)))
+    throw invalid(param, `In the body, \`${param}\` is not ${known}. Send the type that the file has.`);
+  return { type: known, size: bytes.length };
+}
+
+/**
+ * What each image is.
+ *
+ * @param isKept - whether they are stored with the message
+ * @throws ApiError `invalidRequest` with `param`
+ */
+export function checkImages(urls: readonly string[], isKept: boolean): MessageImage[] {
+  if (isKept && urls.reduce((sum, { length }) => sum + length, 0) > MOST_STORED_IMAGES)
+    throw new ApiError('invalidRequest', {
+      message:
+        'The images are too large to be kept: the limit is 4 MiB for all images of a message, in base64. Send smaller images, or `"store": false`.',
+      param: 'images',
+    });
+  return urls.map((url, index) => imageOf(url, `images.${index}`));
+}
+
+/** False only if the operator says what the model supports, and images are not part of it. */
+export const takesImages = ({ capabilities }: Model): boolean => capabilities?.includes('images') ?? true;
+
+/** @throws ApiError `invalidRequest` with `param: "images"` if the model takes none */
+export function assertTakesImages(model: Model): void {
+  if (takesImages(model)) return;
+  throw invalid(
+    'images',
+    'This model does not take images. Leave out `images`, or choose a model whose `capabilities` in `GET /api/v1/models` include `images`.',
+  );
+}
+
+type Content = NonNullable<Static<typeof CompletionMessage>['content']>;
+
+/** A message as the engines take it, with its images behind the text. */
+export function contentOf(text: string, urls: readonly string[] = []): Content {
+  if (urls.length === 0) return text;
+  return [
+    { type: 'text', text },
+    ...urls.map((url) => {
+      const part = { type: 'image_url', image_url: { url } };
+      return part;
+    }),
+  ];
+}
