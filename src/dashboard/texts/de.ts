@@ -675,6 +675,19 @@ export default {
       cancelEdit: 'Abbrechen (Esc)',
       tooLong: 'Eine Nachricht kann höchstens {length, number} Zeichen haben.',
     },
+    pictures: {
+      attach: 'Bilder anhängen',
+      list: 'Angehängte Bilder',
+      alt: 'Angehängtes Bild {number, number} von {count, number}',
+      remove: 'Bild {number, number} von {count, number} entfernen',
+      wrongType: '„{name}“ kann nicht verwendet werden. Wählen Sie ein PNG, JPEG, WebP oder GIF.',
+      tooLarge: '„{name}“ ist zu groß. Wählen Sie ein kleineres Bild.',
+      tooMany:
+        'Eine Nachricht kann höchstens {count, number} Bilder haben. Entfernen Sie eines, um ein anderes anzuhängen.',
+      modelTakesNone:
+        'Dieses Modell nimmt keine Bilder an. Entfernen Sie die Bilder, oder wählen Sie ein anderes Modell.',
+      notLoaded: 'Die Bilder der Nachricht konnten nicht geladen werden. Versuchen Sie es noch einmal.',
+    },
     suggestions: {
       title: 'Was möchten Sie wissen?',
       builtIn:

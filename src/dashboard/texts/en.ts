@@ -657,6 +657,17 @@ export default {
       cancelEdit: 'Cancel (Esc)',
       tooLong: 'A message can have at most {length, number} characters.',
     },
+    pictures: {
+      attach: 'Attach images',
+      list: 'Attached images',
+      alt: 'Attached image {number, number} of {count, number}',
+      remove: 'Remove image {number, number} of {count, number}',
+      wrongType: '“{name}” cannot be used. Choose a PNG, JPEG, WebP, or GIF.',
+      tooLarge: '“{name}” is too large. Choose a smaller image.',
+      tooMany: 'A message can have up to {count, number} images. Remove one to attach another.',
+      modelTakesNone: 'This model does not take images. Remove them, or choose another model.',
+      notLoaded: 'The images of the message could not be loaded. Try again.',
+    },
     suggestions: {
       title: 'What would you like to know?',
       builtIn: "No language model is connected. Answers come from this service's guides.",

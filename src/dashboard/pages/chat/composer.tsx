@@ -1,10 +1,21 @@
-import { ActionIcon, Button, Group, NativeSelect, Text, Textarea, VisuallyHidden } from '@mantine/core';
+import {
+  ActionIcon,
+  Button,
+  Group,
+  Input,
+  NativeSelect,
+  Text,
+  Textarea,
+  VisuallyHidden,
+} from '@mantine/core';
 import { type FormEvent, type KeyboardEvent, type ReactNode, type RefObject, useId } from 'react';
 import { t } from '../../texts/language.ts';
+import { AttachButton, useAttaching } from './attach.tsx';
 import classes from './chat.module.css';
 import { setDraft, useDraft } from './drafts.ts';
 import { SendIcon, StopIcon } from './icons.tsx';
 import type { useModels } from './models.ts';
+import { PictureList } from './picture-list.tsx';
 
 const LONGEST = 100_000;
 
@@ -15,7 +26,7 @@ type Props = {
   field: RefObject<HTMLTextAreaElement | null>;
   /** Whose draft it holds; '' for a new conversation. */
   conversationId: string;
-  onSend: (message: string) => void;
+  onSend: (message: string, images: readonly string[]) => void;
   onStop: (() => void) | undefined;
   onCancelEdit: (() => void) | undefined;
   isClosed: boolean;
@@ -28,13 +39,15 @@ export function Composer(props: Props) {
   const hint = useId();
   // Not in the page, which would render the transcript with every key press.
   const draft = useDraft(conversationId);
+  const attaching = useAttaching(conversationId, models.takesImages);
   const isTooLong = draft.length > LONGEST;
-  const canSend = !isClosed && !isTooLong && draft.trim() !== '' && onStop === undefined;
+  const canSend = !isClosed && !isTooLong && attaching.canSend && draft.trim() !== '' && onStop === undefined;
   const send = (event?: FormEvent) => {
     event?.preventDefault();
     if (!canSend) return;
-    onSend(draft.trim());
+    onSend(draft.trim(), attaching.urls);
     setDraft(conversationId, '');
+    attaching.clear();
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key === 'Escape' && onStop === undefined) onCancelEdit?.();
@@ -43,7 +56,12 @@ export function Composer(props: Props) {
     send();
   };
   return (
-    <form className={classes.composer} onSubmit={send}>
+    <form
+      className={classes.composer}
+      onSubmit={send}
+      onDragOver={attaching.onDragOver}
+      onDrop={attaching.onDrop}
+    >
       <Group gap="xs" role="status">
         {onCancelEdit && (
           <>
@@ -61,11 +79,26 @@ export function Composer(props: Props) {
           </>
         )}
       </Group>
+      {attaching.urls.length > 0 && (
+        <PictureList
+          urls={attaching.urls}
+          onRemove={(index) => {
+            attaching.remove(index);
+            field.current?.focus();
+          }}
+        />
+      )}
+      {attaching.error !== null && (
+        <Input.Error role="alert" mt={4}>
+          {attaching.error}
+        </Input.Error>
+      )}
       <Textarea
         ref={field}
         value={draft}
         onChange={(event) => setDraft(conversationId, event.currentTarget.value)}
         onKeyDown={onKeyDown}
+        onPaste={attaching.onPaste}
         aria-label={t('chat.composer.message')}
         aria-describedby={hint}
         placeholder={t('chat.composer.placeholder')}
@@ -78,6 +111,7 @@ export function Composer(props: Props) {
       />
       <div className={classes.below}>
         <div className={classes.facts}>
+          {models.takesImages && <AttachButton onFiles={(files) => void attaching.add(files)} />}
           {models.choices.length > 1 ? (
             <NativeSelect
               aria-label={t('chat.composer.model')}

@@ -64,6 +64,13 @@ export function linesOf(messages: readonly Message[], turns: readonly Turn[]): L
   ]);
 }
 
+/** Where the images of the last question are. */
+export function lastQuestionOf(lines: readonly Line[]): { images?: string[]; messageId?: string } {
+  const last = lines.findLast((line) => line.kind === 'turn' || line.message.role === 'user');
+  if (last?.kind === 'turn') return last.turn.body.images ? { images: last.turn.body.images } : {};
+  return last?.message.images ? { messageId: last.message.id } : {};
+}
+
 export const questionKey = (key: string) => `${key} question`;
 export const answerKey = (key: string) => `${key} answer`;
 

@@ -3,6 +3,7 @@
 import { api, ok, type Schemas } from '../../api/client.ts';
 import { t } from '../../texts/language.ts';
 import { messagesOf } from './conversation.ts';
+import { readPictures } from './pictures.ts';
 
 type Conversation = Schemas['Conversation'];
 
@@ -15,7 +16,18 @@ export type Format = keyof typeof formats;
 /** As many messages as the API returns at once. */
 const PAGE = 500;
 
-async function wholeConversation(id: string): Promise<Conversation> {
+type Message = Schemas['Message'];
+/** With the content of its images. */
+type Saved = Omit<Message, 'images'> & { images?: { type: string; size: number; url: string }[] };
+type SavedConversation = Omit<Conversation, 'messages'> & { messages: Saved[] };
+
+async function withImages(id: string, { images, ...message }: Message): Promise<Saved> {
+  if (images === undefined) return message;
+  const urls = await readPictures(id, message.id);
+  return { ...message, images: images.map((image, index) => ({ ...image, url: urls[index] ?? '' })) };
+}
+
+async function wholeConversation(id: string): Promise<SavedConversation> {
   const pages: Conversation[] = [];
   for (let cursor: string | null = ''; cursor !== null; ) {
     const page: Conversation = await ok(
@@ -26,20 +38,29 @@ async function wholeConversation(id: string): Promise<Conversation> {
     pages.push(page);
     cursor = page.next_cursor;
   }
-  return { ...(pages[0] as Conversation), messages: messagesOf(pages), next_cursor: null };
+  const messages: Saved[] = [];
+  for (const message of messagesOf(pages)) messages.push(await withImages(id, message));
+  return { ...(pages[0] as Conversation), messages, next_cursor: null };
 }
 
-const speakerOf = ({ model, role }: Schemas['Message']): string =>
+const speakerOf = ({ model, role }: Pick<Message, 'model' | 'role'>): string =>
   role === 'user' ? t('chat.download.you') : (model ?? t('chat.download.assistant'));
 
-function markdownOf({ created_at: at, instructions, messages, title }: Conversation): string {
-  const parts = messages.map((message) => `## ${speakerOf(message)}\n\n${message.content}`);
+const imagesOf = ({ images = [] }: Saved): string[] =>
+  images.map(
+    ({ url }, index) => `![${t('chat.pictures.alt', { number: index + 1, count: images.length })}](${url})`,
+  );
+
+function markdownOf({ created_at: at, instructions, messages, title }: SavedConversation): string {
+  const parts = messages.map((message) =>
+    [`## ${speakerOf(message)}`, ...imagesOf(message), message.content].join('\n\n'),
+  );
   const head = [`# ${title}`, t('chat.download.started', { at })];
   if (instructions !== null) head.push(`## ${t('chat.edit.instructions')}\n\n${instructions}`);
   return `${[...head, ...parts].join('\n\n')}\n`;
 }
 
-function jsonOf({ next_cursor: _cursor, ...conversation }: Conversation): string {
+function jsonOf({ next_cursor: _cursor, ...conversation }: SavedConversation): string {
   return `${JSON.stringify(conversation, null, 2)}\n`;
 }
 

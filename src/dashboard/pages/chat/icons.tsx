@@ -14,3 +14,11 @@ export const SearchIcon = icon(
 export const PinIcon = icon(<path d="M9 4h6l-1 6 3 3v2H7v-2l3-3zM12 15v6" />);
 export const ListIcon = icon(<path d="M4 6h16M4 12h16M4 18h10" />);
 export const EditIcon = icon(<path d="M4 20h4L19 9l-4-4L4 16zM13 7l4 4" />);
+export const AttachIcon = icon(
+  <>
+    <rect x="3.5" y="4.5" width="17" height="15" rx="2" />
+    <circle cx="8.5" cy="9.5" r="1.5" />
+    <path d="m4 17 5-4.5 3.5 3 3-2.5 5 4" />
+  </>,
+);
+export const RemoveIcon = icon(<path d="m6 6 12 12M18 6 6 18" />);

@@ -1,4 +1,4 @@
-import { ActionIcon, Button, Text, Title, Tooltip } from '@mantine/core';
+import { ActionIcon, Alert, Button, Text, Title, Tooltip } from '@mantine/core';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { useLocation, useParams } from 'wouter';
 import { toProblem, unreachable } from '../../api/errors.ts';
@@ -12,12 +12,14 @@ import { LoadingLines } from '../../ui/loaded.tsx';
 import { ProblemAlert } from '../../ui/problem.tsx';
 import classes from './chat.module.css';
 import { Composer } from './composer.tsx';
-import { linesOf, messagesOf, useConversation } from './conversation.ts';
+import { lastQuestionOf, linesOf, messagesOf, useConversation } from './conversation.ts';
 import { Conversations } from './conversations.tsx';
 import { DownloadDialog } from './download-dialog.tsx';
 import { draftOf, moveDraft, setDraft } from './drafts.ts';
 import { DownIcon, ListIcon } from './icons.tsx';
+import type { Question } from './message.tsx';
 import { useModels } from './models.ts';
+import { movePictures, readPictures, setPictures } from './pictures.ts';
 import { leftOf, OutOfQuota, QuotaLine } from './quota.tsx';
 import { useFollowing } from './scroll.ts';
 import { useStable } from './stable.ts';
@@ -60,6 +62,7 @@ export default function Chat() {
   const named = (conversationId: string) => {
     if (shownId.current !== undefined) return;
     moveDraft(id ?? '', conversationId);
+    movePictures(id ?? '', conversationId);
     navigate(`/chat/${conversationId}`, { replace: true });
   };
 
@@ -85,7 +88,7 @@ export default function Chat() {
     return () => removeEventListener('keydown', onKeyDown);
   }, [currentId]);
 
-  const send = (message: string) => {
+  const send = (message: string, images: readonly string[] = []) => {
     // A conversation that failed before it was stored cannot be continued, so start a new one.
     const isLost = isNew && turns.every(({ state }) => state === 'failed');
     const continued = isLost ? undefined : id;
@@ -95,6 +98,7 @@ export default function Chat() {
     if (continued === undefined) adopt((turn) => turns.includes(turn));
     const body = {
       message,
+      ...(images.length > 0 && { images: [...images] }),
       ...(continued !== undefined && { conversation_id: continued }),
       ...(models.chosen !== undefined && { model: models.chosen }),
     };
@@ -107,6 +111,7 @@ export default function Chat() {
   const cancelEdit = (before: string) => {
     setEdit(null);
     setDraft(id ?? '', before);
+    setPictures(id ?? '', []);
     field.current?.focus();
   };
 
@@ -124,13 +129,30 @@ export default function Chat() {
     if (deleted === id) navigate('/chat', { replace: true });
   });
   const list = <Conversations currentId={id} onOpen={closeList} onDeleted={onDeleted} />;
-  const onEdit = useStable((text: string) => {
+  const [isUnread, setIsUnread] = useState(false);
+  /** Undefined, and says so, if they cannot be read. */
+  const imagesOf = async ({ images = [], messageId }: Question): Promise<readonly string[] | undefined> => {
+    setIsUnread(false);
+    if (messageId === undefined || id === undefined) return images;
+    try {
+      return await readPictures(id, messageId);
+    } catch {
+      setIsUnread(true);
+      return undefined;
+    }
+  };
+  const onEdit = useStable(async (question: Question) => {
+    const images = await imagesOf(question);
+    if (images === undefined || shownId.current !== id) return;
     setEdit(edit?.id === id && edit ? edit : { id, before: draftOf(id ?? '') });
-    setDraft(id ?? '', text);
+    setDraft(id ?? '', question.text);
+    setPictures(id ?? '', images);
     field.current?.focus();
   });
-  const onAsk = useStable((text: string) => {
-    send(text);
+  const onAsk = useStable(async (text: string) => {
+    const images = await imagesOf({ text, ...lastQuestionOf(lines) });
+    if (images === undefined || shownId.current !== id) return;
+    send(text, images);
     refocus();
   });
   const onRetry = useStable((turn: Turn) => {
@@ -181,10 +203,11 @@ export default function Chat() {
         ) : query.isLoading && !isNew && id !== undefined ? (
           <LoadingLines />
         ) : isEmpty ? (
-          <Suggestions onPick={send} isClosed={isOut} />
+          <Suggestions onPick={(question) => send(question)} isClosed={isOut} />
         ) : null}
         <Transcript
           content={content}
+          conversationId={id ?? ''}
           lines={lines}
           current={current}
           isClosed={isOut}
@@ -211,13 +234,18 @@ export default function Chat() {
               <DownIcon />
             </ActionIcon>
           )}
+          {isUnread && (
+            <Alert color="red" mb="xs">
+              {t('chat.pictures.notLoaded')}
+            </Alert>
+          )}
           {isOut && <OutOfQuota usage={usage} />}
           <Composer
             field={field}
             conversationId={id ?? ''}
-            onSend={(message) => {
+            onSend={(message, images) => {
               setEdit(null);
-              send(message);
+              send(message, images);
             }}
             onCancelEdit={edit && edit.id === id ? () => cancelEdit(edit.before) : undefined}
             onStop={

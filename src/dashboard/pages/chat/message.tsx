@@ -7,14 +7,36 @@ import classes from './chat.module.css';
 import { Failed } from './failure.tsx';
 import { AgainIcon, EditIcon } from './icons.tsx';
 import { Answer } from './markdown.tsx';
+import { PictureList, StoredPictures } from './picture-list.tsx';
 import { isUnderWay, type Turn } from './turns.ts';
 
-type QuestionProps = { text: string; onEdit: (text: string) => void };
+type QuestionProps = {
+  text: string;
+  /** Of a turn of this tab. */
+  images?: readonly string[] | undefined;
+  /** Of a stored message, which has `imageCount` images. */
+  messageId?: string | undefined;
+  imageCount?: number | undefined;
+  conversationId: string;
+  onEdit: (question: Question) => void;
+};
 
-export const QuestionView = memo(function QuestionView({ onEdit, text }: QuestionProps) {
+/** Its images are in this tab, or stored with a message. */
+export type Question = {
+  text: string;
+  images?: readonly string[] | undefined;
+  messageId?: string | undefined;
+};
+
+export const QuestionView = memo(function QuestionView(props: QuestionProps) {
+  const { conversationId, imageCount = 0, images = [], messageId, onEdit, text } = props;
   return (
     <article className={classes.question}>
       <VisuallyHidden>{t('chat.message.youSaid')}</VisuallyHidden>
+      {images.length > 0 && <PictureList urls={images} />}
+      {messageId !== undefined && imageCount > 0 && (
+        <StoredPictures conversationId={conversationId} messageId={messageId} count={imageCount} />
+      )}
       <p className={classes.bubble}>{text}</p>
       <Group gap={4} justify="flex-end" className={classes.deeds}>
         <CopyButton
@@ -29,7 +51,7 @@ export const QuestionView = memo(function QuestionView({ onEdit, text }: Questio
           variant="subtle"
           color="gray"
           leftSection={<EditIcon size={16} />}
-          onClick={() => onEdit(text)}
+          onClick={() => onEdit({ text, images, ...(imageCount > 0 && { messageId }) })}
         >
           {t('chat.message.edit')}
         </Button>

@@ -51,6 +51,7 @@ export function useModels() {
     ids: models.map(({ id }) => id),
     choices: models.map((model) => ({ value: model.id, label: labelOf(model) })),
     chosen: chosen?.id,
+    takesImages: chosen?.capabilities?.includes('images') ?? false,
     /** What the chosen model is for, in the operator's words. */
     description: chosen?.description,
     choose(id: string): void {

@@ -4,24 +4,25 @@ import { t } from '../../texts/language.ts';
 import { BusyButton } from '../../ui/busy-button.tsx';
 import classes from './chat.module.css';
 import { answerKey, type Line, questionKey } from './conversation.ts';
-import { AnswerView, QuestionView } from './message.tsx';
+import { AnswerView, type Question, QuestionView } from './message.tsx';
 import { isUnderWay, type Turn } from './turns.ts';
 
 type Props = {
   content: RefObject<HTMLDivElement | null>;
+  conversationId: string;
   lines: readonly Line[];
   current: Turn | undefined;
   isClosed: boolean;
   hasOlder: boolean;
   isLoadingOlder: boolean;
   onOlder: () => void;
-  onEdit: (text: string) => void;
+  onEdit: (question: Question) => void;
   onAsk: (text: string) => void;
   onRetry: (turn: Turn) => void;
 };
 
 export const Transcript = memo(function Transcript(props: Props) {
-  const { content, current, hasOlder, isClosed, isLoadingOlder, lines } = props;
+  const { content, conversationId, current, hasOlder, isClosed, isLoadingOlder, lines } = props;
   const { onAsk, onEdit, onOlder, onRetry } = props;
   const announcement = useAnnouncement(lines, current);
   const isBusy = current !== undefined;
@@ -50,9 +51,15 @@ export const Transcript = memo(function Transcript(props: Props) {
           const last = canAsk && line === lastLine;
           if (line.kind === 'turn') {
             const { key, turn } = line;
-            const { message } = turn.body;
+            const { images, message } = turn.body;
             return [
-              <QuestionView key={questionKey(key)} text={message} onEdit={onEdit} />,
+              <QuestionView
+                key={questionKey(key)}
+                text={message}
+                images={images}
+                conversationId={conversationId}
+                onEdit={onEdit}
+              />,
               <AnswerView
                 key={answerKey(key)}
                 text={turn.text}
@@ -65,8 +72,18 @@ export const Transcript = memo(function Transcript(props: Props) {
               />,
             ];
           }
-          const { content: text, model, role, stopped } = line.message;
-          if (role === 'user') return <QuestionView key={line.key} text={text} onEdit={onEdit} />;
+          const { content: text, id, images, model, role, stopped } = line.message;
+          if (role === 'user')
+            return (
+              <QuestionView
+                key={line.key}
+                text={text}
+                messageId={id}
+                imageCount={images?.length}
+                conversationId={conversationId}
+                onEdit={onEdit}
+              />
+            );
           return (
             <AnswerView
               key={line.key}

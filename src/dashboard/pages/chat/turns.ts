@@ -14,7 +14,7 @@ export type Turn = {
   /** Its Idempotency-Key, so retries are charged once. Replaced when the outcome is final. */
   key: string;
   conversationId: string | null;
-  body: { message: string; conversation_id?: string; model?: string };
+  body: { message: string; images?: string[]; conversation_id?: string; model?: string };
   afterId: string | null;
   state: 'sending' | 'streaming' | 'done' | 'stopped' | 'failed';
   text: string;
@@ -30,6 +30,8 @@ export type Turn = {
   isAdopted?: boolean;
 };
 
+/** Of the images of failed turns, in characters: the tab's storage holds about five million. */
+const MOST_KEPT_IMAGES = 2_000_000;
 const SHOWN_EVERY_MS = 40;
 const ASK_AGAIN_MS = 1000;
 
@@ -60,6 +62,15 @@ export const isUnderWay = ({ state }: Turn): boolean => state === 'sending' || s
 
 const failed = (of: readonly Turn[]) => of.filter(({ state }) => state === 'failed');
 
+/** Those whose images fit into the tab's storage. Without its images, a turn would be another request. */
+function keepable(failedTurns: readonly Turn[]): Turn[] {
+  let left = MOST_KEPT_IMAGES;
+  return failedTurns.filter(({ body: { images = [] } }) => {
+    left -= images.reduce((sum, { length }) => sum + length, 0);
+    return images.length === 0 || left >= 0;
+  });
+}
+
 function set(next: readonly Turn[]): void {
   const [before, after] = [failed(turns), failed(next)];
   turns = next;
@@ -67,7 +78,10 @@ function set(next: readonly Turn[]): void {
     keep(
       name,
       // An error's message is not an enumerable property.
-      after.map((turn) => ({ ...turn, problem: { ...turn.problem, message: turn.problem?.message } })),
+      keepable(after).map((turn) => ({
+        ...turn,
+        problem: { ...turn.problem, message: turn.problem?.message },
+      })),
     );
   for (const listener of listeners) listener();
 }

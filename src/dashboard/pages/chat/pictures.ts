@@ -1,0 +1,137 @@
+/** Images that are attached to messages: made small enough to send, and kept in this tab until they are sent. */
+import { useSyncExternalStore } from 'react';
+import { api, ok } from '../../api/client.ts';
+import { queryClient } from '../../api/queries.ts';
+import { onForgotten } from '../../api/tab-storage.ts';
+
+export const MOST_PICTURES = 8;
+const types = ['image/png', 'image/jpeg', 'image/webp', 'image/gif'];
+export const acceptedTypes = types.join(',');
+
+/** Longer files are not decoded, which takes memory. */
+const MOST_BYTES = 50 * 1024 * 1024;
+/** Characters of a `data:` URL: eight fit into the 4 MiB that a message can have. */
+const MOST_CHARACTERS = 500_000;
+/** Models scale larger images down. */
+const MOST_PIXELS = 1568;
+const attempts = [
+  { side: MOST_PIXELS, quality: 0.85 },
+  { side: MOST_PIXELS, quality: 0.65 },
+  { side: 1024, quality: 0.7 },
+  { side: 768, quality: 0.6 },
+];
+
+export type Refusal = 'wrongType' | 'tooLarge' | 'tooMany';
+
+const readAsUrl = (file: File) =>
+  new Promise<string>((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(reader.result as string);
+    reader.onerror = () => reject(reader.error);
+    reader.readAsDataURL(file);
+  });
+
+function drawn(image: ImageBitmap, side: number, quality: number): string {
+  const scale = Math.min(1, side / Math.max(image.width, image.height));
+  const canvas = document.createElement('canvas');
+  canvas.width = Math.max(1, Math.round(image.width * scale));
+  canvas.height = Math.max(1, Math.round(image.height * scale));
+  const context = canvas.getContext('2d');
+  if (context === null) return '';
+  // JPEG has no transparency, and would show it in black.
+  context.fillStyle = '#fff';
+  context.fillRect(0, 0, canvas.width, canvas.height);
+  context.drawImage(image, 0, 0, canvas.width, canvas.height);
+  return canvas.toDataURL('image/jpeg', quality);
+}
+
+/** The file as a `data:` URL, scaled down if it is large. */
+async function urlOf(file: File): Promise<string | Refusal> {
+  if (!types.includes(file.type)) return 'wrongType';
+  if (file.size > MOST_BYTES) return 'tooLarge';
+  let image: ImageBitmap;
+  try {
+    image = await createImageBitmap(file);
+  } catch {
+    return 'wrongType';
+  }
+  try {
+    if (file.size * (4 / 3) < MOST_CHARACTERS - 100 && Math.max(image.width, image.height) <= MOST_PIXELS)
+      return await readAsUrl(file);
+    for (const { quality, side } of attempts) {
+      const url = drawn(image, side, quality);
+      if (url.startsWith('data:image/jpeg') && url.length <= MOST_CHARACTERS) return url;
+    }
+    return 'tooLarge';
+  } catch {
+    return 'wrongType';
+  } finally {
+    image.close();
+  }
+}
+
+const none: readonly string[] = [];
+const listeners = new Set<() => void>();
+let attached: Readonly<Record<string, readonly string[]>> = {};
+
+function show(next: typeof attached): void {
+  attached = next;
+  for (const listener of listeners) listener();
+}
+
+// Not kept across reloads: the tab's storage is too small for them.
+onForgotten(() => show({}));
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+/** @param conversationId - '' for a new conversation */
+export const setPictures = (conversationId: string, urls: readonly string[]): void =>
+  show({ ...attached, [conversationId]: urls });
+
+const picturesOf = (conversationId: string) => attached[conversationId] ?? none;
+
+export const usePictures = (conversationId: string): readonly string[] =>
+  useSyncExternalStore(subscribe, () => picturesOf(conversationId));
+
+export function movePictures(from: string, to: string): void {
+  if (from === to || picturesOf(from).length === 0) return;
+  show({ ...attached, [to]: picturesOf(from), [from]: none });
+}
+
+/** Attaches files, up to the first that cannot be. Resolves to what is wrong with it. */
+export async function attach(
+  conversationId: string,
+  files: readonly File[],
+): Promise<{ refusal: Refusal; name: string } | null> {
+  for (const file of files) {
+    const { name } = file;
+    if (picturesOf(conversationId).length >= MOST_PICTURES) return { refusal: 'tooMany', name };
+    const url = await urlOf(file);
+    if (url === 'wrongType' || url === 'tooLarge' || url === 'tooMany') return { refusal: url, name };
+    const before = picturesOf(conversationId);
+    if (before.length >= MOST_PICTURES) return { refusal: 'tooMany', name };
+    setPictures(conversationId, [...before, url]);
+  }
+  return null;
+}
+
+/** The images of a stored message. */
+export const storedPictures = (conversationId: string, messageId: string) => ({
+  queryKey: ['pictures', conversationId, messageId],
+  queryFn: async () => {
+    const { data } = await ok(
+      api.GET('/api/v1/conversations/{id}/images', {
+        params: { path: { id: conversationId }, query: { message_id: messageId } },
+      }),
+    );
+    return data.map(({ url }) => url);
+  },
+  // They never change.
+  staleTime: Number.POSITIVE_INFINITY,
+});
+
+export const readPictures = (conversationId: string, messageId: string): Promise<string[]> =>
+  queryClient.fetchQuery(storedPictures(conversationId, messageId));

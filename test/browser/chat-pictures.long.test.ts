@@ -1,0 +1,154 @@
+// Images in the chat: chosen, pasted, or dropped; removed, sent, and still there after a reload.
+import t from 'tap';
+import { savedFile } from '../support/browser.ts';
+import { noDashboard, startDashboard } from '../support/dashboard-pages.ts';
+import { startUpstream } from '../support/upstream/client.ts';
+import { upstreamsFile } from '../support/upstreams-file.ts';
+
+t.setTimeout(600_000);
+
+const PIXEL =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+const pixel = { name: 'pixel.png', mimeType: 'image/png', buffer: Buffer.from(PIXEL, 'base64') };
+
+/** Hands files to the page as a browser does. */
+const given = (event: string) => `{
+  const data = new DataTransfer();
+  const bytes = Uint8Array.from(atob('${PIXEL}'), (character) => character.charCodeAt(0));
+  data.items.add(new File([bytes], 'given.png', { type: 'image/png' }));
+  const options = { bubbles: true, cancelable: true, clipboardData: data, dataTransfer: data };
+  const element = document.querySelector('form textarea');
+  element.dispatchEvent(new ${event});
+}`;
+
+type Part = { type: string; text?: string; image_url?: { url: string } };
+
+t.test('images in the chat', { skip: noDashboard }, async (t) => {
+  const upstream = await startUpstream();
+  t.teardown(() => upstream.stop());
+  const targets = [{ upstream: 'a', model: 'test-model' }];
+  const { env } = upstreamsFile({
+    upstreams: [{ name: 'a', kind: 'openai', url: upstream.url }],
+    models: [
+      { name: 'blind', targets, capabilities: ['tools'] },
+      { name: 'sees', targets, capabilities: ['images'] },
+    ],
+  });
+  const { button, complaints, look, page } = await startDashboard(t, '/chat', env);
+  page.setDefaultTimeout(60_000);
+  const model = page.getByLabel('Model');
+  const field = page.getByLabel('Your message');
+  const attach = button('Attach images');
+  const thumbnails = page.locator('form li img');
+  const shown = page.getByRole('log').locator('li img');
+  const count = (expected: number) => thumbnails.nth(expected - 1).waitFor();
+
+  /** The parts of the messages that reached the model. */
+  async function askedLast(): Promise<(string | Part[])[]> {
+    const { last } = await upstream.calls();
+    const { body } = last.findLast(({ path }) => path.endsWith('/chat/completions')) ?? {};
+    return (body as { messages: { content: string | Part[] }[] }).messages.map(({ content }) => content);
+  }
+
+  await t.test('offered only where the model takes them', async (t) => {
+    await model.waitFor();
+    t.equal(await attach.count(), 0);
+    await model.selectOption('sees');
+    await attach.waitFor();
+  });
+
+  await t.test('chosen, pasted, dropped, and removed with the keyboard', async (t) => {
+    const [chooser] = await Promise.all([page.waitForEvent('filechooser'), attach.press('Enter')]);
+    await chooser.setFiles([pixel]);
+    await count(1);
+    await page.evaluate(given("ClipboardEvent('paste', options)"));
+    await count(2);
+    await page.evaluate(given("DragEvent('drop', options)"));
+    await count(3);
+    t.equal(await thumbnails.nth(2).getAttribute('alt'), 'Attached image 3 of 3');
+    await look(t, 'chat-pictures');
+    await button('Remove image 3 of 3').press('Enter');
+    await button('Remove image 3 of 3').waitFor({ state: 'detached' });
+    t.equal(await thumbnails.count(), 2);
+    t.ok(await field.evaluate((element) => element.matches(':focus')), 'the focus is in the field');
+  });
+
+  await t.test('what cannot be attached says what to do', async (t) => {
+    const alert = page.locator('form').getByRole('alert');
+    const input = page.locator('input[type=file]');
+    await input.setInputFiles({ name: 'a.svg', mimeType: 'image/svg+xml', buffer: Buffer.from('<svg/>') });
+    await alert.waitFor();
+    t.equal(await alert.textContent(), '“a.svg” cannot be used. Choose a PNG, JPEG, WebP, or GIF.');
+    await input.setInputFiles(Array.from({ length: 7 }, () => pixel));
+    await page.getByText('A message can have up to 8 images.').waitFor();
+    t.equal(await thumbnails.count(), 8);
+    await field.fill('What is it?');
+    await model.selectOption('blind');
+    await page.getByText('This model does not take images.').waitFor();
+    t.ok(await button('Send').isDisabled());
+    await model.selectOption('sees');
+    for (let left = 8; left > 1; left -= 1) await button(`Remove image ${left} of ${left}`).click();
+  });
+
+  await t.test('sent with a large one, which is scaled down; kept over a reload', async (t) => {
+    const large = (await page.evaluate(`{
+      const canvas = document.createElement('canvas');
+      [canvas.width, canvas.height] = [3000, 1500];
+      const context = canvas.getContext('2d');
+      for (let n = 0; n < 20000; n++) {
+        context.fillStyle = 'hsl(' + (n * 137) % 360 + ' 80% 50%)';
+        context.fillRect((n * 7919) % 3000, (n * 104729) % 1500, 40, 40);
+      }
+      canvas.toDataURL('image/png').split(',')[1];
+    }`)) as string;
+    const buffer = Buffer.from(large, 'base64');
+    await page.locator('input[type=file]').setInputFiles({ name: 'l.png', mimeType: 'image/png', buffer });
+    await count(2);
+    await field.press('Enter');
+    await page.getByText('You said:').nth(0).waitFor({ state: 'attached' });
+    await button('Regenerate').waitFor();
+    t.equal(await thumbnails.count(), 0);
+    const [content] = await askedLast();
+    const [text, first, second] = content as Part[];
+    t.equal(text?.text, 'What is it?');
+    t.equal(first?.image_url?.url, `data:image/png;base64,${PIXEL}`, 'a small one as it is');
+    const scaled = second?.image_url?.url ?? '';
+    t.match(scaled, /^data:image\/jpeg;base64,/);
+    t.ok(scaled.length <= 500_000, `${buffer.length} bytes became ${scaled.length} characters`);
+
+    await page.reload();
+    await shown.nth(1).waitFor();
+    t.equal(await shown.nth(0).getAttribute('src'), `data:image/png;base64,${PIXEL}`);
+    t.equal(await shown.nth(1).getAttribute('src'), scaled);
+    t.equal(await shown.nth(1).evaluate((image) => (image as { naturalWidth?: number }).naturalWidth), 1568);
+    await look(t, 'chat-pictures-stored');
+  });
+
+  await t.test('regenerated and edited with its images', async (t) => {
+    await button('Regenerate').click();
+    await shown.nth(3).waitFor();
+    await button('Regenerate').waitFor();
+    const contents = await askedLast();
+    t.equal((contents.at(-1) as Part[]).length, 3);
+    t.equal((contents[0] as Part[]).length, 3, 'the earlier question still has its images');
+    await button('Edit message').first().click();
+    await count(2);
+    t.equal(await field.inputValue(), 'What is it?');
+    await button('Cancel').click();
+    await thumbnails.first().waitFor({ state: 'detached' });
+  });
+
+  await t.test('downloaded with its images', async (t) => {
+    await button('Download conversation').click();
+    const dialog = page.getByRole('dialog');
+    const saved = await savedFile(page, () => dialog.getByRole('button', { name: 'JSON' }).click());
+    const [question] = JSON.parse(saved.text).messages;
+    t.match(question.images, [{ type: 'image/png', url: `data:image/png;base64,${PIXEL}` }, {}]);
+    await dialog.waitFor({ state: 'detached' });
+    await button('Download conversation').click();
+    const markdown = await savedFile(page, () => dialog.getByRole('button', { name: 'Markdown' }).click());
+    t.ok(markdown.text.includes(`![Attached image 1 of 2](data:image/png;base64,${PIXEL})`));
+  });
+
+  t.same(complaints, [], 'nothing in the console');
+});
