@@ -157,7 +157,14 @@ export const chatExamples: Record<string, OperationExamples> = {
         instructions: null,
         temperature: null,
         messages: [
-          { id: ids.question, role: 'user', content: question, model: null, created_at: reply.created_at },
+          {
+            id: ids.question,
+            role: 'user',
+            content: question,
+            images: [{ type: 'image/gif', size: 42 }],
+            model: null,
+            created_at: reply.created_at,
+          },
           { id: ids.answer, role: 'assistant', content: answer, model, created_at: reply.created_at },
         ],
         next_cursor: null,
