@@ -6,6 +6,7 @@ import { plansFile, startTestService } from '../support/service.ts';
 import { MODEL, startUpstream } from '../support/upstream/client.ts';
 import { eventually } from '../support/upstream/engine.ts';
 import { type Agent, agents, runAgent } from './agents.ts';
+import { isolation, testIsolation } from './isolation.ts';
 
 t.setTimeout(1_800_000);
 
@@ -15,12 +16,13 @@ const { client } = await startTestService(t, 'postgres', {
   CHAT_URL: upstream.url,
   ...plansFile(t, { chat: 1 }),
 });
+const network = await isolation(t, client.origin);
 const results = new Map<string, Record<string, string>>(
   agents.map(({ name, version }) => [`${name} ${version}`, {}]),
 );
 
 /** Long enough for a busy machine; an agent takes seconds to start. */
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 120_000;
 
 async function newAccount(plan = 'large') {
   const owner = await client.signUp();
@@ -28,7 +30,7 @@ async function newAccount(plan = 'large') {
   const { key } = await client.createKey(owner, { scopes: ['chat', 'models'] });
   const { cookie } = owner;
   return {
-    settings: { origin: client.origin, key, model: MODEL },
+    settings: { origin: client.origin, key, model: MODEL, isolation: network },
     used: async (): Promise<number> => (await client.get('/usage', { cookie })).body.used.chat,
     refusals: async (): Promise<number> => {
       // A session may ask five times a second.
@@ -132,6 +134,12 @@ function testAgent(t: Test, agent: Agent) {
     note('spent quota', `${count} refused${agent.endsWithoutQuota ? '' : ', then it waits'}`);
   });
 }
+
+process.stderr.write(`network of the agents: ${network.description}\n`);
+if (network.isNamespace)
+  t.test('agents reach nothing but the service', async (t) =>
+    testIsolation(t, network, client.origin, upstream.url),
+  );
 
 for (const agent of agents) t.test(agent.name, async (t) => testAgent(t, agent));
 

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Test } from 'tap';
+import type { Isolation } from './isolation.ts';
 
 const folder = fileURLToPath(new URL('.', import.meta.url));
 const guide = readFileSync(new URL('../../docs/guides/coding-agents.md', import.meta.url), 'utf8');
@@ -116,25 +117,23 @@ export type Run = {
   kill(signal: NodeJS.Signals): void;
 };
 
-/** Nobody listens here. */
-const NOWHERE = 'http://127.0.0.1:9';
-const proxies = { HTTP_PROXY: NOWHERE, HTTPS_PROXY: NOWHERE, NO_PROXY: '127.0.0.1,localhost' };
+export type Place = Settings & { isolation: Isolation };
 
 /**
  * Starts an agent with a prompt, in a folder with the file `notes.txt`, which says `before`. The folder is outside this
  * repository, whose files and history an agent would otherwise read.
  */
-export function runAgent(t: Test, agent: Agent, settings: Settings, prompt: string): Run {
+export function runAgent(t: Test, agent: Agent, { isolation, ...settings }: Place, prompt: string): Run {
   const home = mkdtempSync(join(tmpdir(), 'parley-agent-'));
   const work = join(home, 'work');
   write(home, 'work/notes.txt', 'before\n');
   const env = agent.configure(home, settings);
-  const [command, parameters] = agent.command(prompt);
+  const [command, parameters] = isolation.wrap(agent.command(prompt));
   const child = spawn(command, parameters, {
     cwd: work,
     // A group of its own: agents are programs that start others.
     detached: true,
-    env: { PATH: process.env.PATH, HOME: home, TERM: 'dumb', ...proxies, ...env },
+    env: { PATH: process.env.PATH, HOME: home, TERM: 'dumb', ...isolation.environment, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let output = '';
