@@ -26,6 +26,8 @@ export type Agent = {
   refusals: number;
   /** Whether it ends when the quota is spent; otherwise it waits for `Retry-After`. */
   endsWithoutQuota: boolean;
+  /** The signal that stops it, in place of SIGTERM. */
+  stopSignal?: NodeJS.Signals;
   /** Writes its configuration below `home`; returns its environment. */
   configure(home: string, settings: Settings): Record<string, string>;
   command(prompt: string): [string, string[]];
@@ -46,7 +48,8 @@ function write(home: string, name: string, content: string): void {
   writeFileSync(join(home, name), content);
 }
 
-const bin = (name: string) => join(folder, 'node_modules/.bin', name);
+const programs = join(folder, 'node_modules/.bin');
+const bin = (name: string) => join(programs, name);
 
 export const agents: readonly Agent[] = [
   {
@@ -104,6 +107,40 @@ export const agents: readonly Agent[] = [
     },
     command: (prompt) => [bin('opencode'), ['run', prompt]],
   },
+  {
+    name: 'Cline',
+    version: dependencies.cline,
+    requests: 1,
+    // After SIGTERM, it lets the answer go on.
+    stopSignal: 'SIGINT',
+    edit: (path) => [{ name: 'editor', arguments: { path, old_text: 'before', new_text: 'after' } }],
+    // It tries again 5 times, which takes a minute.
+    refusals: 6,
+    endsWithoutQuota: true,
+    configure(home, settings) {
+      write(home, 'configure', example('sh', settings));
+      // Otherwise it leaves a process behind, which looks for new versions.
+      return { CLINE_SESSION_BACKEND_MODE: 'local', CLINE_NO_AUTO_UPDATE: '1' };
+    },
+    command: (prompt) => ['sh', ['-c', '. ../configure && exec cline "$0"', prompt]],
+  },
+  {
+    name: 'Continue',
+    version: dependencies['@continuedev/cli'],
+    requests: 1,
+    edit: (file) => [
+      { name: 'Read', arguments: { filepath: file } },
+      { name: 'Edit', arguments: { file_path: file, old_string: 'before', new_string: 'after' } },
+    ],
+    // It tries again 10 times, which takes two minutes.
+    refusals: 11,
+    endsWithoutQuota: true,
+    configure(home, settings) {
+      write(home, '.continue/config.yaml', example('yaml', settings));
+      return { CONTINUE_TELEMETRY_ENABLED: '0' };
+    },
+    command: (prompt) => [bin('cn'), ['--config', '../.continue/config.yaml', '--auto', '-p', prompt]],
+  },
 ];
 
 export type Run = {
@@ -133,7 +170,13 @@ export function runAgent(t: Test, agent: Agent, { isolation, ...settings }: Plac
     cwd: work,
     // A group of its own: agents are programs that start others.
     detached: true,
-    env: { PATH: process.env.PATH, HOME: home, TERM: 'dumb', ...isolation.environment, ...env },
+    env: {
+      PATH: `${programs}:${process.env.PATH}`,
+      HOME: home,
+      TERM: 'dumb',
+      ...isolation.environment,
+      ...env,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let output = '';

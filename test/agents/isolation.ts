@@ -43,7 +43,7 @@ export async function isolation(t: Test, origin: string): Promise<Isolation> {
   const why = problem();
   if (why !== undefined)
     return {
-      description: `closed by proxies that lead nowhere, because this system gives no namespace: ${why}`,
+      description: `that of this machine, through proxies that lead nowhere, because there is no namespace: ${why}`,
       isNamespace: false,
       wrap: (command) => command,
       environment: proxies,
