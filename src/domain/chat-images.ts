@@ -81,9 +81,6 @@ export function contentOf(text: string, urls: readonly string[] = []): Content {
   if (urls.length === 0) return text;
   return [
     { type: 'text', text },
-    ...urls.map((url) => {
-      const part = { type: 'image_url', image_url: { url } };
-      return part;
-    }),
+    ...urls.map((url) => ({ type: 'image_url', image_url: { url } })),
   ];
 }

@@ -86,7 +86,7 @@ t.test('doctor', async (t) => {
 
   t.test('UPSTREAMS_FILE: all mistakes at once', async (t) => {
     const env = { ...well, ...planted.env, ...upstreamsFile(planted.content).env };
-    const { isBad, text } = await doctor.runHere({}, env, () => undefined);
+    const { isBad, text } = await doctor.runHere({ positionals: [], options: {} }, env, () => undefined);
     const said = text.join('\n');
     t.ok(isBad);
     t.match(
