@@ -79,8 +79,5 @@ type Content = NonNullable<Static<typeof CompletionMessage>['content']>;
 /** A message as the engines take it, with its images behind the text. */
 export function contentOf(text: string, urls: readonly string[] = []): Content {
   if (urls.length === 0) return text;
-  return [
-    { type: 'text', text },
-    ...urls.map((url) => ({ type: 'image_url', image_url: { url } })),
-  ];
+  return [{ type: 'text', text }, ...urls.map((url) => ({ type: 'image_url', image_url: { url } }))];
 }
