@@ -211,13 +211,15 @@ BEGIN
       jsonb_to_recordset(charges) AS (id uuid, account_id uuid, key_id uuid, endpoint text, meter text, units int, tokens int)
     ) WITH ORDINALITY AS c (id, account_id, key_id, endpoint, meter, units, tokens, ordinality)
   ), limited AS (
-    SELECT asked.*, (ceilings -> p.plan ->> asked.meter)::bigint AS ceiling, k.tokens_ceiling, t.used + t.reserved AS tokens_before
+    -- Not a join, for which a plan could read the counters of all accounts.
+    SELECT asked.*, (ceilings -> p.plan ->> asked.meter)::bigint AS ceiling, k.tokens_ceiling,
+           CASE WHEN k.tokens_ceiling IS NOT NULL THEN (
+             SELECT t.used + t.reserved FROM usage_counters t
+             WHERE t.account_id = asked.account_id AND t.day = today AND t.meter = 'tokens') END AS tokens_before
     FROM asked
     JOIN accounts a ON a.id = asked.account_id AND a.deleted_at IS NULL
     CROSS JOIN LATERAL (SELECT CASE WHEN ceilings ? a.plan THEN a.plan ELSE standard END AS plan) p
     CROSS JOIN LATERAL (SELECT CASE WHEN asked.tokens IS NOT NULL THEN (ceilings -> p.plan ->> 'tokens')::bigint END AS tokens_ceiling) k
-    LEFT JOIN usage_counters t
-      ON k.tokens_ceiling IS NOT NULL AND t.account_id = asked.account_id AND t.day = today AND t.meter = 'tokens'
   ), judged AS (
     SELECT l.*, u.used AS before, CASE WHEN c.held_day = today THEN c.held ELSE 0 END AS held,
            CASE WHEN l.tokens_ceiling IS NOT NULL THEN l.tokens END AS reserved,
@@ -265,12 +267,13 @@ BEGIN
   IF standing = '{}' THEN RETURN; END IF;
   RETURN QUERY
   SELECT r.id, 'admitted', r.day, u.used, (ceilings -> p.plan ->> r.meter)::bigint, now_at,
-         CASE WHEN r.reserved_tokens IS NOT NULL THEN t.used + t.reserved END,
+         CASE WHEN r.reserved_tokens IS NOT NULL THEN (
+           SELECT t.used + t.reserved FROM usage_counters t
+           WHERE t.account_id = r.account_id AND t.day = r.day AND t.meter = 'tokens') END,
          CASE WHEN r.reserved_tokens IS NOT NULL THEN (ceilings -> p.plan ->> 'tokens')::bigint END
   FROM jsonb_to_recordset(charges) AS c (id uuid, account_id uuid)
   JOIN requests r ON r.account_id = c.account_id AND r.day IN (today - 1, today) AND r.id = c.id
   JOIN usage_counters u ON u.account_id = r.account_id AND u.day = r.day AND u.meter = r.meter
-  LEFT JOIN usage_counters t ON t.account_id = r.account_id AND t.day = r.day AND t.meter = 'tokens'
   JOIN accounts a ON a.id = r.account_id
   CROSS JOIN LATERAL (SELECT CASE WHEN ceilings ? a.plan THEN a.plan ELSE standard END AS plan) p
   WHERE c.id = ANY (standing);

@@ -18,6 +18,16 @@ t.test('81: a replica is paused with requests in flight: the others get every un
     env: { ...plansFile(t, { chat: ceiling }), CHAT_URL: upstream.url },
   });
   const [paused, ...others] = replicas as [Replica, Replica, Replica];
+  const askOthers = async (history: History, owner: Caller) => {
+    const from = performance.now();
+    await Promise.all(
+      Array.from({ length: ceiling + 10 }, (_, n) => history.chat(others[n % 2]?.origin as string, owner)),
+    );
+    return performance.now() - from;
+  };
+  // What the machine takes for it.
+  const usualMs = await askOthers(new History(), await client.signUp());
+  await upstream.reset();
   const owner: Caller = await client.signUp();
   const history = new History();
   await upstream.configure({ headersDelayMs: SLOW_MS });
@@ -26,13 +36,9 @@ t.test('81: a replica is paused with requests in flight: the others get every un
   paused.pause();
   t.teardown(() => paused.resume());
   await upstream.reset();
-  const from = performance.now();
-  await Promise.all(
-    Array.from({ length: ceiling + 10 }, (_, n) => history.chat(others[n % 2]?.origin as string, owner)),
-  );
-  const tookMs = performance.now() - from;
+  const tookMs = await askOthers(history, owner);
   t.equal(history.delivered().length, ceiling, 'every unit is used');
-  t.ok(tookMs < 2000, `after ${Math.round(tookMs)} ms`);
+  t.ok(tookMs < usualMs + 2000, `after ${Math.round(tookMs)} ms, without a pause ${Math.round(usualMs)} ms`);
   paused.resume();
   const late = await Promise.all(early);
   t.same(

@@ -24,9 +24,12 @@ const filesOf = (page: string) =>
 const errorCodesOf = (document: OpenApi, { responses }: Body): string[] =>
   Object.entries<Body>(responses)
     .filter(([status]) => Number(status) >= 400)
-    .flatMap(([, response]) =>
-      Object.keys(resolved<Body>(document, response).content['application/json'].examples ?? {}),
-    );
+    .flatMap(([, response]) => {
+      const { examples = {} } = resolved<Body>(document, response).content['application/json'];
+      return Object.values<Body>(examples).map(
+        (example) => resolved<Body>(document, example).value.error.code,
+      );
+    });
 
 t.test('the interactive API reference', { skip: notBuilt }, async (t) => {
   const { app, client } = await startTestService(t, 'postgres', { PUBLIC_URL: publicUrl });

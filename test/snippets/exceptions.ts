@@ -11,6 +11,10 @@ export function exceptionOf({ code, file, language }: Snippet): string | undefin
     return 'not run: test/upstreams/ai-sdk.test.ts has the package';
   if (language === 'json' && /^\{\s*"upstreams":/.test(code))
     return 'not compared with an answer: it is a configuration, and test/upstreams starts services with such files';
+  if (language === 'json' && /^\{ "chat": .*"tokens": /.test(code))
+    return 'not compared with an answer: it is a part of a plans file, and test/routes/tokens.test.ts starts services with such files';
+  if (language === 'json' && /"name": "tokens"/.test(code))
+    return 'not compared here: test/openapi/error-examples.test.ts compares such an error, for which a plan must limit tokens';
   if (file === 'docs/guides/coding-agents.md') return 'read by test/agents, which runs the agents with it';
   if (language === 'bash' && /^claude$/m.test(code)) return 'not run: starts a program of others';
   if (language === 'python' && /^(from|import) openai/m.test(code))

@@ -3,7 +3,6 @@ import fs from 'node:fs';
 import type { Test } from 'tap';
 import { startProcess } from './process.ts';
 import { freshDatabase, plansFile } from './service.ts';
-import { extraPageMs } from './thread-cpu.ts';
 
 /** Sends a body, and reads the whole answer. */
 export async function post(
@@ -31,14 +30,7 @@ export async function startMeasured(t: Test, env: Record<string, string>, holds:
   const settings = { LOG_LEVEL: 'warn', AUTH_ATTEMPTS_PER_MINUTE: '1000000' };
   const service = await startProcess(
     t,
-    {
-      ...database.env,
-      ...plansFile(t),
-      ...settings,
-      ...env,
-      LOOP_HOLDS_FILE: holds,
-      LOOP_HOLDS_PAGE_MS: String(extraPageMs()),
-    },
+    { ...database.env, ...plansFile(t), ...settings, ...env, LOOP_HOLDS_FILE: holds },
     [new URL('./loop-holds.ts', import.meta.url).href],
   );
   t.teardown(async () => {

@@ -11,19 +11,22 @@ export function mainThreadFaults(pid: number): number {
   return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[7]);
 }
 
-const CALIBRATION_BYTES = 64 * 2 ** 20;
+const CALIBRATION_BYTES = 8 * 2 ** 20;
 const PAGE_BYTES = 4096;
 /** What a page costs on a machine of its own. */
 const USUAL_PAGE_MS = 0.001;
 
-/** How much more than usual a new page costs, in milliseconds: on some virtual machines, twenty times as much. */
-export function extraPageMs(): number {
-  const before = { cpu: process.cpuUsage(), faults: process.resourceUsage().minorPageFault };
+/**
+ * How much more than usual a new page costs this thread now, in milliseconds: on some virtual machines, twenty to a hundred times as
+ * much. Undefined if the memory was not new.
+ */
+export function extraPageMs(): number | undefined {
+  const before = { cpu: mainThreadCpuMs(process.pid), faults: mainThreadFaults(process.pid) };
   const memory = Buffer.allocUnsafeSlow(CALIBRATION_BYTES);
   for (let at = 0; at < memory.length; at += PAGE_BYTES) memory[at] = 1;
-  const { system, user } = process.cpuUsage(before.cpu);
-  const faults = process.resourceUsage().minorPageFault - before.faults;
-  return faults === 0 ? 0 : Math.max(0, (system + user) / 1000 / faults - USUAL_PAGE_MS);
+  const faults = mainThreadFaults(process.pid) - before.faults;
+  if (faults < CALIBRATION_BYTES / PAGE_BYTES / 4) return undefined;
+  return Math.max(0, (mainThreadCpuMs(process.pid) - before.cpu) / faults - USUAL_PAGE_MS);
 }
 
 /** Milliseconds of CPU that the main thread of a process has used: a busy machine does not change them. */

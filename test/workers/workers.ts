@@ -42,12 +42,19 @@ export const workersOf = (service: Replica): number[] => processTree(service.pid
 export async function until(
   what: string,
   isSo: () => boolean | Promise<boolean>,
-  withinMs = 60_000,
+  withinMs = 300_000,
 ): Promise<void> {
   for (const end = performance.now() + withinMs; performance.now() < end; await sleep(50))
     if (await isSo()) return;
   throw new Error(`Not within ${withinMs} ms: ${what}`);
 }
+
+/** Asks again until both workers have served a path: the primary hands a connection to whichever is free. */
+export const askBoth = (service: Replica, path: string, ask: () => Promise<void>): Promise<void> =>
+  until(`both workers served ${path}`, async () => {
+    await ask();
+    return servedBy(service, path).length === 2;
+  });
 
 /** Waits until both workers have logged requests to a path: the log comes after the answers. */
 export const servedByBoth = (service: Replica, path: string): Promise<void> =>
