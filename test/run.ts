@@ -48,16 +48,20 @@ const runtime = [
   'test/sdk/',
   'test/store/',
 ];
-/** They measure the memory or CPU time of their process, so no other file may run in it. */
-const measured = [
-  'test/bodies/blocks.test.ts',
-  'test/bodies/write-in-turns.test.ts',
+/** They measure the memory of their process, so no other file may run in it. */
+const ofOwnProcess = [
   'test/domain/merged-chunks.test.ts',
   'test/engines/upstream/back-pressure.long.test.ts',
   'test/engines/upstream/endless.long.test.ts',
   'test/limits/memory-windows.test.ts',
   'test/reliability/endless-answers.long.test.ts',
+];
+/** They measure CPU time, which costs more while other files use the caches and the memory: they run last, one by one. */
+const ofOwnMachine = [
+  'test/bodies/blocks.test.ts',
+  'test/bodies/write-in-turns.test.ts',
   'test/reliability/large-bodies.test.ts',
+  'test/reliability/large-embeddings.long.test.ts',
   'test/reliability/search-cost.test.ts',
 ];
 const started = Date.now();
@@ -81,7 +85,8 @@ await runFiles(files, report, {
   // More than the number of processors, because tests spend half of their time waiting.
   processes: 3,
   fileTimeoutMs: files.some(isLong) ? 5_000_000 : 600_000,
-  isAlone: (file) => measured.includes(file),
+  needs: (file) =>
+    ofOwnMachine.includes(file) ? 'machine' : ofOwnProcess.includes(file) ? 'process' : 'nothing',
 });
 await stopPostgresIn(dataDir);
 endRun(run);

@@ -2,7 +2,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { UsageMeter } from '../../schemas/usage.ts';
 import { type Db, rowsOf } from '../database/client.ts';
-import { SLOW_MS } from '../database/tables.ts';
+import { dayNumber, SLOW_MS } from '../database/tables.ts';
 import { serviceCount } from './leases.ts';
 
 /** Rows of each list. */
@@ -47,24 +47,25 @@ export type Overview = {
 const iso = (column: SQL): SQL => sql`to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
 const today = sql`ledger_day(ledger_now())`;
+const isToday = sql`${dayNumber(sql`day`)} = ${dayNumber(today)}`;
 const recent = sql`ledger_now() - make_interval(mins => ${RECENT_MINUTES}::int)`;
 
 const state = sql`
   select ${iso(sql`ledger_now()`)} as at, ${today}::text as day,
          (${serviceCount})::int as replicas,
          (select count(*) from requests where state = 'admitted')::int as open_charges,
-         (select coalesce(sum(excess), 0)::float8 from usage_counters where day = ${today} and meter = 'tokens') as excess_tokens,
+         (select coalesce(sum(excess), 0)::float8 from usage_counters where ${isToday} and meter = 'tokens') as excess_tokens,
          (select jsonb_build_object('total', count(*), 'suspended', count(suspended_at))
           from accounts where deleted_at is null) as accounts`;
 
 const meters = sql`
   select meter, sum(used)::float8 as used, count(*) filter (where used > 0)::int as accounts
-  from usage_counters where day = ${today} group by meter order by meter`;
+  from usage_counters where ${isToday} group by meter order by meter`;
 
 const busiest = sql`
   select a.id, a.email, u.used::float8 as used
   from usage_counters u join accounts a on a.id = u.account_id and a.deleted_at is null
-  where u.day = ${today} and u.meter = 'chat' and u.used > 0
+  where ${isToday} and u.meter = 'chat' and u.used > 0
   order by u.used desc, a.id limit ${MOST}::int`;
 
 const refusals = sql`

@@ -4,7 +4,7 @@ import type { Test } from 'tap';
 import { startProcess } from './process.ts';
 import { freshDatabase, plansFile } from './service.ts';
 
-/** Sends a body, and reads the whole answer. */
+/** Sends a body, and reads the whole answer. Prints errors, which say what the status alone does not. */
 export async function post(
   origin: string,
   path: string,
@@ -17,7 +17,8 @@ export async function post(
     body,
     signal: AbortSignal.timeout(60_000),
   });
-  await response.arrayBuffer();
+  const answer = await response.arrayBuffer();
+  if (response.status >= 500) console.error(path, response.status, Buffer.from(answer).toString());
   return response;
 }
 

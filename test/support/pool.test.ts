@@ -2,14 +2,17 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
-import { runFiles } from './pool.ts';
+import { type PoolOptions, runFiles } from './pool.ts';
 import { Report } from './report.ts';
 import { calledOnRoot } from './root-methods.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Runs files with these contents in one process, in their order. Returns what is printed, but for the times. */
-async function run(contents: Record<string, string>, alone: readonly string[] = []): Promise<string[]> {
+/** Runs files with these contents. Returns what is printed, but for the times. */
+async function run(
+  contents: Record<string, string>,
+  { needs = () => 'nothing', processes = 1 }: Partial<Pick<PoolOptions, 'needs' | 'processes'>> = {},
+): Promise<string[]> {
   // Below the project, so that the files find tap.
   mkdirSync(path.join(root, '.tap'), { recursive: true });
   const folder = mkdtempSync(path.join(root, '.tap/pool-'));
@@ -23,9 +26,9 @@ async function run(contents: Record<string, string>, alone: readonly string[] = 
     const report = new Report((line) => lines.push(line));
     await runFiles(files, report, {
       root,
-      processes: 1,
+      processes,
       fileTimeoutMs: 60_000,
-      isAlone: (file) => alone.includes(path.basename(file)),
+      needs: (file) => needs(path.basename(file)),
     });
     report.finish({ seconds: 1, failOnSkip: false });
     return lines.map((line) => line.replaceAll(`${folder}/`, '').replace(/ \([\d.]+ s\)$/, ''));
@@ -38,10 +41,37 @@ async function run(contents: Record<string, string>, alone: readonly string[] = 
 const isNumber = (count: number) =>
   `t.test('count', async (t) => { globalThis.count = (globalThis.count ?? 0) + 1; t.equal(globalThis.count, ${count}); });`;
 
-t.test('files share a process, in their order; one that must be alone does not', async (t) => {
-  const lines = await run({ 'a.mjs': isNumber(1), 'b.mjs': isNumber(1), 'c.mjs': isNumber(2) }, ['b.mjs']);
+t.test('files share a process, in their order; one that needs a process of its own does not', async (t) => {
+  const files = { 'a.mjs': isNumber(1), 'b.mjs': isNumber(1), 'c.mjs': isNumber(2) };
+  const lines = await run(files, { needs: (name) => (name === 'b.mjs' ? 'process' : 'nothing') });
   t.match(lines, ['✓ a.mjs: 1 passed', '✓ c.mjs: 1 passed', '✓ b.mjs: 1 passed']);
   t.equal(lines.at(-1), '3 passed, 0 failed');
+});
+
+t.test('a file that needs the machine runs last, and nothing beside it', async (t) => {
+  // Each writes when it begins and ends; those that may run side by side wait for each other.
+  const log = path.join(t.testdir(), 'log');
+  const script = (name: string, waitsFor: string) => `
+    import fs from 'node:fs';
+    const say = (what) => fs.appendFileSync(${JSON.stringify(log)}, '${name} ' + what + '\\n');
+    t.test('one', async (t) => {
+      say('begins');
+      while (!fs.readFileSync(${JSON.stringify(log)}, 'utf8').includes('${waitsFor} begins')) await new Promise(setImmediate);
+      say('ends');
+    });`;
+  const files = {
+    'quiet-1.mjs': script('quiet-1', 'quiet-1'),
+    'a.mjs': script('a', 'b'),
+    'quiet-2.mjs': script('quiet-2', 'quiet-2'),
+    'b.mjs': script('b', 'a'),
+  };
+  const lines = await run(files, {
+    needs: (name) => (name.startsWith('quiet') ? 'machine' : 'nothing'),
+    processes: 3,
+  });
+  t.equal(lines.at(-1), '4 passed, 0 failed', lines.join('\n'));
+  const said = readFileSync(log, 'utf8').trim().split('\n');
+  t.same(said.slice(4), ['quiet-1 begins', 'quiet-1 ends', 'quiet-2 begins', 'quiet-2 ends']);
 });
 
 t.test(

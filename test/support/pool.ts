@@ -8,8 +8,8 @@ export type PoolOptions = {
   root: string;
   processes: number;
   fileTimeoutMs: number;
-  /** Whether the file needs a process of its own. */
-  isAlone: (file: string) => boolean;
+  /** What the file must have for itself. */
+  needs: (file: string) => 'nothing' | 'process' | 'machine';
 };
 
 /** A process whose last test has ended must exit within this time. */
@@ -21,16 +21,21 @@ export async function runFiles(
   report: Report,
   options: PoolOptions,
 ): Promise<void> {
-  const alone = files.filter(options.isAlone);
-  const queue = files.filter((file) => !options.isAlone(file));
-  const runQueue = async () => {
-    while (queue.length > 0) await runProcess(() => queue.shift(), report, options);
-    for (let file = alone.shift(); file !== undefined; file = alone.shift()) {
+  const [shared, ownProcess, ownMachine] = (['nothing', 'process', 'machine'] as const).map((need) =>
+    files.filter((file) => options.needs(file) === need),
+  ) as [string[], string[], string[]];
+  const runAlone = async (queue: string[]) => {
+    for (let file = queue.shift(); file !== undefined; file = queue.shift()) {
       const only = [file];
       await runProcess(() => only.shift(), report, options);
     }
   };
+  const runQueue = async () => {
+    while (shared.length > 0) await runProcess(() => shared.shift(), report, options);
+    await runAlone(ownProcess);
+  };
   await Promise.all(Array.from({ length: options.processes }, runQueue));
+  await runAlone(ownMachine);
 }
 
 /** Starts a process, and sends it files until there are none, or one has failed. Resolves when it has ended. */

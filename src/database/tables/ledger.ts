@@ -1,5 +1,5 @@
 /** The ledger: charges, counters, and what belongs to them. Contract sections 5 and 10. */
-import { sql } from 'drizzle-orm';
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import {
   bigint,
   boolean,
@@ -14,6 +14,9 @@ import {
   uuid,
 } from 'drizzle-orm/pg-core';
 import { accountId, bytea, instant } from '../columns.ts';
+
+/** A day as the index for operators has it: days since 2000. */
+export const dayNumber = (day: SQLWrapper): SQL => sql`(${day} - date '2000-01-01')`;
 
 /** Units charged and not refunded, per account, UTC day and meter. The meter `tokens` counts what engines reported. */
 export const usageCounters = pgTable(
@@ -30,8 +33,9 @@ export const usageCounters = pgTable(
   },
   (table) => [
     primaryKey({ columns: [table.accountId, table.day, table.meter] }),
-    // For operators only: what all accounts used on a day.
-    index('usage_counters_by_day').on(table.day, table.meter),
+    // For operators only: what all accounts used on a day. An expression, because an index of the day itself looks cheaper than
+    // the primary key when the statistics know no row of today, or of the meter.
+    index('usage_counters_of_day').on(dayNumber(table.day), table.meter),
   ],
 );
 
