@@ -12,7 +12,7 @@ export class SealedJson {
   /** For code that does not use `writeJson`: correct, but as slow as what sealing avoids. */
   toJSON(): unknown {
     const text = texts.get(this);
-    return text === undefined ? null : JSON.parse(Buffer.from(text).toString('utf8'));
+    return text === undefined ? null : JSON.parse(decoded(text));
   }
 }
 
@@ -26,6 +26,10 @@ export function markIncomplete(body: object): void {
 }
 
 export const isIncomplete = (body: object): boolean => incomplete.has(body);
+
+/** Not `Buffer.from(text)`, which would copy it. */
+const decoded = (text: Uint8Array): string =>
+  Buffer.from(text.buffer, text.byteOffset, text.byteLength).toString('utf8');
 
 const knownText = (value: unknown): Uint8Array | undefined =>
   typeof value === 'object' && value !== null ? texts.get(value) : undefined;
@@ -44,7 +48,7 @@ export function writeJson(body: Readonly<Record<string, unknown>>): string | Uin
 /** A value as JSON, at once if its text is known. */
 export function jsonOf(value: unknown): string {
   const text = knownText(value);
-  return text === undefined ? JSON.stringify(value) : Buffer.from(text).toString('utf8');
+  return text === undefined ? JSON.stringify(value) : decoded(text);
 }
 
 /** The length of a value as JSON: in bytes if its text is known, otherwise in characters. */
