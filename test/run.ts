@@ -48,7 +48,7 @@ const runtime = [
   'test/sdk/',
   'test/store/',
 ];
-/** They measure the memory of their process, so no other file may run in it. */
+/** They measure the memory of their process, or whether its CPU time is out of all proportion: no other file may run in it. */
 const ofOwnProcess = [
   'test/domain/merged-chunks.test.ts',
   'test/engines/upstream/back-pressure.long.test.ts',

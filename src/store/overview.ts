@@ -46,9 +46,10 @@ export type Overview = {
 
 const iso = (column: SQL): SQL => sql`to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
-const today = sql`ledger_day(ledger_now())`;
+// Queries of their own, because an index cannot be searched for what a volatile function returns.
+const today = sql`(select ledger_day(ledger_now()))`;
 const isToday = sql`${dayNumber(sql`day`)} = ${dayNumber(today)}`;
-const recent = sql`ledger_now() - make_interval(mins => ${RECENT_MINUTES}::int)`;
+const recent = sql`(select ledger_now() - make_interval(mins => ${RECENT_MINUTES}::int))`;
 
 const state = sql`
   select ${iso(sql`ledger_now()`)} as at, ${today}::text as day,

@@ -27,7 +27,7 @@ t.test('with Redis the slots are counted over all replicas', { skip }, async (t)
   if (first === undefined || second === undefined) throw new Error('There are two.');
   const { key } = await client.createKey(await client.signUp());
   const open = (replica: typeof first) => openStream(replica.client, '/chat', body, { key });
-  /** As many streams as there are, each as soon as it is admitted: a client that has left is noticed a moment later. */
+  /** Opens a stream on each of these replicas as soon as it is admitted: a client that has left is noticed a moment later. */
   const openAll = async (on: (typeof first)[]) => {
     const streams: OpenStream[] = [];
     for (const replica of on)

@@ -4,6 +4,7 @@ import t from 'tap';
 import { openDatabase, rowsOf } from '../../src/database/client.ts';
 import { migrate } from '../../src/database/migrate.ts';
 import { audit } from '../../src/store/audit.ts';
+import { readOverview } from '../../src/store/overview.ts';
 import { fill, tablesOf } from '../support/fill.ts';
 import { startCluster } from '../support/replicas.ts';
 import { plansFile } from '../support/service.ts';
@@ -175,6 +176,22 @@ t.test('each statement of a request searches its tables by account', async (t) =
     'usage_counters',
   ])
     t.ok(searched.has(table), `${table} was searched`);
+});
+
+t.test('the operators’ view searches its tables by time', async (t) => {
+  const since = log.mark();
+  await readOverview(db);
+  const read = plansIn(since.text()).flatMap(({ Plan: plan }) => [...scans(plan)]);
+  for (const [table, column] of [
+    ['usage_counters', 'day'],
+    ['upstream_costs', 'day'],
+    ['refusals', 'minute'],
+  ]) {
+    const conditions = read.filter(({ relation }) => relation === table).map(({ condition }) => condition);
+    t.not(conditions.length, 0, `${table} was read`);
+    for (const condition of conditions)
+      t.match(condition, new RegExp(`\\b${column}\\b`), `${table} by its ${column}`);
+  }
 });
 
 t.test('no request waits for a lock of another account, even if that one sends requests, too', async (t) => {

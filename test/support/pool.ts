@@ -21,9 +21,9 @@ export async function runFiles(
   report: Report,
   options: PoolOptions,
 ): Promise<void> {
-  const [shared, ownProcess, ownMachine] = (['nothing', 'process', 'machine'] as const).map((need) =>
-    files.filter((file) => options.needs(file) === need),
-  ) as [string[], string[], string[]];
+  const thatNeed = (need: ReturnType<PoolOptions['needs']>) =>
+    files.filter((file) => options.needs(file) === need);
+  const [shared, ownProcess, ownMachine] = [thatNeed('nothing'), thatNeed('process'), thatNeed('machine')];
   const runAlone = async (queue: string[]) => {
     for (let file = queue.shift(); file !== undefined; file = queue.shift()) {
       const only = [file];
