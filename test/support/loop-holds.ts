@@ -16,9 +16,11 @@ function turn() {
   const now = spent();
   const cpuMs = now.cpuMs - before.cpuMs;
   if (file !== undefined && cpuMs >= LEAST_MS) {
-    // What the machine charges for memory is not the service's, and changes with its load.
-    pageMs = extraPageMs() ?? pageMs;
-    fs.appendFileSync(file, `${(cpuMs - (now.faults - before.faults) * pageMs).toFixed(1)}\n`);
+    // What the machine charges for memory is not the service's, and changes with its load: the higher of before and after counts.
+    const pageMsNow = extraPageMs() ?? pageMs;
+    const charged = (now.faults - before.faults) * Math.max(pageMs, pageMsNow);
+    fs.appendFileSync(file, `${(cpuMs - charged).toFixed(1)}\n`);
+    pageMs = pageMsNow;
     before = spent();
   } else before = now;
   setImmediate(turn);

@@ -11,8 +11,8 @@ export function mainThreadFaults(pid: number): number {
   return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[7]);
 }
 
-const CALIBRATION_BYTES = 8 * 2 ** 20;
-const PAGE_BYTES = 4096;
+const CALIBRATION_VALUES = 2 ** 20;
+const LEAST_FAULTS = 512;
 /** What a page costs on a machine of its own. */
 const USUAL_PAGE_MS = 0.001;
 
@@ -22,10 +22,10 @@ const USUAL_PAGE_MS = 0.001;
  */
 export function extraPageMs(): number | undefined {
   const before = { cpu: mainThreadCpuMs(process.pid), faults: mainThreadFaults(process.pid) };
-  const memory = Buffer.allocUnsafeSlow(CALIBRATION_BYTES);
-  for (let at = 0; at < memory.length; at += PAGE_BYTES) memory[at] = 1;
+  // V8 maps large objects anew each time, unlike buffers, whose memory the C library may have kept.
+  new Array(CALIBRATION_VALUES).fill(0);
   const faults = mainThreadFaults(process.pid) - before.faults;
-  if (faults < CALIBRATION_BYTES / PAGE_BYTES / 4) return undefined;
+  if (faults < LEAST_FAULTS) return undefined;
   return Math.max(0, (mainThreadCpuMs(process.pid) - before.cpu) / faults - USUAL_PAGE_MS);
 }
 
