@@ -12,8 +12,8 @@ import {
   joined,
   type Part,
   partsOf,
-  refusePdfs,
   refused,
+  refusePdfs,
   required,
   textsOf,
 } from './messages-blocks.ts';

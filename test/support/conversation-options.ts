@@ -14,7 +14,10 @@ export type Options = {
 
 const names = ['weather', 'map', 'search_web'];
 const schema = fc
-  .dictionary(fc.constantFrom('city', 'days', 'deep'), fc.constantFrom({ type: 'string' }, { type: 'integer' }))
+  .dictionary(
+    fc.constantFrom('city', 'days', 'deep'),
+    fc.constantFrom({ type: 'string' }, { type: 'integer' }),
+  )
   .map((properties) => ({ type: 'object', properties }));
 const tools = fc.uniqueArray(
   fc.record({
@@ -55,7 +58,10 @@ const present = (fields: object) =>
 export function optionsInCompletions(given: Options): Body {
   const { choice: chosen, effort, isParallel, schema: format, tools: offered } = given;
   return present({
-    tools: offered.length === 0 ? undefined : offered.map((tool) => ({ type: 'function', function: present(tool) })),
+    tools:
+      offered.length === 0
+        ? undefined
+        : offered.map((tool) => ({ type: 'function', function: present(tool) })),
     tool_choice: typeof chosen === 'object' ? { type: 'function', function: chosen } : chosen,
     parallel_tool_calls: isParallel ? undefined : false,
     reasoning_effort: effort,

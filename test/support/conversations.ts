@@ -51,7 +51,7 @@ export const thought: fc.Arbitrary<Thought> = fc.oneof(
 
 /** A model seals all that it thinks, or nothing. */
 export const thoughts: fc.Arbitrary<Thought[]> = fc.oneof(
-  fc.constant([]),
+  fc.constant<Thought[]>([]),
   thought.map((one) => [one]),
   fc.array(
     thought.filter(({ seal }) => seal !== undefined),

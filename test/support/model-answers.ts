@@ -8,7 +8,14 @@ import {
   type Seal,
 } from '../../src/engines/reasoning-details.ts';
 import type { CompletionChunk, CompletionResult } from '../../src/engines/types.ts';
-import { type Call, callsArbitrary, maybe, reasoningFields, type Thought, thoughts } from './conversations.ts';
+import {
+  type Call,
+  callsArbitrary,
+  maybe,
+  reasoningFields,
+  type Thought,
+  thoughts,
+} from './conversations.ts';
 import type { ServerEvent } from './event-reader.ts';
 import type { Body } from './http.ts';
 

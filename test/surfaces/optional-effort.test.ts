@@ -16,8 +16,9 @@ const openaiError = (message: string, param: string) => ({
   body: { error: { type: 'invalid_request_error', code: 'unsupported_parameter', message, param } },
 });
 
-const effortIn = ({ body }: WireCall): string | undefined => body.output_config?.effort ?? body.reasoning?.effort;
-const effortsIn = (calls: readonly WireCall[]) => calls.splice(0).map(effortIn);
+const effortIn = ({ body }: WireCall): string | undefined =>
+  body.output_config?.effort ?? body.reasoning?.effort;
+const effortsIn = (calls: WireCall[]) => calls.splice(0).map(effortIn);
 const signatures = ({ body }: WireCall): unknown[] =>
   body.messages.flatMap(({ content }: Body) =>
     Array.isArray(content) ? content.flatMap(({ signature }: Body) => signature ?? []) : [],

@@ -106,7 +106,8 @@ t.test('no private URL and no file of the operator reaches an upstream, wherever
         t.same(leaks(calls.anthropic), [], `${path}, ${where}`);
       }
     for (const [where, items] of Object.entries(inResponses)) {
-      const inputs = where.includes('output') || where.includes('call') ? [items] : items.map((item) => [item]);
+      const inputs =
+        where.includes('output') || where.includes('call') ? [items] : items.map((item) => [item]);
       for (const input of inputs) {
         const asked = { model: 'openai-responses', store: false, input: [user('x'), ...input] };
         const answer = await client.post('/responses', asked, { key });
@@ -137,7 +138,10 @@ t.test('texts, arguments, and schemas are free to name any URL', async (t) => {
   const { calls, env } = await startVendors(t);
   onEachDatabase(t, { ...env, ...plansFile(t) }, async (t, { client }) => {
     const { key } = await client.createKey(await client.signUp());
-    const schema = { $schema: 'http://json-schema.org/draft-07/schema#', properties: { url: { default: url } } };
+    const schema = {
+      $schema: 'http://json-schema.org/draft-07/schema#',
+      properties: { url: { default: url } },
+    };
     const document = { type: 'document', title: url, context: url, source: { ...plain, data: url } };
     const asked = {
       ...{ model: 'anthropic', max_tokens: 10, system: url },
@@ -177,7 +181,12 @@ t.test('a PDF document of a client of the Messages API reaches models that can r
   );
   onEachDatabase(t, { ...env, ...plansFile(t) }, async (t, { client }) => {
     const { key } = await client.createKey(await client.signUp());
-    const titled = { ...pdf, title: 'Report', citations: { enabled: true }, cache_control: { type: 'ephemeral' } };
+    const titled = {
+      ...pdf,
+      title: 'Report',
+      citations: { enabled: true },
+      cache_control: { type: 'ephemeral' },
+    };
     const drawn = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } };
     const messages = [user([titled, text]), assistant([call]), user([result([text, pdf, drawn])])];
     const post = (path: string, fields: object) => client.post(path, { messages, ...fields }, { key });
@@ -190,7 +199,13 @@ t.test('a PDF document of a client of the Messages API reaches models that can r
     t.equal((await post('/messages', { model: 'openai-responses', max_tokens: 10 })).status, 200);
     const inputFile = { type: 'input_file', file_data: `data:application/pdf;base64,${data}` };
     t.match(calls['openai-responses'].at(-1)?.body.input, [
-      { role: 'user', content: [{ ...inputFile, filename: 'Report' }, { type: 'input_text', text: 'x' }] },
+      {
+        role: 'user',
+        content: [
+          { ...inputFile, filename: 'Report' },
+          { type: 'input_text', text: 'x' },
+        ],
+      },
       { type: 'function_call' },
       { type: 'function_call_output', output: 'x' },
       {
@@ -205,47 +220,64 @@ t.test('a PDF document of a client of the Messages API reaches models that can r
   });
 });
 
-t.test('tools of a namespace are offered without those that the upstream would run, and told apart', async (t) => {
-  const show = { type: 'function', name: 'show', parameters: { type: 'object' } };
-  const space = (name: string, ...tools: object[]) => ({ type: 'namespace', name, description: 'Shows.', tools });
-  const items = ['maps', 'charts'].map((namespace, index) => ({
-    ...{ type: 'function_call', status: 'completed', call_id: `call_${index}`, name: 'show', namespace },
-    arguments: `{"index":${index}}`,
-  }));
-  const response = { id: 'resp_1', object: 'response', created_at: 1, status: 'completed', output: items };
-  const stream = eventText([
-    { type: 'response.created', response: { ...response, status: 'in_progress', output: [] } },
-    ...items.map((item, index) => ({ type: 'response.output_item.done', output_index: index, item })),
-    { type: 'response.completed', response },
-  ]);
-  const { calls, env } = await startVendors(t, (_, { body }) => ({ body: body.stream ? stream : response }));
-  onEachDatabase(t, { ...env, ...plansFile(t) }, async (t, { client }) => {
-    const { key } = await client.createKey(await client.signUp());
-    const asked = {
-      ...{ model: 'openai-responses', input: 'Go' },
-      tools: [
-        space('maps', show, { type: 'web_search', name: 'web_search' }, { type: 'mcp', server_url: url }),
-        space('charts', show, show),
-        space('hosted', { type: 'web_search', name: 'web_search' }),
-      ],
-    };
-    const offered = [space('maps', show), space('charts', show)];
-    for (const stream of [false, true]) {
-      const answer = await client.post('/responses', { ...asked, stream }, { key });
-      t.equal(answer.status, 200, answer.text);
-      const whole = stream ? answer.body.at(-1).data.response : answer.body;
-      t.match(whole.output, items.map(({ status: _, ...item }) => item));
-      t.same(whole.tools, offered, 'the answer says what the model was offered');
-      t.same(calls['openai-responses'].at(-1)?.body.tools, offered);
-      const again = await client.post('/responses', { ...asked, input: [user('Go'), ...whole.output] }, { key });
-      t.equal(again.status, 200);
-      t.match(
-        calls['openai-responses'].at(-1)?.body.input.slice(1),
-        items.map(({ name, namespace }) => ({ name, namespace })),
-      );
-    }
-  });
-});
+t.test(
+  'tools of a namespace are offered without those that the upstream would run, and told apart',
+  async (t) => {
+    const show = { type: 'function', name: 'show', parameters: { type: 'object' } };
+    const space = (name: string, ...tools: object[]) => ({
+      type: 'namespace',
+      name,
+      description: 'Shows.',
+      tools,
+    });
+    const items = ['maps', 'charts'].map((namespace, index) => ({
+      ...{ type: 'function_call', status: 'completed', call_id: `call_${index}`, name: 'show', namespace },
+      arguments: `{"index":${index}}`,
+    }));
+    const response = { id: 'resp_1', object: 'response', created_at: 1, status: 'completed', output: items };
+    const stream = eventText([
+      { type: 'response.created', response: { ...response, status: 'in_progress', output: [] } },
+      ...items.map((item, index) => ({ type: 'response.output_item.done', output_index: index, item })),
+      { type: 'response.completed', response },
+    ]);
+    const { calls, env } = await startVendors(t, (_, { body }) => ({
+      body: body.stream ? stream : response,
+    }));
+    onEachDatabase(t, { ...env, ...plansFile(t) }, async (t, { client }) => {
+      const { key } = await client.createKey(await client.signUp());
+      const asked = {
+        ...{ model: 'openai-responses', input: 'Go' },
+        tools: [
+          space('maps', show, { type: 'web_search', name: 'web_search' }, { type: 'mcp', server_url: url }),
+          space('charts', show, show),
+          space('hosted', { type: 'web_search', name: 'web_search' }),
+        ],
+      };
+      const offered = [space('maps', show), space('charts', show)];
+      for (const stream of [false, true]) {
+        const answer = await client.post('/responses', { ...asked, stream }, { key });
+        t.equal(answer.status, 200, answer.text);
+        const whole = stream ? answer.body.at(-1).data.response : answer.body;
+        t.match(
+          whole.output,
+          items.map(({ status: _, ...item }) => item),
+        );
+        t.same(whole.tools, offered, 'the answer says what the model was offered');
+        t.same(calls['openai-responses'].at(-1)?.body.tools, offered);
+        const again = await client.post(
+          '/responses',
+          { ...asked, input: [user('Go'), ...whole.output] },
+          { key },
+        );
+        t.equal(again.status, 200);
+        t.match(
+          calls['openai-responses'].at(-1)?.body.input.slice(1),
+          items.map(({ name, namespace }) => ({ name, namespace })),
+        );
+      }
+    });
+  },
+);
 
 t.test('allowed_tools: a choice among some of the tools', async (t) => {
   const { calls, env } = await startVendors(t);

@@ -3,7 +3,14 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { parsedUrl } from '../../domain/parsed-url.ts';
 import { ApiError } from '../../errors.ts';
 import { SilenceError } from './exchange.ts';
-import { type Problem, readProblem, reasonOf, saysNoReasoning, saysNoSuchModel, sentences } from './problems.ts';
+import {
+  type Problem,
+  readProblem,
+  reasonOf,
+  saysNoReasoning,
+  saysNoSuchModel,
+  sentences,
+} from './problems.ts';
 import { describeAnswer, withoutEcho } from './quoting.ts';
 
 /** Longest wait that clients are asked for, whatever the upstream says. */
