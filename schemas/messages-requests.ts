@@ -15,9 +15,12 @@ const kind = (description: string, example: string) =>
 
 export const MessagesSource = Type.Object(
   {
-    type: kind('`base64` or `url` for an image, `text` for a document.', 'base64'),
+    type: kind('`base64` or `url` for an image; `text`, `content`, or `base64` for a document.', 'base64'),
     media_type: name('The media type of `data`.', 'image/png'),
-    data: text('The image in base64, or the text of the document.', 'iVBORw0KGgoAAAANSUhEUg=='),
+    data: text(
+      'The image or PDF document in base64, or the text of the document.',
+      'iVBORw0KGgoAAAANSUhEUg==',
+    ),
     url: text('The `https` URL of the image.', 'https://example.com/map.png'),
   },
   { $id: 'MessagesSource', additionalProperties: true, description: 'An image or a document.' },

@@ -25,10 +25,20 @@ const texts = new Set([
   'annotations',
   'tool_calls',
   'function_call',
+  'filename',
 ]);
 const LONGEST_TEXT_MEMBER = 20;
 /** Tool definitions, in which URLs name schemas. */
 const definitions = new Set(['function', 'custom']);
+/** The same members in the Responses and Messages APIs. */
+const saidTexts = new Set([
+  ...texts,
+  ...['signature', 'encrypted_content', 'summary', 'citations', 'logprobs', 'arguments', 'input'],
+  ...['input_schema', 'input_examples', 'parameters', 'format'],
+]);
+/** Members that hold text if they are strings. `data` is base64, or the text of a document. */
+const saidStrings = new Set(['content', 'output', 'title', 'context', 'description', 'data']);
+const none: ReadonlySet<string> = new Set();
 
 // Names of megabytes are not read as a whole.
 const isOneOf = (names: ReadonlySet<string>, name: string) =>
@@ -73,10 +83,17 @@ function faultOf(text: string, allowed: ReadonlySet<string>): string | undefined
     : 'points to a private address or a local name; send the file as a `data:` URL';
 }
 
-type Visit = { path: string; allowed: ReadonlySet<string>; isMember: boolean; skipped: ReadonlySet<string> };
+type Visit = {
+  path: string;
+  allowed: ReadonlySet<string>;
+  isMember: boolean;
+  skipped: ReadonlySet<string>;
+  /** Members that are skipped if they are strings. */
+  skippedStrings?: ReadonlySet<string>;
+};
 
 function visit(value: unknown, at: Visit): void {
-  const { allowed, isMember, path, skipped } = at;
+  const { allowed, isMember, path, skipped, skippedStrings = none } = at;
   if (typeof value === 'string') {
     if (!isMember && !LOOKS_LIKE_URL.test(value.slice(0, BEGINNING))) return;
     const fault = faultOf(value, allowed);
@@ -97,6 +114,7 @@ function visit(value: unknown, at: Visit): void {
     });
   for (const [name, member] of Object.entries(value)) {
     if (!Array.isArray(value) && isOneOf(skipped, name)) continue;
+    if (!Array.isArray(value) && typeof member === 'string' && isOneOf(skippedStrings, name)) continue;
     const isUrl = Array.isArray(value) ? isMember : isUrlMember(name);
     visit(member, { ...at, path: `${path}.${name.slice(0, MOST_QUOTED)}`, isMember: isUrl });
   }
@@ -118,4 +136,14 @@ export function checkNamedUrls(body: Body, allowed: ReadonlySet<string>): void {
   if (Array.isArray(content))
     visit(content, { path: 'prediction.content', allowed, isMember: false, skipped: texts });
   visit(body.tools, { path: 'tools', allowed, isMember: false, skipped: definitions });
+}
+
+/** Members of requests in the Responses and Messages APIs that can name URLs. */
+const saidMembers = ['system', 'messages', 'input', 'tools'];
+
+/** Checks the same of a request in one of these APIs, as an upstream of that API gets it. Throws as above. */
+export function checkSaidUrls(body: Readonly<Record<string, unknown>>, allowed: ReadonlySet<string>): void {
+  const at = { allowed, isMember: false, skipped: saidTexts, skippedStrings: saidStrings };
+  for (const name of saidMembers)
+    if (typeof body[name] === 'object') visit(body[name], { ...at, path: name });
 }

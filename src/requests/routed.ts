@@ -85,7 +85,7 @@ export function chatFor(
   if (!isRouted && !isLimited && said === undefined) return engine;
   const call: ChatCall = isRouted
     ? { ...routedCall(request, reply, typeof affinity === 'string' ? affinity : undefined), said }
-    : { said };
+    : { account: request.caller.accountId, said };
   return {
     ...engine,
     complete: (input, signal) => engine.complete(...limited(request, input, signal, call)),

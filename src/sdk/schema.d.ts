@@ -4440,7 +4440,7 @@ export interface components {
         /** @description An image or a document. */
         MessagesSource: {
             /**
-             * @description `base64` or `url` for an image, `text` for a document.
+             * @description `base64` or `url` for an image; `text`, `content`, or `base64` for a document.
              * @example base64
              */
             type: string;
@@ -4450,7 +4450,7 @@ export interface components {
              */
             media_type?: string;
             /**
-             * @description The image in base64, or the text of the document.
+             * @description The image or PDF document in base64, or the text of the document.
              * @example iVBORw0KGgoAAAANSUhEUg==
              */
             data?: string;

@@ -39,17 +39,42 @@ function imagePart(source: Static<typeof MessagesSource> | undefined, path: stri
 const imageOf = (url: string): Part => ({ type: 'image_url', image_url: { url } });
 const textPart = (text: string): Part => ({ type: 'text', text });
 
+const PDF = 'application/pdf';
+/** Some servers require one. */
+const UNTITLED = 'document.pdf';
+
+const unreadable = (path: string): ApiError =>
+  refused(
+    path,
+    'is a document that this model cannot read. Send its text: a `source` of type `text` with the text as `data`.',
+  );
+
+const isPdf = ({ source, type }: InputBlock): boolean =>
+  type === 'document' && source?.type === 'base64' && source.media_type === PDF;
+
 function documentParts(block: InputBlock & JsonObject, path: string): Part[] {
   const { source, title } = block;
-  const heading = typeof title === 'string' && title !== '' ? [textPart(title)] : [];
+  const name = typeof title === 'string' ? title : '';
+  if (isPdf(block)) {
+    const data = `data:${PDF};base64,${required(source?.data, `${path}.source.data`)}`;
+    return [{ type: 'file', file: { file_data: data, filename: name || UNTITLED } }];
+  }
+  const heading = name === '' ? [] : [textPart(name)];
   if (source?.type === 'text') return [...heading, textPart(required(source.data, `${path}.source.data`))];
   const { content } = (source ?? {}) as { content?: unknown };
   if (source?.type === 'content' && (typeof content === 'string' || Array.isArray(content)))
     return [...heading, ...partsOf(content, `${path}.source.content`)];
-  throw refused(
-    path,
-    'is a document that this service cannot read. Send its text: a `source` of type `text` with the text as `data`.',
-  );
+  throw unreadable(path);
+}
+
+/** Throws `invalidRequest` for the first PDF document: the built-in engine reads only text. */
+export function refusePdfs(content: Content, path: string): void {
+  if (!Array.isArray(content)) return;
+  for (const [index, block] of (content as InputBlock[]).entries()) {
+    const place = `${path}.${index}`;
+    if (isPdf(block)) throw unreadable(place);
+    refusePdfs(block.content, `${place}.content`);
+  }
 }
 
 /** The parts of text, images, and documents. Other kinds of blocks are left out. */

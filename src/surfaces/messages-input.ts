@@ -13,6 +13,7 @@ import {
   type Part,
   partsOf,
   refused,
+  refusePdfs,
   required,
   textsOf,
 } from './messages-blocks.ts';
@@ -38,12 +39,12 @@ function resultText(texts: readonly string[], isError: boolean | undefined): str
 }
 
 /**
- * Tool messages come first, because they must follow the calls. They hold only text, so images follow with the rest of
- * the message.
+ * Tool messages come first, because they must follow the calls. They hold only text, so images and documents follow with
+ * the rest of the message.
  */
 function userMessages({ content }: Asked, path: string): Message[] {
   const tools: Message[] = [];
-  const images: Part[] = [];
+  const files: Part[] = [];
   for (const [index, block] of blocksIn(content).entries()) {
     if (block.type !== 'tool_result') continue;
     const place = `${path}.${index}`;
@@ -55,9 +56,10 @@ function userMessages({ content }: Asked, path: string): Message[] {
       content: resultText(textsOf(parts), block.is_error),
     });
     const shown = parts.filter(({ type }) => type !== 'text');
-    if (shown.length > 0) images.push({ type: 'text', text: `Images in the result of ${id}:` }, ...shown);
+    const kind = shown.some(({ type }) => type === 'file') ? 'Files' : 'Images';
+    if (shown.length > 0) files.push({ type: 'text', text: `${kind} in the result of ${id}:` }, ...shown);
   }
-  const parts = [...images, ...partsOf(content, path)];
+  const parts = [...files, ...partsOf(content, path)];
   return parts.length === 0 ? tools : [...tools, { role: 'user', content: contentOf(parts) }];
 }
 
@@ -121,6 +123,11 @@ export async function writeToolInputs(messages: readonly Asked[]): Promise<void>
   for (const { content } of messages)
     for (const { input } of blocksIn(content))
       if (typeof input === 'object' && input !== null) await writeInTurns(input);
+}
+
+/** Throws ApiError `invalidRequest` for PDF documents, which the built-in engine cannot read. */
+export function refuseFiles(messages: readonly Asked[]): void {
+  for (const [index, { content }] of messages.entries()) refusePdfs(content, `messages.${index}.content`);
 }
 
 /** @throws ApiError `invalidRequest` that names the block */

@@ -3,42 +3,52 @@
  * models that cannot reason. Contract section 14.
  */
 import type { ChatCall, ChatEngine, CompletionChunk, CompletionInput } from '../engines/types.ts';
-import { refusesField, UpstreamProblem } from '../engines/upstream/errors.ts';
-import { ApiError } from '../errors.ts';
+import { refusesEffort } from '../engines/upstream/errors.ts';
+import { saidWithoutEffort } from './passed-on.ts';
 
 const FIELD = 'reasoning_effort';
 /** How long a model is remembered. */
 const REMEMBERED_MS = 10 * 60_000;
-/** Some servers do not name the field. */
-const SAYS_WHY = /\b(reasoning|thinking)\b/i;
+const MOST_REMEMBERED = 10_000;
 
-function isRefusal(error: unknown): boolean {
-  if (refusesField(error, FIELD)) return true;
-  if (!(error instanceof ApiError) || error.code !== 'invalidRequest') return false;
-  const { cause } = error.options;
-  return cause instanceof UpstreamProblem && SAYS_WHY.test(cause.message);
+type Request = { input: CompletionInput; call: ChatCall | undefined };
+
+/** Of one account, so that no account changes the answers of others. */
+const keyOf = ({ call, input }: Request): string =>
+  [call?.account, input.model, input[FIELD]].map(String).join(' ');
+
+function without({ call, input }: Request): Request {
+  const { [FIELD]: _effort, ...rest } = input;
+  return {
+    input: rest as CompletionInput,
+    call: call?.said === undefined ? call : { ...call, said: saidWithoutEffort(call.said) },
+  };
 }
 
-/** An engine that asks again without the effort if the upstream rejects it, and remembers the model for ten minutes. */
+/**
+ * An engine that asks again without the effort if the upstream rejects it. If that succeeds, it leaves the effort out of
+ * the account's requests to the model for ten minutes.
+ */
 export function optionalEffort(engine: ChatEngine, now = () => performance.now()): ChatEngine {
   const refusing = new Map<string, number>();
 
-  const without = ({ [FIELD]: _effort, ...input }: CompletionInput) => input as CompletionInput;
-  const known = (input: CompletionInput) =>
-    (refusing.get(input.model) ?? Number.NEGATIVE_INFINITY) > now() ? without(input) : input;
+  const known = (request: Request): Request =>
+    (refusing.get(keyOf(request)) ?? Number.NEGATIVE_INFINITY) > now() ? without(request) : request;
   /** The upstream only validated the body, so a second request does not repeat any work. */
-  const again = (input: CompletionInput, error: unknown): CompletionInput => {
-    if (input[FIELD] === undefined || !isRefusal(error)) throw error;
-    refusing.set(input.model, now() + REMEMBERED_MS);
-    return without(input);
+  const again = (request: Request, error: unknown): Request => {
+    if (request.input[FIELD] === undefined || !refusesEffort(error)) throw error;
+    return without(request);
+  };
+  const remember = (request: Request): void => {
+    const key = keyOf(request);
+    refusing.delete(key);
+    refusing.set(key, now() + REMEMBERED_MS);
+    const [oldest] = refusing.keys();
+    if (refusing.size > MOST_REMEMBERED && oldest !== undefined) refusing.delete(oldest);
   };
 
-  function chunks(
-    asked: CompletionInput,
-    signal: AbortSignal,
-    call: ChatCall | undefined,
-  ): AsyncIterator<CompletionChunk, void> {
-    const begin = (input: CompletionInput) => engine.stream(input, signal, call)[Symbol.asyncIterator]();
+  function chunks(asked: Request, signal: AbortSignal): AsyncIterator<CompletionChunk, void> {
+    const begin = ({ call, input }: Request) => engine.stream(input, signal, call)[Symbol.asyncIterator]();
     const first = known(asked);
     let current = begin(first);
     let hasBegun = false;
@@ -52,7 +62,9 @@ export function optionalEffort(engine: ChatEngine, now = () => performance.now()
           if (hasBegun) throw error;
           current = begin(again(first, error));
           hasBegun = true;
-          return current.next();
+          const result = await current.next();
+          remember(first);
+          return result;
         }
       },
       async return() {
@@ -65,13 +77,16 @@ export function optionalEffort(engine: ChatEngine, now = () => performance.now()
   return {
     ...engine,
     async complete(input, signal, call) {
-      const first = known(input);
+      const first = known({ input, call });
       try {
-        return await engine.complete(first, signal, call);
+        return await engine.complete(first.input, signal, first.call);
       } catch (error) {
-        return engine.complete(again(first, error), signal, call);
+        const second = again(first, error);
+        const answer = await engine.complete(second.input, signal, second.call);
+        remember(first);
+        return answer;
       }
     },
-    stream: (input, signal, call) => ({ [Symbol.asyncIterator]: () => chunks(input, signal, call) }),
+    stream: (input, signal, call) => ({ [Symbol.asyncIterator]: () => chunks({ input, call }, signal) }),
   };
 }

@@ -1,10 +1,10 @@
 /**
  * What reaches an upstream of the client's own API: the request as it was sent, without what this service does itself,
- * and without blocks that it does not check. Contract sections 14 and 15.
+ * and without blocks and sources that the translation does not read. Contract sections 14 and 15.
  */
 import { MESSAGES_FORMAT, RESPONSES_FORMAT, readSeal } from '../engines/reasoning-details.ts';
 import type { SaidRequest } from '../engines/types.ts';
-import { isObject, type JsonObject, stringIn } from '../engines/upstream/json.ts';
+import { isObject, type JsonObject, present, stringIn } from '../engines/upstream/json.ts';
 import { UNSIGNED } from './messages-input.ts';
 import { type Conversation, messagesFields } from './messages-request.ts';
 import type { ResponseBody } from './response-request.ts';
@@ -13,9 +13,13 @@ import type { ResponseTools } from './response-tools.ts';
 const only = (body: JsonObject, fields: ReadonlySet<string>): JsonObject =>
   Object.fromEntries(Object.entries(body).filter(([name, value]) => fields.has(name) && value !== undefined));
 
-const blockTypes: ReadonlySet<unknown> = new Set([
-  ...['text', 'image', 'document', 'tool_use', 'tool_result', 'thinking', 'redacted_thinking'],
-]);
+/** The blocks of each role that the translation reads. */
+const blockTypes = {
+  system: new Set<unknown>(['text']),
+  user: new Set<unknown>(['text', 'image', 'document', 'tool_result']),
+  assistant: new Set<unknown>(['text', 'tool_use', 'thinking', 'redacted_thinking']),
+};
+const resultTypes: ReadonlySet<unknown> = new Set(['text', 'image', 'document']);
 
 /** Whether the upstream can read its own reasoning: it rejects what another model wrote. */
 function isReadable({ data, signature, type }: JsonObject): boolean {
@@ -28,15 +32,27 @@ function isReadable({ data, signature, type }: JsonObject): boolean {
   );
 }
 
-function blocks(content: unknown): unknown {
-  if (!Array.isArray(content)) return content;
-  return (content as unknown[])
-    .filter((block) => isObject(block) && blockTypes.has(block.type) && isReadable(block))
-    .map((block) => {
-      const { content: inner, type } = block as JsonObject;
-      return type === 'tool_result' ? { ...(block as JsonObject), content: blocks(inner) } : block;
-    });
+/** Only what the translation read. The ID of a file would name one that the operator stored. */
+function sourceOf(source: unknown): unknown {
+  if (!isObject(source)) return source;
+  const { content, data, media_type, type, url } = source;
+  if (type === 'url') return { type, url };
+  if (type === 'content') return { type, content: blocks(content, resultTypes) };
+  return present({ type, media_type, data });
 }
+
+function blockOf(block: JsonObject): JsonObject {
+  if (block.type === 'tool_result') return { ...block, content: blocks(block.content, resultTypes) };
+  return 'source' in block ? { ...block, source: sourceOf(block.source) } : block;
+}
+
+const blocks = (content: unknown, types: ReadonlySet<unknown>): unknown =>
+  Array.isArray(content)
+    ? (content as unknown[])
+        .filter(isObject)
+        .filter((block) => types.has(block.type) && isReadable(block))
+        .map(blockOf)
+    : content;
 
 /** The longest list of features that is passed on. */
 const BETAS = /^[\w.,\s-]{1,1000}$/;
@@ -59,8 +75,11 @@ export function messagesSaid(body: Conversation, betas: string | string[] | unde
     language: 'anthropic',
     body: () => ({
       ...only(body as JsonObject, messagesFields),
-      ...(body.system !== undefined && { system: blocks(body.system) }),
-      messages: body.messages.map((message) => ({ ...message, content: blocks(message.content) })),
+      ...(body.system !== undefined && { system: blocks(body.system, blockTypes.system) }),
+      messages: body.messages.map((message) => ({
+        ...message,
+        content: blocks(message.content, blockTypes[message.role]),
+      })),
     }),
     headers: betasOf(betas),
   };
@@ -74,14 +93,24 @@ const responseFields: ReadonlySet<string> = new Set([
 const itemTypes: ReadonlySet<unknown> = new Set([
   ...['message', 'function_call', 'function_call_output', 'custom_tool_call', 'custom_tool_call_output'],
 ]);
-const partTypes: ReadonlySet<unknown> = new Set([
-  ...['input_text', 'output_text', 'text', 'refusal', 'input_image', 'input_file', 'input_audio'],
-]);
+/** The members of each part that the translation reads. Others name stored files, or URLs of files. */
+const partMembers: Readonly<Record<string, readonly string[]>> = {
+  input_text: ['text'],
+  output_text: ['text', 'annotations', 'logprobs'],
+  text: ['text'],
+  refusal: ['refusal'],
+  input_image: ['image_url', 'detail'],
+  input_file: ['file_data', 'filename'],
+  input_audio: ['input_audio'],
+};
+
+function partOf(part: unknown): JsonObject[] {
+  if (!isObject(part) || typeof part.type !== 'string' || !Object.hasOwn(partMembers, part.type)) return [];
+  return [only(part, new Set(['type', ...(partMembers[part.type] ?? [])]))];
+}
 
 const parts = (content: unknown): unknown =>
-  Array.isArray(content)
-    ? (content as unknown[]).filter((part) => isObject(part) && partTypes.has(part.type))
-    : content;
+  Array.isArray(content) ? (content as unknown[]).flatMap(partOf) : content;
 
 /** An item without its ID, which names nothing that the upstream has stored. */
 function itemOf(item: unknown): JsonObject[] {
@@ -110,15 +139,27 @@ export function responseSaid(
     language: 'responses',
     body() {
       const { tool_choice: choice, ...fields } = only(body, responseFields);
-      const isChosen = choice !== undefined && tools.choice(choice) !== undefined;
+      const chosen = tools.passedChoice(choice);
       const asksForSeals = Array.isArray(body.include) && (body.include as unknown[]).includes(ENCRYPTED);
       return {
         ...fields,
         input: items.flatMap(itemOf),
         ...(tools.offered.length > 0 && { tools: tools.offered }),
-        ...(isChosen && { tool_choice: choice }),
+        ...(chosen !== undefined && { tool_choice: chosen }),
         ...(asksForSeals && { include: [ENCRYPTED] }),
       };
     },
   };
 }
+
+/** The same request for a model that does not reason, and rejects all that belongs to it. */
+export const saidWithoutEffort = (said: SaidRequest): SaidRequest => ({
+  ...said,
+  body() {
+    const { context_management: _edits, include: _seals, output_config: config, ...body } = said.body();
+    const { reasoning: _effort, thinking: _thinking, ...rest } = body;
+    if (!isObject(config)) return rest;
+    const { effort: _also, ...others } = config;
+    return Object.keys(others).length === 0 ? rest : { ...rest, output_config: others };
+  },
+});

@@ -110,7 +110,7 @@ export function begunResponse({ body, createdAt, id, model, tools }: ResponseCon
     temperature: body.temperature ?? null,
     text: { format: { type: 'text' }, ...body.text },
     tool_choice: body.tool_choice ?? 'auto',
-    tools: tools.offered as ModelResponse['tools'],
+    tools: [...tools.offered] as ModelResponse['tools'],
     top_p: body.top_p ?? null,
     truncation: 'disabled',
     usage: null,

@@ -57,6 +57,22 @@ function partsOf(content: unknown, path: string): Part[] {
 const contentOf = (parts: readonly Part[]): string | Part[] =>
   parts.every(({ type }) => type === 'text') ? parts.map(({ text }) => text).join('') : [...parts];
 
+const listOf = (content: unknown): Part[] =>
+  typeof content === 'string' ? [{ type: 'text', text: content }] : (content as Part[]);
+
+/** Adds to a message that may have text before its calls: the results must follow the calls at once. */
+function append(message: Message, content: string | Part[]): void {
+  const { content: before } = message;
+  if (before === null) message.content = content;
+  else if (typeof before === 'string' && typeof content === 'string')
+    message.content = `${before}\n\n${content}`;
+  else {
+    const parts = listOf(before);
+    for (const part of listOf(content)) parts.push(part);
+    message.content = parts;
+  }
+}
+
 /** The text of a reasoning item: its content, or else its summary. */
 function reasoningOf({ content, summary }: JsonObject): string {
   const texts = (list: unknown) =>
@@ -115,7 +131,7 @@ class Conversation {
     if (known === undefined) throw refused(`${path}.role`, 'must be user, assistant, system, or developer.');
     const translated = contentOf(partsOf(content, `${path}.content`));
     this.#flush();
-    if (known === 'assistant') Object.assign(this.#assistant(true), { content: translated });
+    if (known === 'assistant') append(this.#assistant(true), translated);
     else {
       this.#forget();
       const [first] = this.messages;
@@ -131,20 +147,23 @@ class Conversation {
     }
   }
 
-  /** The last message if it is the assistant's and still open, or a new one. */
+  /** The last message if it is the assistant's and still open, or a new one. Gets what the model thought before. */
   #assistant(isText: boolean): Message {
     const last = this.messages.at(-1);
-    if (last?.role === 'assistant' && !(isText && (last.content !== null || last.tool_calls !== undefined)))
-      return last;
-    const [reasoning, sealed] = [this.#reasoning, this.#sealed];
+    const isOpen =
+      last?.role === 'assistant' && (!isText || last.content === null || last.tool_calls !== undefined);
+    const message: Message = isOpen ? last : { role: 'assistant', content: null };
+    if (!isOpen) this.messages.push(message);
+    const reasoning = this.#reasoning.join('\n\n');
+    const { reasoning_content: before } = message;
+    if (reasoning !== '')
+      message.reasoning_content = before === undefined ? reasoning : `${before}\n\n${reasoning}`;
+    if (this.#sealed.length > 0) {
+      const details = (message.reasoning_details ?? []) as JsonObject[];
+      for (const one of this.#sealed) details.push(one);
+      message.reasoning_details = details;
+    }
     this.#forget();
-    const message: Message = {
-      role: 'assistant',
-      content: null,
-      ...(reasoning.length > 0 && { reasoning_content: reasoning.join('\n\n') }),
-      ...(sealed.length > 0 && { reasoning_details: sealed }),
-    };
-    this.messages.push(message);
     return message;
   }
 

@@ -56,14 +56,15 @@ export function completionInput(
   tools: ResponseTools,
 ): CompletionInput {
   const { max_output_tokens: most, reasoning, text } = body;
-  const hasTools = tools.functions.length > 0;
+  const functions = tools.allowed(body.tool_choice);
+  const hasTools = functions.length > 0;
   return {
     model,
     messages: messagesOf(items, body.instructions) as CompletionInput['messages'],
     ...present({
       ...Object.fromEntries(passed.map((name) => [name, body[name]])),
       max_completion_tokens: most,
-      tools: hasTools ? tools.functions : undefined,
+      tools: hasTools ? functions : undefined,
       tool_choice: tools.choice(body.tool_choice),
       parallel_tool_calls: hasTools ? body.parallel_tool_calls : undefined,
       reasoning_effort: reasoning?.effort,

@@ -20,26 +20,32 @@ export class ResponseTools {
   /** As chat completions take them. */
   readonly functions: JsonObject[] = [];
   /** Those that the model was offered, as the client sent them. */
-  readonly offered: JsonObject[] = [];
+  readonly offered: readonly JsonObject[];
   readonly #called = new Map<string, Called>();
 
   constructor(tools: readonly unknown[]) {
-    for (const tool of tools) if (isObject(tool) && this.#add(tool, undefined)) this.offered.push(tool);
+    this.offered = this.#addAll(tools, undefined);
   }
 
   /** How the client named the tool that the model calls. */
   called = (flat: string): Called =>
     this.#called.get(flat) ?? { name: flat, namespace: undefined, isCustom: false };
 
-  #add(tool: JsonObject, namespace: string | undefined): boolean {
+  /** Returns the tools that can be offered. */
+  #addAll(tools: readonly unknown[], namespace: string | undefined): JsonObject[] {
+    return tools.flatMap((tool) => (isObject(tool) ? this.#add(tool, namespace) : []));
+  }
+
+  #add(tool: JsonObject, namespace: string | undefined): JsonObject[] {
     const { description, name, parameters, strict, tools, type } = tool;
-    if (typeof name !== 'string') return false;
-    if (type === 'namespace' && namespace === undefined && Array.isArray(tools))
-      return tools.filter((one) => isObject(one) && this.#add(one, name)).length > 0;
+    if (typeof name !== 'string') return [];
+    if (type === 'namespace' && namespace === undefined && Array.isArray(tools)) {
+      const offered = this.#addAll(tools, name);
+      return offered.length > 0 ? [{ ...tool, tools: offered }] : [];
+    }
     const isCustom = type === 'custom';
-    if (type !== 'function' && !isCustom) return false;
     const flat = flatName(name, namespace);
-    if (this.#called.has(flat)) return false;
+    if ((type !== 'function' && !isCustom) || this.#called.has(flat)) return [];
     this.#called.set(flat, { name, namespace, isCustom });
     this.functions.push({
       type: 'function',
@@ -50,20 +56,44 @@ export class ResponseTools {
         ...(typeof strict === 'boolean' && !isCustom && { strict }),
       },
     });
-    return true;
+    return [tool];
+  }
+
+  /** The functions that `tool_choice` allows: all, unless it lists them. */
+  allowed(choice: unknown): readonly JsonObject[] {
+    if (!isAllowedTools(choice)) return this.functions;
+    const names = new Set(listed(choice).map(flatNameOf));
+    return this.functions.filter((tool) => names.has((tool.function as { name: string }).name));
   }
 
   /** `tool_choice` as chat completions take it; undefined lets the model decide. */
   choice(choice: unknown): unknown {
-    if (this.functions.length === 0) return undefined;
+    if (this.allowed(choice).length === 0) return undefined;
     if (typeof choice === 'string') return choice;
-    if (!isObject(choice)) return undefined;
-    const { mode, name, namespace, type } = choice;
-    if (type === 'allowed_tools') return mode === 'required' ? 'required' : undefined;
-    const flat = typeof name === 'string' ? flatName(name, textOf(namespace)) : '';
-    return this.#called.has(flat) ? { type: 'function', function: { name: flat } } : undefined;
+    if (isAllowedTools(choice)) return choice.mode === 'required' ? 'required' : undefined;
+    const name = isObject(choice) ? flatNameOf(choice) : '';
+    return this.#called.has(name) ? { type: 'function', function: { name } } : undefined;
+  }
+
+  /** `tool_choice` as an upstream of the same API takes it, without the tools that it is not offered. */
+  passedChoice(choice: unknown): unknown {
+    if (!isAllowedTools(choice)) return this.choice(choice) === undefined ? undefined : choice;
+    if (this.functions.length === 0) return undefined;
+    const tools = listed(choice).filter((tool) => this.#called.has(flatNameOf(tool)));
+    return tools.length === 0 ? 'none' : { ...choice, tools };
   }
 }
+
+/** A choice among some of the tools. The model is shown the others, too, which keeps its prompt cache. */
+const isAllowedTools = (choice: unknown): choice is JsonObject =>
+  isObject(choice) && choice.type === 'allowed_tools';
+
+const listed = ({ tools }: JsonObject): JsonObject[] =>
+  Array.isArray(tools) ? (tools as unknown[]).filter(isObject) : [];
+
+/** Of a tool that a choice names. Empty if it has no name. */
+const flatNameOf = ({ name, namespace }: JsonObject): string =>
+  typeof name === 'string' ? flatName(name, textOf(namespace)) : '';
 
 /** Of a custom tool call: the text in the arguments that the model filled in. */
 export function customInputOf(text: string): string {

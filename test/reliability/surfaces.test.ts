@@ -60,7 +60,7 @@ function commonTests(t: Test, service: TestService, surface: Surface) {
         if (answer.status === 200) {
           delivered += 1;
           const events: ServerEvent[] = answer.body;
-          t.equal(surface.errorCodeOf(events.at(-1) as ServerEvent), 'upstreamError', what);
+          t.equal(surface.failureOf(events), 'upstreamError', what);
           t.notOk(events.some(surface.isEnd), `${what}: it does not end as if it were whole`);
           await lastChargeBecomes(service, accountId, { state: 'final', code: 'upstreamError' });
         } else {

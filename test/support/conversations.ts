@@ -12,10 +12,13 @@ import type { ResponseBody } from '../../src/surfaces/response-request.ts';
 export type Call = { id: string; name: string; args: Record<string, unknown>; result: string };
 /** `seal` is of reasoning that only the model that wrote it can read. */
 export type Thought = { text: string; seal: Seal | undefined };
+/** `title` is of a PDF document. */
+export type Part = { text: string } | { image: string } | { pdf: string; title: string };
 export type Turn = {
-  text: string;
-  image: string | undefined;
-  thought: Thought | undefined;
+  /** What the user says. Empty if the model goes on after the results of its tools. */
+  parts: Part[];
+  thoughts: Thought[];
+  /** Empty if the model only calls tools. */
   answer: string;
   calls: Call[];
 };
@@ -46,88 +49,134 @@ export const thought: fc.Arbitrary<Thought> = fc.oneof(
   fc.record({ text: maybe, seal: sealed(RESPONSES_FORMAT, 'data') }),
 );
 
-/** As chat completions say it. */
-export const reasoningFields = (given: Thought | undefined) => ({
-  ...(given?.text && { reasoning_content: given.text }),
-  ...(given?.seal && { reasoning_details: [detailOf({ text: given.text, seal: given.seal })] }),
-});
+/** A model seals all that it thinks, or nothing. */
+export const thoughts: fc.Arbitrary<Thought[]> = fc.oneof(
+  fc.constant<Thought[]>([]),
+  thought.map((one) => [one]),
+  fc.array(
+    thought.filter(({ seal }) => seal !== undefined),
+    { minLength: 2, maxLength: 3 },
+  ),
+);
 
-const turn: fc.Arbitrary<Turn> = fc.record({
-  text: words,
-  image: fc.option(base64, { nil: undefined }),
-  thought: fc.option(thought, { nil: undefined }),
-  answer: words,
-  calls: callsArbitrary,
-});
+/** As chat completions say it. */
+export function reasoningFields(given: readonly Thought[]) {
+  const texts = given.map(({ text }) => text).filter((text) => text !== '');
+  const sealed = given.flatMap(({ seal, text }) => (seal === undefined ? [] : [detailOf({ seal, text })]));
+  return {
+    ...(texts.length > 0 && { reasoning_content: texts.join('\n\n') }),
+    ...(sealed.length > 0 && { reasoning_details: sealed }),
+  };
+}
+
+const parts: fc.Arbitrary<Part[]> = fc.uniqueArray<Part, string>(
+  fc.oneof(
+    words.map((text) => ({ text })),
+    base64.map((image) => ({ image })),
+    fc.record({ pdf: base64, title: words }),
+  ),
+  // Texts of one message are joined.
+  { maxLength: 3, selector: (part) => ('text' in part ? 'text' : JSON.stringify(part)) },
+);
+const turn: fc.Arbitrary<Turn> = fc
+  .record({ parts, thoughts, answer: maybe, calls: callsArbitrary })
+  .filter(({ answer, calls }) => answer !== '' || calls.length > 0);
+
+/** Only after the results of tools can a model go on without its user. */
+const withUsers = (turns: readonly Turn[]): Turn[] =>
+  turns.map((given, index) =>
+    given.parts.length > 0 || (turns[index - 1]?.calls.length ?? 0) > 0
+      ? given
+      : { ...given, parts: [{ text: 'Go on.' }] },
+  );
 export const talk: fc.Arbitrary<Talk> = fc.record({
   system: maybe,
-  turns: fc.array(turn, { minLength: 1, maxLength: 4 }),
+  turns: fc.array(turn, { minLength: 1, maxLength: 4 }).map(withUsers),
 });
 
 const imageUrl = (data: string) => `data:image/png;base64,${data}`;
 
+const pdfUrl = (data: string) => `data:application/pdf;base64,${data}`;
+
+function partInCompletions(part: Part): object {
+  if ('text' in part) return { type: 'text', text: part.text };
+  if ('image' in part) return { type: 'image_url', image_url: { url: imageUrl(part.image) } };
+  return { type: 'file', file: { file_data: pdfUrl(part.pdf), filename: part.title } };
+}
+
+function contentInCompletions(given: readonly Part[]): string | object[] {
+  const [first] = given;
+  return given.length === 1 && first !== undefined && 'text' in first
+    ? first.text
+    : given.map(partInCompletions);
+}
+
 /** As a client of chat completions says it. */
 export const inCompletions = ({ system, turns }: Talk): object[] => [
   ...(system === '' ? [] : [{ role: 'system', content: system }]),
-  ...turns.flatMap(({ answer, calls, image, text, thought: given }) => [
-    {
-      role: 'user',
-      content:
-        image === undefined
-          ? text
-          : [
-              { type: 'text', text },
-              { type: 'image_url', image_url: { url: imageUrl(image) } },
-            ],
-    },
+  ...turns.flatMap((given) => [
+    ...(given.parts.length === 0 ? [] : [{ role: 'user', content: contentInCompletions(given.parts) }]),
     {
       role: 'assistant',
-      content: answer,
-      ...reasoningFields(given),
-      ...(calls.length > 0 && {
-        tool_calls: calls.map((call) => ({
+      content: given.answer === '' ? null : given.answer,
+      ...reasoningFields(given.thoughts),
+      ...(given.calls.length > 0 && {
+        tool_calls: given.calls.map((call) => ({
           id: call.id,
           type: 'function',
           function: { name: call.name, arguments: JSON.stringify(call.args) },
         })),
       }),
     },
-    ...calls.map(({ id, result }) => ({ role: 'tool', tool_call_id: id, content: result })),
+    ...given.calls.map(({ id, result }) => ({ role: 'tool', tool_call_id: id, content: result })),
   ]),
 ];
+
+function partInResponses(part: Part): object {
+  if ('text' in part) return { type: 'input_text', text: part.text };
+  if ('image' in part) return { type: 'input_image', image_url: imageUrl(part.image) };
+  return { type: 'input_file', file_data: pdfUrl(part.pdf), filename: part.title };
+}
 
 /** As a client of the Responses API says it. */
 export const inResponses = ({ system, turns }: Talk): ResponseBody => ({
   ...(system !== '' && { instructions: system }),
-  input: turns.flatMap(({ answer, calls, image, text, thought: given }, index) => [
-    {
-      type: 'message',
-      role: 'user',
-      content: [
-        { type: 'input_text', text },
-        ...(image === undefined ? [] : [{ type: 'input_image', image_url: imageUrl(image) }]),
-      ],
-    },
-    ...(given === undefined
+  input: turns.flatMap((given, index) => [
+    ...(given.parts.length === 0
+      ? []
+      : [{ type: 'message', role: 'user', content: given.parts.map(partInResponses) }]),
+    ...given.thoughts.map(({ seal, text }, place) => ({
+      type: 'reasoning',
+      id: `rs_${index}_${place}`,
+      summary: text === '' ? [] : [{ type: 'summary_text', text }],
+      ...(seal && { encrypted_content: writtenSeal(seal, RESPONSES_FORMAT) }),
+    })),
+    ...(given.answer === ''
       ? []
       : [
           {
-            type: 'reasoning',
-            id: `rs_${index}`,
-            summary: given.text === '' ? [] : [{ type: 'summary_text', text: given.text }],
-            ...(given.seal && { encrypted_content: writtenSeal(given.seal, RESPONSES_FORMAT) }),
+            type: 'message',
+            role: 'assistant',
+            content: [{ type: 'output_text', text: given.answer, annotations: [] }],
           },
         ]),
-    { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: answer, annotations: [] }] },
-    ...calls.map((call) => ({
+    ...given.calls.map((call) => ({
       type: 'function_call',
       call_id: call.id,
       name: call.name,
       arguments: JSON.stringify(call.args),
     })),
-    ...calls.map(({ id, result }) => ({ type: 'function_call_output', call_id: id, output: result })),
+    ...given.calls.map(({ id, result }) => ({ type: 'function_call_output', call_id: id, output: result })),
   ]),
 });
+
+function partInMessages(part: Part): object {
+  if ('text' in part) return { type: 'text', text: part.text };
+  if ('image' in part)
+    return { type: 'image', source: { type: 'base64', media_type: 'image/png', data: part.image } };
+  const source = { type: 'base64', media_type: 'application/pdf', data: part.pdf };
+  return { type: 'document', source, title: part.title };
+}
 
 function thinkingBlock({ seal, text }: Thought) {
   const written = seal === undefined ? 'parley' : writtenSeal(seal, MESSAGES_FORMAT);
@@ -145,23 +194,22 @@ export function inMessages({ system, turns }: Talk) {
     max_tokens: 100,
     ...(system !== '' && { system: [{ type: 'text', text: system, cache_control: { type: 'ephemeral' } }] }),
     messages: [
-      ...turns.flatMap(({ answer, calls, image, text, thought: given }, index) => [
+      ...turns.flatMap((given, index) => [
         {
           role: 'user',
-          content: [
-            ...results(turns[index - 1]?.calls ?? []),
-            { type: 'text', text },
-            ...(image === undefined
-              ? []
-              : [{ type: 'image', source: { type: 'base64', media_type: 'image/png', data: image } }]),
-          ],
+          content: [...results(turns[index - 1]?.calls ?? []), ...given.parts.map(partInMessages)],
         },
         {
           role: 'assistant',
           content: [
-            ...(given === undefined ? [] : [thinkingBlock(given)]),
-            { type: 'text', text: answer },
-            ...calls.map((call) => ({ type: 'tool_use', id: call.id, name: call.name, input: call.args })),
+            ...given.thoughts.map(thinkingBlock),
+            ...(given.answer === '' ? [] : [{ type: 'text', text: given.answer }]),
+            ...given.calls.map((call) => ({
+              type: 'tool_use',
+              id: call.id,
+              name: call.name,
+              input: call.args,
+            })),
           ],
         },
       ]),
@@ -175,6 +223,6 @@ export const withThoughtsOf = (format: string, { system, turns }: Talk): Talk =>
   system,
   turns: turns.map((given) => ({
     ...given,
-    thought: given.thought?.seal?.format === format ? given.thought : undefined,
+    thoughts: given.thoughts.filter(({ seal }) => seal?.format === format),
   })),
 });

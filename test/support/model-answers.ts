@@ -8,15 +8,22 @@ import {
   type Seal,
 } from '../../src/engines/reasoning-details.ts';
 import type { CompletionChunk, CompletionResult } from '../../src/engines/types.ts';
-import { type Call, callsArbitrary, maybe, reasoningFields, type Thought, thought } from './conversations.ts';
+import {
+  type Call,
+  callsArbitrary,
+  maybe,
+  reasoningFields,
+  type Thought,
+  thoughts,
+} from './conversations.ts';
 import type { ServerEvent } from './event-reader.ts';
 import type { Body } from './http.ts';
 
 /** What a model answers: each part may be missing, but not all. */
-export type Answer = { thought: Thought | undefined; text: string; calls: Call[]; finish: 'stop' | 'length' };
+export type Answer = { thoughts: Thought[]; text: string; calls: Call[]; finish: 'stop' | 'length' };
 export const answer: fc.Arbitrary<Answer> = fc
   .record({
-    thought: fc.option(thought, { nil: undefined }),
+    thoughts,
     text: maybe,
     calls: callsArbitrary,
     finish: fc.constantFrom('stop' as const, 'length' as const),
@@ -46,7 +53,7 @@ export const completionOf = (given: Answer): CompletionResult => ({
         role: 'assistant',
         content: given.text === '' ? null : given.text,
         refusal: null,
-        ...reasoningFields(given.thought),
+        ...reasoningFields(given.thoughts),
         ...(given.calls.length > 0 && { tool_calls: given.calls.map(toolCall) }),
       },
       logprobs: null,
@@ -78,10 +85,10 @@ export function chunksOf(given: Answer, size: number, isInterleaved: boolean): C
   const inTurns = Array.from({ length: longest }, (_, at) => calls.flatMap((of) => of[at] ?? [])).flat();
   return [
     chunk({ role: 'assistant', content: '' }),
-    ...pieces(given.thought?.text ?? '').map((piece) => chunk({ reasoning_content: piece })),
-    ...(given.thought?.seal
-      ? [chunk({ reasoning_details: [detailOf({ text: given.thought.text, seal: given.thought.seal })] })]
-      : []),
+    ...given.thoughts.flatMap(({ seal, text }) => [
+      ...pieces(text).map((piece) => chunk({ reasoning_content: piece })),
+      ...(seal ? [chunk({ reasoning_details: [detailOf({ text, seal })] })] : []),
+    ]),
     ...pieces(given.text).map((piece) => chunk({ content: piece })),
     ...(isInterleaved ? inTurns : calls.flat()),
     chunk({}, finishOf(given)),
@@ -152,8 +159,8 @@ export function assembled(events: readonly ServerEvent[]): Body {
 }
 
 /** What every client reads. */
-export const read = ({ calls, finish, text, thought: given }: Answer) => ({
-  thoughts: given === undefined ? [] : [[given.text, given.seal]],
+export const read = ({ calls, finish, text, thoughts: given }: Answer) => ({
+  thoughts: given.map((thought) => [thought.text, thought.seal]),
   text,
   calls: calls.map((call) => [call.id, call.name, call.args]),
   isCut: finish === 'length',

@@ -14,10 +14,22 @@ export type Surface = {
   isEnd(event: ServerEvent): boolean;
   /** The code in an event that ends an incomplete answer; undefined for other events. */
   errorCodeOf(event: ServerEvent): string | undefined;
+  /** The code with which a stream ends as incomplete, in every form that its clients read; undefined if it does not. */
+  failureOf(events: readonly ServerEvent[]): string | undefined;
 };
 
 const joined = (events: readonly ServerEvent[], piece: (data: Body) => string | null | undefined) =>
   events.map(({ data }) => piece(data) ?? '').join('');
+
+const codeInLast = (events: readonly ServerEvent[]): string | undefined => events.at(-1)?.data.error?.code;
+
+/** Some clients of the Responses API read `response.failed`, and some `error`. */
+function failedResponse(events: readonly ServerEvent[]): string | undefined {
+  const [failed, error] = events.slice(-2);
+  const { error: said, status } = failed?.data.response ?? {};
+  const isFailed = failed?.event === 'response.failed' && status === 'failed' && error?.event === 'error';
+  return isFailed && said.code === error.data.error.code ? said.code : undefined;
+}
 
 export const surfaces: readonly Surface[] = [
   {
@@ -27,6 +39,7 @@ export const surfaces: readonly Surface[] = [
     streamedText: (events) => joined(events, ({ choices }) => choices?.[0]?.delta?.content),
     isEnd: ({ data }) => data === '[DONE]',
     errorCodeOf: ({ data }) => data.error?.code,
+    failureOf: codeInLast,
   },
   {
     path: '/responses',
@@ -35,6 +48,7 @@ export const surfaces: readonly Surface[] = [
     streamedText: (events) => joined(events, ({ delta }) => delta),
     isEnd: ({ event }) => event === 'response.completed',
     errorCodeOf: ({ data, event }) => (event === 'error' ? data.error.code : undefined),
+    failureOf: failedResponse,
   },
   {
     path: '/messages',
@@ -48,5 +62,6 @@ export const surfaces: readonly Surface[] = [
     streamedText: (events) => joined(events, ({ delta }) => delta?.text),
     isEnd: ({ event }) => event === 'message_stop',
     errorCodeOf: ({ data, event }) => (event === 'error' ? data.error.code : undefined),
+    failureOf: codeInLast,
   },
 ];

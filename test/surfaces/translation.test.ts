@@ -1,14 +1,19 @@
-// Random conversations, said in the language of each surface, reach an upstream of each API as the same messages, and
-// random answers of an upstream of each API are the same on each surface, whole and streamed.
+// Random conversations, said in the language of each surface, reach an upstream of each API as the same messages, tools, and
+// options, and random answers of an upstream of each API are the same on each surface, whole and streamed.
 //
 // What cannot be said, and is therefore not generated:
-// - Chat completions: images in the result of a tool, and whether a tool failed.
-// - Responses: a tool call that precedes the text of its turn, and a stop sequence.
-// - Messages: arguments of a tool call that are not a JSON object, a refusal apart from text, and text without a
-//   visible character.
+// - Chat completions: images and documents in the result of a tool, and whether a tool failed; the order of thoughts, texts,
+//   and calls in a turn; thoughts of which only some are sealed. Clients of the Responses and Messages APIs therefore lose these
+//   with every upstream that does not speak their API.
+// - Responses: a stop sequence, and log probabilities, which are not asked for.
+// - Messages: arguments of a tool call that are not a JSON object, a refusal apart from text, text without a visible
+//   character, the name of a schema, and whether it is strict. The efforts `none` and `minimal` have no equal there, and its
+//   efforts `xhigh` and `max` become `high`.
 // - Responses and Messages, as upstreams: reasoning that another model wrote, or without its signature.
+// - `allowed_tools` of chat completions, elsewhere.
 import fc from 'fast-check';
 import t from 'tap';
+import { checkNamedUrls, checkSaidUrls } from '../../src/domain/named-urls.ts';
 import type { Asked } from '../../src/engines/dialects/dialect.ts';
 import { dialects } from '../../src/engines/dialects/index.ts';
 import { MESSAGES_FORMAT, RESPONSES_FORMAT } from '../../src/engines/reasoning-details.ts';
@@ -26,6 +31,14 @@ import { responseWriter } from '../../src/surfaces/response-events.ts';
 import { completionInput, inputItems, type ResponseBody } from '../../src/surfaces/response-request.ts';
 import { ResponseTools } from '../../src/surfaces/response-tools.ts';
 import type { SurfaceWriter } from '../../src/surfaces/surface-script.ts';
+import {
+  type Options,
+  options,
+  optionsIn,
+  optionsInCompletions,
+  optionsInMessages,
+  optionsInResponses,
+} from '../support/conversation-options.ts';
 import {
   inCompletions,
   inMessages,
@@ -54,30 +67,40 @@ const MODEL = 'test-model';
 const noTools = new ResponseTools([]);
 const broken = (why: string, text = '') => new Error(`${why} ${text}`);
 
+type Said = { input: CompletionInput; said?: SaidRequest };
+
 /** What clients of each API say, in chat completions, and as it may pass through. */
-const surfaces: Record<string, (said: Talk) => { input: CompletionInput; said?: SaidRequest }> = {
-  completions: (said) => ({ input: { model: MODEL, messages: inCompletions(said) } as CompletionInput }),
-  responses(said) {
-    const body = inResponses(said);
+const surfaces: Record<string, (talk: Talk, options: Options) => Said> = {
+  completions: (talk, options) => ({
+    input: {
+      ...{ model: MODEL, messages: inCompletions(talk) },
+      ...optionsInCompletions(options),
+    } as CompletionInput,
+  }),
+  responses(talk, options) {
+    const body: ResponseBody = { ...inResponses(talk), ...optionsInResponses(options) };
     const items = inputItems(body);
-    return { input: completionInput(body, MODEL, items, noTools), said: responseSaid(body, items, noTools) };
+    const tools = new ResponseTools(body.tools ?? []);
+    return { input: completionInput(body, MODEL, items, tools), said: responseSaid(body, items, tools) };
   },
-  messages(said) {
-    const body = inMessages(said) as never;
+  messages(talk, options) {
+    const body = { ...inMessages(talk), ...optionsInMessages(options) } as never;
     return { input: messagesInput(body, MODEL), said: messagesSaid(body, undefined) };
   },
 };
 
-/** What an upstream of each API reads in a body. */
+/** What an upstream of each API reads in a body, in chat completions. */
 const upstreams = {
-  openai: { read: (body: JsonObject) => body.messages, keeps: (said: Talk) => said },
+  openai: { read: (body: JsonObject) => body, keeps: (said: Talk) => said },
   'openai-responses': {
-    read: (body: JsonObject) =>
-      completionInput(body as ResponseBody, MODEL, body.input as unknown[], noTools).messages,
+    read(body: JsonObject) {
+      const tools = new ResponseTools((body.tools ?? []) as unknown[]);
+      return completionInput(body as ResponseBody, MODEL, body.input as unknown[], tools);
+    },
     keeps: (said: Talk) => withThoughtsOf(RESPONSES_FORMAT, said),
   },
   anthropic: {
-    read: (body: JsonObject) => messagesInput(body as never, MODEL).messages,
+    read: (body: JsonObject) => messagesInput(body as never, MODEL),
     keeps: (said: Talk) => withThoughtsOf(MESSAGES_FORMAT, said),
   },
 } as const;
@@ -87,12 +110,16 @@ for (const [surface, translate] of Object.entries(surfaces))
   for (const kind of kinds)
     t.test(`what clients of ${surface} say reaches upstreams of kind ${kind}`, async (t) => {
       fc.assert(
-        fc.property(talk, (given) => {
+        fc.property(talk, options, (given, asking) => {
           const { keeps, read: readBy } = upstreams[kind];
-          const { input, said } = translate(given);
+          const { input, said } = translate(given, asking);
           const asked: Asked = { input, model: MODEL, isStream: false, said, maxOutputTokens: undefined };
           t.same(input.messages, inCompletions(given), 'as chat completions');
-          t.same(readBy(dialects[kind].body(asked)), inCompletions(keeps(given)));
+          const reads = readBy(dialects[kind].body(asked)) as JsonObject;
+          t.same(reads.messages, inCompletions(keeps(given)));
+          t.same(optionsIn(reads), optionsInCompletions(asking));
+          checkNamedUrls(input, new Set());
+          if (said !== undefined) checkSaidUrls(said.body(), new Set());
           return t.passing();
         }),
         RUNS,
@@ -118,18 +145,18 @@ const answers: Record<
   {
     whole(given: Answer): Body;
     events(chunks: readonly CompletionChunk[]): Body[];
-    canThink(thought: Thought | undefined): boolean;
+    canThink(thought: Thought): boolean;
   }
 > = {
   openai: { whole: completionOf, events: (chunks) => [...chunks], canThink: () => true },
   'openai-responses': {
-    canThink: (thought) => thought?.seal === undefined || thought.seal.format === RESPONSES_FORMAT,
+    canThink: ({ seal }) => seal === undefined || seal.format === RESPONSES_FORMAT,
     whole: (given) => endedResponse(response, blocksOf(completionOf(given)), tokens),
     events: (chunks) => streamed(responseWriter(response), chunks).map(({ data }) => data),
   },
   anthropic: {
     // It signs what it thinks.
-    canThink: (thought) => thought?.seal?.format === MESSAGES_FORMAT,
+    canThink: ({ seal }) => seal?.format === MESSAGES_FORMAT,
     whole: (given) => wholeMessage(message, blocksOf(completionOf(given)), tokens),
     events: (chunks) => streamed(messagesWriter(message, 5), chunks).map(({ data }) => data),
   },
@@ -151,7 +178,7 @@ for (const kind of kinds)
   t.test(`answers of upstreams of kind ${kind} are the same on every surface`, async (t) => {
     fc.assert(
       fc.property(answer, fc.integer({ min: 1, max: 7 }), fc.boolean(), (any, size, isInterleaved) => {
-        const given = { ...any, thought: answers[kind].canThink(any.thought) ? any.thought : undefined };
+        const given = { ...any, thoughts: any.thoughts.filter(answers[kind].canThink) };
         const expected = read(given);
         const whole = dialects[kind].completion(structuredClone(answers[kind].whole(given)), broken);
         const blocks = blocksOf(settled(whole, input, broken));

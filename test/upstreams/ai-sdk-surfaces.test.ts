@@ -17,12 +17,9 @@ const talk: Talk = {
   system: 'Be brief.',
   turns: [
     {
-      ...{
-        text: 'What is this, and how is the weather?',
-        image: PNG,
-        thought: undefined,
-        answer: 'I will look.',
-      },
+      parts: [{ text: 'What is this, and how is the weather?' }, { image: PNG }],
+      thoughts: [],
+      answer: 'I will look.',
       calls: [{ id: 'call00001', name: 'get_weather', args: { city: 'Paris' }, result: 'It is 21 degrees.' }],
     },
   ],

@@ -74,7 +74,7 @@ t.test('every vendor on every surface', async (t) => {
       const body = { ...surface?.body('Hi', { stream: true }), model: vendor };
       const cut = await client.post(surface?.path ?? '', body, { key });
       t.equal(cut.status, 200);
-      t.equal(surface?.errorCodeOf(cut.body.at(-1)), 'upstreamError', 'a cut stream ends with an error');
+      t.equal(surface?.failureOf(cut.body), 'upstreamError', 'a cut stream ends with an error');
       await lastChargeBecomes(service, owner.accountId, { state: 'final', code: 'upstreamError' });
       server.set({ status: 429, headers: { 'retry-after': '90' } });
       for (let turn = 0; turn < 2; turn += 1) {

@@ -1,45 +1,15 @@
 // Upstreams of each kind behind each surface: what passes through, what is kept, and streams cut at every event.
-import t, { type Test } from 'tap';
+import t from 'tap';
 import type { ServerEvent } from '../support/event-reader.ts';
 import type { Body } from '../support/http.ts';
 import { onEachDatabase, startTestService, type TestService } from '../support/service.ts';
 import { lastChargeBecomes } from '../support/spending.ts';
 import { surfaces } from '../support/surfaces.ts';
 import { eventually } from '../support/upstream/engine.ts';
-import {
-  anthropicEvents,
-  anthropicMessage,
-  eventText,
-  openaiEvents,
-  openaiResponse,
-  type WireAnswer,
-  type WireCall,
-  wireServer,
-} from '../support/upstream/wire.ts';
-import { upstreamsFile } from '../support/upstreams-file.ts';
+import { answerOf, cuts, startVendors, vendorKinds } from '../support/upstream/kinds.ts';
+import { anthropicMessage, wireServer } from '../support/upstream/wire.ts';
 
-const vendors = {
-  anthropic: { events: anthropicEvents, whole: anthropicMessage, firstOutput: 'content_block_delta' },
-  'openai-responses': {
-    events: openaiEvents,
-    whole: openaiResponse,
-    firstOutput: 'response.reasoning_summary_text.delta',
-  },
-} as const;
-type Kind = keyof typeof vendors;
 const SEAL = 'gAAAAABoISQ24OyVRYbk';
-const kinds = Object.keys(vendors) as Kind[];
-
-/** One upstream of each kind, each behind a model of its name. */
-async function startVendors(t: Test, answer: (kind: Kind, call: WireCall) => WireAnswer) {
-  const servers = await Promise.all(kinds.map((kind) => wireServer(t, (call) => answer(kind, call))));
-  const file = upstreamsFile({
-    upstreams: kinds.map((kind, index) => ({ name: kind, kind, url: servers[index]?.url })),
-    models: kinds.map((kind) => ({ name: kind, targets: [{ upstream: kind, model: `their-${kind}` }] })),
-  });
-  const calls = Object.fromEntries(kinds.map((kind, index) => [kind, servers[index]?.calls ?? []]));
-  return { env: file.env, calls: calls as Record<Kind, WireCall[]> };
-}
 
 const newCaller = async ({ client }: TestService) => {
   const owner = await client.signUp();
@@ -49,24 +19,22 @@ const newCaller = async ({ client }: TestService) => {
 };
 
 // A single upstream, because failures would make a router let it cool down.
-for (const kind of kinds)
+for (const [kind, { complete, events, firstOutput }] of Object.entries(cuts))
   t.test(
     `streams of ${kind} cut at every event: a refund before the first output, an error event after it`,
     async (t) => {
-      const { events: all, firstOutput } = vendors[kind];
-      const begins = all.findIndex(({ type }) => type === firstOutput);
       let length = 0;
-      const { url } = await wireServer(t, () => ({ body: eventText(all.slice(0, length) as never) }));
+      const { url } = await wireServer(t, () => ({ body: events.slice(0, length).join('') }));
       onEachDatabase(t, { CHAT_KIND: kind, CHAT_URL: url, CHAT_MODEL: 'm=m' }, async (t, service) => {
         for (const surface of surfaces) {
           const { accountId, key, used } = await newCaller(service);
           let delivered = 0;
-          for (length = 0; length < all.length; length += 1) {
+          for (length = 0; length < events.length; length += 1) {
             const what = `${surface.path}, after ${length} events`;
             const answer = await service.client.post(surface.path, surface.body('Hi', { stream: true }), {
               key,
             });
-            if (length <= begins) {
+            if (length <= firstOutput) {
               t.match(answer, { status: 502, body: { error: { code: 'upstreamError' } } }, what);
               await lastChargeBecomes(service, accountId, { state: 'refunded' });
               continue;
@@ -74,10 +42,9 @@ for (const kind of kinds)
             delivered += 1;
             t.equal(answer.status, 200, what);
             const told: ServerEvent[] = answer.body;
-            // Anthropic's answer is whole once it says why it ended.
-            const isWhole = kind === 'anthropic' && length === all.length - 1;
-            t.equal(told.some(surface.isEnd), isWhole, what);
-            if (!isWhole) t.equal(surface.errorCodeOf(told.at(-1) as ServerEvent), 'upstreamError', what);
+            const isComplete = length >= complete;
+            t.equal(told.some(surface.isEnd), isComplete, what);
+            if (!isComplete) t.equal(surface.failureOf(told), 'upstreamError', what);
             await lastChargeBecomes(service, accountId, { state: 'final' });
           }
           t.equal(await used(), delivered, `${surface.path}: delivered means charged`);
@@ -89,10 +56,8 @@ for (const kind of kinds)
 t.test(
   'a client of the same API: its fields and the reasoning pass through, tools of the vendor do not',
   async (t) => {
-    const { calls, env } = await startVendors(t, (kind, { body, path }) =>
-      path.endsWith('/count_tokens')
-        ? { body: { input_tokens: 2095 } }
-        : { body: body.stream ? eventText(vendors[kind].events as never) : vendors[kind].whole },
+    const { calls, env } = await startVendors(t, (kind, call) =>
+      call.path.endsWith('/count_tokens') ? { body: { input_tokens: 2095 } } : answerOf(kind, call),
     );
     const service = await startTestService(t, 'embedded', env);
     const { client } = service;
@@ -165,6 +130,7 @@ t.test(
         tools: [
           { type: 'function', name: 'get_weather', parameters: { type: 'object' }, strict: true },
           grammar,
+          { type: 'namespace', name: 'maps', tools: [{ type: 'function', name: 'map', parameters: {} }] },
           { type: 'web_search' },
         ],
       };
@@ -173,9 +139,12 @@ t.test(
         { type: 'reasoning', encrypted_content: SEAL },
         { type: 'message', content: [{ text: "Okay, let's check the weather." }] },
         { type: 'function_call', call_id: 'call_unDw3TjSk2' },
+        { type: 'function_call', call_id: 'call_vEw4UkTl3', name: 'map', namespace: 'maps' },
       ]);
 
-      const output = [{ type: 'function_call_output', call_id: 'call_unDw3TjSk2', output: 'Sunny.' }];
+      const output = ['call_unDw3TjSk2', 'call_vEw4UkTl3'].map((id) => ({
+        ...{ type: 'function_call_output', call_id: id, output: 'Sunny.' },
+      }));
       const again = { ...asked, input: output, previous_response_id: first.body.id };
       t.equal((await client.post('/responses', again, { key })).status, 200);
       const { body } = calls['openai-responses'].at(-1) ?? {};
@@ -185,7 +154,7 @@ t.test(
         instructions: 'Be brief.',
         reasoning: asked.reasoning,
         include: ['reasoning.encrypted_content'],
-        tools: asked.tools.slice(0, 2),
+        tools: asked.tools.slice(0, 3),
       });
       t.notOk('previous_response_id' in (body ?? {}));
       t.match(body?.input, [
@@ -193,6 +162,8 @@ t.test(
         { type: 'reasoning', encrypted_content: SEAL },
         { type: 'message', role: 'assistant' },
         { type: 'function_call', name: 'get_weather' },
+        { type: 'function_call', name: 'map', namespace: 'maps' },
+        { type: 'function_call_output', output: 'Sunny.' },
         { type: 'function_call_output', output: 'Sunny.' },
       ]);
       t.notOk(
@@ -238,14 +209,12 @@ t.test(
 );
 
 t.test('the request log tells what is known of an answer', async (t) => {
-  const { env } = await startVendors(t, (kind, { body }) => ({
-    body: body.stream ? eventText(vendors[kind].events as never) : vendors[kind].whole,
-  }));
+  const { env } = await startVendors(t);
   onEachDatabase(t, env, async (t, service) => {
     const { client } = service;
     const { cookie, key } = await newCaller(service);
     for (const stream of [false, true])
-      for (const kind of kinds) {
+      for (const kind of vendorKinds) {
         const answer = await client.post('/responses', { model: kind, input: 'Hi', stream }, { key });
         const id = answer.headers.get('x-request-id');
         let row: Body;

@@ -120,7 +120,7 @@ const efforts: Readonly<Record<string, string>> = {
   max: 'max',
 };
 
-function thinkingFields(effort: unknown): JsonObject {
+function thinkingFields(effort: unknown): { thinking?: { type: string }; effort?: string } {
   if (effort === 'none') return { thinking: { type: 'disabled' } };
   const known = typeof effort === 'string' && Object.hasOwn(efforts, effort) ? efforts[effort] : undefined;
   return known === undefined ? {} : { thinking: { type: 'adaptive' }, effort: known };
@@ -161,18 +161,23 @@ function samplingOf({ temperature, top_k, top_p }: JsonObject, thinks: boolean):
   };
 }
 
+/** A model that must call a tool cannot think first. */
+const forcesTool = ({ tool_choice: choice }: JsonObject): boolean =>
+  isObject(choice) && (choice.type === 'any' || choice.type === 'tool');
+
 /** What both the answer and the count of tokens depend on. */
 function contextOf(input: JsonObject, model: string): JsonObject {
   const { effort, thinking } = thinkingFields(input.reasoning_effort);
   const schema = schemaOf(input.response_format);
   const config = present({ effort, format: schema && { type: 'json_schema', schema } });
   const { messages, system } = conversationOf(input.messages as unknown[]);
+  const tools = toolFields(input);
   return present({
     model,
     system: system || undefined,
     messages,
-    ...toolFields(input),
-    thinking,
+    ...tools,
+    thinking: forcesTool(tools) && thinking?.type === 'adaptive' ? undefined : thinking,
     output_config: Object.keys(config).length > 0 ? config : undefined,
   });
 }

@@ -1,5 +1,5 @@
 /** Answers of OpenAI's Responses API as chat completions. Contract section 15. */
-
+import { flatName } from '../../domain/tool-names.ts';
 import { detailOf, RESPONSES_FORMAT } from '../reasoning-details.ts';
 import { refusalError } from '../upstream/errors.ts';
 import { isObject, type JsonObject, parseJson, stringIn, wholeNumber } from '../upstream/json.ts';
@@ -41,10 +41,10 @@ const isCall = ({ type }: JsonObject) => type === 'function_call' || type === 'c
 const argumentsOf = ({ arguments: given, input, type }: JsonObject): string =>
   type === 'custom_tool_call' ? JSON.stringify({ input: stringIn(input) }) : stringIn(given);
 
-const callOf = (item: JsonObject, text: string): JsonObject => ({
-  id: stringIn(item.call_id),
+const callOf = ({ call_id, name, namespace }: JsonObject, text: string): JsonObject => ({
+  id: stringIn(call_id),
   type: 'function',
-  function: { name: stringIn(item.name), arguments: text },
+  function: { name: flatName(stringIn(name), stringIn(namespace) || undefined), arguments: text },
 });
 
 const reasoningText = ({ content, summary }: JsonObject): string => {

@@ -3,7 +3,14 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { parsedUrl } from '../../domain/parsed-url.ts';
 import { ApiError } from '../../errors.ts';
 import { SilenceError } from './exchange.ts';
-import { type Problem, readProblem, reasonOf, saysNoSuchModel, sentences } from './problems.ts';
+import {
+  type Problem,
+  readProblem,
+  reasonOf,
+  saysNoReasoning,
+  saysNoSuchModel,
+  sentences,
+} from './problems.ts';
 import { describeAnswer, withoutEcho } from './quoting.ts';
 
 /** Longest wait that clients are asked for, whatever the upstream says. */
@@ -88,7 +95,7 @@ export function refusalError(refusal: Refusal, apiKey: string | undefined): ApiE
   const cause = new UpstreamProblem(
     forLog(`The upstream ${what}`, apiKey),
     status,
-    problem.param ?? fieldNamed(problem.message, sent),
+    fieldOf(problem, sent),
     retryAfterOf(headers),
   );
 
@@ -107,9 +114,17 @@ export const modelUnavailable = (cause?: unknown): ApiError =>
     cause,
   });
 
-/** Servers without `param` name the field in their message. */
-const fieldNamed = (message: string | undefined, sent: readonly string[]) =>
-  sent.find((field) => field.includes('_') && message?.includes(field));
+const EFFORT = 'reasoning_effort';
+/** The field in the Responses API, which has others beside it. */
+const efforts: ReadonlySet<unknown> = new Set([EFFORT, 'reasoning', 'reasoning.effort']);
+
+/** Servers without `param` name the field in their message, or say what the model cannot do. */
+function fieldOf({ message = '', param }: Problem, sent: readonly string[]): string | undefined {
+  if (param !== undefined && !param.startsWith('reasoning')) return param;
+  const named = param ?? sent.find((field) => field.includes('_') && message.includes(field));
+  const isOther = named !== undefined && param === undefined;
+  return !isOther && saysNoReasoning(message) ? EFFORT : named;
+}
 
 /**
  * The error for an invalid 2xx answer. The log only describes `text`, which may be meant for a client. `isProvokable`
@@ -147,9 +162,15 @@ export function connectionError(error: unknown, apiKey: string | undefined): Api
   });
 }
 
-/** Whether the upstream rejected a field that we added to the request. */
+function refusedField(error: unknown): string | undefined {
+  const cause = error instanceof ApiError ? error.options.cause : undefined;
+  const isRefusal = cause instanceof UpstreamProblem && (cause.status === 400 || cause.status === 422);
+  return isRefusal ? cause.field : undefined;
+}
+
+/** Whether the upstream rejected a field of the request. */
 export const refusesField = (error: unknown, field: string): boolean =>
-  error instanceof ApiError &&
-  error.options.cause instanceof UpstreamProblem &&
-  (error.options.cause.status === 400 || error.options.cause.status === 422) &&
-  error.options.cause.field?.split(/[.[]/, 1)[0] === field;
+  refusedField(error)?.split(/[.[]/, 1)[0] === field;
+
+/** Whether the upstream rejected the effort, or says that the model cannot reason. */
+export const refusesEffort = (error: unknown): boolean => efforts.has(refusedField(error));

@@ -84,6 +84,13 @@ export function sentences(reason: string | undefined, param: string | undefined)
     : `${sentence} The parameter is \`${param}\`.`;
 }
 
+const saysReasoning = /thinking|reasoning|effort|output_config/i;
+const saysUnsupported = /not (support|permit|match)|unsupported|unknown|unrecognized/i;
+
+/** Whether the model cannot reason, as Anthropic and Ollama say it, which do not name the field. */
+export const saysNoReasoning = (message: string): boolean =>
+  saysReasoning.test(message) && saysUnsupported.test(message);
+
 /** Whether a 404 is about the model, rather than a wrong path. */
 export const saysNoSuchModel = ({ code, message = '', type }: Problem): boolean =>
   code === 'model_not_found' ||

@@ -147,6 +147,24 @@ t.test(
   },
 );
 
+t.test('a model that must call a tool does not think first, which Anthropic rejects', async (t) => {
+  const { calls, url } = await wireServer(t, () => ({ body: anthropicMessage }));
+  const tools = [{ type: 'function', function: { name: 'f' } }];
+  for (const choice of ['required', { type: 'function', function: { name: 'f' } }, 'auto'])
+    await engineOf(url).complete(
+      asking('Hi', { model: 'public', reasoning_effort: 'high', tools, tool_choice: choice }),
+      never(),
+    );
+  t.same(
+    calls.map(({ body }) => [body.thinking, body.output_config]),
+    [
+      [undefined, { effort: 'high' }],
+      [undefined, { effort: 'high' }],
+      [{ type: 'adaptive' }, { effort: 'high' }],
+    ],
+  );
+});
+
 t.test('the whole answer and its stream are the same', async (t) => {
   const { url } = await wireServer(t, ({ body }) => ({
     body: body.stream ? eventText(anthropicEvents) : anthropicMessage,

@@ -138,10 +138,13 @@ t.test('the whole answer and its stream are the same', async (t) => {
   const engine = engineOf(url);
   const whole = await engine.complete(asking('Hi', { model: 'public' }), never());
   fits('Completion', whole);
-  const call = {
-    id: 'call_unDw3TjSk2',
-    function: { name: 'get_weather', arguments: '{"location":"San Francisco, CA"}' },
-  };
+  const toolCalls = [
+    {
+      id: 'call_unDw3TjSk2',
+      function: { name: 'get_weather', arguments: '{"location":"San Francisco, CA"}' },
+    },
+    { id: 'call_vEw4UkTl3', function: { name: 'maps__map', arguments: '{"city":"Paris"}' } },
+  ];
   t.match(whole, {
     id: openaiResponse.id,
     created: 1_741_294_021,
@@ -153,7 +156,7 @@ t.test('the whole answer and its stream are the same', async (t) => {
           content: "Okay, let's check the weather.",
           reasoning_content: 'The user asks for the weather.',
           reasoning_details: details,
-          tool_calls: [call],
+          tool_calls: toolCalls,
         },
       },
     ],
@@ -171,8 +174,13 @@ t.test('the whole answer and its stream are the same', async (t) => {
     details,
   );
   t.equal(deltas.map(({ reasoning_content: of }) => of ?? '').join(''), 'The user asks for the weather.');
-  const called = deltas.flatMap(({ tool_calls: of }) => (of ?? []) as { function: { arguments: string } }[]);
-  t.equal(called.map((of) => of.function.arguments).join(''), call.function.arguments);
+  type Called = { index: number; function: { name?: string; arguments: string } };
+  const called = deltas.flatMap(({ tool_calls: of }) => (of ?? []) as Called[]);
+  for (const [index, { function: expected }] of toolCalls.entries()) {
+    const pieces = called.filter((of) => of.index === index).map((of) => of.function);
+    t.equal(pieces[0]?.name, expected.name);
+    t.equal(pieces.map((piece) => piece.arguments).join(''), expected.arguments);
+  }
   t.equal(chunks.at(-2)?.choices[0]?.finish_reason, 'tool_calls');
   t.match(chunks.at(-1)?.usage, usage);
 });
@@ -192,6 +200,8 @@ t.test('items that a server sends only as a whole are read', async (t) => {
     [
       { tool_calls: [{ index: 0, id: 'call_unDw3TjSk2' }] },
       { tool_calls: [{ index: 0, function: { arguments: '{"location":"San Francisco, CA"}' } }] },
+      { tool_calls: [{ index: 1, id: 'call_vEw4UkTl3', function: { name: 'maps__map' } }] },
+      { tool_calls: [{ index: 1, function: { arguments: '{"city":"Paris"}' } }] },
     ],
   );
 });

@@ -1,6 +1,6 @@
 /**
  * A server that answers what a test writes, and streams in the published formats of two vendors: Anthropic's "Streaming
- * messages" and OpenAI's "Streaming API responses".
+ * messages", and OpenAI's "Streaming API responses" and "Streaming chat completions".
  */
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -43,6 +43,10 @@ export async function wireServer(t: Test, answer: (call: WireCall) => WireAnswer
 }
 
 type Event = { type: string } & Record<string, unknown>;
+
+/** Of chat completions: without names, and with an end. */
+export const chunkText = (chunks: readonly object[]): string =>
+  [...chunks.map((chunk) => JSON.stringify(chunk)), '[DONE]'].map((data) => `data: ${data}\n\n`).join('');
 
 export const eventText = (events: readonly Event[]): string =>
   events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('');
@@ -163,9 +167,20 @@ const response = (status: string, more: object = {}) => ({
   ...more,
 });
 
-/** The same answer with one call, as OpenAI's Responses API gives it. */
+/** Of a tool in a namespace. */
+const namedItem = {
+  id: 'fc_67ca09c6bedc8190a7abfec07b1a1333',
+  type: 'function_call',
+  status: 'completed',
+  call_id: 'call_vEw4UkTl3',
+  name: 'map',
+  namespace: 'maps',
+  arguments: '{"city":"Paris"}',
+};
+
+/** The same answer, with a second call of a tool in a namespace, as OpenAI's Responses API gives it. */
 export const openaiResponse = response('completed', {
-  output: [reasoningItem, messageItem, callItem],
+  output: [reasoningItem, messageItem, callItem, namedItem],
   usage: {
     input_tokens: 472,
     input_tokens_details: { cached_tokens: 52 },
@@ -178,6 +193,7 @@ export const openaiResponse = response('completed', {
 const summary = { item_id: reasoningItem.id, output_index: 0, summary_index: 0 };
 const said = { item_id: messageItem.id, output_index: 1, content_index: 0 };
 const called = { item_id: callItem.id, output_index: 2 };
+const named = { item_id: namedItem.id, output_index: 3 };
 const [{ text: summaryText = '' } = {}] = reasoningItem.summary;
 const [part] = messageItem.content;
 
@@ -219,5 +235,39 @@ export const openaiEvents: readonly Event[] = [
   { type: 'response.function_call_arguments.delta', ...called, delta: '"San Francisco, CA"}' },
   { type: 'response.function_call_arguments.done', ...called, arguments: callItem.arguments },
   { type: 'response.output_item.done', output_index: 2, item: callItem },
+  {
+    type: 'response.output_item.added',
+    output_index: 3,
+    item: { ...namedItem, status: 'in_progress', arguments: '' },
+  },
+  { type: 'response.function_call_arguments.delta', ...named, delta: namedItem.arguments },
+  { type: 'response.function_call_arguments.done', ...named, arguments: namedItem.arguments },
+  { type: 'response.output_item.done', output_index: 3, item: namedItem },
   { type: 'response.completed', response: openaiResponse },
+];
+
+const piece = (delta: object, finish: string | null = null) => ({
+  id: 'chatcmpl-B9MBs8CjcvOU2jLn4n570S5qMJKcT',
+  object: 'chat.completion.chunk',
+  created: 1_741_569_952,
+  model: 'gpt-5',
+  choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }],
+});
+const callPiece = (index: number, text: string, begun: { id?: string; type?: string } = {}, name = {}) =>
+  piece({ tool_calls: [{ index, ...begun, function: { ...name, arguments: text } }] });
+
+/** The same answer as chunks of a chat completion. Reasoning is in the field that vLLM has for it. */
+export const completionChunks: readonly object[] = [
+  piece({ role: 'assistant', content: '' }),
+  piece({ reasoning_content: 'The user asks ' }),
+  piece({ reasoning_content: 'for the weather.' }),
+  piece({ content: "Okay, let's check " }),
+  piece({ content: 'the weather.' }),
+  callPiece(0, '', { id: 'call_unDw3TjSk2', type: 'function' }, { name: 'get_weather' }),
+  callPiece(0, '{"location":'),
+  callPiece(0, '"San Francisco, CA"}'),
+  callPiece(1, '', { id: 'call_vEw4UkTl3', type: 'function' }, { name: 'get_time' }),
+  callPiece(1, '{}'),
+  piece({}, 'tool_calls'),
+  { ...piece({}), choices: [], usage: { prompt_tokens: 472, completion_tokens: 89, total_tokens: 561 } },
 ];
