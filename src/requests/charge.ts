@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { withoutApiKeys } from '../domain/api-key.ts';
 import type { Admission, Outcome } from '../domain/charge.ts';
 import { brokenOff, isOurFailure, staysCharged, stillCharged } from '../domain/charged-errors.ts';
+import { progressOf } from '../engines/progress.ts';
 import type { ApiError, Envelope } from '../errors.ts';
 import type { Slot } from '../limits/calls.ts';
 import type { Cost } from './cost.ts';
@@ -115,6 +116,12 @@ async function runAdmitted<T>(run: Run, answer: WholeAnswer<T> | StreamedAnswer)
     if (isFinal) throw error;
     // A settlement that failed is not tried again, whoever waits for it.
     if (!work.isAbandoned || isSettling) throw await giveBack(run, error);
+    // It was still waiting for a connection to the upstream.
+    if (progressOf(work.signal)?.isCalled === false) {
+      observe(run);
+      await request.server.ledger.refund(admission, clientLeft);
+      return reply.hijack();
+    }
     const outcome = 'stream' in answer ? answer.outcome(false) : nothingKnown;
     await request.server.ledger.finalise(admission, { ...outcome, failure: clientLeft });
     return reply.hijack();
