@@ -51,7 +51,10 @@ const LEAST_OF_WINDOW = 1 / 16;
 /** The longest answer. Strict servers reject a limit that does not fit into the window beside the prompt. */
 function longestAnswer(
   defaultMost: number,
-  { contextTokens = Number.POSITIVE_INFINITY, max_output_tokens: most = Number.POSITIVE_INFINITY }: ResolvedModel,
+  {
+    contextTokens = Number.POSITIVE_INFINITY,
+    max_output_tokens: most = Number.POSITIVE_INFINITY,
+  }: ResolvedModel,
   asked: number | undefined,
   prompt: PromptSize,
 ): number {

@@ -379,41 +379,44 @@ for (const kind of databaseKinds) {
     );
 
     if (kind === 'postgres')
-      await t.test('midnight: a charge that ends while its retry waits for locks is resumed later', async (t) => {
-        const { charge, counter, id } = await account();
-        const [other, key] = [await process(), randomUUID()];
-        const asked = { ...charge, tokens: 600 };
-        const retry = () => retried(ledger, asked, key);
-        await at(made.db, `${MIDNIGHT} - interval '1 hour'`, async () => {
-          const first = await retried(other, asked, key);
-          await at(made.db, `${MIDNIGHT} + interval '1 hour'`, async () => {
-            // So that today's counters exist.
-            await ledger.refund(await ledger.admit({ ...charge, tokens: 1 }), failure);
-            const { waiting } = await made.db.transaction(async (tx) => {
-              await tx.execute(sql`
+      await t.test(
+        'midnight: a charge that ends while its retry waits for locks is resumed later',
+        async (t) => {
+          const { charge, counter, id } = await account();
+          const [other, key] = [await process(), randomUUID()];
+          const asked = { ...charge, tokens: 600 };
+          const retry = () => retried(ledger, asked, key);
+          await at(made.db, `${MIDNIGHT} - interval '1 hour'`, async () => {
+            const first = await retried(other, asked, key);
+            await at(made.db, `${MIDNIGHT} + interval '1 hour'`, async () => {
+              // So that today's counters exist.
+              await ledger.refund(await ledger.admit({ ...charge, tokens: 1 }), failure);
+              const { waiting } = await made.db.transaction(async (tx) => {
+                await tx.execute(sql`
                 select from usage_counters where account_id = ${id} and meter = 'tokens'
                 order by day desc limit 1 for update`);
-              const answer = retry().catch((error: unknown) => error);
-              await eventually('the retry waits for the lock', async () => {
-                const locks = await rowsOf(made.db, sql`select from pg_locks where not granted`);
-                return locks.length > 0;
+                const answer = retry().catch((error: unknown) => error);
+                await eventually('the retry waits for the lock', async () => {
+                  const locks = await rowsOf(made.db, sql`select from pg_locks where not granted`);
+                  return locks.length > 0;
+                });
+                await other.finalise(first);
+                await other.complete(first, { ...told(100, 200), failure: { code: 'x', statusCode: 503 } });
+                return { waiting: answer };
               });
-              await other.finalise(first);
-              await other.complete(first, { ...told(100, 200), failure: { code: 'x', statusCode: 503 } });
-              return { waiting: answer };
+              t.match(await waiting, { code: 'idempotencyInProgress' });
+              t.same(await counter(), { used: 300, reserved: 0, excess: 0 });
+              await isClean(t);
+              const again = await retry();
+              t.type(again.attempt, 'string');
+              t.same(await counter(), { used: 300, reserved: 600, excess: 0 });
+              await ledger.finalise(again, { ...told(10, 20), answer: { status: 200, body } });
+              t.same(await counter(), { used: 330, reserved: 0, excess: 0 });
+              await isClean(t);
             });
-            t.match(await waiting, { code: 'idempotencyInProgress' });
-            t.same(await counter(), { used: 300, reserved: 0, excess: 0 });
-            await isClean(t);
-            const again = await retry();
-            t.type(again.attempt, 'string');
-            t.same(await counter(), { used: 300, reserved: 600, excess: 0 });
-            await ledger.finalise(again, { ...told(10, 20), answer: { status: 200, body } });
-            t.same(await counter(), { used: 330, reserved: 0, excess: 0 });
-            await isClean(t);
           });
-        });
-      });
+        },
+      );
 
     await t.test('midnight: tokens count on the day that reserved them', async (t) => {
       const { charge, id } = await account();

@@ -115,7 +115,11 @@ onEachDatabase(
         const calling = { role: 'assistant', content: null, tool_calls: [call] };
         t.ok((await completion([user('Hello'), calling])) > LONG, `a call with a part of type ${type}`);
       }
-      for (const url of [`data:text/plain,${long}`, `data:application/pdf;base64,${long}`, `data:image/svg+xml,${long}`])
+      for (const url of [
+        `data:text/plain,${long}`,
+        `data:application/pdf;base64,${long}`,
+        `data:image/svg+xml,${long}`,
+      ])
         t.ok((await completion([image(url)])) > LONG, url.slice(0, 30));
       t.ok((await completion([user([{ type: 'image_url', image_url: { url: png, detail: long } }])])) > LONG);
       const input = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: long } };

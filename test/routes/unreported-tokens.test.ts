@@ -213,7 +213,10 @@ onEachDatabase(
           t.ok(told.output_tokens < MOST, 'its client is told an estimate');
         },
       ],
-    ] as [string, (stream: Awaited<ReturnType<typeof openStream>>, owner: { key: string }) => Promise<void>][])
+    ] as [
+      string,
+      (stream: Awaited<ReturnType<typeof openStream>>, owner: { key: string }) => Promise<void>,
+    ][])
       await t.test(`the client ${what} within a stream: all that was reserved counts`, async (t) => {
         await upstream.configure({ chunks: 2000, chunkIntervalMs: 20 });
         const owner = await signUp();
@@ -301,7 +304,12 @@ onEachDatabase(
 
     await t.test('a client that leaves with the end of a stream: what was reported counts', async (t) => {
       const owner = await signUp();
-      const stream = await openStream(client, '/chat/completions', { messages, model: 'late', stream: true }, owner);
+      const stream = await openStream(
+        client,
+        '/chat/completions',
+        { messages, model: 'late', stream: true },
+        owner,
+      );
       for (let next = await stream.next(); next !== undefined; next = await stream.next())
         if (next.data.choices?.[0]?.finish_reason) break;
       stream.leave();
@@ -309,30 +317,33 @@ onEachDatabase(
       t.equal((await usage(owner)).used.tokens, 7);
     });
 
-    await t.test('clients leave at random: no more is generated than counts, nor than the limit', async (t) => {
-      counted.tokens = 0;
-      const owner = await signUp();
-      const ends = { left: 0, whole: 0, refused: 0 };
-      while (ends.refused < 20)
-        await Promise.all(
-          Array.from({ length: 6 }, async (_, n) => {
-            const body = { ...chat, model: 'counting', stream: n % 2 === 0, max_output_tokens: 300 };
-            const { leave, status } = leavable('/chat', body, owner.key);
-            if (n > 0) void delay(Math.random() * 200).then(leave);
-            const seen = await status;
-            if (seen === 429) ends.refused += 1;
-            else if (seen === 200) ends.whole += 1;
-            else ends.left += 1;
-          }),
-        );
-      await eventually('the upstream has finished', async () => counted.open === 0);
-      await eventually('all is settled', async () => (await usage(owner)).reserved_tokens === 0);
-      const { used } = await usage(owner);
-      t.comment(`${JSON.stringify(ends)}, generated ${counted.tokens}, counted ${used.tokens}`);
-      t.ok(ends.left > 5 && ends.whole > 0);
-      t.ok(counted.tokens > 0 && counted.tokens <= used.tokens, 'what was generated counts');
-      t.ok(used.tokens <= LIMIT, 'and is within the limit');
-    });
+    await t.test(
+      'clients leave at random: no more is generated than counts, nor than the limit',
+      async (t) => {
+        counted.tokens = 0;
+        const owner = await signUp();
+        const ends = { left: 0, whole: 0, refused: 0 };
+        while (ends.refused < 20)
+          await Promise.all(
+            Array.from({ length: 6 }, async (_, n) => {
+              const body = { ...chat, model: 'counting', stream: n % 2 === 0, max_output_tokens: 300 };
+              const { leave, status } = leavable('/chat', body, owner.key);
+              if (n > 0) void delay(Math.random() * 200).then(leave);
+              const seen = await status;
+              if (seen === 429) ends.refused += 1;
+              else if (seen === 200) ends.whole += 1;
+              else ends.left += 1;
+            }),
+          );
+        await eventually('the upstream has finished', async () => counted.open === 0);
+        await eventually('all is settled', async () => (await usage(owner)).reserved_tokens === 0);
+        const { used } = await usage(owner);
+        t.comment(`${JSON.stringify(ends)}, generated ${counted.tokens}, counted ${used.tokens}`);
+        t.ok(ends.left > 5 && ends.whole > 0);
+        t.ok(counted.tokens > 0 && counted.tokens <= used.tokens, 'what was generated counts');
+        t.ok(used.tokens <= LIMIT, 'and is within the limit');
+      },
+    );
 
     await t.test('the ledger agrees', async (t) => {
       t.same((await audit(service.database.db)).differences, []);

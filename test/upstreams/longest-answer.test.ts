@@ -106,7 +106,10 @@ t.test('the longest answer is always sent', async (t) => {
         const answer = await client.post(path, { ...body, model: `window-${name}` }, { key });
         t.equal(answer.status, 200);
         const sent = limitIn(calls().at(-1)?.body);
-        t.ok(sent > WINDOW - 100 && sent < WINDOW - 10, `${name} ${path}: ${sent} leaves room for the prompt`);
+        t.ok(
+          sent > WINDOW - 100 && sent < WINDOW - 10,
+          `${name} ${path}: ${sent} leaves room for the prompt`,
+        );
       }
   });
 });
