@@ -63,6 +63,13 @@ BEGIN
   RETURN NULL;
 END $$;
 --> statement-breakpoint
+-- Releases the claim of an attempt to resume a charge. It called no engine, so it does not count.
+CREATE OR REPLACE FUNCTION ledger_release_claim(charge jsonb) RETURNS void LANGUAGE sql AS $$
+  UPDATE idempotency_keys i
+  SET process = '00000000-0000-0000-0000-000000000000', resumed_by = NULL, resumes = greatest(i.resumes - 1, 0)
+  WHERE i.account_id = (charge ->> 'account_id')::uuid AND i.resumed_by = (charge ->> 'id')::uuid
+$$;
+--> statement-breakpoint
 -- Reserves tokens for the attempt to resume a charge, which has used or lost its own. Returns false, and releases the
 -- claim, if they do not fit under the ceiling. The charge and its day's counter are locked.
 CREATE OR REPLACE FUNCTION ledger_reserve_again(charge jsonb, ceilings jsonb, standard text, holder uuid) RETURNS boolean LANGUAGE plpgsql AS $$
@@ -88,15 +95,12 @@ BEGIN
     SELECT coalesce(sum(u.used + u.reserved), 0) INTO taken FROM usage_counters u
     WHERE u.account_id = resumed.account_id AND u.day = resumed.day AND u.meter = 'tokens';
     IF taken - reserved_before - assumed_before + needed > ceiling THEN
-      -- It called no engine, so it does not count.
-      UPDATE idempotency_keys i
-      SET process = '00000000-0000-0000-0000-000000000000', resumed_by = NULL, resumes = greatest(i.resumes - 1, 0)
-      WHERE i.account_id = resumed.account_id AND i.resumed_by = (charge ->> 'id')::uuid;
+      PERFORM ledger_release_claim(charge);
       RETURN false;
     END IF;
   END IF;
 
-  UPDATE requests r SET process = holder, reserved_tokens = nullif(needed, 0), tokens_assumed = NULL
+  UPDATE requests r SET process = holder, reserved_tokens = nullif(needed, 0), released_tokens = NULL, tokens_assumed = NULL
   WHERE r.account_id = resumed.account_id AND r.day = resumed.day AND r.id = resumed.id;
   UPDATE usage_counters u SET used = u.used - assumed_before, reserved = u.reserved + needed - reserved_before
   WHERE u.account_id = resumed.account_id AND u.day = resumed.day AND u.meter = 'tokens';
@@ -130,6 +134,7 @@ DECLARE
   present int;
   has_keys boolean := charges @? '$[*].idempotency_key';
   resumes_earlier boolean := false;
+  resumable uuid[] := '{}';
   charge jsonb;
   obstacle text;
   obstacles jsonb := '{}';
@@ -140,8 +145,9 @@ BEGIN
 
   -- Charges that may be resumed, whose tokens are reserved again. Existing charges are locked before counters.
   IF has_keys AND charges @? '$[*] ? (exists(@.idempotency_key) && exists(@.tokens))' THEN
-    SELECT coalesce(bool_or(l.day < ledger_day(ledger_now())), false) INTO resumes_earlier FROM (
-      SELECT r.day FROM jsonb_to_recordset(charges) AS c (id uuid, account_id uuid, owner uuid, idempotency_key text, tokens int)
+    SELECT coalesce(bool_or(l.day < ledger_day(ledger_now())), false), coalesce(array_agg(l.id), '{}') INTO resumes_earlier, resumable
+    FROM (
+      SELECT r.day, r.id FROM jsonb_to_recordset(charges) AS c (id uuid, account_id uuid, owner uuid, idempotency_key text, tokens int)
       JOIN idempotency_keys i ON i.account_id = c.account_id AND i.owner = c.owner AND i.key = c.idempotency_key
       JOIN requests r ON r.account_id = i.account_id AND r.day = i.day AND r.id = i.request_id
       WHERE c.tokens IS NOT NULL AND i.status IS NULL AND i.request_id <> c.id AND r.state = 'final'
@@ -197,8 +203,17 @@ BEGIN
       ORDER BY a.id, (c.value ->> 'owner')::uuid, c.value ->> 'idempotency_key', c.position
     LOOP
       obstacle := ledger_claim(charge, holder, today, now_at);
-      IF obstacle = 'resume' AND charge ? 'tokens' AND NOT ledger_reserve_again(charge, ceilings, standard, holder) THEN
-        obstacle := 'unreserved';
+      IF obstacle = 'resume' AND charge ? 'tokens' THEN
+        IF NOT EXISTS (
+          SELECT FROM idempotency_keys i
+          WHERE i.account_id = (charge ->> 'account_id')::uuid AND i.resumed_by = (charge ->> 'id')::uuid AND i.request_id = ANY (resumable)
+        ) THEN
+          -- It became final after the locks were taken, so neither it nor its counter is locked. The next retry can resume it.
+          PERFORM ledger_release_claim(charge);
+          obstacle := 'running';
+        ELSIF NOT ledger_reserve_again(charge, ceilings, standard, holder) THEN
+          obstacle := 'unreserved';
+        END IF;
       END IF;
       IF obstacle IS NOT NULL THEN obstacles := obstacles || jsonb_build_object(charge ->> 'id', obstacle); END IF;
     END LOOP;
@@ -323,6 +338,8 @@ DECLARE
   moved_of_day uuid[];
   amounts jsonb := '[]';
   amounts_of_day jsonb;
+  -- What a charge still reserves: nothing if another attempt has settled it since this one was admitted.
+  open_tokens CONSTANT text := 'CASE WHEN s.kind = ''rerun'' AND r.released_tokens IS NOT NULL THEN coalesce(r.reserved_tokens, 0) ELSE r.reserved_tokens END';
 BEGIN
   PERFORM set_config('lock_timeout', lock_timeout_ms::text, true);
 
@@ -339,22 +356,22 @@ BEGIN
            input_tokens int, output_tokens int, latency_ms int, details jsonb, attempt uuid)
         WHERE s.day = $2
       ), touched AS (
-        UPDATE %I r
+        UPDATE %1$I r
         SET state = CASE s.kind WHEN 'refund' THEN 'refunded' ELSE 'final' END,
             settled_at = coalesce(r.settled_at, $3), status = s.status, code = s.code, model = s.model,
             input_tokens = CASE WHEN s.input_tokens IS NOT NULL THEN least(s.input_tokens + CASE s.kind WHEN 'rerun' THEN coalesce(r.input_tokens, 0)::bigint ELSE 0 END, 2147483647) END,
             output_tokens = CASE WHEN s.output_tokens IS NOT NULL THEN least(s.output_tokens + CASE s.kind WHEN 'rerun' THEN coalesce(r.output_tokens, 0)::bigint ELSE 0 END, 2147483647) END,
             latency_ms = s.latency_ms,
             -- What this settlement releases, so that it can be returned.
-            released_tokens = CASE WHEN s.kind = 'refund' OR s.input_tokens IS NOT NULL THEN r.reserved_tokens ELSE r.released_tokens END,
+            released_tokens = CASE WHEN s.kind = 'refund' OR s.input_tokens IS NOT NULL THEN %2$s ELSE r.released_tokens END,
             reserved_tokens = CASE WHEN s.kind = 'refund' OR s.input_tokens IS NOT NULL THEN NULL ELSE r.reserved_tokens END,
-            details = CASE WHEN s.details IS NULL AND r.details IS NULL AND NOT coalesce(s.input_tokens + s.output_tokens > r.reserved_tokens, false) THEN NULL
+            details = CASE WHEN s.details IS NULL AND r.details IS NULL AND NOT coalesce(s.input_tokens + s.output_tokens > %2$s, false) THEN NULL
               ELSE coalesce(r.details, '{}') || coalesce(s.details, '{}') END
               || CASE WHEN s.kind = 'rerun' AND r.details ? 'cost_micros' AND s.details ? 'cost_micros'
                    THEN jsonb_build_object('cost_micros', (r.details ->> 'cost_micros')::bigint + (s.details ->> 'cost_micros')::bigint)
                    ELSE '{}' END
-              || CASE WHEN s.input_tokens + s.output_tokens > r.reserved_tokens
-                   THEN jsonb_build_object('excess_tokens', coalesce((r.details ->> 'excess_tokens')::bigint, 0) + s.input_tokens + s.output_tokens - r.reserved_tokens)
+              || CASE WHEN s.input_tokens + s.output_tokens > %2$s
+                   THEN jsonb_build_object('excess_tokens', coalesce((r.details ->> 'excess_tokens')::bigint, 0) + s.input_tokens + s.output_tokens - %2$s)
                    ELSE '{}' END
         FROM s
         WHERE r.account_id = s.account_id AND r.day = $2 AND r.id = s.id
@@ -382,7 +399,7 @@ BEGIN
         FROM each GROUP BY 1, 3, 4
       )
       SELECT (SELECT coalesce(array_agg(id), '{}') FROM touched), (SELECT coalesce(jsonb_agg(to_jsonb(summed)), '[]') FROM summed)
-    $settle$, 'requests_' || to_char(of_day, 'YYYYMMDD'))
+    $settle$, 'requests_' || to_char(of_day, 'YYYYMMDD'), open_tokens)
     INTO moved_of_day, amounts_of_day
     USING settlements, of_day, now_at;
     moved := moved || moved_of_day;

@@ -51,6 +51,9 @@ export function jsonOf(value: unknown): string {
   return text === undefined ? JSON.stringify(value) : decoded(text);
 }
 
+/** The length of a value as JSON, in bytes, if its text is known. */
+export const knownJsonLength = (value: unknown): number | undefined => knownText(value)?.length;
+
 /** The length of a value as JSON: in bytes if its text is known, otherwise in characters. */
 export const jsonLength = (value: unknown): number =>
   knownText(value)?.length ?? JSON.stringify(value)?.length ?? 0;

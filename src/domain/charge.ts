@@ -1,6 +1,7 @@
 /** A charge of the ledger, from its admission to its outcome. Contract section 5. */
 import type { Meter } from '../../schemas/plans.ts';
 import type { RequestDetails } from '../database/tables.ts';
+import type { Unreported } from '../engines/upstream/usage.ts';
 import type { Turn } from '../store/conversations.ts';
 import type { Decision } from '../store/ledger.ts';
 import type { StoredResponse } from '../store/responses.ts';
@@ -52,6 +53,8 @@ export type Outcome = {
   cachedTokens?: number;
   /** Of the output tokens, if the engine tells. */
   reasoningTokens?: number;
+  /** Set if the engine reported no tokens, so that these are an estimate. */
+  unreported?: Unreported;
   /** Generated. */
   images?: number;
   turn?: Turn;

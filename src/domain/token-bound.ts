@@ -1,46 +1,163 @@
 /** The most tokens that a request can use: contract section 15, argued in docs/decisions/0032-tokens-a-day.md. */
-import { jsonLength, SealedJson } from '../bodies/sealed.ts';
+import { jsonLength, knownJsonLength, SealedJson } from '../bodies/sealed.ts';
 
 /** Models mark where a message, a part of it, or a tool begins and ends. */
 const PER_OBJECT = 16;
 const PER_REQUEST = 64;
 /** Servers describe tools to the model in their own words. */
 const WITH_TOOLS = 1000;
-/** Neither the address of an image nor the size of its file says how many tokens it takes. */
-const PER_IMAGE = 5000;
 /** Of a number, `true`, `false`, or null. */
 const PER_VALUE = 24;
+/** Of a name or text in JSON: its quotes, and what separates it from the next one. */
+const PER_STRING = 4;
+/** Of a character that JSON escapes. */
+const LONGEST_ESCAPE = 6;
+/** In characters. Escaping more would block the event loop. */
+const MOST_ESCAPED = 1024 * 1024;
+
+/** Neither the address of an image nor the size of its file says how many tokens it takes. */
+export const PER_IMAGE = 5000;
+const USUAL_IMAGE = 1000;
+/** Fewer than in most languages. */
+const USUAL_BYTES = 3;
 
 /** The ledger's columns hold four bytes. */
 const MOST_TOKENS = 1_000_000_000;
 
-/** In chat completions, the Responses API, and the Messages API. */
-const imageTypes: ReadonlySet<unknown> = new Set(['image_url', 'input_image', 'image']);
+type Json = Readonly<Record<string, unknown>>;
+type TokensOf = (text: string) => number;
 
-function tokensIn(value: unknown): number {
-  // A token is at least one byte.
-  if (typeof value === 'string') return Buffer.byteLength(value);
+const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof SealedJson);
+
+function tokensIn(value: unknown, tokensOf: TokensOf): number {
+  if (typeof value === 'string') return tokensOf(value);
   if (typeof value !== 'object' || value === null) return PER_VALUE;
   if (value instanceof SealedJson) return jsonLength(value);
+  let tokens = 0;
   if (Array.isArray(value)) {
-    let tokens = 0;
-    for (const one of value as unknown[]) tokens += tokensIn(one);
+    for (const one of value as unknown[]) tokens += tokensIn(one, tokensOf);
     return tokens;
   }
-  if (imageTypes.has((value as { type?: unknown }).type)) return PER_IMAGE;
-  let tokens = PER_OBJECT;
+  tokens = PER_OBJECT;
   for (const [name, one] of Object.entries(value))
-    if (one !== undefined) tokens += Buffer.byteLength(name) + tokensIn(one);
+    if (one !== undefined) tokens += tokensOf(name) + tokensIn(one, tokensOf);
   return tokens;
 }
 
-/** An upper bound of the tokens of a prompt: its bytes, and allowances. */
-export function promptBound(prompt: object): number {
-  const hasTools = 'tools' in prompt && prompt.tools !== undefined;
-  return PER_REQUEST + (hasTools ? WITH_TOOLS : 0) + tokensIn(prompt);
+/** A token is at least one byte. */
+const inText: TokensOf = (text) => Buffer.byteLength(text);
+
+/** Text that reaches the model as JSON, where some characters are longer. */
+function inJson(): TokensOf {
+  let left = MOST_ESCAPED;
+  return (text) => {
+    left -= text.length;
+    if (left < 0) return PER_STRING + LONGEST_ESCAPE * text.length;
+    return PER_STRING + Buffer.byteLength(JSON.stringify(text)) - 2;
+  };
 }
 
-/** The same for texts to embed, or their tokens. */
+/** Whether a URL leads to an image. One with other data could hold text. */
+const isImageUrl = (url: unknown): boolean =>
+  typeof url === 'string' && !/^data:(?!image\/)|^data:image\/svg/i.test(url);
+
+function urlWithoutImage(url: unknown): unknown {
+  if (isImageUrl(url)) return '';
+  return isObject(url) && isImageUrl(url.url) ? { ...url, url: '' } : undefined;
+}
+
+function sourceWithoutImage(source: unknown): Json | undefined {
+  if (!isObject(source)) return undefined;
+  const { media_type: mediaType, type, url } = source;
+  if (type === 'url') return isImageUrl(url) ? { ...source, url: '' } : undefined;
+  const isImage = typeof mediaType === 'string' && /^image\/(?!svg)/i.test(mediaType);
+  return type === 'base64' && isImage ? { ...source, data: '' } : undefined;
+}
+
+/** A part of a message without its image, in any of the three APIs. Undefined if it has none. */
+function withoutImage(part: Json): Json | undefined {
+  const { image_url: url, source, type } = part;
+  if (type === 'image_url' || type === 'input_image') {
+    const rest = urlWithoutImage(url);
+    return rest === undefined ? undefined : { ...part, image_url: rest };
+  }
+  const rest = type === 'image' ? sourceWithoutImage(source) : undefined;
+  return rest && { ...part, source: rest };
+}
+
+/** Fields with text for the model. The others reach it as JSON, if at all. */
+const conversations: ReadonlySet<string> = new Set([
+  ...['messages', 'input', 'system', 'instructions', 'prediction'],
+]);
+/** Members of a message, or of the result of a tool, that hold its parts. */
+const partLists: ReadonlySet<string> = new Set(['content', 'output']);
+
+/** What a prompt can take: its tokens without images, and how many images it has. */
+export type PromptSize = { tokens: number; images: number };
+
+class Conversation {
+  images = 0;
+
+  tokens(messages: unknown): number {
+    if (!Array.isArray(messages)) return tokensIn(messages, inText);
+    let tokens = 0;
+    for (const message of messages as unknown[]) tokens += this.#withParts(message);
+    return tokens;
+  }
+
+  #withParts(value: unknown): number {
+    if (!isObject(value)) return tokensIn(value, inText);
+    let tokens = PER_OBJECT;
+    for (const [name, one] of Object.entries(value)) {
+      if (one === undefined) continue;
+      tokens += inText(name);
+      if (partLists.has(name) && Array.isArray(one))
+        for (const part of one as unknown[]) tokens += this.#part(part);
+      else tokens += tokensIn(one, inText);
+    }
+    return tokens;
+  }
+
+  #part(part: unknown): number {
+    if (!isObject(part)) return tokensIn(part, inText);
+    if (part.type === 'tool_result') return this.#withParts(part);
+    if (part.type === 'document') {
+      const { source, ...rest } = part;
+      return tokensIn(rest, inText) + this.#withParts(source);
+    }
+    const rest = withoutImage(part);
+    if (rest !== undefined) this.images += 1;
+    return tokensIn(rest ?? part, inText);
+  }
+}
+
+/** An upper bound of the tokens of a prompt without its images: its bytes, and allowances. */
+export function promptSize(prompt: object): PromptSize {
+  const conversation = new Conversation();
+  const escaped = inJson();
+  const { functions, tools } = prompt as Json;
+  const hasTools = (tools ?? functions ?? undefined) !== undefined;
+  let tokens = PER_REQUEST + PER_OBJECT + (hasTools ? WITH_TOOLS : 0);
+  for (const [name, value] of Object.entries(prompt)) {
+    if (value === undefined) continue;
+    tokens += inText(name);
+    tokens += conversations.has(name)
+      ? conversation.tokens(value)
+      : (knownJsonLength(value) ?? tokensIn(value, escaped));
+  }
+  return { tokens, images: conversation.images };
+}
+
+/** @param perImage - the most tokens of an image */
+export const promptBound = ({ images, tokens }: PromptSize, perImage = PER_IMAGE): number =>
+  Math.min(tokens + images * perImage, MOST_TOKENS);
+
+/** About how many tokens a prompt takes, rather more. */
+export const likelyTokens = ({ images, tokens }: PromptSize): number =>
+  Math.ceil(tokens / USUAL_BYTES) + images * USUAL_IMAGE;
+
+/** An upper bound of the tokens of texts to embed, or of their tokens. */
 export const embeddedBound = (inputs: readonly (string | readonly number[])[]): number =>
   inputs.reduce(
     (tokens, one) => tokens + PER_OBJECT + (typeof one === 'string' ? Buffer.byteLength(one) : one.length),

@@ -1,6 +1,7 @@
 import { continueTrace } from '../tracing.ts';
+import { continueProgress } from './progress.ts';
 
-/** A signal that aborts with another one, when told to, or after a time. It continues the other one's trace. */
+/** A signal that aborts with another one, when told to, or after a time. It continues the other one's trace and progress. */
 export class DerivedSignal {
   // Not AbortSignal.any: on Node 20, a long-lived signal retains every signal derived from it.
   readonly #controller = new AbortController();
@@ -11,6 +12,7 @@ export class DerivedSignal {
   constructor(parent: AbortSignal) {
     this.#parent = parent;
     continueTrace(this.signal, parent);
+    continueProgress(this.signal, parent);
     if (parent.aborted) this.#onAbort();
     else parent.addEventListener('abort', this.#onAbort, { once: true });
   }

@@ -1,6 +1,7 @@
 /** What both embedding engines do with a request. Contract section 14. */
 import { ApiError, type ErrorOptions } from '../errors.ts';
 import type { EmbeddingInput } from './types.ts';
+import { estimatedTokens } from './upstream/usage.ts';
 
 type Input = EmbeddingInput['input'];
 
@@ -13,6 +14,13 @@ export const inputsOf = (input: Input): readonly (string | readonly number[])[] 
 /** In all inputs. Texts count nothing. */
 export const countTokens = (input: Input): number =>
   inputsOf(input).reduce((sum, one) => sum + (typeof one === 'string' ? 0 : one.length), 0);
+
+/** The tokens of all inputs: those of texts are estimated. */
+export const estimatedInput = (input: Input): number =>
+  inputsOf(input).reduce(
+    (sum, one) => sum + (typeof one === 'string' ? estimatedTokens(one.length) : one.length),
+    0,
+  );
 
 /** @param known - the models that clients can name */
 export const unknownModel = (known: readonly string[]): ApiError =>

@@ -13,6 +13,8 @@ import type { Router } from './routing/router.ts';
 export type Model = Static<typeof ModelSchema> & {
   /** Context window, if the upstream's list has it. Not public. */
   contextTokens?: number;
+  /** The most tokens of an image in its input, if the operator states it. Not public. */
+  imageTokens?: number;
   /** The only plans that include the model, if the operator limits it. Not public. */
   plans?: readonly string[];
 };
@@ -97,6 +99,8 @@ export type Embedded = {
   vectors: string[];
   model: string;
   promptTokens: number;
+  /** Whether the upstream reported no tokens. */
+  isEstimated?: boolean;
 };
 
 export type EmbeddingEngine = {

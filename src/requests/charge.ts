@@ -3,9 +3,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { withoutApiKeys } from '../domain/api-key.ts';
 import type { Admission, Outcome } from '../domain/charge.ts';
 import { brokenOff, isOurFailure, staysCharged, stillCharged } from '../domain/charged-errors.ts';
+import { progressOf } from '../engines/progress.ts';
 import type { ApiError, Envelope } from '../errors.ts';
 import type { Slot } from '../limits/calls.ts';
-import type { Cost } from './cost.ts';
+import { type Cost, reservedTokens } from './cost.ts';
 import { envelopeFor } from './envelope.ts';
 import { toApiError } from './errors.ts';
 import type { Work } from './in-flight.ts';
@@ -32,7 +33,14 @@ export type StreamedAnswer = {
   close(): Promise<unknown>;
 };
 
-type Run = { admission: Admission; reply: FastifyReply; request: FastifyRequest; slot: Slot; work: Work };
+type Run = {
+  admission: Admission;
+  cost: Cost;
+  reply: FastifyReply;
+  request: FastifyRequest;
+  slot: Slot;
+  work: Work;
+};
 
 /** For a client that disconnected. Nobody sees the status, which is nginx's. */
 const clientLeft = { statusCode: 499, code: null } as const;
@@ -70,7 +78,7 @@ export async function runUnderCharge<T>(
     const admission = await ledger.admit({ id, accountId, keyId, endpoint, meter, units, tokens, retry });
     if ('answer' in admission) return replayTo(request, reply, admission);
     if (admission.reserved !== undefined && maxOutput !== undefined) request.maxOutput = maxOutput;
-    const run = { admission, reply, request, slot, work };
+    const run = { admission, cost, reply, request, slot, work };
     return meter === 'chat' ? await runStoppable(run, answer) : await runAdmitted(run, answer);
   } finally {
     slot.release();
@@ -106,7 +114,7 @@ async function runAdmitted<T>(run: Run, answer: WholeAnswer<T> | StreamedAnswer)
     else observe(run);
     const ending = work.isAbandoned ? { failure: clientLeft } : {};
     isSettling = true;
-    await request.server.ledger.finalise(admission, outcome && { ...outcome, ...ending });
+    await request.server.ledger.finalise(admission, outcome && { ...recorded(run, outcome), ...ending });
     isFinal = true;
     if ('stream' in answer) return await streamFinal(run, answer);
     return work.isClientGone ? reply.hijack() : answer.send();
@@ -115,12 +123,32 @@ async function runAdmitted<T>(run: Run, answer: WholeAnswer<T> | StreamedAnswer)
     if (isFinal) throw error;
     // A settlement that failed is not tried again, whoever waits for it.
     if (!work.isAbandoned || isSettling) throw await giveBack(run, error);
-    const outcome = 'stream' in answer ? answer.outcome(false) : nothingKnown;
-    await request.server.ledger.finalise(admission, { ...outcome, failure: clientLeft });
+    observe(run);
+    // It was still waiting for a connection to the upstream.
+    if (progressOf(work.signal)?.isCalled === false) {
+      await request.server.ledger.refund(admission, clientLeft);
+      return reply.hijack();
+    }
+    const outcome = 'stream' in answer ? answer.outcome(false) : estimated(run);
+    await request.server.ledger.finalise(admission, { ...recorded(run, outcome), failure: clientLeft });
     return reply.hijack();
   } finally {
     if ('stream' in answer) await answer.close();
   }
+}
+
+/** Of an engine that told nothing. */
+const estimated = ({ cost }: Run): Outcome => cost.estimate?.() ?? nothingKnown;
+
+/**
+ * An outcome with the tokens that count. If the engine reported none, they are those that it can have used of the
+ * reservation, or without one an estimate. An engine that was not called used none.
+ */
+function recorded({ admission, cost, work }: Run, outcome: Outcome): Outcome {
+  if (outcome.unreported === undefined) return outcome;
+  if (progressOf(work.signal)?.isCalled === false) return { ...outcome, inputTokens: 0, outputTokens: 0 };
+  if (admission.reserved === undefined) return outcome;
+  return { ...outcome, ...reservedTokens(cost, outcome.unreported.bytes) };
 }
 
 function noteFirstOutput({ admission, request }: Run): void {
@@ -150,7 +178,7 @@ async function streamFinal(run: Run, answer: StreamedAnswer): Promise<FastifyRep
   let envelope: Envelope | undefined;
   try {
     await answer.stream(work);
-    await ledger.complete(admission, { ...answer.outcome(true), ...stored() });
+    await ledger.complete(admission, { ...recorded(run, answer.outcome(true)), ...stored() });
   } catch (error) {
     const problem = brokenOff(toApiError(error));
     const { code, statusCode } = problem;
@@ -160,7 +188,7 @@ async function streamFinal(run: Run, answer: StreamedAnswer): Promise<FastifyRep
     if (!work.isAbandoned) request.log.error({ code, err: problem.options.cause }, problem.message);
     await ledger
       .complete(admission, {
-        ...answer.outcome(work.isAbandoned),
+        ...recorded(run, answer.outcome(work.isAbandoned)),
         failure: work.isAbandoned ? clientLeft : { code, statusCode },
         // A retry gets outcomes that the engine or client caused. It runs the work again only if our side failed.
         ...(!isOurFailure(problem) && stored(envelope)),
@@ -210,13 +238,14 @@ async function giveBack(run: Run, error: unknown): Promise<unknown> {
 }
 
 /** Finalizes a charge with an error as its response, which retries with the same idempotency key also get. */
-async function keep({ admission, request }: Run, problem: ApiError): Promise<void> {
+async function keep(run: Run, problem: ApiError): Promise<void> {
+  const { admission, request } = run;
   const { ledger } = request.server;
   const { code, statusCode } = problem;
   const envelope = envelopeFor(request, problem);
   const answer = { status: statusCode, body: withoutApiKeys(JSON.stringify(envelope)) };
   await ledger.finalise(admission, {
-    ...nothingKnown,
+    ...recorded(run, estimated(run)),
     failure: { code, statusCode },
     ...(admission.retry && { answer }),
   });

@@ -1,18 +1,32 @@
 /** What a request can cost, before it is admitted. Contract sections 5 and 15. */
 import type { FastifyRequest } from 'fastify';
+import type { Outcome } from '../domain/charge.ts';
 import type { ResolvedModel } from '../domain/models.ts';
 import { limitsTokens } from '../domain/plans.ts';
-import { embeddedBound, promptBound, tokensBound } from '../domain/token-bound.ts';
-import { inputsOf } from '../engines/embedding-input.ts';
+import {
+  embeddedBound,
+  likelyTokens,
+  PER_IMAGE,
+  type PromptSize,
+  promptBound,
+  promptSize,
+  tokensBound,
+} from '../domain/token-bound.ts';
+import { estimatedInput, inputsOf } from '../engines/embedding-input.ts';
 import type { CompletionInput, EmbeddingInput, SaidRequest } from '../engines/types.ts';
+import { estimatedUsage, tokensOf } from '../engines/upstream/usage.ts';
 
 export type Cost = {
   /** Charged all or nothing. */
   units: number;
   /** The most tokens it can use, if any plan limits tokens. */
   tokens?: number;
+  /** Those of them that are of its prompt. */
+  promptTokens?: number;
   /** The most tokens of each answer. Sent to the engine if the tokens are reserved. */
   maxOutput?: number;
+  /** What an engine has used that told nothing, as far as it is known. */
+  estimate?(): Outcome;
 };
 
 declare module 'fastify' {
@@ -31,6 +45,24 @@ function askedOutput({
   return asked.length === 0 ? undefined : Math.min(...asked);
 }
 
+/** Of a window that the prompt seems to fill. If it does, the upstream says so. */
+const LEAST_OF_WINDOW = 1 / 16;
+
+/** The longest answer. Strict servers reject a limit that does not fit into the window beside the prompt. */
+function longestAnswer(
+  defaultMost: number,
+  {
+    contextTokens = Number.POSITIVE_INFINITY,
+    max_output_tokens: most = Number.POSITIVE_INFINITY,
+  }: ResolvedModel,
+  asked: number | undefined,
+  prompt: PromptSize,
+): number {
+  if (asked !== undefined) return Math.min(asked, most, contextTokens);
+  const left = Math.max(contextTokens - likelyTokens(prompt), Math.ceil(contextTokens * LEAST_OF_WINDOW));
+  return Math.min(defaultMost, most, left);
+}
+
 /**
  * The cost of a chat request.
  *
@@ -43,21 +75,44 @@ export function chatCost(
   said?: object,
 ): Cost {
   const { defaultMaxOutputTokens, plans } = request.server.config;
+  const { id, imageTokens = PER_IMAGE } = model;
   const answers = input.n ?? 1;
   const units = model.units * answers;
-  if (!limitsTokens(plans)) return { units };
-  const maxOutput = Math.min(
-    askedOutput(input) ?? defaultMaxOutputTokens,
-    model.max_output_tokens ?? Number.POSITIVE_INFINITY,
-    model.contextTokens ?? Number.POSITIVE_INFINITY,
-  );
-  const prompt = Math.max(promptBound(input), said === undefined ? 0 : promptBound(said));
-  return { units, tokens: tokensBound(prompt, answers, maxOutput), maxOutput };
+  const estimate = () => ({ model: id, ...tokensOf(estimatedUsage(input, 0)) });
+  if (!limitsTokens(plans)) return { units, estimate };
+  const size = promptSize(input);
+  const maxOutput = longestAnswer(defaultMaxOutputTokens, model, askedOutput(input), size);
+  const inSaid = said === undefined ? 0 : promptBound(promptSize(said), imageTokens);
+  const promptTokens = Math.max(promptBound(size, imageTokens), inSaid);
+  return { units, tokens: tokensBound(promptTokens, answers, maxOutput), promptTokens, maxOutput, estimate };
 }
 
-export function embeddingCost(request: FastifyRequest, input: EmbeddingInput, units: number): Cost {
-  if (!limitsTokens(request.server.config.plans)) return { units };
-  return { units, tokens: tokensBound(embeddedBound(inputsOf(input.input)), 0, 0) };
+/** @param model - the name to record */
+export function embeddingCost(
+  request: FastifyRequest,
+  input: EmbeddingInput,
+  units: number,
+  model: string | null,
+): Cost {
+  const estimate = () => ({
+    ...{ model, inputTokens: estimatedInput(input.input), outputTokens: 0 },
+    unreported: {},
+  });
+  if (!limitsTokens(request.server.config.plans)) return { units, estimate };
+  const promptTokens = tokensBound(embeddedBound(inputsOf(input.input)), 0, 0);
+  return { units, tokens: promptTokens, promptTokens, estimate };
+}
+
+/**
+ * The tokens that count for an engine that was called and reported none: as many as it can have used, of those that
+ * were reserved. Of a whole answer, no more than its bytes.
+ */
+export function reservedTokens(
+  { promptTokens = 0, tokens = 0 }: Cost,
+  bytes: number | undefined,
+): Pick<Outcome, 'inputTokens' | 'outputTokens'> {
+  const most = tokens - promptTokens;
+  return { inputTokens: promptTokens, outputTokens: bytes === undefined ? most : Math.min(bytes, most) };
 }
 
 /** The request with the limit of its answer, under the name that the client chose, or that most servers know. */

@@ -1,6 +1,7 @@
 /** Work that shutdown waits for. Contract sections 7 and 11. */
 import type { FastifyReply } from 'fastify';
 import type { Stop } from '../domain/stop.ts';
+import { trackProgress } from '../engines/progress.ts';
 import { traceOf, traceWork } from '../tracing.ts';
 
 export type Work = {
@@ -46,6 +47,7 @@ export class InFlightRequests {
     };
     const { headers, id, span } = reply.request;
     traceWork(controller.signal, span?.trace ?? traceOf(headers, id));
+    trackProgress(controller.signal);
     this.#open.add(controller);
     raw.once('close', onClose);
     if (raw.destroyed) onClose();

@@ -8,6 +8,9 @@ import { nothingKnown, runUnderCharge } from './charge.ts';
 import type { Cost } from './cost.ts';
 import type { EventStream } from './event-stream.ts';
 
+const hasFinished = ({ choices }: CompletionChunk): boolean =>
+  choices.some(({ finish_reason: reason }) => reason !== null);
+
 /**
  * Runs metered work and streams its events. No byte precedes the engine's first output. Contract section 7.
  *
@@ -23,12 +26,26 @@ export function answerStream(
   let chunks: AsyncIterator<CompletionChunk, void> | undefined;
   let held: CompletionChunk[];
   let stream: EventStream | undefined;
-  const send = (chunk: CompletionChunk) => {
+  /** The end of an answer waits for its tokens, which follow it: its client may leave with it. */
+  const ending: CompletionChunk[] = [];
+  let isReserved = false;
+  const tell = (chunk: CompletionChunk) => {
     const text = script.tell(chunk);
     return text === '' ? undefined : stream?.write(text);
   };
+  const tellEnding = () => {
+    let isFull: Promise<void> | undefined;
+    for (const chunk of ending.splice(0)) isFull = tell(chunk);
+    return isFull;
+  };
+  const send = (chunk: CompletionChunk) => {
+    if (!isReserved) return tell(chunk);
+    ending.push(chunk);
+    return hasFinished(chunk) ? undefined : tellEnding();
+  };
   return runUnderCharge<FastifyReply>(request, reply, cost, {
     async prepare(admission, signal) {
+      isReserved = admission.reserved !== undefined;
       script = begin(admission);
       chunks = script.chunks(signal)[Symbol.asyncIterator]();
       held = await firstOutput(chunks);
@@ -36,14 +53,18 @@ export function answerStream(
     },
     async stream(work) {
       stream = request.server.streams.open(reply, work);
-      for (const chunk of held) await send(chunk);
-      while (!work.signal.aborted || work.signal.reason instanceof Stop) {
-        const next = await chunks?.next();
-        if (next === undefined || next.done) return;
-        const isFull = send(next.value);
-        if (isFull !== undefined) await isFull;
+      try {
+        for (const chunk of held) await send(chunk);
+        while (!work.signal.aborted || work.signal.reason instanceof Stop) {
+          const next = await chunks?.next();
+          if (next === undefined || next.done) return;
+          const isFull = send(next.value);
+          if (isFull !== undefined) await isFull;
+        }
+        throw work.signal.reason;
+      } finally {
+        tellEnding();
       }
-      throw work.signal.reason;
     },
     outcome: (isKept) => script?.outcome(isKept) ?? nothingKnown,
     replay: (envelope) => script.replay(envelope),

@@ -59,13 +59,17 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       const asked = { ...input, ...(id !== undefined && { model: id }) };
       app.engines.embeddings.check(asked);
       const count = inputsOf(input.input).length;
-      const cost = embeddingCost(request, input, count * units);
+      const cost = embeddingCost(request, input, count * units, asked.model ?? null);
       return answerBytes(request, reply, cost, async (_admission, signal) => {
         const call = routedCall(request, reply);
         const embedded = await app.engines.embeddings.embed(asked, signal, call);
+        const { isEstimated = false, model, promptTokens } = embedded;
         return {
           json: await embeddingListJson(embedded),
-          outcome: { model: embedded.model, inputTokens: embedded.promptTokens, outputTokens: 0 },
+          outcome: {
+            ...{ model, inputTokens: promptTokens, outputTokens: 0 },
+            ...(isEstimated && { unreported: {} }),
+          },
         };
       });
     },

@@ -48,13 +48,18 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       const asked = { ...input, ...(id !== undefined && { model: id }) };
       const { images } = app.engines;
       images.check?.(asked);
-      return answerJson(request, reply, { units: (input.n ?? 1) * units }, async (_admission, signal) => {
+      const set = images.kind === 'builtin' ? 'parley-builtin' : app.config.images?.model;
+      const model = id ?? set ?? input.model ?? null;
+      const count = input.n ?? 1;
+      const outcome = (generated: number) => ({
+        ...{ model, inputTokens: 0, outputTokens: 0, images: generated },
+      });
+      const cost = { units: count * units, estimate: () => outcome(count) };
+      return answerJson(request, reply, cost, async (_admission, signal) => {
         const data = await images.generate(asked, signal, routedCall(request, reply));
-        const set = images.kind === 'builtin' ? 'parley-builtin' : app.config.images?.model;
-        const model = id ?? set ?? input.model ?? null;
         return {
           value: { created: Math.floor(Date.now() / 1000), data },
-          outcome: { model, inputTokens: 0, outputTokens: 0, images: data.length },
+          outcome: outcome(data.length),
         };
       });
     },

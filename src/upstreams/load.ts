@@ -117,6 +117,7 @@ const modelOf = (given: FileModel): ModelSettings => ({
   plans: given.plans,
   contextTokens: given.contextTokens,
   maxOutputTokens: given.maxOutputTokens,
+  imageTokens: given.imageTokens,
   capabilities: given.capabilities,
 });
 

@@ -69,6 +69,7 @@ const ChatModel = Type.Object(
     ...modelFields(Type.Object({ input: price, cachedInput: Type.Optional(price), output: price }, closed)),
     contextTokens: Tokens,
     maxOutputTokens: Tokens,
+    imageTokens: Tokens,
     capabilities: Type.Optional(
       Type.Array(Type.Unsafe<(typeof modelCapabilities)[number]>(Type.String({ enum: modelCapabilities })), {
         uniqueItems: true,

@@ -34,6 +34,8 @@ export type ModelSettings = Readonly<{
   plans: readonly string[] | undefined;
   contextTokens: number | undefined;
   maxOutputTokens: number | undefined;
+  /** The most of an image in the input. Undefined: a default. */
+  imageTokens: number | undefined;
   capabilities: readonly (typeof modelCapabilities)[number][] | undefined;
 }>;
 

@@ -308,6 +308,38 @@ for (const kind of databaseKinds) {
     );
 
     await t.test(
+      'a process that was only presumed dead takes the reservation: all tokens of the other are in excess',
+      async (t) => {
+        const { charge, counter } = await account();
+        const [dead, key] = [await process(), randomUUID()];
+        const first = await retried(dead, { ...charge, tokens: 600 }, key);
+        await dead.finalise(first);
+        await kill(dead);
+        const again = await retried(ledger, { ...charge, tokens: 600 }, key);
+        await dead.complete(first, told(100, 200));
+        t.same(await counter(), { used: 300, reserved: 0, excess: 0 });
+        const other = await ledger.admit({ ...charge, tokens: 700 });
+        await ledger.finalise(again, { ...told(10, 40), answer: { status: 200, body } });
+        t.same(await counter(), { used: 350, reserved: 700, excess: 50 });
+        await isClean(t);
+        await ledger.refund(other, failure);
+      },
+    );
+
+    await t.test('a resumed charge under a plan that lost its ceiling has no excess', async (t) => {
+      const { charge, counter, id } = await account();
+      const key = randomUUID();
+      const first = await retried(ledger, { ...charge, tokens: 600 }, key);
+      await ledger.finalise(first);
+      await ledger.complete(first, { ...told(1, 2), failure: { code: 'x', statusCode: 503 } });
+      await made.db.execute(sql`update accounts set plan = 'free' where id = ${id}`);
+      const again = await retried(ledger, { ...charge, tokens: 600 }, key);
+      await ledger.finalise(again, { ...told(3, 4), answer: { status: 200, body } });
+      t.same(await counter(), { used: 10, reserved: 0, excess: 0 });
+      await isClean(t);
+    });
+
+    await t.test(
       'midnight: a resumed charge reserves on its day, judged under the lock of its counter',
       async (t) => {
         const { charge, counter, id } = await account();
@@ -345,6 +377,46 @@ for (const kind of databaseKinds) {
         });
       },
     );
+
+    if (kind === 'postgres')
+      await t.test(
+        'midnight: a charge that ends while its retry waits for locks is resumed later',
+        async (t) => {
+          const { charge, counter, id } = await account();
+          const [other, key] = [await process(), randomUUID()];
+          const asked = { ...charge, tokens: 600 };
+          const retry = () => retried(ledger, asked, key);
+          await at(made.db, `${MIDNIGHT} - interval '1 hour'`, async () => {
+            const first = await retried(other, asked, key);
+            await at(made.db, `${MIDNIGHT} + interval '1 hour'`, async () => {
+              // So that today's counters exist.
+              await ledger.refund(await ledger.admit({ ...charge, tokens: 1 }), failure);
+              const { waiting } = await made.db.transaction(async (tx) => {
+                await tx.execute(sql`
+                select from usage_counters where account_id = ${id} and meter = 'tokens'
+                order by day desc limit 1 for update`);
+                const answer = retry().catch((error: unknown) => error);
+                await eventually('the retry waits for the lock', async () => {
+                  const locks = await rowsOf(made.db, sql`select from pg_locks where not granted`);
+                  return locks.length > 0;
+                });
+                await other.finalise(first);
+                await other.complete(first, { ...told(100, 200), failure: { code: 'x', statusCode: 503 } });
+                return { waiting: answer };
+              });
+              t.match(await waiting, { code: 'idempotencyInProgress' });
+              t.same(await counter(), { used: 300, reserved: 0, excess: 0 });
+              await isClean(t);
+              const again = await retry();
+              t.type(again.attempt, 'string');
+              t.same(await counter(), { used: 300, reserved: 600, excess: 0 });
+              await ledger.finalise(again, { ...told(10, 20), answer: { status: 200, body } });
+              t.same(await counter(), { used: 330, reserved: 0, excess: 0 });
+              await isClean(t);
+            });
+          });
+        },
+      );
 
     await t.test('midnight: tokens count on the day that reserved them', async (t) => {
       const { charge, id } = await account();

@@ -85,6 +85,24 @@ t.test('a cooldown that one account caused is its own, until a request of anothe
   t.notOk(asked.isReady(999, 'alice'), 'a pause that the target asked for is for everyone');
 });
 
+t.test('half of the last 20 of several accounts cool a target down for everyone', async (t) => {
+  const health = new Health();
+  const end = (account: string, how: 'failure' | 'success') => health.end(health.begin(account), how, 0);
+  const accounts = ['alice', 'bob', 'carol', 'dave'];
+  for (let count = 0; count < 19; count += 1)
+    end(accounts[count % accounts.length] ?? '', count % 2 === 0 ? 'success' : 'failure');
+  t.ok(accounts.every((account) => health.isReady(0, account)), '9 of 19');
+  end('dave', 'failure');
+  for (const account of [...accounts, 'erin']) t.notOk(health.isReady(4999, account), `not for ${account}`);
+  t.equal(health.state(0), 'coolingDown');
+
+  const ofOne = new Health();
+  for (let count = 0; count < 20; count += 1)
+    ofOne.end(ofOne.begin(count % 2 === 0 ? 'alice' : 'mallory'), count % 2 === 0 ? 'success' : 'failure', 0);
+  t.ok(ofOne.isReady(0, 'alice'), "nothing of Alice's failed");
+  t.notOk(ofOne.isReady(0, 'mallory'));
+});
+
 t.test("a target's Retry-After is a pause of at most 5 min", async (t) => {
   const health = new Health();
   health.pauseFor(7000, 0);

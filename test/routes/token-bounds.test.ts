@@ -13,6 +13,7 @@ const { env } = upstreamsFile({
     { name: 'm', targets },
     { name: 'short', targets, maxOutputTokens: 300, contextTokens: 100_000 },
     { name: 'small', targets, contextTokens: 200 },
+    { name: 'seeing', targets, imageTokens: 40_000 },
     { name: 'vectors', task: 'embeddings', targets },
   ],
 });
@@ -55,7 +56,7 @@ onEachDatabase(
       t.ok(needed >= JSON.stringify(parameters).length, String(needed));
     });
 
-    await t.test('an image counts 5,000, whatever its address or its size', async (t) => {
+    await t.test('an image counts 5,000 by default, whatever its address or its size', async (t) => {
       const picture = await completion([image('https://example.com/a.png')]);
       t.ok(picture - hello > 4900 && picture - hello < 5100, String(picture - hello));
       t.equal(await completion([image(`data:image/png;base64,${'A'.repeat(20_000)}`)]), picture);
@@ -67,6 +68,80 @@ onEachDatabase(
       const input = [user([{ type: 'input_image', image_url: 'https://example.com/a.png' }])];
       const inResponses = await neededBy('/responses', { input, store: false });
       t.ok(inResponses - hello > 4900 && inResponses - hello < 5200, String(inResponses - hello));
+    });
+
+    await t.test('an image counts what the operator says of the model', async (t) => {
+      const picture = image('https://example.com/a.png');
+      const fields = { model: 'seeing' };
+      const needed = (await completion([picture], fields)) - (await completion([user('Hello')], fields));
+      t.ok(needed > 39_900 && needed < 40_100, String(needed));
+    });
+
+    await t.test('images in the results of tools count as such', async (t) => {
+      const png = { type: 'base64', media_type: 'image/png', data: 'A'.repeat(20_000) };
+      const said = [
+        { role: 'assistant', content: [{ type: 'tool_use', id: 'toolu_1', name: 'f', input: {} }] },
+        user([
+          { type: 'tool_result', tool_use_id: 'toolu_1', content: [{ type: 'image', source: png }] },
+          { type: 'document', source: { type: 'content', content: [{ type: 'image', source: png }] } },
+        ]),
+      ];
+      const inMessages = await neededBy('/messages', {
+        ...{ max_tokens: DEFAULT, messages: [user('Hello'), ...said] },
+      });
+      t.ok(inMessages - hello > 9900 && inMessages - hello < 11_000, String(inMessages - hello));
+      const output = [{ type: 'input_image', image_url: `data:image/png;base64,${'A'.repeat(20_000)}` }];
+      const call = { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' };
+      const input = [user('Hello'), call, { type: 'function_call_output', call_id: 'c', output }];
+      const inResponses = await neededBy('/responses', { input, store: false });
+      t.ok(inResponses - hello > 4900 && inResponses - hello < 5600, String(inResponses - hello));
+    });
+
+    await t.test('text does not become an image by its type, or beside one', async (t) => {
+      const LONG = 30_000;
+      const long = 'x'.repeat(LONG);
+      const png = 'data:image/png;base64,AAAA';
+      const inTool = (value: unknown) => ({
+        tools: [{ ...tool, function: { name: 'f', parameters: { properties: { a: { default: value } } } } }],
+      });
+      for (const type of ['image', 'image_url', 'input_image']) {
+        const messages = [{ role: 'user', type, content: long }];
+        t.ok((await completion(messages)) > LONG, `a message of type ${type}`);
+        const part = { type, image_url: { url: png }, source: { type: 'base64', data: 'A' }, text: long };
+        t.ok((await completion([user([part])])) > LONG, `text in a part of type ${type}`);
+        const needed = await completion([user('Hello')], inTool({ type, image_url: long, source: long }));
+        t.ok(needed > LONG, `a default of type ${type} in a schema`);
+        const call = { id: 'c', type: 'function', function: { name: 'f', arguments: '{}' }, content: [part] };
+        const calling = { role: 'assistant', content: null, tool_calls: [call] };
+        t.ok((await completion([user('Hello'), calling])) > LONG, `a call with a part of type ${type}`);
+      }
+      for (const url of [
+        `data:text/plain,${long}`,
+        `data:application/pdf;base64,${long}`,
+        `data:image/svg+xml,${long}`,
+      ])
+        t.ok((await completion([image(url)])) > LONG, url.slice(0, 30));
+      t.ok((await completion([user([{ type: 'image_url', image_url: { url: png, detail: long } }])])) > LONG);
+      const input = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: long } };
+      const called = { role: 'assistant', content: [{ type: 'tool_use', id: 'toolu_1', name: 'f', input }] };
+      const calls = [user('Hello'), called, user('Go on')];
+      t.ok((await neededBy('/messages', { max_tokens: 1, messages: calls })) > LONG, 'the input of a call');
+    });
+
+    await t.test('tools and schemas count as JSON, which makes some characters longer', async (t) => {
+      const described = (description: string) =>
+        completion([user('Hello')], { tools: [{ ...tool, function: { ...tool.function, description } }] });
+      const plain = await described('x'.repeat(1000));
+      t.equal((await described('\u0001'.repeat(1000))) - plain, 5000, 'control characters');
+      t.equal((await described('"'.repeat(1000))) - plain, 1000, 'quotes');
+      const format = (title: string) => ({
+        response_format: { type: 'json_schema', json_schema: { name: 'f', schema: { title } } },
+      });
+      const formatted = await completion([user('Hello')], format('x'.repeat(1000)));
+      const escaped = await completion([user('Hello')], format('\u0001'.repeat(1000)));
+      t.equal(escaped - formatted, 5000);
+      const text = await completion([user('\u0001'.repeat(1000))]);
+      t.equal(text, await completion([user('x'.repeat(1000))]), 'text reaches the model as it is');
     });
 
     await t.test('a document by URL counts its address only', async (t) => {
@@ -102,6 +177,18 @@ onEachDatabase(
       t.equal(await alone({ max_completion_tokens: 400 }), 400 + both, 'the smaller of two limits');
       t.equal(await alone({ model: 'short' }), 300 + 'short'.length - 'm'.length, "the model's maximum");
       t.equal(await alone({ model: 'small' }), 200 + 'small'.length - 'm'.length, "the model's context");
+    });
+
+    await t.test('the default leaves room for the prompt in the context window', async (t) => {
+      const fields = { model: 'small' };
+      const none = async (content: string) =>
+        (await completion([user(content)], { ...fields, max_tokens: 1 })) - 'max_tokens'.length - 24 - 1;
+      const answer = async (content: string) =>
+        (await completion([user(content)], fields)) - (await none(content));
+      const short = await answer('Hello');
+      t.ok(short > 100 && short < 200 - Math.ceil('Hello'.length / 4), String(short));
+      t.equal((await answer('Hello'.padEnd(155, 'x'))) - short, -50, 'a token for three bytes');
+      t.equal(await answer('x'.repeat(2000)), 13, 'at least a sixteenth of the window');
     });
 
     await t.test('embeddings: the bytes of each text, or the tokens of each list', async (t) => {

@@ -1,8 +1,10 @@
 // `concurrency` of an upstream limits requests of every kind: more wait there, or take another target. Contract section 15.
 import { once } from 'node:events';
+import { sql } from 'drizzle-orm';
 import t, { type Test } from 'tap';
+import { rowsOf } from '../../src/database/client.ts';
 import { openStream } from '../support/event-reader.ts';
-import { onEachDatabase, plansFile } from '../support/service.ts';
+import { onEachDatabase, plansFile, type TestService } from '../support/service.ts';
 import { surfaces } from '../support/surfaces.ts';
 import { startUpstream } from '../support/upstream/client.ts';
 import { eventually, KEY } from '../support/upstream/engine.ts';
@@ -58,6 +60,29 @@ const kinds = {
   ),
 };
 
+/** A request whose client can leave. Its status is undefined if the client left first. */
+function leavable({ client }: TestService, path: string, body: unknown, key: string) {
+  const controller = new AbortController();
+  const status = fetch(`${client.origin}/api/v1${path}`, {
+    ...{ method: 'POST', signal: controller.signal, body: JSON.stringify(body) },
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
+  }).then(
+    (response) => response.status,
+    () => undefined,
+  );
+  return { status, leave: () => controller.abort() };
+}
+
+/** Charges of an account whose clients left, by state. */
+async function chargesOfLeavers({ database }: TestService, accountId: string) {
+  const rows = await rowsOf<{ state: string; count: number }>(
+    database.db,
+    sql`select state, count(*)::int as count from requests
+        where account_id = ${accountId} and status = 499 group by state`,
+  );
+  return Object.fromEntries(rows.map(({ count, state }) => [state, count]));
+}
+
 t.test('an upstream at its concurrency', async (t) => {
   const other = await startUpstream();
   t.teardown(() => other.stop());
@@ -78,12 +103,14 @@ t.test('an upstream at its concurrency', async (t) => {
       ];
     }),
   });
-  onEachDatabase(t, { ...env, SDK_KEY: KEY, ...plansFile(t) }, async (t, { client }) => {
+  onEachDatabase(t, { ...env, SDK_KEY: KEY, ...plansFile(t) }, async (t, service) => {
+    const { app, client } = service;
     for (const { calls, name } of servers)
       for (const { body, path } of surfaces) {
         const what = `${name} ${path}`;
         const alone = `${name}-alone`;
-        const { key } = await client.createKey(await client.signUp());
+        const owner = await client.signUp();
+        const { key } = await client.createKey(owner);
         const before = calls().length;
         const sent = () => calls().length - before;
         const ask = (model: string) => client.post(path, { ...body('Hi'), model }, { key });
@@ -94,6 +121,21 @@ t.test('an upstream at its concurrency', async (t) => {
         const elsewhere = await ask(`${name}-or-other`);
         t.equal(elsewhere.status, 200, `${what}: the next target answers`);
         t.equal(elsewhere.headers.get('x-parley-attempts'), '1', 'without an attempt at the full one');
+
+        const attempts = () => app.engines.router?.health().find((upstream) => upstream.name === name)?.open;
+        for (const stream of [false, true]) {
+          const asked = { ...body('Hi', { stream }), model: alone };
+          const { leave, status } = leavable(service, path, asked, key);
+          await eventually(`${what}: a request waits`, async () => attempts() === 2);
+          leave();
+          t.equal(await status, undefined, 'its client left before any answer');
+          await eventually(`${what}: nobody waits`, async () => attempts() === 1);
+        }
+        await eventually(
+          `${what}: requests that no upstream got are refunded`,
+          async () => (await chargesOfLeavers(service, owner.accountId)).refunded === 2,
+        );
+        t.equal(sent(), 1);
 
         // One waits for the stream, and one is refused, whichever comes second.
         const two = [ask(alone), ask(alone)];
@@ -109,5 +151,43 @@ t.test('an upstream at its concurrency', async (t) => {
         t.equal(sent(), 2);
         t.match((await client.get('/usage', { key })).body, { used: { chat: 3 } }, 'refused means refunded');
       }
+  });
+});
+
+t.test('a client that leaves a single upstream is charged only if the upstream has its request', async (t) => {
+  const upstream = await startUpstream();
+  t.teardown(() => upstream.stop());
+  const { searchUrl, url } = upstream;
+  const env = {
+    ...{ CHAT_URL: url, CHAT_MODEL: 'm=test-model', IMAGES_URL: url, EMBEDDINGS_URL: url, SEARCH_URL: searchUrl },
+    UPSTREAM_CONNECTIONS: '1',
+  };
+  onEachDatabase(t, { ...env, ...plansFile(t) }, async (t, service) => {
+    await upstream.reset();
+    await upstream.configure({ fault: 'hang' });
+    for (const [path, body] of [
+      ['/chat', { message: 'Hi' }],
+      ['/chat', { message: 'Hi', stream: true }],
+      ['/images/generations', { prompt: 'Hi' }],
+      ['/embeddings', { input: 'Hi' }],
+      ['/search', { query: 'Hi' }],
+    ] as const) {
+      const owner = await service.client.signUp();
+      const { key } = await service.client.createKey(owner);
+      const { calls: before } = await upstream.calls();
+      const ask = () => leavable(service, path, body, key);
+      const first = ask();
+      await eventually(`${path}: the upstream has it`, async () => (await upstream.calls()).calls === before + 1);
+      // One of them waits for a connection, and one is refused.
+      const others = [ask(), ask()];
+      t.equal(await Promise.race(others.map(({ status }) => status)), 503, path);
+      for (const { leave } of others) leave();
+      const charges = () => chargesOfLeavers(service, owner.accountId);
+      await eventually(`${path}: refunded`, async () => (await charges()).refunded === 1);
+      t.equal((await upstream.calls()).calls, before + 1, 'the upstream did not get it');
+      first.leave();
+      await eventually(`${path}: charged`, async () => (await charges()).final === 1);
+      t.same(await charges(), { final: 1, refunded: 1 }, path);
+    }
   });
 });

@@ -16,6 +16,7 @@ import { fileWithPackages } from '../support/upstreams-file.ts';
 
 const DEFAULT = 900;
 const MOST = 700;
+const WINDOW = 600;
 const messages = [{ role: 'user', content: 'Hi' }];
 /** The field that limits the answer, in each API. */
 const requests = [
@@ -78,6 +79,7 @@ t.test('the longest answer is always sent', async (t) => {
     models: upstreams.flatMap(({ name: upstream }) => [
       { name: upstream, targets: [{ upstream, model: 'theirs' }] },
       { name: `short-${upstream}`, targets: [{ upstream, model: 'theirs' }], maxOutputTokens: MOST },
+      { name: `window-${upstream}`, targets: [{ upstream, model: 'theirs' }], contextTokens: WINDOW },
     ]),
   });
   const plans = plansFile(t, { tokens: 1_000_000 });
@@ -98,5 +100,16 @@ t.test('the longest answer is always sent', async (t) => {
           t.equal(answer.status, 200, what);
           t.equal(limitIn(calls().at(-1)?.body), sent, what);
         }
+    for (const { calls, limitIn, name } of upstreams)
+      for (const path of ['/chat/completions', '/chat']) {
+        const body = path === '/chat' ? { message: 'Hi', store: false } : { messages };
+        const answer = await client.post(path, { ...body, model: `window-${name}` }, { key });
+        t.equal(answer.status, 200);
+        const sent = limitIn(calls().at(-1)?.body);
+        t.ok(
+          sent > WINDOW - 100 && sent < WINDOW - 10,
+          `${name} ${path}: ${sent} leaves room for the prompt`,
+        );
+      }
   });
 });

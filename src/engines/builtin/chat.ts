@@ -2,6 +2,7 @@
 import { type Documentation, isSection } from '../../docs/documentation.ts';
 import { guides, guidesDigest } from '../../docs/guides.ts';
 import { newId } from '../../domain/ids.ts';
+import { noteCalled } from '../progress.ts';
 import type { ChatEngine, CompletionChunk, CompletionInput, CompletionResult, Model } from '../types.ts';
 import { replyTo, SECTIONS_WANTED } from './replies.ts';
 
@@ -53,6 +54,7 @@ export function builtinChat(documentation: Documentation, publicUrl: string): Ch
 
   async function answer(input: CompletionInput, signal: AbortSignal): Promise<Answer> {
     signal.throwIfAborted();
+    noteCalled(signal);
     const question = questionOf(input).trim();
     const asked = searched(question);
     const { hits } = (await documentation()).search(asked, { limit: SECTIONS_WANTED, accepts: isSection });

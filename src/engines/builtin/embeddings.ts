@@ -4,6 +4,7 @@
  */
 import { loopShare } from '../../loop-share.ts';
 import { inputsOf, unknownModel, unsupportedDimensions } from '../embedding-input.ts';
+import { noteCalled } from '../progress.ts';
 import type { EmbeddingEngine } from '../types.ts';
 import { toBase64 } from '../vectors.ts';
 
@@ -119,6 +120,7 @@ export function builtinEmbeddings(): EmbeddingEngine {
         throw unsupportedDimensions(`The built-in engine supports 1 to ${DIMENSIONS} dimensions.`);
     },
     async embed({ dimensions = DIMENSIONS, encoding_format: format, input }, signal) {
+      noteCalled(signal);
       const vectors: string[] = [];
       let promptTokens = 0;
       for (const one of inputsOf(input)) {

@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import { setImmediate as otherRequests } from 'node:timers/promises';
 import { encode } from 'fast-png';
 import { ApiError } from '../../errors.ts';
+import { noteCalled } from '../progress.ts';
 import type { ImageEngine } from '../types.ts';
 
 const COLOURS = 16;
@@ -118,6 +119,7 @@ export function builtinImages(): ImageEngine {
           reason: 'unsupported_value',
         });
       }
+      noteCalled(signal);
       const [width = DEFAULT_SIZE[0], height = DEFAULT_SIZE[1]] =
         size && size !== 'auto' ? size.split('x').map(Number) : DEFAULT_SIZE;
       const images: { b64_json: string }[] = [];

@@ -2,6 +2,7 @@
 import { type Documentation, isSection } from '../../docs/documentation.ts';
 import type { SectionEntry } from '../../docs/search-entries.ts';
 import { snippetOf } from '../../docs/snippet.ts';
+import { noteCalled } from '../progress.ts';
 import type { SearchEngine } from '../types.ts';
 
 export const titleOf = ({ part, title }: SectionEntry): string => `${part}: ${title}`;
@@ -11,6 +12,7 @@ export function builtinSearch(documentation: Documentation, publicUrl: string): 
     kind: 'builtin',
     async search(query, limit, signal) {
       signal.throwIfAborted();
+      noteCalled(signal);
       const { hits } = (await documentation()).search(query, { limit, accepts: isSection });
       return hits.map(({ entry, found, score }) => ({
         title: titleOf(entry),

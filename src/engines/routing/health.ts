@@ -15,17 +15,17 @@ export type HealthState = 'working' | 'coolingDown' | 'coolingDownForAccount' | 
 export type Attempt = { readonly generation: number; readonly account: string | undefined };
 
 export class Health {
-  /** The newest outcomes, true for failures. */
-  #recent: boolean[] = [];
+  /** The newest outcomes. */
+  #recent: { isFailure: boolean; account: string | undefined }[] = [];
   #inARow = 0;
   /** Cooldowns since the last success. */
   #cooldowns = 0;
   #cooledUntil = Number.NEGATIVE_INFINITY;
   /** As the target asked. */
   #pausedUntil = Number.NEGATIVE_INFINITY;
-  /** The accounts of the failures since the last success. */
+  /** The accounts of the failures since the last success, and of those that caused the cooldown. */
   readonly #accounts = new Set<string | undefined>();
-  /** Set if only requests of one account failed before the cooldown: the fault may be theirs. */
+  /** Set if all failures that caused the cooldown were of one account: the fault may be in what it asks. */
   #suspect: string | undefined;
   /** Counts cooldowns. Attempts that began before the last one tell nothing about the time after it. */
   #generation = 0;
@@ -74,7 +74,7 @@ export class Health {
   end(attempt: Attempt, how: AttemptEnd, now: number): void {
     if (attempt === this.#probe) this.#probe = undefined;
     if (attempt.generation !== this.#generation || how === 'left') return;
-    this.#recent.push(how === 'failure');
+    this.#recent.push({ isFailure: how === 'failure', account: attempt.account });
     if (this.#recent.length > WINDOW) this.#recent.shift();
     if (how === 'failure') {
       this.#accounts.add(attempt.account);
@@ -92,9 +92,10 @@ export class Health {
 
   #failed(now: number): void {
     this.#inARow += 1;
-    const failures = this.#recent.filter(Boolean).length;
-    const isHalf = this.#recent.length === WINDOW && failures >= FAILURES_IN_WINDOW;
+    const failures = this.#recent.filter(({ isFailure }) => isFailure);
+    const isHalf = this.#recent.length === WINDOW && failures.length >= FAILURES_IN_WINDOW;
     if (this.#cooldowns === 0 && this.#inARow < FAILURES_IN_A_ROW && !isHalf) return;
+    if (isHalf) for (const { account } of failures) this.#accounts.add(account);
     this.#cooledUntil = now + Math.min(SHORTEST_MS * 2 ** this.#cooldowns, LONGEST_COOLDOWN_MS);
     this.#suspect = this.#accounts.size === 1 ? [...this.#accounts][0] : undefined;
     this.#cooldowns += 1;

@@ -50,6 +50,7 @@ const publicModel = (model: ModelSettings): Model => ({
     contextTokens: model.contextTokens,
     context_window: model.contextTokens,
   }),
+  ...(model.imageTokens !== undefined && { imageTokens: model.imageTokens }),
   ...(model.maxOutputTokens !== undefined && { max_output_tokens: model.maxOutputTokens }),
   ...(model.capabilities !== undefined && { capabilities: [...model.capabilities] }),
   units: model.units,

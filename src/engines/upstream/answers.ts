@@ -4,7 +4,7 @@ import type { CompletionInput, CompletionResult } from '../types.ts';
 import { isObject, type JsonObject, plainText, textWithin, wholeNumber } from './json.ts';
 import { TooFew } from './known-limits.ts';
 import type { Broken } from './transport.ts';
-import { charactersOf, countedUsage, estimatedUsage } from './usage.ts';
+import { bytesOf, charactersOf, countedUsage, estimatedUsage } from './usage.ts';
 
 const MAX_ID_LENGTH = 200;
 const MAX_FINISH_LENGTH = 60;
@@ -37,6 +37,9 @@ function settleMessage(message: JsonObject): void {
   message.refusal = typeof message.refusal === 'string' ? message.refusal : null;
 }
 
+const bytesIn = (choices: readonly unknown[]): number =>
+  choices.reduce<number>((sum, choice) => sum + bytesOf((choice as { message: JsonObject }).message), 0);
+
 /**
  * Normalizes an upstream's answer in place.
  *
@@ -59,6 +62,6 @@ export function completionOf(answer: JsonObject, input: CompletionInput, broken:
   settleHead(answer, 'chat.completion', input.model, newHead());
   // Deliver nothing that was not charged.
   answer.choices = choices.slice(0, wanted);
-  answer.usage = countedUsage(answer.usage) ?? estimatedUsage(input, characters);
+  answer.usage = countedUsage(answer.usage) ?? estimatedUsage(input, characters, bytesIn(choices));
   return answer as CompletionResult;
 }

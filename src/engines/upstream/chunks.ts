@@ -4,7 +4,7 @@ import { newHead, settleChoice, settleHead } from './answers.ts';
 import { isObject, type JsonObject, plainText } from './json.ts';
 import { TooFew } from './known-limits.ts';
 import type { Broken } from './transport.ts';
-import { charactersOf, countedUsage, estimatedUsage, type Usage } from './usage.ts';
+import { bytesOf, charactersOf, countedUsage, estimatedUsage, type Usage } from './usage.ts';
 
 /** Members of a delta whose presence alone is not output. */
 const standing = new Set(['role', 'content', 'refusal', 'reasoning_content', 'reasoning', 'tool_calls']);
@@ -20,6 +20,7 @@ export class ChunkReader {
   /** Whether the last chunk had output. */
   hasGrown = false;
   #characters = 0;
+  #bytes = 0;
   #usage: Usage | undefined;
   #last: JsonObject = {};
 
@@ -73,7 +74,7 @@ export class ChunkReader {
     if (length === 0) throw this.#broken('The stream has no choices.');
     if (length < wanted) throw new TooFew('choices', length, wanted);
     const { created, id, model, object, system_fingerprint } = this.#last as CompletionChunk;
-    const usage = this.#usage ?? estimatedUsage(this.#input, this.#characters);
+    const usage = this.#usage ?? estimatedUsage(this.#input, this.#characters, this.#bytes);
     return { id, object, created, model, system_fingerprint, choices: [], usage };
   }
 
@@ -104,6 +105,7 @@ export class ChunkReader {
     this.hasGrown ||= characters > 0 || Object.keys(delta).some((name) => !standing.has(name));
     if (choice.finish_reason !== null) state.isFinished = true;
     this.#characters += characters;
+    if (this.#usage === undefined) this.#bytes += bytesOf(delta);
   }
 }
 

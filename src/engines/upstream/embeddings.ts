@@ -1,12 +1,11 @@
 /** Embeddings from any server with OpenAI's `POST /embeddings`. Contract section 14. */
-import { countTokens, inputsOf, unknownModel, unsupportedDimensions } from '../embedding-input.ts';
+import { estimatedInput, inputsOf, unknownModel, unsupportedDimensions } from '../embedding-input.ts';
 import type { EmbeddingEngine, EmbeddingInput } from '../types.ts';
 import { EmbeddingAnswer } from './embedding-answer.ts';
 import { refusesField } from './errors.ts';
 import { isObject, type JsonObject, textWithin, wholeNumber } from './json.ts';
 import type { NamedModel } from './model-map.ts';
 import { createTransport, MIB, type UpstreamOptions } from './transport.ts';
-import { estimatedTokens } from './usage.ts';
 
 export type UpstreamEmbeddingsOptions = UpstreamOptions & {
   /** `EMBEDDINGS_MODEL`, default first. Empty: the client's model or the upstream's default. */
@@ -19,13 +18,11 @@ const ANSWER_BYTES = 64 * MIB;
 const MAX_MODEL_LENGTH = 200;
 const UNNAMED = 'default';
 
-/** Counts the prompt's tokens if the upstream does not. */
-function promptTokens(answer: JsonObject, input: EmbeddingInput['input']): number {
+/** The upstream's count, or else an estimate. */
+function promptTokens(answer: JsonObject, input: EmbeddingInput['input']) {
   const { prompt_tokens: prompt, total_tokens: total } = isObject(answer.usage) ? answer.usage : {};
   const counted = wholeNumber(prompt) || wholeNumber(total);
-  if (counted) return counted;
-  const texts = inputsOf(input).filter((one) => typeof one === 'string');
-  return countTokens(input) + texts.reduce((sum, text) => sum + estimatedTokens(text.length), 0);
+  return counted ? { promptTokens: counted } : { promptTokens: estimatedInput(input), isEstimated: true };
 }
 
 /** Creates the engine without contacting the upstream. */
@@ -81,7 +78,7 @@ export function createUpstreamEmbeddings(options: UpstreamEmbeddingsOptions): Em
       return {
         vectors,
         model: model?.id ?? textWithin(answer.model, MAX_MODEL_LENGTH) ?? UNNAMED,
-        promptTokens: promptTokens(answer, input.input),
+        ...promptTokens(answer, input.input),
       };
     },
   };

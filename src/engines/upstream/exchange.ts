@@ -1,6 +1,7 @@
 /** One request to an upstream through undici: timeouts, backpressure, and abort. Contract sections 7 and 8. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
+import { type Progress, progressOf } from '../progress.ts';
 
 export type ExchangeTimeouts = {
   /** From sending the request to the first byte of the body. */
@@ -40,6 +41,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   readonly #timeouts: ExchangeTimeouts;
   readonly #signal: AbortSignal;
+  readonly #progress: Progress | undefined;
   readonly #onAbort = () => this.abort(this.#signal.reason);
   readonly #onSettled: () => void;
   #resolveHead!: (head: AnswerHead) => void;
@@ -57,6 +59,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   constructor(timeouts: ExchangeTimeouts, signal: AbortSignal, onSettled: () => void = () => {}) {
     this.#timeouts = timeouts;
     this.#signal = signal;
+    this.#progress = progressOf(signal);
     this.#onSettled = onSettled;
     this.head = new Promise((resolve, reject) => {
       this.#resolveHead = resolve;
@@ -107,6 +110,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       return;
     }
     this.isSent = true;
+    if (this.#progress) this.#progress.isCalled = true;
     this.#startTimer(this.#timeouts.firstByteMs, 'first byte');
   }
 
@@ -115,11 +119,13 @@ export class Exchange implements Dispatcher.DispatchHandler {
     status: number,
     headers: IncomingHttpHeaders,
   ): void {
+    this.#noteHeard();
     if (status >= 200) this.#resolveHead({ status, headers });
   }
 
   onResponseData(controller: Dispatcher.DispatchController, piece: Buffer): void {
     if (this.#isDiscarding) return;
+    this.#noteHeard();
     this.#heard += 1;
     if (this.#heard === 1) this.#startTimer(this.#timeouts.idleMs, 'further byte');
     else this.#timer?.refresh();
@@ -140,6 +146,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     this.#settle({ error });
+  }
+
+  #noteHeard(): void {
+    if (this.#progress) this.#progress.heard += 1;
   }
 
   #resume(): void {

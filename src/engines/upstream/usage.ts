@@ -12,21 +12,28 @@ export const estimatedTokens = (characters: number): number => Math.ceil(charact
 /** Text, refusal, and reasoning under either name. Tool calls are counted separately. */
 const writtenFields = ['content', 'refusal', 'reasoning_content', 'reasoning'] as const;
 
-/** The characters of a `message`, or of a chunk's `delta`. */
-export function charactersOf(message: Readonly<Record<string, unknown>>): number {
-  let characters = 0;
+function lengthIn(message: Readonly<Record<string, unknown>>, lengthOf: (text: string) => number): number {
+  let length = 0;
   for (const field of writtenFields) {
     const text = message[field];
-    if (typeof text === 'string') characters += text.length;
+    if (typeof text === 'string') length += lengthOf(text);
   }
-  if (!Array.isArray(message.tool_calls)) return characters;
+  if (!Array.isArray(message.tool_calls)) return length;
   for (const call of message.tool_calls as unknown[]) {
     const named = isObject(call) && isObject(call.function) ? call.function : {};
-    if (typeof named.name === 'string') characters += named.name.length;
-    if (typeof named.arguments === 'string') characters += named.arguments.length;
+    if (typeof named.name === 'string') length += lengthOf(named.name);
+    if (typeof named.arguments === 'string') length += lengthOf(named.arguments);
   }
-  return characters;
+  return length;
 }
+
+/** The characters of a `message`, or of a chunk's `delta`. */
+export const charactersOf = (message: Readonly<Record<string, unknown>>): number =>
+  lengthIn(message, (text) => text.length);
+
+/** The same in bytes of UTF-8. */
+export const bytesOf = (message: Readonly<Record<string, unknown>>): number =>
+  lengthIn(message, (text) => Buffer.byteLength(text));
 
 /** The characters of the request's messages, calls included, and, as JSON, its tools. Images count nothing. */
 function charactersAsked(input: CompletionInput): number {
@@ -51,11 +58,21 @@ export function countedUsage(usage: unknown): Usage | undefined {
   return { ...usage, prompt_tokens: prompt, completion_tokens: completion, total_tokens: total };
 }
 
+/** Why tokens are an estimate. */
+export type Unreported = {
+  /** Of a whole answer: the bytes of its text. Undefined if the engine may have generated more than was received. */
+  bytes?: number;
+};
+
+const unreported = new WeakMap<Usage, Unreported>();
+
 export type AnswerTokens = {
   inputTokens: number;
   outputTokens: number;
   cachedTokens?: number;
   reasoningTokens?: number;
+  /** Set if the engine reported none. */
+  unreported?: Unreported;
 };
 
 /** The tokens of an answer, and their parts if the engine tells them. */
@@ -64,17 +81,25 @@ export function tokensOf(usage: Usage): AnswerTokens {
   const { completion_tokens_details: output, prompt_tokens_details: input } = usage as JsonObject;
   const cached = isObject(input) ? wholeNumber(input.cached_tokens) : undefined;
   const reasoning = isObject(output) ? wholeNumber(output.reasoning_tokens) : undefined;
+  const guess = unreported.get(usage);
   return {
     inputTokens,
     outputTokens,
+    ...(guess && { unreported: guess }),
     ...(cached !== undefined && { cachedTokens: cached }),
     ...(reasoning !== undefined && { reasoningTokens: reasoning }),
   };
 }
 
-/** Estimates one token per four characters written, rounded up, as language models do for English. */
-export function estimatedUsage(input: CompletionInput, characters: number): Usage {
+/**
+ * Estimates one token per four characters written, rounded up, as language models do for English.
+ *
+ * @param bytes - those of the text, if the answer is whole
+ */
+export function estimatedUsage(input: CompletionInput, characters: number, bytes?: number): Usage {
   const prompt = estimatedTokens(charactersAsked(input));
   const completion = estimatedTokens(characters);
-  return { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion };
+  const usage = { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion };
+  unreported.set(usage, bytes === undefined ? {} : { bytes });
+  return usage;
 }
