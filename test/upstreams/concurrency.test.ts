@@ -4,6 +4,7 @@ import t, { type Test } from 'tap';
 import { rowsOf } from '../../src/database/client.ts';
 import { openStream } from '../support/event-reader.ts';
 import { Gate } from '../support/gate.ts';
+import { leavable } from '../support/leaving.ts';
 import { onEachDatabase, plansFile, type TestService } from '../support/service.ts';
 import { surfaces } from '../support/surfaces.ts';
 import { startUpstream } from '../support/upstream/client.ts';
@@ -43,19 +44,6 @@ const kinds = {
     ]),
   ),
 };
-
-/** A request whose client can leave. Its status is undefined if the client left first. */
-function leavable({ client }: TestService, path: string, body: unknown, key: string) {
-  const controller = new AbortController();
-  const status = fetch(`${client.origin}/api/v1${path}`, {
-    ...{ method: 'POST', signal: controller.signal, body: JSON.stringify(body) },
-    headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
-  }).then(
-    (response) => response.status,
-    () => undefined,
-  );
-  return { status, leave: () => controller.abort() };
-}
 
 /** Charges of an account whose clients left, by state. */
 async function chargesOfLeavers({ database }: TestService, accountId: string) {
