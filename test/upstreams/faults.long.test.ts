@@ -71,7 +71,7 @@ async function configure(random: Random, round: number): Promise<void> {
   await Promise.all(
     upstreams.map((upstream, target) => {
       const schedules = Array.from({ length: AT_ONCE }, () => draw(random, round, target));
-      return upstream.configure({ schedules, ...(target === gone && { fault: 'refuse' }) });
+      return upstream.configure({ schedules, ...(target === gone && { fault: 'refuse' as const }) });
     }),
   );
 }

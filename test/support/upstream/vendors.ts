@@ -17,10 +17,10 @@ export function vendorOf(path: string): Vendor | undefined {
 
 /** A body as one of chat completions, as far as the reply depends on it. */
 export function chatBodyOf(vendor: Vendor, { tools: _tools, ...body }: Json): ChatBody {
-  if (vendor === 'anthropic') return body;
+  if (vendor === 'anthropic') return body as ChatBody;
   const { input, max_output_tokens: limit, ...rest } = body;
   const items = typeof input === 'string' ? [{ role: 'user', content: input }] : (input as Json[]);
-  return { ...rest, messages: items, ...(limit !== undefined && { max_tokens: limit }) };
+  return { ...rest, messages: items, ...(limit !== undefined && { max_tokens: limit }) } as ChatBody;
 }
 
 const event = (name: string, fields: Json, isText = false): VendorEvent => ({
