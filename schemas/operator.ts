@@ -238,6 +238,10 @@ export const OperatorLoggedRequest = Type.Object(
       description: 'The model server that answered, or the last one that was tried, of `UPSTREAMS_FILE`.',
       examples: ['gpu-1'],
     }),
+    upstream_model: nullable(Type.String({ maxLength: 200 }), {
+      description: 'Its name of the model.',
+      examples: ['Qwen/Qwen3-8B'],
+    }),
     cost_micros: nullable(cost_micros, {
       description: 'What its tokens cost the operator, in millionths of the currency; null without prices.',
     }),

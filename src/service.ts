@@ -3,11 +3,13 @@ import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { buildApp } from './app.ts';
+import type { CommandContext } from './commands/command.ts';
 import { commandHandler } from './commands/operator.ts';
 import type { Config } from './config.ts';
 import { type Database, type DatabaseLocation, openDatabase } from './database/client.ts';
 import { type DataDirLock, lockDataDir } from './database/data-dir-lock.ts';
 import { Maintenance } from './domain/maintenance.ts';
+import { outcomeOf, type Reload, UpstreamReloads } from './domain/upstream-reloads.ts';
 import { ConfigError } from './environment.ts';
 import { configuredLocation, openMigrated } from './migrated-database.ts';
 import { settingOnce } from './store/settings.ts';
@@ -20,31 +22,34 @@ export type Service = {
   port: number;
   /** Stops accepting, waits for open requests, closes the database. Call it once. */
   stop(): Promise<void>;
-  /** Reads the operator's file of upstreams again. A wrong file changes nothing and is logged. */
-  reload(): void;
+  /** Reads the operator's file of upstreams again. A wrong file changes nothing, and is logged and returned. */
+  reload: Reload;
 };
 
 async function lockFolder(
   config: Config,
   location: DatabaseLocation,
-  current: () => Database | undefined,
+  current: () => Omit<CommandContext, 'config'> | undefined,
 ): Promise<DataDirLock | undefined> {
   if ('url' in location) return undefined;
   const handle = commandHandler(() => {
-    const database = current();
-    return database && { ...database, config };
+    const context = current();
+    return context && { ...context, config };
   });
   return lockDataDir(location.dataDir, handle);
 }
 
-function reloadUpstreams({ engines, log }: FastifyInstance, { upstreams }: Config): void {
-  if (upstreams === undefined || engines.router === undefined) return;
+function reloadUpstreams({ engines, log }: FastifyInstance, { upstreams }: Config): string | undefined {
+  if (upstreams === undefined || engines.router === undefined)
+    return 'It was started without UPSTREAMS_FILE. Set the variable and restart it.';
   try {
     engines.router.reload(upstreams.reread());
     log.info('Reloaded UPSTREAMS_FILE.');
+    return undefined;
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     log.error(`${error.message}\nThe previous upstreams remain in use.`);
+    return error.message;
   }
 }
 
@@ -59,7 +64,12 @@ export async function startService(
 ): Promise<Service> {
   const location = givenLocation ?? (await configuredLocation(config));
   let database: Database | undefined;
-  const lock = await lockFolder(config, location, () => database);
+  let reload: Reload | undefined;
+  const lock = await lockFolder(
+    config,
+    location,
+    () => database && { ...database, reload: reload && outcomeOf.bind(null, reload) },
+  );
   try {
     const opened = await (membership ? openDatabase(location) : openMigrated(config, location));
     database = opened;
@@ -81,13 +91,17 @@ export async function startService(
     const { plans, webhookTargets: targets } = config;
     const webhooks = new WebhookSender({ db: opened.db, plans, targets, log, metrics });
     webhooks.start();
+    const reloadHere = () => reloadUpstreams(app, config);
+    reload = reloadHere;
+    const reloads = new UpstreamReloads(opened.db, app.ledger.process, reloadHere, log);
+    if (opened.kind === 'postgres' && config.upstreams !== undefined) reloads.start();
     return {
       app,
       database: opened,
-      reload: () => reloadUpstreams(app, config),
+      reload: reloadHere,
       port: (app.server.address() as AddressInfo).port,
       stop: async () => {
-        const stopped = [maintenance.stop(), webhooks.stop()];
+        const stopped = [maintenance.stop(), webhooks.stop(), reloads.stop()];
         await app.close();
         await Promise.all(stopped);
         await app.keyLookup.stop();

@@ -2,6 +2,7 @@
 import type { Config } from '../config.ts';
 import type { Database, Db } from '../database/client.ts';
 import type { Env } from '../environment.ts';
+import type { ReloadOutcome } from '../store/upstream-reloads.ts';
 
 /** A failed command. Its message is what the operator sees. */
 export class CommandError extends Error {
@@ -18,6 +19,8 @@ export type CommandContext = {
   config: Config;
   /** Embedded database only. */
   copyTo?: Database['copyTo'];
+  /** Reads `UPSTREAMS_FILE` again. Only if the service runs in this process. */
+  reload?: (() => ReloadOutcome) | undefined;
 };
 
 export type Input = {

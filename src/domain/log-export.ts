@@ -11,7 +11,7 @@ import {
 const ROWS_AT_ONCE = 500;
 
 /** What the owner may see. */
-type Row = Omit<LoggedRequestRow, 'day' | 'upstream' | 'cost_micros'>;
+type Row = Omit<LoggedRequestRow, 'day' | 'upstream' | 'upstream_model' | 'cost_micros'>;
 
 /** All matching rows, newest first, in batches. New requests do not affect the batches that follow. */
 async function* batches(db: Db, accountId: string, filter: LogFilter): AsyncGenerator<Row[], void> {
@@ -20,7 +20,10 @@ async function* batches(db: Db, accountId: string, filter: LogFilter): AsyncGene
     const last = rows.at(-1);
     // A full batch may leave out rows that the statement saw.
     after = rows.length === ROWS_AT_ONCE && last !== undefined ? last : end;
-    if (rows.length > 0) yield rows.map(({ cost_micros: _cost, day: _, upstream: _server, ...row }) => row);
+    if (rows.length > 0)
+      yield rows.map(
+        ({ cost_micros: _cost, day: _, upstream: _server, upstream_model: _theirs, ...row }) => row,
+      );
   }
 }
 

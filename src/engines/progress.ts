@@ -5,6 +5,8 @@
 export type Progress = {
   /** Whether the built-in engine was called, or bytes may have reached an upstream. */
   isCalled: boolean;
+  /** Requests to upstreams of which bytes may have reached them. */
+  sent: number;
   /** Pieces of answers that upstreams sent, also of failed attempts. */
   heard: number;
 };
@@ -12,7 +14,7 @@ export type Progress = {
 const ofWork = new WeakMap<AbortSignal, Progress>();
 
 export const trackProgress = (signal: AbortSignal): unknown =>
-  ofWork.set(signal, { isCalled: false, heard: 0 });
+  ofWork.set(signal, { isCalled: false, sent: 0, heard: 0 });
 
 /** Undefined for work of no request. */
 export const progressOf = (signal: AbortSignal): Progress | undefined => ofWork.get(signal);
@@ -23,7 +25,7 @@ export function continueProgress(signal: AbortSignal, whole: AbortSignal): void 
   if (progress !== undefined) ofWork.set(signal, progress);
 }
 
-/** Call it when an engine begins with the work. */
+/** Call it when the built-in engine begins with the work. */
 export function noteCalled(signal: AbortSignal): void {
   const progress = ofWork.get(signal);
   if (progress !== undefined) progress.isCalled = true;

@@ -45,8 +45,8 @@ export type RoutedCall = {
   account?: string | undefined;
   /** Requests with the same value go to the same target while it works, so that its prompt cache is used. */
   affinity?: string | undefined;
-  /** Called before each attempt with the name of an upstream, and the prices of its tokens. */
-  onAttempt?(upstream: string, prices: Prices | undefined): void;
+  /** Called before each attempt with the name of an upstream, its name of the model, and the prices of its tokens. */
+  onAttempt?(upstream: string, model: string, prices: Prices | undefined): void;
   /** Called after each failed attempt that another one may replace. */
   onFailure?(upstream: string, error: unknown): void;
   /** Called when the answer begins. */

@@ -165,7 +165,11 @@ function observe({ admission, request }: Pick<Run, 'admission' | 'request'>, fir
   if (routed === undefined && firstOutputMs === undefined) return;
   admission.observed = {
     ...(firstOutputMs !== undefined && { first_output_ms: firstOutputMs }),
-    ...(routed && { attempts: routed.attempts, upstream: routed.upstream }),
+    ...(routed && {
+      attempts: routed.attempts,
+      upstream: routed.upstream,
+      upstream_model: routed.model,
+    }),
   };
 }
 

@@ -9,8 +9,9 @@ import { saidWithMaxOutput, withMaxOutput } from './cost.ts';
 
 /** For the log. */
 export type Routed = {
-  /** The upstream of the last attempt. */
+  /** The upstream of the last attempt, and its name of the model. */
   upstream: string;
+  model: string;
   attempts: number;
   firstOutputMs?: number;
 };
@@ -30,9 +31,9 @@ export function routedCall(request: FastifyRequest, reply: FastifyReply, affinit
     account: request.caller.accountId,
     // Accounts cannot steer each other's requests.
     affinity: affinity && `${request.caller.accountId} ${affinity}`,
-    onAttempt(upstream, prices) {
+    onAttempt(upstream, model, prices) {
       const attempts = (request.routed?.attempts ?? 0) + 1;
-      request.routed = { upstream, attempts };
+      request.routed = { upstream, model, attempts };
       request.prices = prices;
       reply.header('x-parley-attempts', attempts);
     },

@@ -94,7 +94,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       const { accountId, keyId } = request.caller;
       assertReadable(body);
       refuseUnsupported(body);
-      const { input, items } = await conversationOf(app.db, { accountId, keyId }, body);
+      const { input, items, rootId } = await conversationOf(app.db, { accountId, keyId }, body);
       const isKept = body.store !== false;
       if (isKept) assertStorable(input);
       const tools = new ResponseTools(body.tools ?? []);
@@ -102,7 +102,9 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       const resolved = await resolveModel(engine, body.model, plan);
       const { id: model } = resolved;
       const said = responseSaid(body, items, tools);
-      const chat = chatFor(engine, request, reply, body.prompt_cache_key, said);
+      // A stored response may be continued, and its ID is that of the request.
+      const conversation = rootId ?? (isKept ? request.id : undefined);
+      const chat = chatFor(engine, request, reply, body.prompt_cache_key ?? conversation, said);
       const asked = completionInput(body, model, items, tools);
       checkNamedUrls(asked, app.config.imageHosts);
       checkSaidUrls(said.body(), app.config.imageHosts);

@@ -5479,6 +5479,11 @@ export interface components {
              */
             upstream: string | null;
             /**
+             * @description Its name of the model.
+             * @example Qwen/Qwen3-8B
+             */
+            upstream_model: string | null;
+            /**
              * Format: int64
              * @description What its tokens cost the operator, in millionths of the currency; null without prices.
              * @example 412000

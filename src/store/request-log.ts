@@ -45,8 +45,9 @@ export type LoggedRequestRow = LogPosition & {
   cached_tokens: number | null;
   reasoning_tokens: number | null;
   attempts: number | null;
-  /** For operators only, as is the cost. */
+  /** For operators only, as are the next two. */
   upstream: string | null;
+  upstream_model: string | null;
   cost_micros: number | null;
   count: number;
 };
@@ -207,11 +208,12 @@ export function requestLogStatement(
            input_tokens, output_tokens, latency_ms, (details ->> 'first_output_ms')::int as first_output_ms,
            (details ->> 'cached_tokens')::int as cached_tokens, (details ->> 'reasoning_tokens')::int as reasoning_tokens,
            (details ->> 'attempts')::int as attempts, details ->> 'upstream' as upstream,
+           details ->> 'upstream_model' as upstream_model,
            (details ->> 'cost_micros')::float8 as cost_micros, 1 as count
     from seen_charges where ${charges.among ?? sql`true`}
     union all
     select ledger_day(minute), minute, id, 'refusals', nullif(key_id, ${WEB_KEY}::uuid), null, null, 0,
-           'refused', status, code, null, null, null, null, null, null, null, null, null, null, count
+           'refused', status, code, null, null, null, null, null, null, null, null, null, null, null, count
     from seen_refusals where ${refusals.among ?? sql`true`}
   ), shown as (
     -- Below the end of either window the other's rows may have newer ones missing between them.
@@ -223,11 +225,11 @@ export function requestLogStatement(
   ), told as (
     select * from shown
     union all
-    select *, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null from "end"
+    select *, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null from "end"
   )
   select day::text, to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as at, id, kind, key_id, endpoint,
          meter, units, state, status, code, model, input_tokens, output_tokens, latency_ms, first_output_ms,
-         cached_tokens, reasoning_tokens, attempts, upstream, cost_micros, count
+         cached_tokens, reasoning_tokens, attempts, upstream, upstream_model, cost_micros, count
   from told order by kind = 'end', told.day desc, told.at desc, told.id desc`;
 }
 

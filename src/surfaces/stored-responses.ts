@@ -26,7 +26,9 @@ export const noSuchResponse = (param?: string): ApiError =>
     ...(param !== undefined && { param }),
   });
 
-async function earlierItems(db: Db, owner: Owner, previous: string): Promise<unknown[]> {
+type Earlier = { items: unknown[]; rootId: string | undefined };
+
+async function earlierItems(db: Db, owner: Owner, previous: string): Promise<Earlier> {
   const param = 'previous_response_id';
   const id = requestIdOf(previous);
   if (id === undefined) throw noSuchResponse(param);
@@ -38,7 +40,7 @@ async function earlierItems(db: Db, owner: Owner, previous: string): Promise<unk
         'The conversation before this response is too long, or a part of it was deleted or has expired. Send the items of the conversation as `input` instead.',
       param,
     });
-  return rows.flatMap(itemsOf);
+  return { items: rows.flatMap(itemsOf), rootId: rows[0]?.id };
 }
 
 const referenceOf = (item: unknown): string | undefined =>
@@ -89,20 +91,21 @@ export function assertStorable(input: readonly unknown[]): void {
 /**
  * The whole conversation of a request, oldest first.
  *
- * @returns `input` are the items of the request alone, which are stored with its response
+ * @returns `input` are the items of the request alone, which are stored with its response. `rootId` is the first response
+ *   of the conversation, if the request continues one
  * @throws ApiError `notFound` if a stored response is missing; `invalidRequest` if it cannot be continued
  */
 export async function conversationOf(
   db: Db,
   owner: Owner,
   body: ResponseBody,
-): Promise<{ items: readonly unknown[]; input: readonly unknown[] }> {
+): Promise<{ items: readonly unknown[]; input: readonly unknown[]; rootId: string | undefined }> {
   const previous = body.previous_response_id;
   const [earlier, input] = await Promise.all([
-    previous ? earlierItems(db, owner, previous) : [],
+    previous ? earlierItems(db, owner, previous) : undefined,
     resolvedItems(db, owner, inputItems(body)),
   ]);
-  return { items: [...earlier, ...input], input };
+  return { items: [...(earlier?.items ?? []), ...input], input, rootId: earlier?.rootId };
 }
 
 /** The items of a stored response's input, each with an ID. */

@@ -27,7 +27,7 @@ export async function startWorker(config: Config, name: string): Promise<Service
     snapshot: () => (service as Service).app.metrics.snapshot(),
     drain: () => service?.app.drain.begin(),
     stop: () => end(),
-    reload: () => service?.reload(),
+    reload: () => void service?.reload(),
   };
   // With a callback, because a primary that just died must not end this process with an error.
   const send = (messages: unknown) => process.send?.(messages, undefined, undefined, () => {});

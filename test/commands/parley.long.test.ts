@@ -1,30 +1,13 @@
 /** `npx parley` beside a running service: on Postgres, and on the embedded database through its socket. */
-import { execFile } from 'node:child_process';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { commands } from '../../src/commands/index.ts';
 import { loadConfig } from '../../src/config.ts';
 import { startService } from '../../src/service.ts';
 import { cookieOf } from '../support/dashboard.ts';
 import { Client, type OpenApi } from '../support/http.ts';
-import { typescriptLoader } from '../support/loader.ts';
+import { parley } from '../support/parley.ts';
 import { onEachDatabase, type TestService } from '../support/service.ts';
-
-type Outcome = { code: number; stdout: string; stderr: string };
-
-const program = fileURLToPath(new URL('../../src/commands/parley.ts', import.meta.url));
-
-const parley = (env: Record<string, string>, ...args: string[]): Promise<Outcome> =>
-  new Promise((resolve) => {
-    execFile(
-      process.execPath,
-      [typescriptLoader, program, ...args],
-      { env: { PATH: process.env.PATH, ...env } },
-      (error, stdout, stderr) =>
-        resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr }),
-    );
-  });
 
 /** The value that a command prints with `--json`. */
 async function json(t: Test, env: Record<string, string>, ...args: string[]) {

@@ -1,9 +1,10 @@
 // `concurrency` of an upstream limits requests of every kind: more wait there, or take another target. Contract section 15.
-import { once } from 'node:events';
 import { sql } from 'drizzle-orm';
 import t, { type Test } from 'tap';
 import { rowsOf } from '../../src/database/client.ts';
 import { openStream } from '../support/event-reader.ts';
+import { Gate } from '../support/gate.ts';
+import { leavable } from '../support/leaving.ts';
 import { onEachDatabase, plansFile, type TestService } from '../support/service.ts';
 import { surfaces } from '../support/surfaces.ts';
 import { startUpstream } from '../support/upstream/client.ts';
@@ -21,22 +22,6 @@ const chunk = {
   ...{ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'theirs', usage },
   choices: [{ index: 0, delta: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
 };
-
-/** Requests to a server wait from `hold` until `release`; those after `release` do not. */
-class Gate {
-  #events = new EventTarget();
-  #isOpen = true;
-  hold() {
-    this.#isOpen = false;
-  }
-  release() {
-    this.#isOpen = true;
-    this.#events.dispatchEvent(new Event('open'));
-  }
-  async pass() {
-    if (!this.#isOpen) await once(this.#events, 'open');
-  }
-}
 
 /** A server of each kind that answers when it may. */
 const kinds = {
@@ -59,19 +44,6 @@ const kinds = {
     ]),
   ),
 };
-
-/** A request whose client can leave. Its status is undefined if the client left first. */
-function leavable({ client }: TestService, path: string, body: unknown, key: string) {
-  const controller = new AbortController();
-  const status = fetch(`${client.origin}/api/v1${path}`, {
-    ...{ method: 'POST', signal: controller.signal, body: JSON.stringify(body) },
-    headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
-  }).then(
-    (response) => response.status,
-    () => undefined,
-  );
-  return { status, leave: () => controller.abort() };
-}
 
 /** Charges of an account whose clients left, by state. */
 async function chargesOfLeavers({ database }: TestService, accountId: string) {

@@ -63,7 +63,7 @@ t.test('prices', async (t) => {
         if (!isPaid) t.equal(cost, null, `${row.model} ${row.status}`);
         else {
           t.ok(cached > 0);
-          t.equal(row.upstream, 'vendor');
+          t.match(row, { upstream: 'vendor', upstream_model: 'their-model' });
           t.equal(cost, Math.round((input - cached) * 2.5 + cached * 0.25 + output * 10));
         }
       }
@@ -104,10 +104,10 @@ t.test('prices', async (t) => {
       for (const path of pages) {
         const { status, text } = await client.get(path, { cookie });
         t.equal(status, 200);
-        t.notMatch(text, /cost|micros|vendor/, path);
+        t.notMatch(text, /cost|micros|vendor|their-model|upstream_model/, path);
       }
       const csv = await client.get('/requests/export?format=csv', { cookie });
-      t.notMatch(csv.text, /cost|vendor/);
+      t.notMatch(csv.text, /cost|vendor|their-model/);
       t.ok((await logOf('/requests', cookie)).length > 0);
     });
 

@@ -1,22 +1,28 @@
-// `FAULT_ROUNDS=400 UNDER_LOAD=10000` sends ten thousand requests of each kind.
+// `FAULT_ROUNDS=400 UNDER_LOAD=10000` runs ten thousand schedules, and ten thousand requests while targets die.
 // Random faults of three targets, and clients that leave: one request, one answer or one error, one charge or one refund.
 import { sql } from 'drizzle-orm';
 import t from 'tap';
 import { rowsOf } from '../../src/database/client.ts';
 import { audit } from '../../src/store/audit.ts';
+import { Gate } from '../support/gate.ts';
 import { onEachDatabase, plansFile, type TestService } from '../support/service.ts';
-import { startUpstream, type Upstream } from '../support/upstream/client.ts';
+import { startUpstream } from '../support/upstream/client.ts';
 import { eventually } from '../support/upstream/engine.ts';
+import type { Settings } from '../support/upstream/settings.ts';
+import { wireServer } from '../support/upstream/wire.ts';
 import { several, upstreamsFile } from '../support/upstreams-file.ts';
 
 const upstreams = await Promise.all([startUpstream(), startUpstream(), startUpstream()]);
+const kinds = ['openai', 'anthropic', 'openai-responses'] as const;
 t.teardown(() => Promise.all(upstreams.map((upstream) => upstream.stop())));
 
 const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
 t.comment(`SEED=${seed}`);
 
+type Random = (below: number) => number;
+
 /** Park and Miller's generator. */
-function generator(start: number): (below: number) => number {
+function generator(start: number): Random {
   let state = (start % 2_147_483_646) + 1;
   return (below) => {
     state = (state * 48_271) % 2_147_483_647;
@@ -25,8 +31,7 @@ function generator(start: number): (below: number) => number {
 }
 
 /** Faults that end a request before its first output. */
-const deadly = [
-  { fault: 'refuse' },
+const deadly: readonly Partial<Settings>[] = [
   { fault: 'reset' },
   { fault: 'hang' },
   { fault: 'status', status: 500 },
@@ -34,9 +39,10 @@ const deadly = [
   { fault: 'error-body' },
   { fault: 'content-type' },
   { fault: 'cut', faultAfter: 0 },
-] as const;
-const faults = [
-  ...[{}, {}, ...deadly],
+  { fault: 'cut-bytes', cutBytes: 0 },
+];
+const faults: readonly Partial<Settings>[] = [
+  ...[{}, {}, {}, ...deadly],
   { fault: 'status', status: 429, retryAfter: '1' },
   { fault: 'status', status: 400 },
   { fault: 'cut', faultAfter: 3 },
@@ -44,102 +50,175 @@ const faults = [
   { fault: 'bad-event', faultAfter: 2 },
   { fault: 'stall', faultAfter: 1 },
   { chunks: 5, chunkIntervalMs: 10, splitBytes: 7 },
-] as const;
+];
+/** Longer than any answer here. */
+const MOST_BYTES = 2500;
 
-/** The faults of one target in one round. Every fourth round fails, and every fourth is answered, whatever the seed is. */
-function draw(random: (below: number) => number, round: number, target: number) {
+/** What one target does with one request. Every fourth round fails, and every fourth is answered, whatever the seed is. */
+function draw(random: Random, round: number, target: number): Partial<Settings> {
+  // Cutting whole answers is deadly.
   if (round % 4 === 0) return deadly[random(deadly.length)] ?? {};
   if (round % 4 === 2 && target === 0) return {};
+  if (random(4) === 0) return { fault: 'cut-bytes', cutBytes: random(MOST_BYTES) };
   return faults[random(faults.length)] ?? {};
 }
 
-const messages = [{ role: 'user', content: 'Hi' }];
+const AT_ONCE = 25;
+
+/** Sets what all targets do with the requests of a round: each request has its own schedule. One of them may be gone. */
+async function configure(random: Random, round: number): Promise<void> {
+  const gone = round % 4 === 2 ? undefined : random(8);
+  await Promise.all(
+    upstreams.map((upstream, target) => {
+      const schedules = Array.from({ length: AT_ONCE }, () => draw(random, round, target));
+      return upstream.configure({ schedules, ...(target === gone && { fault: 'refuse' as const }) });
+    }),
+  );
+}
+
 const bodies = [
-  ['/chat', { message: 'Hi' }],
-  ['/chat/completions', { messages }],
-  ['/responses', { input: 'Hi' }],
-  ['/messages', { messages, max_tokens: 100 }],
+  ['/chat', (message: string) => ({ message })],
+  ['/chat/completions', (content: string) => ({ messages: [{ role: 'user', content }] })],
+  ['/responses', (input: string) => ({ input })],
+  ['/messages', (content: string) => ({ messages: [{ role: 'user', content }], max_tokens: 100 })],
 ] as const;
 
-type Ended = { id: string | null; status: number; text: string };
+type Asked = {
+  key: string;
+  path: string;
+  body: object;
+  leaveMs?: number | undefined;
+  idempotencyKey?: string | undefined;
+};
+type Ended = { id: string; status: number; text: string; isReplay: boolean };
+
+let sent = 0;
 
 /** Posts a request, and leaves after `leaveMs` if that is set. Undefined if the client saw no status. */
-async function ask(
-  { client }: TestService,
-  key: string,
-  [path, body]: readonly [string, object],
-  leaveMs: number | undefined,
-): Promise<Ended | undefined> {
-  const signal = leaveMs === undefined ? AbortSignal.timeout(30_000) : AbortSignal.timeout(leaveMs);
+async function ask({ client }: TestService, asked: Asked): Promise<Ended | undefined> {
+  const { body, idempotencyKey, key, leaveMs, path } = asked;
+  sent += 1;
   try {
     const response = await fetch(`${client.origin}/api/v1${path}`, {
-      ...{ method: 'POST', signal, body: JSON.stringify(body) },
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
+      ...{ method: 'POST', body: JSON.stringify(body), signal: AbortSignal.timeout(leaveMs ?? 60_000) },
+      headers: {
+        ...{ 'content-type': 'application/json', authorization: `Bearer ${key}` },
+        ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
+      },
     });
     const text = await response.text().catch((error) => {
       if (leaveMs === undefined) throw error;
       return '';
     });
-    return { id: response.headers.get('x-request-id'), status: response.status, text };
+    const { headers, status } = response;
+    const isReplay = headers.get('idempotency-replayed') === 'true';
+    return { id: headers.get('x-request-id') ?? '', status, text, isReplay };
   } catch (error) {
     if (leaveMs === undefined) throw error;
     return undefined;
   }
 }
 
-type Row = { id: string; state: string; status: number; units: number };
+type Row = { id: string; account_id: string; state: string; status: number; units: number };
 
 const isOutput = (text: string) => /"(text|content|delta|reply)": ?"[^"]/.test(text);
 
 const ROUNDS = Number(process.env.FAULT_ROUNDS ?? 40);
-const AT_ONCE = 25;
 /** While one of three targets dies. */
 const UNDER_LOAD = Number(process.env.UNDER_LOAD ?? 2000);
+const UNITS = 3;
+
+/** Two accounts whose tokens are limited, and two without limits, each with a key. */
+const signUpAll = ({ client }: TestService) =>
+  Promise.all(
+    ['small', 'small', 'large', 'large'].map(async (plan) => {
+      const owner = await client.signUp();
+      if (plan !== 'small')
+        await client.put('/subscription', { plan, billing_period: 'monthly' }, { cookie: owner.cookie });
+      return { ...owner, ...(await client.createKey(owner)) };
+    }),
+  );
 
 t.test(`${ROUNDS * AT_ONCE} requests under random faults`, { timeout: 0 }, async (t) => {
-  const given = { timeouts: { connectMs: 200, firstByteMs: 150, idleMs: 150 } };
-  const file = several(upstreams, given, { units: 3 });
+  const timeouts = { connectMs: 200, firstByteMs: 150, idleMs: 150 };
+  const file = several(upstreams, { timeouts }, { units: UNITS });
   const [model] = file.models;
   // A model for each round: the faults of a round cool down its targets only.
   const models = Array.from({ length: ROUNDS }, (_, round) => ({
     ...{ ...model, name: `public-${round}` },
     targets: model?.targets.map((target) => ({ ...target, model: `test-model-${round}` })),
   }));
-  const { env } = upstreamsFile({ ...file, models });
-  onEachDatabase(t, { ...env, ...plansFile(t), STREAMS_PER_ACCOUNT: '1000' }, async (t, service) => {
+  const ofKinds = file.upstreams.map((upstream, position) => ({ ...upstream, kind: kinds[position] }));
+  const { env } = upstreamsFile({ ...file, upstreams: ofKinds, models });
+  const plans = plansFile(t, { tokens: 500_000_000 });
+  onEachDatabase(t, { ...env, ...plans, STREAMS_PER_ACCOUNT: '1000' }, async (t, service) => {
     const random = generator(seed);
-    const owner = await service.client.signUp();
-    const { key } = await service.client.createKey(owner);
+    const accounts = await signUpAll(service);
+    const { db } = service.database;
+    sent = 0;
+    /** Answers to requests without an idempotency key. */
     const ended: Ended[] = [];
+    /** How many of those had no answer. */
+    let unanswered = 0;
+    /** The answers to each request with a key, in order. */
+    const keyed: { asked: Asked; accountId: string; answers: Ended[] }[] = [];
     for (let round = 0; round < ROUNDS; round += 1) {
-      await Promise.all(upstreams.map((upstream, target) => upstream.configure(draw(random, round, target))));
-      const answers = await Promise.all(
-        Array.from({ length: AT_ONCE }, () => {
-          const [path, body] = bodies[random(bodies.length)] ?? bodies[0];
-          const leaveMs = random(4) === 0 ? random(200) : undefined;
-          const given = { ...body, model: `public-${round}`, stream: random(2) === 0 };
-          return ask(service, key, [path, given], leaveMs);
+      await configure(random, round);
+      const asked = Array.from({ length: AT_ONCE }, (_, schedule) => {
+        const [path, bodyOf] = bodies[random(bodies.length)] ?? bodies[0];
+        const account = accounts[random(accounts.length)] ?? accounts[0];
+        if (account === undefined) throw new Error('There are no accounts.');
+        const given = { model: `public-${round}`, stream: random(2) === 0 };
+        return {
+          ...{ key: account.key, accountId: account.accountId, path },
+          body: { ...bodyOf(`schedule-${schedule}`), ...given },
+          leaveMs: random(4) === 0 ? random(200) : undefined,
+          idempotencyKey: random(5) === 0 ? crypto.randomUUID() : undefined,
+        };
+      });
+      await Promise.all(
+        asked.map(async ({ accountId, ...one }) => {
+          const answer = await ask(service, one);
+          if (one.idempotencyKey !== undefined)
+            keyed.push({ asked: one, accountId, answers: answer ? [answer] : [] });
+          else if (answer === undefined) unanswered += 1;
+          else ended.push(answer);
         }),
       );
-      ended.push(...answers.filter((answer) => answer !== undefined));
+    }
+    await Promise.all(upstreams.map((upstream) => upstream.reset()));
+    // Clients retry under the same key until they know the outcome.
+    for (const { answers, asked } of keyed) {
+      const { leaveMs: _left, ...patient } = asked;
+      await eventually('the request with an idempotency key has an outcome', async () => {
+        if (answers.some(({ status }) => status === 200)) return true;
+        const answer = await ask(service, patient);
+        if (answer !== undefined) answers.push(answer);
+        return answer !== undefined && answer.status !== 409 && answer.status !== 503;
+      });
     }
     const open = sql`select count(*)::int as open from requests where state = 'admitted'`;
     await eventually('every charge has ended', async () => {
-      const [row] = await rowsOf<{ open: number }>(service.database.db, open);
+      const [row] = await rowsOf<{ open: number }>(db, open);
       return row?.open === 0;
     });
-    const rows = await rowsOf<Row>(
-      service.database.db,
-      sql`select id, state, status, units from requests where account_id = ${owner.accountId}`,
-    );
+    const rows = await rowsOf<Row>(db, sql`select id, account_id, state, status, units from requests`);
     const byId = new Map(rows.map((row) => [row.id, row]));
-    t.equal(byId.size, rows.length, 'one row per request');
+
+    t.ok(rows.length <= sent, `${rows.length} rows for ${sent} requests`);
+    const final = rows.filter(({ state }) => state === 'final');
+    const logical = ended.length + unanswered + keyed.length;
+    t.ok(final.length <= logical, `${final.length} charges for ${logical} requests`);
+    t.ok(final.every(({ units }) => units === UNITS));
+
+    const known = new Set<string>();
     for (const { id, status, text } of ended) {
-      const row = byId.get(id ?? '');
+      known.add(id);
+      const row = byId.get(id);
       const what = `${status} ${text.slice(-300)} SEED=${seed}`;
       if (row === undefined) t.ok(status >= 400, `no charge, no answer: ${what}`);
-      else if (status === 200) t.match(row, { state: 'final', units: 3 }, `delivered, so charged: ${what}`);
-      else
+      else if (status === 200) t.match(row, { state: 'final' }, `delivered, so charged: ${what}`);
+      else if (text !== '')
         t.equal(
           row.state === 'final',
           /"charged": ?true/.test(text),
@@ -147,44 +226,180 @@ t.test(`${ROUNDS * AT_ONCE} requests under random faults`, { timeout: 0 }, async
         );
       if (status !== 200) t.notOk(isOutput(text), `an error has no output: ${what}`);
     }
+
+    type KeyRow = { account_id: string; key: string; request_id: string };
+    const keys = await rowsOf<KeyRow>(db, sql`select account_id, key, request_id from idempotency_keys`);
+    const chargeOf = new Map(keys.map(({ key, request_id: id }) => [key, id]));
+    for (const { answers, asked } of keyed) {
+      const charge = chargeOf.get(asked.idempotencyKey ?? '');
+      for (const id of [charge, ...answers.map((answer) => answer.id)]) if (id !== undefined) known.add(id);
+      const what = `${answers.map(({ status }) => status)} ${answers.at(-1)?.text.slice(-300)} SEED=${seed}`;
+      const ids = new Set([charge, ...answers.map(({ id }) => id)]);
+      const charged = [...ids].filter((id) => byId.get(id ?? '')?.state === 'final').length;
+      t.ok(charged <= 1, `one charge per key: ${what}`);
+      if (answers.some(({ status }) => status === 200)) t.equal(charged, 1, `delivered, so charged: ${what}`);
+    }
+    const strangers = rows.filter(({ id }) => !known.has(id));
+    const without = unanswered + keyed.filter(({ asked }) => asked.leaveMs !== undefined).length;
+    t.ok(strangers.length <= without, `${strangers.length} rows nobody saw, ${without} clients that left`);
+    const paid = strangers.filter(({ state }) => state === 'final').length;
+    t.ok(paid <= unanswered, `${paid} charges nobody saw, ${unanswered} clients that left for good`);
+
+    for (const { cookie, accountId } of accounts) {
+      const { used } = (await service.client.get('/usage', { cookie })).body;
+      const charged = final.filter((row) => row.account_id === accountId).length * UNITS;
+      t.equal(used.chat, charged, 'the counter is the sum of the charges');
+    }
     const answered = ended.filter(({ status }) => status === 200).length;
     const failed = ended.filter(({ status }) => status >= 500).length;
-    t.comment(`${answered} were answered, ${failed} failed`);
+    const replays = keyed.flatMap(({ answers }) => answers).filter(({ isReplay }) => isReplay).length;
+    t.comment(`${answered} answered, ${failed} failed, ${unanswered} left, ${replays} replayed`);
     t.ok(answered >= ended.length / 10, 'many were answered');
     t.ok(failed >= ended.length / 10, 'many failed');
-    t.strictSame((await audit(service.database.db)).differences, [], 'the audit is clean');
+    t.strictSame((await audit(db)).differences, [], 'the audit is clean');
   });
 });
 
-t.test('a target that dies under load costs clients nothing', async (t) => {
-  const { env } = upstreamsFile(several(upstreams));
+/** How a target dies before its first output. */
+const deaths = [
+  { fault: 'reset' },
+  { fault: 'hang' },
+  { fault: 'status', status: 500 },
+  { fault: 'content-type' },
+] as const;
+const CLIENTS = 30;
+const FIRST_COOLDOWN_MS = 5000;
+
+/** What the router knows of a target. */
+function healthOf({ app }: TestService, name: string, model: string) {
+  const upstream = app.engines.router?.health().find((one) => one.name === name);
+  const state = upstream?.targets.find((target) => target.model === model)?.state;
+  return { open: upstream?.open ?? 0, state };
+}
+
+/** Counts attempts at a target as they end. */
+function watchAttempts(service: TestService, name: string, model: string) {
+  const seen = { inARow: 0, failures: 0, failuresAfter: 0 };
+  let cooled: { inARow: number; open: number; at: number } | undefined;
+  const { upstreamAttempts } = service.app.metrics;
+  const count = upstreamAttempts.inc.bind(upstreamAttempts);
+  upstreamAttempts.inc = ((labels: { upstream: string; outcome: string }) => {
+    count(labels);
+    if (labels.upstream !== name) return;
+    const isFailure = labels.outcome === 'failure';
+    seen.inARow = isFailure ? seen.inARow + 1 : 0;
+    if (!isFailure) return;
+    seen.failures += 1;
+    if (cooled) seen.failuresAfter += 1;
+    const { open, state } = healthOf(service, name, model);
+    if (state === 'coolingDown') cooled ??= { inARow: seen.inARow, open, at: performance.now() };
+  }) as typeof upstreamAttempts.inc;
+  return {
+    seen,
+    cooled: () => cooled,
+    end: () => {
+      upstreamAttempts.inc = count;
+    },
+  };
+}
+
+t.test('a target that dies under load costs clients nothing', { timeout: 0 }, async (t) => {
+  const file = several(upstreams, { timeouts: { firstByteMs: 1000 } });
+  const [model] = file.models;
+  const models = deaths.map(({ fault }) => ({
+    ...{ ...model, name: fault },
+    targets: model?.targets.map((target) => ({ ...target, model: `test-model-${fault}` })),
+  }));
+  const { env } = upstreamsFile({ ...file, models });
   onEachDatabase(t, { ...env, ...plansFile(t), STREAMS_PER_ACCOUNT: '1000' }, async (t, service) => {
-    await Promise.all(upstreams.map((upstream) => upstream.reset()));
-    const { key } = await service.client.createKey(await service.client.signUp());
-    const [dying] = upstreams as [Upstream, Upstream, Upstream];
-    let left = UNDER_LOAD;
-    const failed: string[] = [];
-    const worker = async () => {
-      while (left > 0) {
-        left -= 1;
-        if (left === UNDER_LOAD - 500) await dying.configure({ fault: 'reset' });
-        const body = { message: 'Hi', stream: left % 2 === 0 };
-        const answer = await ask(service, key, ['/chat', body], undefined);
-        const status = answer && !answer.text.includes('"error"') ? answer.status : 0;
-        if (status !== 200) failed.push(`${answer?.status} ${answer?.text.slice(-600)}`);
+    // Failures of a single account would cool the target down for this account only.
+    const keys = await Promise.all(
+      Array.from(
+        { length: 12 },
+        async () => (await service.client.createKey(await service.client.signUp())).key,
+      ),
+    );
+    for (const death of deaths) {
+      await Promise.all(upstreams.map((upstream) => upstream.reset()));
+      const watched = watchAttempts(service, 'a', `test-model-${death.fault}`);
+      const total = Math.ceil(UNDER_LOAD / deaths.length);
+      let left = total;
+      const failed: string[] = [];
+      const worker = async () => {
+        while (left > 0) {
+          left -= 1;
+          if (left === Math.floor(total * 0.75)) await upstreams[0].configure(death);
+          const body = { message: 'Hi', model: death.fault, stream: left % 2 === 0 };
+          const answer = await ask(service, { key: keys[left % keys.length] ?? '', path: '/chat', body });
+          const isAnswered = answer?.status === 200 && !answer.text.includes('"error"');
+          if (!isAnswered) failed.push(`${answer?.status} ${answer?.text.slice(-600)}`);
+        }
+      };
+      await Promise.all(Array.from({ length: CLIENTS }, worker));
+      watched.end();
+      t.strictSame(failed, [], `${death.fault}: no request of ${total} failed`);
+      const cooled = watched.cooled();
+      if (cooled === undefined) {
+        t.fail(`${death.fault}: the dead target stays in rotation`);
+        continue;
       }
-    };
-    await Promise.all(Array.from({ length: 30 }, worker));
-    t.strictSame(failed, [], 'no request failed');
-    const metrics = await (await fetch(`http://127.0.0.1:${service.port}/metrics`)).text();
-    const [, failures = '0'] =
-      /parley_upstream_attempts_total\{upstream="a",outcome="failure"\} (\d+)/.exec(metrics) ?? [];
-    t.comment(`${failures} attempts failed`);
-    t.ok(Number(failures) >= 5 && Number(failures) <= 60, `${failures} attempts at the dead target`);
-    await dying.reset();
-    await eventually('it is back within one probe', async () => {
-      await ask(service, key, ['/chat', { message: 'Hi' }], undefined);
-      return (await dying.calls()).chat > 0;
+      t.ok(cooled.inARow <= 5, `${death.fault}: out of rotation after ${cooled.inARow} failures in a row`);
+      const { failures, failuresAfter } = watched.seen;
+      // A probe may follow after 5 s, 15 s, 35 s, and so on.
+      const probes = Math.floor(Math.log2(1 + (performance.now() - cooled.at) / FIRST_COOLDOWN_MS));
+      t.ok(
+        failuresAfter <= cooled.open + probes,
+        `${death.fault}: ${failuresAfter} more of ${cooled.open} under way, and ${probes} probes`,
+      );
+      t.comment(`${death.fault}: ${failures} attempts of ${total} requests failed`);
+    }
+  });
+});
+
+t.test('a target that works again takes all its requests after one probe', async (t) => {
+  const completion = {
+    ...{ id: 'c', object: 'chat.completion', created: 1, model: 'theirs' },
+    choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
+  };
+  const gate = new Gate();
+  let isDead = true;
+  const { calls, url } = await wireServer(t, async () => {
+    if (isDead) return { status: 500, body: { error: { message: 'It failed.' } } };
+    await gate.pass();
+    return { body: completion };
+  });
+  const file = several([{ ...upstreams[0], url }, upstreams[1]]);
+  const [first, second] = file.models[0]?.targets ?? [];
+  const models = [{ ...file.models[0], targets: [first, { ...second, order: 2 }] }];
+  const { env } = upstreamsFile({ ...file, models });
+  await upstreams[1].reset();
+  onEachDatabase(t, { ...env, ...plansFile(t) }, async (t, service) => {
+    const { client } = service;
+    const owners = [await client.signUp(), await client.signUp()];
+    const keys = await Promise.all(owners.map(async (owner) => (await client.createKey(owner)).key));
+    const request = (number: number) =>
+      ask(service, { key: keys[number % 2] ?? '', path: '/chat', body: { message: 'Hi' } });
+    const state = () => healthOf(service, 'a', 'test-model').state;
+    isDead = true;
+    calls.length = 0;
+    for (let number = 0; state() !== 'coolingDown'; number += 1)
+      t.match(await request(number), { status: 200 }, 'the other target answers');
+    t.equal(calls.length, 5, 'attempts until it cools down');
+
+    isDead = false;
+    gate.hold();
+    await eventually('it has cooled down', async () => state() === 'probing');
+    let answered = 0;
+    const requests = Array.from({ length: 20 }, async (_, number) => {
+      t.match(await request(number), { status: 200 });
+      answered += 1;
     });
+    await eventually('all but the probe are answered', async () => answered === 19);
+    t.equal(calls.length, 6, 'one probe');
+    gate.release();
+    await Promise.all(requests);
+    t.equal(state(), 'working');
+    await Promise.all(Array.from({ length: 20 }, (_, number) => request(number)));
+    t.equal(calls.length, 26, 'it has the lower order, so all requests go to it again');
   });
 });

@@ -1,7 +1,8 @@
-// SIGHUP reloads the operator's file; a wrong file at the start is refused.
+// SIGHUP and an operator's command reload the operator's file; a wrong file at the start is refused.
 import t from 'tap';
+import { parley } from '../support/parley.ts';
 import { failToStart, startProcess } from '../support/process.ts';
-import { freshDatabase } from '../support/service.ts';
+import { databaseKinds, freshDatabase } from '../support/service.ts';
 import { startUpstream } from '../support/upstream/client.ts';
 import { eventually } from '../support/upstream/engine.ts';
 import { several, upstreamsFile } from '../support/upstreams-file.ts';
@@ -9,16 +10,17 @@ import { several, upstreamsFile } from '../support/upstreams-file.ts';
 const upstream = await startUpstream();
 t.teardown(() => upstream.stop());
 
+const defaultModel = async ({ origin }: { origin: string }) => {
+  const response = await fetch(`${origin}/api/v1/service`);
+  return ((await response.json()) as { engine: { default_model: string } }).engine.default_model;
+};
+
 t.test('SIGHUP reloads UPSTREAMS_FILE, and a wrong file changes nothing', async (t) => {
   const database = await freshDatabase('postgres');
   const file = upstreamsFile(several([upstream]));
   const service = await startProcess(t, { ...database.env, ...file.env });
   t.match(service.output(), 'chat a,', 'the start names the upstreams');
-  const model = async () => {
-    const response = await fetch(`${service.origin}/api/v1/service`);
-    const { engine } = (await response.json()) as { engine: { default_model: string } };
-    return engine.default_model;
-  };
+  const model = () => defaultModel(service);
   const logs = (text: string) =>
     eventually(`the log says ${text}`, async () => service.output().includes(text));
   t.equal(await model(), 'public');
@@ -31,6 +33,58 @@ t.test('SIGHUP reloads UPSTREAMS_FILE, and a wrong file changes nothing', async 
   await logs('The previous upstreams remain in use.');
   t.match(service.output(), '`units` must be at least 1.');
   t.equal(await model(), 'renamed');
+  t.match(await service.end(), { code: 0 });
+  await database.drop();
+});
+
+for (const kind of databaseKinds)
+  t.test(`${kind}: parley upstreams reload`, async (t) => {
+    const database = await freshDatabase(kind);
+    const reload = (env: Record<string, string> = {}) =>
+      parley({ ...database.env, ...env }, 'upstreams', 'reload', '--json');
+    t.match(await reload(), { code: 1, stderr: /No service is running on this database/ });
+    const files = (kind === 'postgres' ? [0, 1] : [0]).map(() => upstreamsFile(several([upstream])));
+    const services = await Promise.all(
+      files.map((file) => startProcess(t, { ...database.env, ...file.env })),
+    );
+    const pids = services.map(({ child }) => child.pid);
+    const models = () => Promise.all(services.map(defaultModel));
+
+    for (const { write } of files) write(several([upstream], {}, { name: 'renamed' }));
+    const { code, stdout } = await reload();
+    t.equal(code, 0);
+    const { processes, unanswered } = JSON.parse(stdout);
+    t.equal(unanswered, 0);
+    t.same(processes.map(({ pid }: { pid: number }) => pid).sort(), pids.sort());
+    t.same(await models(), files.map(() => 'renamed'), 'in every process');
+
+    // The first process has a wrong file, and others do not.
+    files[0]?.write(several([upstream], {}, { name: 'wrong', units: 0 }));
+    for (const { write } of files.slice(1)) write(several([upstream], {}, { name: 'third' }));
+    const partly = await parley(database.env, 'upstreams', 'reload');
+    t.equal(partly.code, 1);
+    t.match(partly.stderr, '`units` must be at least 1.');
+    t.match(partly.stderr, 'the previous upstreams remain in use');
+    t.same(await models(), ['renamed', ...files.slice(1).map(() => 'third')]);
+
+    // The command checks its own file first.
+    const own = upstreamsFile(several([upstream], { kind: 'telepathy' }));
+    for (const { write } of files) write(several([upstream], {}, { name: 'fourth' }));
+    const refused = await reload(own.env);
+    t.match(refused, { code: 1, stderr: /`kind` must be one of/ });
+    t.same(await models(), ['renamed', ...files.slice(1).map(() => 'third')], 'nothing is reloaded');
+
+    for (const service of services) t.match(await service.end(), { code: 0 });
+    await database.drop();
+  });
+
+t.test('a process without UPSTREAMS_FILE does not reload', async (t) => {
+  const database = await freshDatabase('embedded');
+  const service = await startProcess(t, database.env);
+  t.match(await parley(database.env, 'upstreams', 'reload'), {
+    code: 1,
+    stderr: /It was started without UPSTREAMS_FILE/,
+  });
   t.match(await service.end(), { code: 0 });
   await database.drop();
 });

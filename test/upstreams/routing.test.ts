@@ -1,9 +1,11 @@
 // Several upstreams behind one model: one request, one answer, one charge. Contract section 15.
+import { setTimeout as delay } from 'node:timers/promises';
 import t from 'tap';
-import { onEachDatabase, plansFile } from '../support/service.ts';
+import { leavable } from '../support/leaving.ts';
+import { onEachDatabase, plansFile, type TestService } from '../support/service.ts';
 import { lastCharge } from '../support/spending.ts';
 import { CANARY, startUpstream } from '../support/upstream/client.ts';
-import { KEY } from '../support/upstream/engine.ts';
+import { eventually, KEY } from '../support/upstream/engine.ts';
 import { several, upstreamsFile } from '../support/upstreams-file.ts';
 
 const [a, b] = await Promise.all([startUpstream(), startUpstream()]);
@@ -114,6 +116,131 @@ t.test('what one account asks does not cool a target down for others', async (t)
     await a.reset();
     t.match(await ask(mallory), { status: 503, body: { error: { code: 'overloaded' } } });
     t.equal((await ask(alice)).status, 200);
+  });
+});
+
+const stateOf = ({ app }: TestService, name: string) => {
+  const { open, targets } = app.engines.router?.health().find((upstream) => upstream.name === name) ?? {};
+  return { open, state: targets?.[0]?.state };
+};
+
+t.test('a target that answers nobody leaves the rotation, although its clients give up first', async (t) => {
+  // A quarter of the time to the first byte.
+  const silentMs = 2000;
+  const file = several([a, b], { keyVariable: 'A_KEY', timeouts: { firstByteMs: 4 * silentMs } });
+  const [first, second] = file.models[0]?.targets ?? [];
+  const models = ['silent', 'alive', 'impatient'].map((name) => ({
+    ...{ name },
+    targets: [
+      { ...first, model: name },
+      { ...second, model: name, order: 2 },
+    ],
+  }));
+  const { env } = upstreamsFile({ ...file, models });
+  onEachDatabase(t, { ...env, A_KEY: KEY, ...plansFile(t) }, async (t, service) => {
+    const owners = [await service.client.signUp(), await service.client.signUp()];
+    const keys = await Promise.all(owners.map(async (owner) => (await service.client.createKey(owner)).key));
+    const body = (model: string, user?: string) => ({ model, messages, ...(user && { user }) });
+    const state = (model: string) =>
+      service.app.engines.router
+        ?.health()
+        .find(({ name }) => name === 'a')
+        ?.targets.find((target) => target.model === model)?.state;
+
+    /** Six clients of two accounts leave `a` once it has had their requests for a while. */
+    const leaveAll = async (model: string, ms: number, meanwhile = async () => {}) => {
+      const { chat: before } = await a.calls();
+      const asked = body(model, 'fault=hang');
+      const clients = Array.from({ length: 6 }, (_, number) =>
+        leavable(service, '/chat/completions', { ...asked, stream: number % 3 === 0 }, keys[number % 2] ?? ''),
+      );
+      await eventually('the target has all requests', async () => (await a.calls()).chat === before + 6);
+      await meanwhile();
+      await delay(ms);
+      for (const { leave } of clients) leave();
+      await eventually('all attempts have ended', async () => stateOf(service, 'a').open === 0);
+    };
+
+    await leaveAll('impatient', 0);
+    t.equal(state('impatient'), 'working', 'leaving early says nothing about the target');
+
+    await leaveAll('alive', silentMs + 10, async () => {
+      const answer = await service.client.post('/chat/completions', body('alive'), { key: keys[0] ?? '' });
+      t.match(answer, { status: 200 });
+      t.equal(answer.headers.get('x-parley-attempts'), '1');
+    });
+    t.equal(state('alive'), 'working', 'it answers others');
+
+    await leaveAll('silent', silentMs + 10);
+    t.equal(state('silent'), 'coolingDown');
+    const answer = await service.client.post('/chat/completions', body('silent'), { key: keys[0] ?? '' });
+    t.match(answer, { status: 200 });
+    t.equal(answer.headers.get('x-parley-attempts'), '1', 'the other target answers at once');
+  });
+});
+
+t.test('half of the last 20 requests of several accounts: out of rotation for everyone', async (t) => {
+  const file = upstreamsFile(several([a]));
+  onEachDatabase(t, { ...file.env, ...plansFile(t) }, async (t, service) => {
+    const { client } = service;
+    const owners = await Promise.all(Array.from({ length: 4 }, () => client.signUp()));
+    const ask = (number: number, user?: string) =>
+      client.post(
+        '/chat/completions',
+        { messages, ...(user && { user }) },
+        { cookie: owners[number % owners.length]?.cookie ?? '' },
+      );
+    for (let number = 0; number < 20; number += 1) {
+      const fails = number % 2 === 1;
+      const answer = await ask(number + Math.floor(number / 4), fails ? 'fault=status' : undefined);
+      t.equal(answer.status, fails ? 502 : 200, `request ${number}`);
+    }
+    t.equal(stateOf(service, 'a').state, 'coolingDown');
+    for (let number = 0; number < owners.length; number += 1) t.equal((await ask(number)).status, 503);
+  });
+});
+
+t.test('responses that continue one another go to the same target', async (t) => {
+  const { env } = upstreamsFile(several([a, b]));
+  onEachDatabase(t, { ...env, ...plansFile(t) }, async (t, { client }) => {
+    const { key } = await client.createKey(await client.signUp());
+    for (let conversation = 0; conversation < 8; conversation += 1) {
+      await Promise.all([a.reset(), b.reset()]);
+      const { body: root } = await client.post('/responses', { input: 'Hi' }, { key });
+      let previous = root.id;
+      for (const from of ['last', 'last', 'root']) {
+        const continued = { input: 'And?', previous_response_id: from === 'root' ? root.id : previous };
+        const answer = await client.post('/responses', continued, { key });
+        t.equal(answer.status, 200);
+        previous = answer.body.id;
+      }
+      const counts = [(await a.calls()).chat, (await b.calls()).chat];
+      t.same(counts.sort(), [0, 4], `conversation ${conversation}`);
+    }
+  });
+});
+
+t.test('the deadline of a chat counts over all its attempts', async (t) => {
+  const deadlineMs = 1500;
+  const file = several([a, b]);
+  const timeouts = [{ firstByteMs: 300 }, { firstByteMs: 120_000 }];
+  const upstreams = file.upstreams.map((upstream, index) => ({ ...upstream, timeouts: timeouts[index] }));
+  const [first, second] = file.models[0]?.targets ?? [];
+  const models = [{ ...file.models[0], targets: [first, { ...second, order: 2 }] }];
+  const { env } = upstreamsFile({ ...file, upstreams, models, deadlineMs });
+  onEachDatabase(t, { ...env, ...plansFile(t) }, async (t, service) => {
+    await Promise.all([a.configure({ fault: 'hang' }), b.configure({ fault: 'hang' })]);
+    for (const { body, path } of ways.slice(0, 4)) {
+      const owner = await service.client.signUp();
+      const { key } = await service.client.createKey(owner);
+      const startedAt = performance.now();
+      const answer = await service.client.post(path, body, { key });
+      const ms = performance.now() - startedAt;
+      t.match(answer, { status: 504 }, path);
+      t.equal(answer.headers.get('x-parley-attempts'), '2', `${path}: the second attempt was cut short`);
+      t.ok(ms >= deadlineMs - 50 && ms < 30_000, `${path}: after ${ms} ms`);
+      t.match(await lastCharge(service, owner.accountId), { state: 'refunded', status: 504, units: 1 });
+    }
   });
 });
 

@@ -52,8 +52,9 @@ export type RequestDetails = {
   reasoning_tokens?: number;
   /** Upstreams that were tried, if the operator configured several. */
   attempts?: number;
-  /** The last one. Only operators see it. */
+  /** The last one, and its name of the model. Only operators see them. */
   upstream?: string;
+  upstream_model?: string;
   /** What its tokens cost the operator, in millionths of the currency. Only operators see it. */
   cost_micros?: number;
   /** Tokens used beyond those that were reserved. */

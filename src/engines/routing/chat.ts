@@ -59,6 +59,7 @@ export function routedChat(router: Router): ChatEngine {
         for (;;) {
           const next = await value.chunks.next();
           if (next.done) break;
+          target.health.goesOn();
           yield named(next.value);
         }
         how = 'success';

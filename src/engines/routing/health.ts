@@ -12,7 +12,12 @@ export type AttemptEnd = 'success' | 'failure' | 'left';
 /** `coolingDownForAccount`: only for the account whose requests failed. */
 export type HealthState = 'working' | 'coolingDown' | 'coolingDownForAccount' | 'probing';
 
-export type Attempt = { readonly generation: number; readonly account: string | undefined };
+export type Attempt = {
+  readonly generation: number;
+  readonly account: string | undefined;
+  /** What the target had sent before, to anybody. */
+  readonly heard: number;
+};
 
 export class Health {
   /** The newest outcomes. */
@@ -32,6 +37,8 @@ export class Health {
   #probe: Attempt | undefined;
   /** Since the last cooldown. */
   #hasAnswered = false;
+  /** Counts answers that began, and their chunks. */
+  #heard = 0;
 
   /** When the target may be tried again, in the caller's milliseconds; in the past if it works. */
   get until(): number {
@@ -61,14 +68,25 @@ export class Health {
 
   /** Begins an attempt. Pass it to `end` once. */
   begin(account?: string): Attempt {
-    const attempt = { generation: this.#generation, account };
+    const attempt = { generation: this.#generation, account, heard: this.#heard };
     if (this.#isOnProbation) this.#probe ??= attempt;
     return attempt;
   }
 
   /** The attempt's answer has begun. That ends a probe, though only a whole answer ends the doubling. */
   answered({ generation }: Attempt): void {
+    this.#heard += 1;
     if (generation === this.#generation) this.#hasAnswered = true;
+  }
+
+  /** More of an answer has come. */
+  goesOn(): void {
+    this.#heard += 1;
+  }
+
+  /** Whether the target has sent nobody any output since the attempt began. */
+  isSilentSince({ heard }: Attempt): boolean {
+    return heard === this.#heard;
   }
 
   end(attempt: Attempt, how: AttemptEnd, now: number): void {

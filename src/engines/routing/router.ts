@@ -6,6 +6,7 @@ import type { Slots } from '../../slots.ts';
 import type { Tracer } from '../../telemetry/tracer.ts';
 import type { ModelSettings, RoutingSettings } from '../../upstreams/settings.ts';
 import type { DerivedSignal } from '../derived-signal.ts';
+import { type Progress, progressOf } from '../progress.ts';
 import type { Model, RoutedCall } from '../types.ts';
 import { UpstreamProblem } from '../upstream/errors.ts';
 import { attemptSignal } from './attempt-signal.ts';
@@ -35,6 +36,13 @@ export type UpstreamState = Pick<Upstream, 'open' | 'concurrency' | 'attempts' |
 
 /** An attempt whose answer has begun. */
 export type Opened<T> = { value: T; target: Target; attempt: Attempt };
+
+type Failed = {
+  target: Target;
+  attempt: Attempt;
+  /** When it began, and how far the request had come then. */
+  before: { at: number } & Partial<Progress>;
+};
 
 /** A request to one of several targets. */
 export type Routed = { targets: readonly Target[]; signal: DerivedSignal; call: RoutedCall | undefined };
@@ -197,10 +205,11 @@ export class Router {
       const target = this.choose([...left], call);
       if (target === undefined) throw error ?? this.#noneReady([...left]);
       left.delete(target);
-      const { health, prices, upstream } = target;
+      const { health, model, prices, upstream } = target;
       const { name } = upstream.settings;
-      call?.onAttempt?.(name, prices);
+      call?.onAttempt?.(name, model, prices);
       const attempt = health.begin(call?.account);
+      const before = { at: this.#now(), ...progressOf(signal.signal) };
       upstream.open += 1;
       try {
         const value = await begin(target);
@@ -208,7 +217,7 @@ export class Router {
         call?.onOutput?.();
         return { value, target, attempt };
       } catch (thrown) {
-        if (!this.#failed(target, attempt, thrown, signal)) throw thrown;
+        if (!this.#failed({ target, attempt, before }, thrown, signal)) throw thrown;
         call?.onFailure?.(name, thrown);
         error = thrown;
       }
@@ -216,14 +225,19 @@ export class Router {
   }
 
   /** Ends a failed attempt. Returns whether to try another target. */
-  #failed(target: Target, attempt: Attempt, error: unknown, { signal }: DerivedSignal): boolean {
+  #failed({ attempt, before, target }: Failed, error: unknown, { signal }: DerivedSignal): boolean {
     // Either the client left, or the deadline for all attempts passed.
     const isOver = signal.aborted;
     const isLate = isOver && signal.reason instanceof ApiError;
     const { isOfTarget, isWorthAnother, pauseMs } = failureOf(isOver ? signal.reason : error);
     const didAnswer = error instanceof ApiError && error.code === 'invalidRequest';
     if (pauseMs !== undefined) target.health.pauseFor(pauseMs, this.#now());
-    this.end(target, attempt, isLate || isOfTarget ? 'failure' : didAnswer ? 'success' : 'left');
+    const { heard, sent } = progressOf(signal) ?? {};
+    const isSilent =
+      sent !== before.sent && heard === before.heard && target.health.isSilentSince(attempt);
+    const isDead = isOver && isSilent && this.#now() - before.at >= target.upstream.silentMs;
+    const isFailure = isLate || isOfTarget || isDead;
+    this.end(target, attempt, isFailure ? 'failure' : didAnswer ? 'success' : 'left');
     return isWorthAnother && !isOver;
   }
 

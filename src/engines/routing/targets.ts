@@ -20,6 +20,8 @@ export type Upstream = {
   embeddings?: EmbeddingEngine;
   images?: ImageEngine;
   concurrency: number;
+  /** If a client leaves an attempt that heard nothing for so long, the attempt failed. */
+  silentMs: number;
   /** Requests in progress. */
   open: number;
   /** Attempts that ended, and those of them that failed. */
@@ -54,9 +56,15 @@ export type UpstreamParts = {
 };
 
 const CONCURRENCY = 1000;
+const FIRST_BYTE_MS = 120_000;
+/** Clients often wait less than the operator. */
+const SILENT_SHARE = 1 / 4;
 
 const connectionsOf = ({ concurrency }: UpstreamSettings, { limits }: UpstreamParts) =>
   concurrency ?? limits.connections ?? CONCURRENCY;
+
+const silentMsOf = ({ timeouts }: UpstreamSettings, { limits }: UpstreamParts) =>
+  (timeouts.firstByteMs ?? limits.firstByteTimeoutMs ?? FIRST_BYTE_MS) * SILENT_SHARE;
 
 function optionsOf(settings: UpstreamSettings, parts: UpstreamParts): UpstreamOptions {
   const { apiKey, concurrency, headers, name, timeouts, url } = settings;
@@ -106,6 +114,7 @@ const upstreamOf = (
   parts: UpstreamParts,
 ): Upstream => ({
   ...{ settings, concurrency: connectionsOf(settings, parts), open: 0, attempts: 0, failures: 0 },
+  silentMs: silentMsOf(settings, parts),
   health: new Map(),
   ...enginesOf(settings, models, parts),
 });

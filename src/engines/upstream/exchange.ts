@@ -110,7 +110,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       return;
     }
     this.isSent = true;
-    if (this.#progress) this.#progress.isCalled = true;
+    this.#noteSent();
     this.#startTimer(this.#timeouts.firstByteMs, 'first byte');
   }
 
@@ -146,6 +146,12 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     this.#settle({ error });
+  }
+
+  #noteSent(): void {
+    if (this.#progress === undefined) return;
+    this.#progress.isCalled = true;
+    this.#progress.sent += 1;
   }
 
   #noteHeard(): void {

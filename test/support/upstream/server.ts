@@ -11,7 +11,8 @@ import { answerFault, errorBody } from './faults.ts';
 import { type CallRecord, Records } from './records.ts';
 import { type ChatBody, choicesOf, completionOf } from './replies.ts';
 import { MODEL, type ServerSettings, type Settings, settingsOf, standard } from './settings.ts';
-import { stream } from './streams.ts';
+import { resetAfter, stream } from './streams.ts';
+import { chatBodyOf, vendorAnswer, vendorOf } from './vendors.ts';
 import { rest } from './wheel.ts';
 
 type Json = Record<string, unknown>;
@@ -24,8 +25,18 @@ const records = new Records();
 let server: ServerSettings = {};
 let faultsLeft = Number.POSITIVE_INFINITY;
 
-const json = (response: ServerResponse, call: CallRecord, status: number, body: unknown) => {
+const json = (
+  response: ServerResponse,
+  call: CallRecord,
+  status: number,
+  body: unknown,
+  { cutBytes, fault }: Partial<Settings> = {},
+) => {
   const sent = typeof body === 'string' ? body : JSON.stringify(body);
+  if (fault === 'cut-bytes' && cutBytes !== undefined && cutBytes < Buffer.byteLength(sent)) {
+    response.writeHead(status, { 'content-type': 'application/json' });
+    return resetAfter(response, Buffer.from(sent).subarray(0, cutBytes));
+  }
   records.wrote(call, Buffer.byteLength(sent));
   response.writeHead(status, { 'content-type': 'application/json' }).end(sent);
 };
@@ -91,7 +102,7 @@ const searchPage = (query: string) => ({
 });
 
 const kindOf = (path: string) =>
-  path.endsWith('/chat/completions')
+  path.endsWith('/chat/completions') || vendorOf(path) !== undefined
     ? 'chat'
     : path.endsWith('/images/generations')
       ? 'images'
@@ -124,12 +135,14 @@ function objection(
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const url = new URL(request.url ?? '/', 'http://upstream');
   const raw = await text(request);
-  const body = (raw === '' ? {} : JSON.parse(raw)) as ChatBody;
+  const given = (raw === '' ? {} : JSON.parse(raw)) as ChatBody;
   const kind = kindOf(url.pathname);
   const { headers, method = '' } = request;
-  const call = records.begin(kind, { method, path: request.url ?? '', headers, body }, response);
+  const call = records.begin(kind, { method, path: request.url ?? '', headers, body: given }, response);
+  const vendor = vendorOf(url.pathname);
+  const body = vendor === undefined ? given : chatBodyOf(vendor, given);
 
-  const settings = settingsOf(server, body);
+  const settings = settingsOf(server, body, raw);
   if (settings.fault !== 'none' && faultsLeft-- <= 0) settings.fault = 'none';
   await rest(settings.headersDelayMs);
   const refused = objection(request, body);
@@ -137,10 +150,11 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
     return json(response, call, refused.status, errorBody(request, refused.settings));
   const isStream = kind === 'chat' && body.stream === true;
   if (answerFault(request, response, call, records, settings, isStream)) return;
-  if (isStream) return stream(response, call, records, body, settings, server.events);
+  if (isStream) return stream(response, call, records, body, settings, server.events, vendor);
 
   await rest(settings.firstChunkDelayMs);
-  if (kind === 'chat') json(response, call, 200, server.completion ?? completionOf(body, settings));
+  const whole = () => (vendor ? vendorAnswer(vendor, body, settings) : completionOf(body, settings));
+  if (kind === 'chat') json(response, call, 200, server.completion ?? whole(), settings);
   else if (kind === 'images') json(response, call, 200, server.images ?? imageList(body, settings));
   else if (kind === 'embeddings')
     json(

@@ -36,6 +36,8 @@ export const faults = [
   'members',
   /** The answer, or a chunk, holds bytes that are no UTF-8. */
   'invalid-utf8',
+  /** The connection is reset after `cutBytes` of the answer's body. */
+  'cut-bytes',
   // Only streams, after `faultAfter` chunks:
   /** Nothing more comes. */
   'stall',
@@ -75,6 +77,7 @@ export type Settings = {
   splitBytes: number;
   fault: Fault;
   faultAfter: number;
+  cutBytes: number;
   /** Only the first so many calls have the fault; 0 for all. */
   faultTimes: number;
   /** Of the `status` fault, and what its body says. */
@@ -107,6 +110,7 @@ export const standard: Readonly<Settings> = Object.freeze({
   splitBytes: 0,
   fault: 'none',
   faultAfter: 2,
+  cutBytes: 0,
   faultTimes: 0,
   status: 500,
   code: '',
@@ -122,6 +126,8 @@ export const standard: Readonly<Settings> = Object.freeze({
 /** What belongs to the server as a whole. */
 export type ServerSettings = Partial<Settings> & {
   models?: unknown;
+  /** Calls whose body has the words `schedule-0`, `schedule-1`, and so on, each have their own settings. */
+  schedules?: Partial<Settings>[];
   /** Where set, calls with another key are answered 401. */
   apiKey?: string | null;
   /** Fields of a body that are answered 400. */
@@ -151,8 +157,10 @@ export function readSettings(text: unknown): Partial<Settings> {
   return Object.fromEntries(pairs.map(([name, value]) => [name, typed(name, value)]));
 }
 
-/** A call's settings: the server's, those at the end of its model's name, those of its `user`. */
-export function settingsOf(server: Partial<Settings>, body: Record<string, unknown>): Settings {
+/** A call's settings: the server's, those of its schedule, those at the end of its model's name, those of its `user`. */
+export function settingsOf(server: ServerSettings, body: Record<string, unknown>, raw = ''): Settings {
   const model = typeof body.model === 'string' ? body.model.split('@', 2)[1] : undefined;
-  return { ...standard, ...server, ...readSettings(model), ...readSettings(body.user) };
+  const [, schedule] = (server.schedules && /\bschedule-(\d+)\b/.exec(raw)) ?? [];
+  const scheduled = schedule === undefined ? {} : server.schedules?.[Number(schedule)];
+  return { ...standard, ...server, ...scheduled, ...readSettings(model), ...readSettings(body.user) };
 }

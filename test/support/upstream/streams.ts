@@ -4,12 +4,13 @@ import { reset } from '../reset.ts';
 import type { CallRecord, Records } from './records.ts';
 import { type ChatBody, choicesOf, headOf, logprobsOf, replyTo } from './replies.ts';
 import { CANARY, type Settings } from './settings.ts';
+import { type Vendor, vendorEvents } from './vendors.ts';
 import { rest, wheel } from './wheel.ts';
 
 type Json = Record<string, unknown>;
 
 /** One event; `isText` where it counts as a chunk of text, and as a beat of the pace. */
-type Event = { data: string; isText: boolean };
+type Event = { name?: string; data: string; isText: boolean };
 
 /** The events of an honest answer, made one at a time: a stream can be endless. */
 function* honestEvents(body: ChatBody, settings: Settings): Generator<Event> {
@@ -67,6 +68,13 @@ function* honestEvents(body: ChatBody, settings: Settings): Generator<Event> {
   else if (asksUsage) yield { data: JSON.stringify({ ...head, choices: [], usage }), isText: false };
 }
 
+/** Writes the last bytes of an answer, and resets the connection. */
+export function resetAfter(response: ServerResponse, bytes: Uint8Array): void {
+  const end = () => response.socket && reset(response.socket);
+  if (bytes.length === 0) end();
+  else response.write(bytes, end);
+}
+
 /** What a fault puts in the place of the rest; false where the stream just goes on. */
 function breakOff(response: ServerResponse, { fault }: Settings): boolean {
   if (fault === 'truncate') response.end();
@@ -91,6 +99,7 @@ function breakOff(response: ServerResponse, { fault }: Settings): boolean {
  * Answers with a stream.
  *
  * @param given - the data of its events, in place of the honest ones
+ * @param vendor - whose format it has, if not that of chat completions
  */
 export async function stream(
   response: ServerResponse,
@@ -99,6 +108,7 @@ export async function stream(
   body: ChatBody,
   settings: Settings,
   given?: string[],
+  vendor?: Vendor,
 ): Promise<void> {
   response.writeHead(200, {
     'content-type': 'text/event-stream; charset=utf-8',
@@ -107,17 +117,24 @@ export async function stream(
   response.flushHeaders();
   await rest(settings.firstChunkDelayMs);
 
-  const events =
-    given === undefined
-      ? honestEvents(body, settings)
-      : given.map((data) => ({ data, isText: true })).values();
+  const honest: Iterator<Event> = vendor
+    ? vendorEvents(vendor, body, settings)
+    : honestEvents(body, settings);
+  const events = given === undefined ? honest : given.map((data) => ({ data, isText: true })).values();
   const intervalMs =
     settings.tokensPerSecond > 0 ? 1000 / settings.tokensPerSecond : settings.chunkIntervalMs;
   let texts = 0;
   let isBroken = false;
+  let isCut = false;
   let dueAt = performance.now();
 
   const write = (text: string, chunks: number): boolean => {
+    const left = settings.cutBytes - call.bytes;
+    if (settings.fault === 'cut-bytes' && left < Buffer.byteLength(text)) {
+      isCut = true;
+      resetAfter(response, Buffer.from(text).subarray(0, left));
+      return true;
+    }
     records.wrote(call, Buffer.byteLength(text), chunks);
     if (settings.splitBytes === 0) return response.write(text);
     const bytes = Buffer.from(text);
@@ -127,7 +144,8 @@ export async function stream(
     return isReady;
   };
   const end = () => {
-    if (settings.fault !== 'no-done' && given === undefined) write('data: [DONE]\n\n', 0);
+    if (settings.fault !== 'no-done' && given === undefined && !vendor) write('data: [DONE]\n\n', 0);
+    if (isCut) return;
     if (settings.fault === 'late-end') wheel.after(30, () => response.end());
     else if (settings.fault !== 'linger') response.end();
   };
@@ -135,7 +153,7 @@ export async function stream(
   /** Writes until it has to wait: for the pace, for the client, or for the other streams. */
   const step = () => {
     for (let burst = 0; burst < 100; burst += 1) {
-      if (response.destroyed) return;
+      if (response.destroyed || isCut) return;
       if (!isBroken && texts >= settings.faultAfter) {
         isBroken = true;
         if (breakOff(response, settings)) return;
@@ -143,7 +161,8 @@ export async function stream(
       const { done, value: event } = events.next();
       if (done) return end();
       if (event.isText) texts += 1;
-      const isReady = write(`data: ${event.data}\n\n`, event.isText ? 1 : 0);
+      const name = event.name === undefined ? '' : `event: ${event.name}\n`;
+      const isReady = write(`${name}data: ${event.data}\n\n`, event.isText ? 1 : 0);
       if (!isReady) return void response.once('drain', step);
       if (event.isText && intervalMs > 0) {
         dueAt += intervalMs;

@@ -35,7 +35,8 @@ function tokensOf({ cached_tokens, input_tokens, output_tokens, reasoning_tokens
 }
 
 export function RequestDetails({ currency, keys, onClose, row }: Props) {
-  const { attempts, at, code, cost_micros, first_output_ms, key_id, kind, model, state, upstream } = row;
+  const { attempts, at, code, cost_micros, first_output_ms, key_id, kind, model, state } = row;
+  const upstream = [row.upstream, row.upstream_model].filter(Boolean).join(', ');
   const isRequest = kind === 'request';
   const key = keys.find(({ id }) => id === key_id);
   const facts: [string, ReactNode][] = [

@@ -4,7 +4,7 @@ import { formatCount } from '../../ui/numbers.ts';
 
 /** Operators also see the upstream and what it cost. */
 export type Row = Schemas['LoggedRequest'] &
-  Partial<Pick<Schemas['OperatorLoggedRequest'], 'upstream' | 'cost_micros'>>;
+  Partial<Pick<Schemas['OperatorLoggedRequest'], 'upstream' | 'upstream_model' | 'cost_micros'>>;
 
 const endpoints = [
   'POST /api/v1/chat',

@@ -1,0 +1,64 @@
+/** `parley upstreams reload`. Contract section 15. */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Db } from '../database/client.ts';
+import {
+  askToReload,
+  type ReloadOutcome,
+  reloadOutcomes,
+  withdrawReload,
+} from '../store/upstream-reloads.ts';
+import { CommandError, type DatabaseCommand } from './command.ts';
+
+/** How long processes may take to answer. */
+const PATIENCE_MS = 10_000;
+const LOOK_MS = 100;
+
+const notRunning = () =>
+  new CommandError('No service is running on this database. A service reads UPSTREAMS_FILE when it starts.');
+
+async function reloadEverywhere(db: Db): Promise<(ReloadOutcome | undefined)[]> {
+  const id = await askToReload(db);
+  try {
+    for (const until = performance.now() + PATIENCE_MS; ; await delay(LOOK_MS)) {
+      const outcomes = await reloadOutcomes(db, id);
+      if (outcomes.length === 0) throw notRunning();
+      if (!outcomes.includes(undefined) || performance.now() > until) return outcomes;
+    }
+  } finally {
+    await withdrawReload(db, id);
+  }
+}
+
+const lineOf = ({ error, host, pid }: ReloadOutcome) =>
+  error === null
+    ? `Process ${pid} on ${host}: reloaded.`
+    : `Process ${pid} on ${host}: not reloaded, and the previous upstreams remain in use. ${error}`;
+
+const reloadUpstreams: DatabaseCommand = {
+  name: 'upstreams reload',
+  summary: 'Make every process of the running service read UPSTREAMS_FILE again.',
+  parameters: [],
+  details: [
+    'If UPSTREAMS_FILE is set for this command too, it is checked first, and a file with mistakes is not reloaded.',
+    'A process that finds mistakes in its file keeps the previous upstreams. Then the exit status is 1.',
+  ],
+  run: async ({ config, db, reload }) => {
+    if (reload === undefined && config.databaseUrl === undefined) throw notRunning();
+    const outcomes = reload === undefined ? await reloadEverywhere(db) : [reload()];
+    const processes = outcomes.filter((outcome) => outcome !== undefined);
+    const unanswered = outcomes.length - processes.length;
+    const silent =
+      unanswered === 0
+        ? []
+        : [
+            `${unanswered} of ${outcomes.length} processes did not answer. They were started without UPSTREAMS_FILE or by an earlier version, or are overloaded.`,
+          ];
+    return {
+      text: [...processes.map(lineOf), ...silent],
+      value: { processes, unanswered },
+      isBad: unanswered > 0 || processes.some(({ error }) => error !== null),
+    };
+  },
+};
+
+export const upstreamCommands: readonly DatabaseCommand[] = [reloadUpstreams];

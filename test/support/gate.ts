@@ -1,0 +1,17 @@
+import { once } from 'node:events';
+
+/** Those who come after `hold` wait until `release`. */
+export class Gate {
+  #events = new EventTarget();
+  #isOpen = true;
+  hold() {
+    this.#isOpen = false;
+  }
+  release() {
+    this.#isOpen = true;
+    this.#events.dispatchEvent(new Event('open'));
+  }
+  async pass() {
+    if (!this.#isOpen) await once(this.#events, 'open');
+  }
+}
