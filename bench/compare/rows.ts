@@ -49,7 +49,8 @@ function conversation(bytes: number, fields: object = {}): string {
 }
 
 /** The same conversation for OpenAI's Responses API. */
-const responseOf = (body: string) => body.replace('"messages":', '"store":false,"input":');
+const responseOf = (body: string, isStored: boolean) =>
+  body.replace('"messages":', `"store":${isStored},"input":`);
 
 const completion = { path: '/chat/completions', meter: 'chat' } as const;
 
@@ -106,7 +107,15 @@ export const rows: Row[] = [
     aim: 'CPU ≤ 1.3 × completion',
     path: '/responses',
     meter: 'chat',
-    bodies: [responseOf(conversation(1024))],
+    bodies: [responseOf(conversation(1024), false)],
+    limit: 'proxy',
+  },
+  {
+    name: 'responses-stored-1k',
+    title: '`POST /responses` through an upstream, 1 KB, stored as is the default',
+    path: '/responses',
+    meter: 'chat',
+    bodies: [responseOf(conversation(1024), true)],
     limit: 'proxy',
   },
   {

@@ -5,7 +5,7 @@ import t, { type Test } from 'tap';
 import { plansFile, startTestService } from '../support/service.ts';
 import { MODEL, startUpstream } from '../support/upstream/client.ts';
 import { eventually } from '../support/upstream/engine.ts';
-import { type Agent, agents, runAgent } from './agents.ts';
+import { type Agent, agents, runAgent, transcriptOf } from './agents.ts';
 import { isolation, testIsolation } from './isolation.ts';
 
 t.setTimeout(1_800_000);
@@ -14,6 +14,7 @@ const upstream = await startUpstream();
 t.teardown(() => upstream.stop());
 const { client } = await startTestService(t, 'postgres', {
   CHAT_URL: upstream.url,
+  CHAT_MODEL_ALIASES: `claude-*=${MODEL}`,
   ...plansFile(t, { chat: 1 }),
 });
 const network = await isolation(t, client.origin);
@@ -56,13 +57,14 @@ function note({ name, version }: Agent, what: string, result: string): void {
 }
 
 function testAgent(t: Test, agent: Agent) {
-  t.test('says hello, in a stream', async (t) => {
+  t.test('says hello as in the guide, in a stream', async (t) => {
     await upstream.reset();
-    await upstream.configure({ calls: [] });
+    const transcript = transcriptOf(agent);
+    await upstream.configure({ calls: [], reply: transcript.printed.join('\n') });
     const { settings, used } = await newAccount();
-    const run = runAgent(t, agent, settings, 'Say hello to Parley.');
+    const run = runAgent(t, agent, settings, transcript);
     t.equal(await run.ended, 0, run.output());
-    t.match(run.output(), /You said: /);
+    t.ok(run.output().includes(transcript.printed.join('\n')), run.output());
     const asked = (await bodies()).map(({ messages }) => JSON.stringify(messages));
     t.ok(asked.some((messages) => messages.includes('Say hello to Parley.')));
     t.ok(
@@ -146,6 +148,25 @@ if (network.isNamespace)
   );
 
 for (const agent of agents) t.test(agent.name, async (t) => testAgent(t, agent));
+
+t.test('Claude Code without the name of a model gets the one that an alias names', async (t) => {
+  const claude = agents.find(({ name }) => name === 'Claude Code');
+  if (claude === undefined) throw new Error('It is not among the agents.');
+  await upstream.reset();
+  const unnamed: Agent = {
+    ...claude,
+    configure(home, settings) {
+      const { ANTHROPIC_MODEL: _, ANTHROPIC_SMALL_FAST_MODEL: __, ...env } = claude.configure(home, settings);
+      return env;
+    },
+  };
+  const { settings, used } = await newAccount();
+  const run = runAgent(t, unnamed, settings, transcriptOf(claude));
+  t.equal(await run.ended, 0, run.output());
+  const models = (await chats()).map(({ body }) => (body as { model: string }).model);
+  t.same(models, [MODEL]);
+  t.equal(await used(), claude.requests);
+});
 
 t.test('a spent quota: nothing is charged, and nobody hammers', async (t) => {
   await upstream.reset();

@@ -1,5 +1,5 @@
 /** How coding agents are started: as the guide says, in a clean home, without a network but loopback. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -30,6 +30,7 @@ export type Agent = {
   stopSignal?: NodeJS.Signals;
   /** Writes its configuration below `home`; returns its environment. */
   configure(home: string, settings: Settings): Record<string, string>;
+  /** For what the guide has no transcript of: no question whether it may. */
   command(prompt: string): [string, string[]];
 };
 
@@ -41,6 +42,18 @@ function example(language: string, { key, model, origin }: Settings): string {
     .replaceAll('http://localhost:3000', origin)
     .replaceAll('my-model', model)
     .replaceAll('$PARLEY_KEY', key);
+}
+
+/** A command of a guide, and what it prints, among other lines. */
+export type Transcript = { command: string; printed: string[] };
+
+/** The transcript in the guide's section about an agent. */
+export function transcriptOf({ name }: Agent): Transcript {
+  const section = guide.split('\n## ').find((part) => part.startsWith(`Use ${name} with Parley\n`));
+  const [, code] = /```console\n(.*?)```/s.exec(section ?? '') ?? [];
+  const [first = '', ...printed] = code?.trimEnd().split('\n') ?? [];
+  if (!first.startsWith('$ ')) throw new Error(`The guide has no transcript of ${name}.`);
+  return { command: first.slice(2), printed };
 }
 
 function write(home: string, name: string, content: string): void {
@@ -157,15 +170,25 @@ export type Run = {
 export type Place = Settings & { isolation: Isolation };
 
 /**
- * Starts an agent with a prompt, in a folder with the file `notes.txt`, which says `before`. The folder is outside this
- * repository, whose files and history an agent would otherwise read.
+ * Starts an agent with a prompt, or as a transcript does, in a git repository with the file `notes.txt`, which says
+ * `before`. It is outside this repository, whose files and history an agent would otherwise read.
  */
-export function runAgent(t: Test, agent: Agent, { isolation, ...settings }: Place, prompt: string): Run {
+export function runAgent(
+  t: Test,
+  agent: Agent,
+  { isolation, ...settings }: Place,
+  asked: string | Transcript,
+): Run {
   const home = mkdtempSync(join(tmpdir(), 'parley-agent-'));
   const work = join(home, 'work');
   write(home, 'work/notes.txt', 'before\n');
+  execFileSync('git', ['init', '--quiet', work]);
   const env = agent.configure(home, settings);
-  const [command, parameters] = isolation.wrap(agent.command(prompt));
+  const [command, parameters] = isolation.wrap(
+    typeof asked === 'string'
+      ? agent.command(asked)
+      : ['sh', ['-c', `[ ! -f ../configure ] || . ../configure; ${asked.command}`]],
+  );
   const child = spawn(command, parameters, {
     cwd: work,
     // A group of its own: agents are programs that start others.

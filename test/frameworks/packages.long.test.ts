@@ -18,15 +18,50 @@ t.test('this folder compiles against the types of the frameworks', async (t) => 
   t.equal(said.stdout, '');
 });
 
-t.test('the versions in the README and in the guide are those that the tests run', async (t) => {
-  const { dependencies } = JSON.parse(textOf('package.json')) as { dependencies: Record<string, string> };
-  const readme = [...textOf('../../README.md').matchAll(/`(\S+)`\s(\d+\.\d+)\b/g)];
-  const named = readme.filter(([, name = '']) => name in dependencies);
-  t.ok(named.length >= 5, 'the README names the frameworks');
-  for (const [, name = '', version] of named) t.match(dependencies[name], `${version}.`, name);
+type Manifest = { dependencies: Record<string, string> };
+const dependenciesOf = (name: string) =>
+  Object.entries((JSON.parse(textOf(name)) as Manifest).dependencies).map(
+    // `npm:@anthropic-ai/sdk@1.12.0` is that package under another name.
+    ([name, version]) => /^npm:(.+)@(.+)$/.exec(version)?.slice(1) ?? [name, version],
+  ) as [name: string, version: string][];
 
+/** What the README calls the agents. */
+const agents: Record<string, string> = {
+  Codex: '@openai/codex',
+  'Claude Code': '@anthropic-ai/claude-code',
+  opencode: 'opencode-ai',
+  Cline: 'cline',
+  Continue: '@continuedev/cli',
+};
+
+t.test('the versions in the README are those that the tests run', async (t) => {
+  const installed = ['package.json', '../clients/package.json', '../agents/package.json'].flatMap(dependenciesOf);
+  const [, list = ''] = /The tests run ([^]*?)\n\n/.exec(textOf('../../README.md')) ?? [];
+  let named: string[] = [];
+  const found = new Set<string>();
+  const words = new RegExp(`\`(\\S+?)\`|(${Object.keys(agents).join('|')})|(\\d+(?:\\.\\d+)?)`, 'g');
+  let wasVersion = true;
+  for (const [, code, agent, version] of list.matchAll(words)) {
+    if (version === undefined) {
+      const name = code ?? agents[agent ?? ''] ?? '';
+      named = wasVersion ? [name] : [...named, name];
+      found.add(name);
+    } else
+      for (const name of named) {
+        const versions = installed.filter(([other]) => other === name).map(([, installed]) => installed);
+        t.ok(versions.some((installed) => `${installed}.`.startsWith(`${version}.`)), `${name} ${version}: ${versions}`);
+      }
+    wasVersion = version !== undefined;
+  }
+  for (const name of [...Object.values(agents), 'openai', '@anthropic-ai/sdk', 'ai'])
+    t.ok(found.has(name), `the README names ${name}`);
+});
+
+t.test('the guide installs packages that the tests run', async (t) => {
+  const { dependencies } = JSON.parse(textOf('package.json')) as Manifest;
   const install = textOf('../../docs/guides/frameworks.md').matchAll(/npm install ([^`]+)`/g);
   const packages = [...install].flatMap(([, list = '']) => list.split(' '));
+  t.ok(packages.length > 0);
   for (const one of packages) {
     const [, name = '', major] = /^(.+?)(?:@(\d+))?$/.exec(one) ?? [];
     t.ok(name in dependencies, `${name} is tested`);

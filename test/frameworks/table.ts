@@ -3,6 +3,7 @@ import type { Test } from 'tap';
 import { abortSeen, type Parley, rejection, withUpstream } from '../clients/parley.ts';
 import { type Recorder, startRecorder } from '../snippets/recorder.ts';
 import type { DatabaseKind } from '../support/service.ts';
+import { onlyLoopback } from '../support/loopback-only.ts';
 import type { Upstream } from '../support/upstream/client.ts';
 import { type Framework, versionsOf, weather } from './frameworks.ts';
 
@@ -100,6 +101,7 @@ async function errors(t: Test, { ask, refusal, stream }: Framework, { parley }: 
 
 async function abort(t: Test, framework: Framework, { parley, upstream }: World): Promise<string> {
   await upstream.configure({ chunks: 10_000, chunkIntervalMs: 20 });
+  const before = await usedChat(parley, parley.apiKey);
   const controller = new AbortController();
   let pieces = 0;
   let since = 0;
@@ -114,6 +116,7 @@ async function abort(t: Test, framework: Framework, { parley, upstream }: World)
   }
   const ms = await abortSeen(upstream, since);
   t.ok(ms < 1000, `after ${ms} ms`);
+  t.equal(await usedChat(parley, parley.apiKey), before + 1, 'charged once');
   return `${ms} ms`;
 }
 
@@ -146,6 +149,7 @@ export function testFrameworks(
 ): void {
   const results = new Map<Framework, Map<string, string>>();
   t.test(surface, async (t) => {
+    const tried = onlyLoopback(t);
     const { parley, upstream } = await withUpstream(t, kind);
     const recorder = await startRecorder(t, new URL(parley.baseURL).origin);
     for (const framework of frameworks) {
@@ -160,6 +164,12 @@ export function testFrameworks(
           });
       });
     }
+    t.same(tried, [], 'nothing else was asked');
+  });
+  t.test(`the table of ${surface} has no gap`, async (t) => {
+    t.same([...results.keys()], frameworks);
+    for (const [{ name }, row] of results)
+      for (const column of columns) t.not(row.get(column) ?? 'FAILED', 'FAILED', `${name}: ${column}`);
   });
   t.teardown(() => {
     const rows = [...results].map(([framework, row]) => [

@@ -72,6 +72,16 @@ onEachDatabase(t, small, async (t, { client }) => {
     },
   );
 
+  await t.test('what counts tokens is free, and counts in that window', async (t) => {
+    const owner = await signUpFrom(client, '192.0.2.12');
+    const { key } = await client.createKey(owner);
+    const body = { messages: [{ role: 'user', content: 'Hello' }] };
+    const answers = await times(10, () => client.post('/messages/count_tokens', body, { key }));
+    t.equal(count(answers, 200), 6);
+    t.equal(count(answers, 'rateLimitExceeded'), 4);
+    isRefusal(t, await client.get('/models', { key }), 6);
+  });
+
   await t.test('300 a minute of what a session does besides, over all sessions of the account', async (t) => {
     const owner = await signUpFrom(client, '192.0.2.2');
     const again = await client.post('/auth/login', { email: owner.email, password });

@@ -6,6 +6,7 @@ import t from 'tap';
 import { openStream, type ServerEvent } from '../support/event-reader.ts';
 import { startTestService } from '../support/service.ts';
 import { lastChargeBecomes } from '../support/spending.ts';
+import { type Surface, surfaces } from '../support/surfaces.ts';
 import { startUpstream } from '../support/upstream/client.ts';
 import { eventually } from '../support/upstream/engine.ts';
 
@@ -31,20 +32,22 @@ function memory(): number {
 }
 
 const messages = [{ role: 'user', content: 'Hi' }];
-const streams = [
-  ['/chat', { message: 'Hi', stream: true }],
-  ['/chat/completions', { messages, stream: true }],
-] as const;
-const wholes = [
-  ['/chat', { message: 'Hi' }],
-  ['/chat/completions', { messages }],
-] as const;
-/** What a client was sent, in characters, over all members that grow. */
+const chat: Pick<Surface, 'body' | 'errorCodeOf' | 'isEnd' | 'path' | 'streamedText'> = {
+  path: '/chat',
+  body: (message, fields) => ({ message, ...fields }),
+  streamedText: (events) => events.map(({ data }) => data.text ?? '').join(''),
+  isEnd: ({ event }) => event === 'done',
+  errorCodeOf: ({ data, event }) => (event === 'error' ? data.error.code : undefined),
+};
+const all = [chat, ...surfaces];
+const streams = all.map(({ body, path }) => [path, body('Hi', { stream: true })] as const);
+const wholes = all.map(({ body, path }) => [path, body('Hi')] as const);
+/** What the events of a completion hold, in characters, over all members that grow. */
 const charactersOf = (events: ServerEvent[]) =>
   events.reduce((sum, { data }) => {
     const { choices: [{ delta = {} } = {}] = [] } = data;
     const { content = '', reasoning_content: reasoning = '', tool_calls: [call] = [] } = delta;
-    return sum + `${data.text ?? ''}${content}${reasoning}${call?.function?.arguments ?? ''}`.length;
+    return sum + `${content}${reasoning}${call?.function?.arguments ?? ''}`.length;
   }, 0);
 
 t.test('limits of characters', async (t) => {
@@ -65,20 +68,17 @@ t.test('limits of characters', async (t) => {
     );
 
   await t.test('59: a stream ends at 2,000,000 characters with an error, charged', async (t) => {
-    for (const [path, body] of streams) {
+    for (const { body, errorCodeOf, isEnd, path, streamedText } of all) {
       await begin({ chunks: 10_000_000, chunkSize: 1000 });
       const before = await used();
-      const { response, rest } = await openStream(client, path, body, { key });
+      const { response, rest } = await openStream(client, path, body('Hi', { stream: true }), { key });
       const events = await rest();
       t.equal(response.status, 200);
-      t.equal(charactersOf(events), MOST, path);
+      t.equal(streamedText(events).length, MOST, path);
       const last = events.at(-1);
-      t.match(last?.data.error, {
-        code: 'upstreamError',
-        message: /limit of 2,000,000 characters.*remains charged/,
-      });
-      t.equal(last?.event, path === '/chat' ? 'error' : undefined);
-      t.notOk(events.some(({ data }) => data === '[DONE]'));
+      t.match(last?.data.error, { message: /limit of 2,000,000 characters.*remains charged/ }, path);
+      t.equal(last && errorCodeOf(last), 'upstreamError', path);
+      t.notOk(events.some(isEnd), path);
       await ended(1);
       t.equal(await used(), before + 1);
       await lastChargeBecomes(service, owner.accountId, { state: 'final', status: 502 });

@@ -5,6 +5,7 @@ import { connect, type Socket } from 'node:net';
 import t from 'tap';
 import { openStream } from '../support/event-reader.ts';
 import { startTestService } from '../support/service.ts';
+import { surfaces } from '../support/surfaces.ts';
 import { startUpstream } from '../support/upstream/client.ts';
 import { eventually } from '../support/upstream/engine.ts';
 
@@ -12,6 +13,11 @@ const UNREAD_MS = 3000;
 const STREAMS = 20;
 const upstream = await startUpstream();
 t.teardown(() => upstream.stop());
+
+const all = [
+  { path: '/chat', body: (message: string, fields: object) => ({ message, ...fields }) },
+  ...surfaces,
+];
 
 const requestOf = (path: string, body: unknown, headers: Record<string, string>) => {
   const sent = JSON.stringify(body);
@@ -58,11 +64,8 @@ t.test('a deadline of 3 s in the place of 60', async (t) => {
     await upstream.configure({ chunks: 100_000_000, chunkSize: 50_000 });
     const connections: Awaited<ReturnType<typeof deaf>>[] = [];
     for (let n = 0; n < STREAMS; n += 1) {
-      const [path, body] =
-        n % 2 === 0
-          ? ['/chat', { message: 'Hi', stream: true }]
-          : ['/chat/completions', { messages: [{ role: 'user', content: 'Hi' }], stream: true }];
-      connections.push(await deaf(requestOf(path as string, body, authorization)));
+      const { body, path } = all[n % all.length] as (typeof all)[number];
+      connections.push(await deaf(requestOf(path, body('Hi', { stream: true }), authorization)));
     }
     await eventually('all are open', async () => app.calls.taken === STREAMS);
     const refused = await client.post('/chat', { message: 'Hi', stream: true }, { key });

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import { openStream } from '../support/event-reader.ts';
 import { onEachDatabase } from '../support/service.ts';
+import { surfaces } from '../support/surfaces.ts';
 import { startUpstream } from '../support/upstream/client.ts';
 import { eventually } from '../support/upstream/engine.ts';
 
@@ -43,8 +44,8 @@ onEachDatabase(t, env, async (t, service) => {
     for (const [path, body] of [
       ['/chat', { message: 'Hi' }],
       ['/chat', { message: 'Hi', stream: true }],
-      ['/chat/completions', { messages }],
-      ['/chat/completions', { messages, stream: true }],
+      ...surfaces.map(({ body, path }) => [path, body('Hi')] as const),
+      ...surfaces.map(({ body, path }) => [path, body('Hi', { stream: true })] as const),
       ['/images/generations', { prompt: 'A fox' }],
       ['/search', { query: 'fox' }],
       ['/embeddings', { input: 'fox' }],

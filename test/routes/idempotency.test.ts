@@ -9,6 +9,7 @@ import { openStream, type ServerEvent } from '../support/event-reader.ts';
 import type { Answer, RequestOptions } from '../support/http.ts';
 import { databaseKinds, plansFile, startTestService } from '../support/service.ts';
 import { lastCharge } from '../support/spending.ts';
+import { surfaces } from '../support/surfaces.ts';
 import { MODEL, startUpstream } from '../support/upstream/client.ts';
 import { eventually } from '../support/upstream/engine.ts';
 
@@ -48,6 +49,7 @@ for (const kind of databaseKinds) {
     await t.test('every metered endpoint answers a retry with the first answer, uncharged', async (t) => {
       for (const [path, body] of [
         ['/chat', { message: 'Hello' }],
+        ...surfaces.map(({ body, path }) => [path, body('Hello')] as const),
         ['/chat/completions', { messages, n: 2 }],
         ['/images/generations', { prompt: 'A fox' }],
         ['/search', { query: 'create a key' }],
@@ -65,7 +67,7 @@ for (const kind of databaseKinds) {
         t.equal(again.headers.get('content-type'), first.headers.get('content-type'));
         t.same((await client.get('/usage', { key })).body.used, used);
       }
-      t.equal(await calls(), 2);
+      t.equal(await calls(), 2 + surfaces.length);
     });
 
     await t.test('the same JSON in another member order is the same request, at every depth', async (t) => {

@@ -6,6 +6,7 @@ import t from 'tap';
 import { type OpenStream, openStream } from '../support/event-reader.ts';
 import { onEachDatabase } from '../support/service.ts';
 import { lastChargeBecomes } from '../support/spending.ts';
+import { surfaces } from '../support/surfaces.ts';
 import { startUpstream } from '../support/upstream/client.ts';
 import { eventually } from '../support/upstream/engine.ts';
 
@@ -27,7 +28,7 @@ onEachDatabase(
       await upstream.configure({ chunks: 10_000_000, chunkSize: 1000 });
       for (const [path, body] of [
         ['/chat', { message: 'Hi', stream: true }],
-        ['/chat/completions', { messages, stream: true }],
+        ...surfaces.map(({ body, path }) => [path, body('Hi', { stream: true })] as const),
       ] as const) {
         await upstream.reset();
         await upstream.configure({ chunks: 10_000_000, chunkSize: 1000 });
@@ -86,7 +87,8 @@ onEachDatabase(
           });
           t.equal(answer.headers.get('retry-after'), '1');
         }
-        t.match(await client.post('/chat/completions', { messages, stream: true }, { key }), { status: 429 });
+        for (const { body, path } of surfaces)
+          t.match(await client.post(path, body('Hi', { stream: true }), { key }), { status: 429 }, path);
         t.equal(await used(), before);
         t.equal((await upstream.calls()).chat, chat, 'the engine is not asked');
         const stranger = await client.createKey(await client.signUp());

@@ -1,5 +1,6 @@
 /** What an answer tells a browser about who may read it. */
 import type { Answer, Client, Owner } from './http.ts';
+import { surfaces } from './surfaces.ts';
 
 /** The page that is allowed, and one that is not. */
 export const PAGE = 'https://app.example.com';
@@ -10,9 +11,10 @@ export const from = (origin: string) => ({ headers: { origin } });
 export const pageCalls: [method: string, path: string, body?: unknown][] = [
   ['POST', '/chat', { message: 'Hi' }],
   ['POST', '/chat', { message: 'Hi', stream: true }],
-  ['POST', '/chat/completions', { messages: [{ role: 'user', content: 'Hi' }] }],
-  ['POST', '/chat/completions', { messages: [{ role: 'user', content: 'Hi' }], stream: true }],
-  ['POST', '/messages', { max_tokens: 9, messages: [{ role: 'user', content: 'Hi' }] }],
+  ...surfaces.flatMap(({ body, path }): [string, string, unknown][] => [
+    ['POST', path, body('Hi')],
+    ['POST', path, body('Hi', { stream: true })],
+  ]),
   ['POST', '/images/generations', { prompt: 'Hi' }],
   ['POST', '/search', { query: 'Hi' }],
   ['POST', '/embeddings', { input: ['Hi', 'Ho'] }],

@@ -67,6 +67,8 @@ export async function walk(
     ['/chat', { ...chat, stream: true, instructions: prompt }],
     ['/chat/completions', { messages }],
     ['/chat/completions', { messages, stream: true }],
+    ['/responses', { input: prompt, instructions: prompt }],
+    ['/responses', { input: messages, stream: true }],
     ['/messages', { max_tokens: 99, messages: messages.slice(1) }],
     ['/messages', { max_tokens: 99, messages: messages.slice(1), stream: true }],
     ['/images/generations', { prompt }],

@@ -1,6 +1,9 @@
 import { inspect } from 'node:util';
 import type { Parser, Result } from 'tap-parser';
 
+/** Of a text in what is printed. */
+const LONGEST = 1000;
+
 /** A test file, a test or a part of one; what it asserts by itself is not in `children`. */
 type Test = {
   name: string;
@@ -113,7 +116,7 @@ export class Report {
 
   #printFailures(test: Test, path = test.name): void {
     for (const failure of test.failures) {
-      this.#print(`\n  ✗ ${path} › ${failure.name}\n${indented(explain(failure))}\n`);
+      this.#print(`\n  ✗ ${path} › ${shortened(failure.name)}\n${indented(explain(failure))}\n`);
     }
     for (const child of test.children) this.#printFailures(child, `${path} › ${child.name}`);
     const explained = test.failures.length > 0 || test.children.some((child) => child.result?.ok === false);
@@ -135,7 +138,7 @@ function explain({ diag }: Result): string {
   if (at?.fileName) lines.push(`at ${at.fileName}:${at.lineNumber}:${at.columnNumber}`);
   if (diff) lines.push(String(diff).trimEnd());
   const { compare, ...rest } = details;
-  if (Object.keys(rest).length > 0) lines.push(inspect(rest, { depth: 6 }));
+  if (Object.keys(rest).length > 0) lines.push(inspect(rest, { depth: 6, maxStringLength: LONGEST }));
   if (stack && !diff) lines.push(String(stack).trimEnd());
   return lines.join('\n') || 'no details';
 }
@@ -145,5 +148,8 @@ function reasonOf({ skip, todo }: Result): string {
   const word = skip ? '' : 'todo, ';
   return word + (typeof reason === 'string' && reason !== '' ? reason : 'no reason given');
 }
+
+/** Errors of a browser's driver quote everything that was typed. */
+const shortened = (text: string) => (text.length > LONGEST ? `${text.slice(0, LONGEST)} […]` : text);
 
 const indented = (text: string) => text.replaceAll(/^/gm, '      ');

@@ -63,9 +63,10 @@ const callOf = ({ arguments: given, name }: Called, turn: number): Json => ({
   function: { name, arguments: JSON.stringify(given) },
 });
 
-function honestText(body: ChatBody): string {
+function honestText(body: ChatBody, reply: string): string {
   const last = body.messages?.at(-1);
   const said = textOf(last?.content);
+  if (reply !== '') return reply;
   const text = last?.role === 'tool' ? `The tool says: ${said}` : `You said: ${said}`;
   return (body.response_format as Json | undefined)?.type?.toString().startsWith('json')
     ? JSON.stringify({ answer: text })
@@ -81,7 +82,7 @@ export function replyTo(body: ChatBody, settings: Settings): Reply {
   const tool = calledTool(body, settings);
   const turn = (body.messages ?? []).filter(({ role }) => role === 'tool').length + 1;
   const limit = Number(body.max_completion_tokens ?? body.max_tokens ?? Number.POSITIVE_INFINITY);
-  const words = honestText(body).match(/\s*\S+/g) ?? [];
+  const words = honestText(body, settings.reply).match(/\s*\S+/g) ?? [];
   const wanted = tool ? 0 : settings.chunks || words.length;
   const count = Math.min(wanted, limit);
 

@@ -67,6 +67,8 @@ export type Settings = {
   chunkIntervalMs: number;
   /** In place of `chunkIntervalMs`: a chunk is a token. */
   tokensPerSecond: number;
+  /** The text of every honest reply; '' for what it says by itself. */
+  reply: string;
   /** How many chunks of text; 0 for the words of the honest reply. */
   chunks: number;
   /** Characters of each chunk, where `chunks` is set. */
@@ -105,6 +107,7 @@ export const standard: Readonly<Settings> = Object.freeze({
   chunkIntervalMs: 0,
   tokensPerSecond: 0,
   chunks: 0,
+  reply: '',
   chunkSize: 4,
   choices: 0,
   splitBytes: 0,

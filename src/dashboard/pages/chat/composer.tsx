@@ -8,16 +8,14 @@ import {
   Textarea,
   VisuallyHidden,
 } from '@mantine/core';
-import { type FormEvent, type KeyboardEvent, type ReactNode, type RefObject, useId } from 'react';
+import { type ClipboardEvent, type FormEvent, type KeyboardEvent, type ReactNode, type RefObject, useId } from 'react';
 import { t } from '../../texts/language.ts';
 import { AttachButton, useAttaching } from './attach.tsx';
 import classes from './chat.module.css';
-import { setDraft, useDraft } from './drafts.ts';
+import { draftOf, LONGEST_MESSAGE, setDraft, useDraft, useDraftState } from './drafts.ts';
 import { SendIcon, StopIcon } from './icons.tsx';
 import type { useModels } from './models.ts';
 import { PictureList } from './picture-list.tsx';
-
-const LONGEST = 100_000;
 
 /** Measuring the height by script lays out the whole page with every key press. */
 const growsByItself = CSS.supports('field-sizing', 'content');
@@ -37,15 +35,13 @@ type Props = {
 export function Composer(props: Props) {
   const { children, conversationId, field, isClosed, models, onCancelEdit, onSend, onStop } = props;
   const hint = useId();
-  // Not in the page, which would render the transcript with every key press.
-  const draft = useDraft(conversationId);
+  const state = useDraftState(conversationId);
   const attaching = useAttaching(conversationId, models.takesImages);
-  const isTooLong = draft.length > LONGEST;
-  const canSend = !isClosed && !isTooLong && attaching.canSend && draft.trim() !== '' && onStop === undefined;
+  const canSend = !isClosed && attaching.canSend && state === 'ready' && onStop === undefined;
   const send = (event?: FormEvent) => {
     event?.preventDefault();
     if (!canSend) return;
-    onSend(draft.trim(), attaching.urls);
+    onSend(draftOf(conversationId).trim(), attaching.urls);
     setDraft(conversationId, '');
     attaching.clear();
   };
@@ -93,21 +89,13 @@ export function Composer(props: Props) {
           {attaching.error}
         </Input.Error>
       )}
-      <Textarea
-        ref={field}
-        value={draft}
-        onChange={(event) => setDraft(conversationId, event.currentTarget.value)}
+      <Field
+        field={field}
+        conversationId={conversationId}
+        hint={hint}
+        isTooLong={state === 'tooLong'}
         onKeyDown={onKeyDown}
         onPaste={attaching.onPaste}
-        aria-label={t('chat.composer.message')}
-        aria-describedby={hint}
-        placeholder={t('chat.composer.placeholder')}
-        variant="unstyled"
-        size="md"
-        {...(growsByItself
-          ? { className: classes.field ?? '', rows: 1 }
-          : { autosize: true, minRows: 1, maxRows: 8 })}
-        error={isTooLong && t('chat.composer.tooLong', { length: LONGEST })}
       />
       <div className={classes.below}>
         <div className={classes.facts}>
@@ -156,5 +144,38 @@ export function Composer(props: Props) {
         )}
       </div>
     </form>
+  );
+}
+
+type FieldProps = {
+  field: RefObject<HTMLTextAreaElement | null>;
+  conversationId: string;
+  /** ID of its description. */
+  hint: string;
+  isTooLong: boolean;
+  onKeyDown: (event: KeyboardEvent) => void;
+  onPaste: (event: ClipboardEvent) => void;
+};
+
+/** The only component that is rendered with every key press. */
+function Field({ conversationId, field, hint, isTooLong, onKeyDown, onPaste }: FieldProps) {
+  const draft = useDraft(conversationId);
+  return (
+    <Textarea
+      ref={field}
+      value={draft}
+      onChange={(event) => setDraft(conversationId, event.currentTarget.value)}
+      onKeyDown={onKeyDown}
+      onPaste={onPaste}
+      aria-label={t('chat.composer.message')}
+      aria-describedby={hint}
+      placeholder={t('chat.composer.placeholder')}
+      variant="unstyled"
+      size="md"
+      {...(growsByItself
+        ? { className: classes.field ?? '', rows: 1 }
+        : { autosize: true, minRows: 1, maxRows: 8 })}
+      error={isTooLong && t('chat.composer.tooLong', { length: LONGEST_MESSAGE })}
+    />
   );
 }

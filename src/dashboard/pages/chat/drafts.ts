@@ -38,3 +38,17 @@ export const draftOf = (conversationId: string): string => drafts[conversationId
 
 export const useDraft = (conversationId: string): string =>
   useSyncExternalStore(subscribe, () => draftOf(conversationId));
+
+/** In characters. */
+export const LONGEST_MESSAGE = 100_000;
+
+export type DraftState = 'empty' | 'tooLong' | 'ready';
+
+function stateOf(draft: string): DraftState {
+  if (draft.length > LONGEST_MESSAGE) return 'tooLong';
+  return draft.trim() === '' ? 'empty' : 'ready';
+}
+
+/** Does not change with every key press, as the draft does. */
+export const useDraftState = (conversationId: string): DraftState =>
+  useSyncExternalStore(subscribe, () => stateOf(draftOf(conversationId)));
