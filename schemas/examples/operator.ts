@@ -150,6 +150,7 @@ export const operatorExamples: Record<string, OperationExamples> = {
             reasoning_tokens: null,
             attempts: null,
             upstream: null,
+            upstream_model: null,
             cost_micros: null,
             count: 15,
           },

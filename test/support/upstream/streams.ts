@@ -120,7 +120,8 @@ export async function stream(
   const honest: Iterator<Event> = vendor
     ? vendorEvents(vendor, body, settings)
     : honestEvents(body, settings);
-  const events = given === undefined ? honest : given.map((data) => ({ data, isText: true })).values();
+  const events: Iterator<Event> =
+    given === undefined ? honest : given.map((data) => ({ data, isText: true })).values();
   const intervalMs =
     settings.tokensPerSecond > 0 ? 1000 / settings.tokensPerSecond : settings.chunkIntervalMs;
   let texts = 0;
