@@ -91,7 +91,10 @@ t.test('half of the last 20 of several accounts cool a target down for everyone'
   const accounts = ['alice', 'bob', 'carol', 'dave'];
   for (let count = 0; count < 19; count += 1)
     end(accounts[count % accounts.length] ?? '', count % 2 === 0 ? 'success' : 'failure');
-  t.ok(accounts.every((account) => health.isReady(0, account)), '9 of 19');
+  t.ok(
+    accounts.every((account) => health.isReady(0, account)),
+    '9 of 19',
+  );
   end('dave', 'failure');
   for (const account of [...accounts, 'erin']) t.notOk(health.isReady(4999, account), `not for ${account}`);
   t.equal(health.state(0), 'coolingDown');

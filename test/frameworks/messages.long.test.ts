@@ -5,4 +5,9 @@ import { llamaIndexMessages } from './llamaindex.ts';
 import { anthropicMessages } from './sdks.ts';
 import { testFrameworks } from './table.ts';
 
-testFrameworks(t, 'POST /messages', [anthropicMessages, aiSdkMessages, langChainMessages, llamaIndexMessages], 'embedded');
+testFrameworks(
+  t,
+  'POST /messages',
+  [anthropicMessages, aiSdkMessages, langChainMessages, llamaIndexMessages],
+  'embedded',
+);

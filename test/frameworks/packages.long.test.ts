@@ -35,8 +35,10 @@ const agents: Record<string, string> = {
 };
 
 t.test('the versions in the README are those that the tests run', async (t) => {
-  const installed = ['package.json', '../clients/package.json', '../agents/package.json'].flatMap(dependenciesOf);
-  const [, list = ''] = /The tests run ([^]*?)\n\n/.exec(textOf('../../README.md')) ?? [];
+  const installed = ['package.json', '../clients/package.json', '../agents/package.json'].flatMap(
+    dependenciesOf,
+  );
+  const [, list = ''] = /The tests run ([\s\S]*?)\n\n/.exec(textOf('../../README.md')) ?? [];
   let named: string[] = [];
   const found = new Set<string>();
   const words = new RegExp(`\`(\\S+?)\`|(${Object.keys(agents).join('|')})|(\\d+(?:\\.\\d+)?)`, 'g');
@@ -49,7 +51,10 @@ t.test('the versions in the README are those that the tests run', async (t) => {
     } else
       for (const name of named) {
         const versions = installed.filter(([other]) => other === name).map(([, installed]) => installed);
-        t.ok(versions.some((installed) => `${installed}.`.startsWith(`${version}.`)), `${name} ${version}: ${versions}`);
+        t.ok(
+          versions.some((installed) => `${installed}.`.startsWith(`${version}.`)),
+          `${name} ${version}: ${versions}`,
+        );
       }
     wasVersion = version !== undefined;
   }

@@ -2,8 +2,8 @@
 import type { Test } from 'tap';
 import { abortSeen, type Parley, rejection, withUpstream } from '../clients/parley.ts';
 import { type Recorder, startRecorder } from '../snippets/recorder.ts';
-import type { DatabaseKind } from '../support/service.ts';
 import { onlyLoopback } from '../support/loopback-only.ts';
+import type { DatabaseKind } from '../support/service.ts';
 import type { Upstream } from '../support/upstream/client.ts';
 import { type Framework, versionsOf, weather } from './frameworks.ts';
 

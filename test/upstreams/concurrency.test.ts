@@ -126,40 +126,52 @@ t.test('an upstream at its concurrency', async (t) => {
   });
 });
 
-t.test('a client that leaves a single upstream is charged only if the upstream has its request', async (t) => {
-  const upstream = await startUpstream();
-  t.teardown(() => upstream.stop());
-  const { searchUrl, url } = upstream;
-  const env = {
-    ...{ CHAT_URL: url, CHAT_MODEL: 'm=test-model', IMAGES_URL: url, EMBEDDINGS_URL: url, SEARCH_URL: searchUrl },
-    UPSTREAM_CONNECTIONS: '1',
-  };
-  onEachDatabase(t, { ...env, ...plansFile(t) }, async (t, service) => {
-    await upstream.reset();
-    await upstream.configure({ fault: 'hang' });
-    for (const [path, body] of [
-      ['/chat', { message: 'Hi' }],
-      ['/chat', { message: 'Hi', stream: true }],
-      ['/images/generations', { prompt: 'Hi' }],
-      ['/embeddings', { input: 'Hi' }],
-      ['/search', { query: 'Hi' }],
-    ] as const) {
-      const owner = await service.client.signUp();
-      const { key } = await service.client.createKey(owner);
-      const { calls: before } = await upstream.calls();
-      const ask = () => leavable(service, path, body, key);
-      const first = ask();
-      await eventually(`${path}: the upstream has it`, async () => (await upstream.calls()).calls === before + 1);
-      // One of them waits for a connection, and one is refused.
-      const others = [ask(), ask()];
-      t.equal(await Promise.race(others.map(({ status }) => status)), 503, path);
-      for (const { leave } of others) leave();
-      const charges = () => chargesOfLeavers(service, owner.accountId);
-      await eventually(`${path}: refunded`, async () => (await charges()).refunded === 1);
-      t.equal((await upstream.calls()).calls, before + 1, 'the upstream did not get it');
-      first.leave();
-      await eventually(`${path}: charged`, async () => (await charges()).final === 1);
-      t.same(await charges(), { final: 1, refunded: 1 }, path);
-    }
-  });
-});
+t.test(
+  'a client that leaves a single upstream is charged only if the upstream has its request',
+  async (t) => {
+    const upstream = await startUpstream();
+    t.teardown(() => upstream.stop());
+    const { searchUrl, url } = upstream;
+    const env = {
+      ...{
+        CHAT_URL: url,
+        CHAT_MODEL: 'm=test-model',
+        IMAGES_URL: url,
+        EMBEDDINGS_URL: url,
+        SEARCH_URL: searchUrl,
+      },
+      UPSTREAM_CONNECTIONS: '1',
+    };
+    onEachDatabase(t, { ...env, ...plansFile(t) }, async (t, service) => {
+      await upstream.reset();
+      await upstream.configure({ fault: 'hang' });
+      for (const [path, body] of [
+        ['/chat', { message: 'Hi' }],
+        ['/chat', { message: 'Hi', stream: true }],
+        ['/images/generations', { prompt: 'Hi' }],
+        ['/embeddings', { input: 'Hi' }],
+        ['/search', { query: 'Hi' }],
+      ] as const) {
+        const owner = await service.client.signUp();
+        const { key } = await service.client.createKey(owner);
+        const { calls: before } = await upstream.calls();
+        const ask = () => leavable(service, path, body, key);
+        const first = ask();
+        await eventually(
+          `${path}: the upstream has it`,
+          async () => (await upstream.calls()).calls === before + 1,
+        );
+        // One of them waits for a connection, and one is refused.
+        const others = [ask(), ask()];
+        t.equal(await Promise.race(others.map(({ status }) => status)), 503, path);
+        for (const { leave } of others) leave();
+        const charges = () => chargesOfLeavers(service, owner.accountId);
+        await eventually(`${path}: refunded`, async () => (await charges()).refunded === 1);
+        t.equal((await upstream.calls()).calls, before + 1, 'the upstream did not get it');
+        first.leave();
+        await eventually(`${path}: charged`, async () => (await charges()).final === 1);
+        t.same(await charges(), { final: 1, refunded: 1 }, path);
+      }
+    });
+  },
+);

@@ -56,7 +56,11 @@ for (const kind of databaseKinds)
     const { processes, unanswered } = JSON.parse(stdout);
     t.equal(unanswered, 0);
     t.same(processes.map(({ pid }: { pid: number }) => pid).sort(), pids.sort());
-    t.same(await models(), files.map(() => 'renamed'), 'in every process');
+    t.same(
+      await models(),
+      files.map(() => 'renamed'),
+      'in every process',
+    );
 
     // The first process has a wrong file, and others do not.
     files[0]?.write(several([upstream], {}, { name: 'wrong', units: 0 }));

@@ -152,7 +152,12 @@ t.test('a target that answers nobody leaves the rotation, although its clients g
       const { chat: before } = await a.calls();
       const asked = body(model, 'fault=hang');
       const clients = Array.from({ length: 6 }, (_, number) =>
-        leavable(service, '/chat/completions', { ...asked, stream: number % 3 === 0 }, keys[number % 2] ?? ''),
+        leavable(
+          service,
+          '/chat/completions',
+          { ...asked, stream: number % 3 === 0 },
+          keys[number % 2] ?? '',
+        ),
       );
       await eventually('the target has all requests', async () => (await a.calls()).chat === before + 6);
       await meanwhile();

@@ -233,8 +233,7 @@ export class Router {
     const didAnswer = error instanceof ApiError && error.code === 'invalidRequest';
     if (pauseMs !== undefined) target.health.pauseFor(pauseMs, this.#now());
     const { heard, sent } = progressOf(signal) ?? {};
-    const isSilent =
-      sent !== before.sent && heard === before.heard && target.health.isSilentSince(attempt);
+    const isSilent = sent !== before.sent && heard === before.heard && target.health.isSilentSince(attempt);
     const isDead = isOver && isSilent && this.#now() - before.at >= target.upstream.silentMs;
     const isFailure = isLate || isOfTarget || isDead;
     this.end(target, attempt, isFailure ? 'failure' : didAnswer ? 'success' : 'left');

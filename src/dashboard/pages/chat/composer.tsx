@@ -8,7 +8,14 @@ import {
   Textarea,
   VisuallyHidden,
 } from '@mantine/core';
-import { type ClipboardEvent, type FormEvent, type KeyboardEvent, type ReactNode, type RefObject, useId } from 'react';
+import {
+  type ClipboardEvent,
+  type FormEvent,
+  type KeyboardEvent,
+  type ReactNode,
+  type RefObject,
+  useId,
+} from 'react';
 import { t } from '../../texts/language.ts';
 import { AttachButton, useAttaching } from './attach.tsx';
 import classes from './chat.module.css';
