@@ -2,7 +2,7 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { extensible, ref, stringConst, stringEnum } from './common.ts';
 import { type ErrorSetName, errorSets } from './error-sets.ts';
-import { ErrorBody, type ErrorCode, errorTable } from './errors.ts';
+import { ErrorBody, type ErrorCode, ErrorDetail, errorTable } from './errors.ts';
 
 const types = [
   'invalid_request_error',
@@ -64,6 +64,21 @@ export const MessagesErrorType = stringEnum(types, {
 
 const { code, details, docs, limit, message, charged, reason, request_id: requestId } = ErrorBody.properties;
 
+export const MessagesUnsupported = Type.Object(
+  {
+    error_code: Type.String({
+      maxLength: 100,
+      description: "What Anthropic's SDKs look for to send the request again without the feature.",
+      examples: ['thread_unsupported_request'],
+    }),
+    unsupported: Type.Array(Type.String({ maxLength: 100, examples: ['thread'] }), {
+      maxItems: 10,
+      description: 'The features of the request that this service does not have.',
+    }),
+  },
+  { $id: 'MessagesUnsupported', additionalProperties: false, description: 'Why a feature was refused.' },
+);
+
 const members = {
   type: ref(MessagesErrorType),
   message,
@@ -76,7 +91,12 @@ const members = {
     }),
   ),
   docs,
-  details,
+  details: Type.Optional(
+    Type.Unsafe<Static<typeof details> | Static<typeof MessagesUnsupported>>({
+      anyOf: [Type.Array(ref(ErrorDetail), { maxItems: 100 }), ref(MessagesUnsupported)],
+      description: 'All validation errors; an object if the request has a `thread`.',
+    }),
+  ),
   limit,
   reason,
   charged,

@@ -7,7 +7,11 @@ import {
   type HeaderFacts,
   headersOf,
 } from '../schemas/errors.ts';
-import { type MessagesError, messagesErrorTypes } from '../schemas/messages-errors.ts';
+import {
+  type MessagesError,
+  type MessagesUnsupported,
+  messagesErrorTypes,
+} from '../schemas/messages-errors.ts';
 import { type LimitReading, rateHeaders } from './rate-headers.ts';
 
 type Body = Static<typeof ErrorBody>;
@@ -22,6 +26,8 @@ export type ErrorOptions = HeaderFacts & {
   message?: string;
   param?: string;
   details?: NonNullable<Body['details']>;
+  /** Features of Anthropic's API that its SDKs can do without, in the words of `MessagesUnsupported`. */
+  unsupported?: Static<typeof MessagesUnsupported>;
   limit?: NonNullable<Body['limit']>;
   reason?: string;
   /** Whether the request remains charged; omitted from the response if not. */
@@ -88,9 +94,15 @@ export function errorEnvelope(error: ApiError, requestId: string, publicUrl: str
 /** The same for clients of Anthropic's API. Contract section 14. */
 export function anthropicEnvelope(error: ApiError, requestId: string, publicUrl: string): AnthropicEnvelope {
   const { param, request_id, type: _type, ...body } = errorEnvelope(error, requestId, publicUrl).error;
+  const { unsupported } = error.options;
   return {
     type: 'error',
-    error: { type: messagesErrorTypes[error.code], ...body, ...(param !== null && { param }) },
+    error: {
+      type: messagesErrorTypes[error.code],
+      ...body,
+      ...(param !== null && { param }),
+      ...(unsupported && { details: unsupported }),
+    },
     request_id,
   };
 }

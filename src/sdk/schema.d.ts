@@ -3586,8 +3586,8 @@ export interface components {
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
-            /** @description All validation errors. */
-            details?: components["schemas"]["ErrorDetail"][];
+            /** @description All validation errors; an object if the request has a `thread`. */
+            details?: components["schemas"]["ErrorDetail"][] | components["schemas"]["MessagesUnsupported"];
             limit?: components["schemas"]["ExceededLimit"];
             /**
              * @description A more specific code if the model rejected the input.
@@ -3640,8 +3640,8 @@ export interface components {
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
-            /** @description All validation errors. */
-            details?: components["schemas"]["ErrorDetail"][];
+            /** @description All validation errors; an object if the request has a `thread`. */
+            details?: components["schemas"]["ErrorDetail"][] | components["schemas"]["MessagesUnsupported"];
             limit?: components["schemas"]["ExceededLimit"];
             /**
              * @description A more specific code if the model rejected the input.
@@ -3694,8 +3694,8 @@ export interface components {
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
-            /** @description All validation errors. */
-            details?: components["schemas"]["ErrorDetail"][];
+            /** @description All validation errors; an object if the request has a `thread`. */
+            details?: components["schemas"]["ErrorDetail"][] | components["schemas"]["MessagesUnsupported"];
             limit?: components["schemas"]["ExceededLimit"];
             /**
              * @description A more specific code if the model rejected the input.
@@ -3833,8 +3833,8 @@ export interface components {
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
-            /** @description All validation errors. */
-            details?: components["schemas"]["ErrorDetail"][];
+            /** @description All validation errors; an object if the request has a `thread`. */
+            details?: components["schemas"]["ErrorDetail"][] | components["schemas"]["MessagesUnsupported"];
             limit?: components["schemas"]["ExceededLimit"];
             /**
              * @description A more specific code if the model rejected the input.
@@ -3998,8 +3998,8 @@ export interface components {
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
-            /** @description All validation errors. */
-            details?: components["schemas"]["ErrorDetail"][];
+            /** @description All validation errors; an object if the request has a `thread`. */
+            details?: components["schemas"]["ErrorDetail"][] | components["schemas"]["MessagesUnsupported"];
             limit?: components["schemas"]["ExceededLimit"];
             /**
              * @description A more specific code if the model rejected the input.
@@ -4062,8 +4062,8 @@ export interface components {
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
-            /** @description All validation errors. */
-            details?: components["schemas"]["ErrorDetail"][];
+            /** @description All validation errors; an object if the request has a `thread`. */
+            details?: components["schemas"]["ErrorDetail"][] | components["schemas"]["MessagesUnsupported"];
             limit?: components["schemas"]["ExceededLimit"];
             /**
              * @description A more specific code if the model rejected the input.
@@ -4116,8 +4116,8 @@ export interface components {
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
-            /** @description All validation errors. */
-            details?: components["schemas"]["ErrorDetail"][];
+            /** @description All validation errors; an object if the request has a `thread`. */
+            details?: components["schemas"]["ErrorDetail"][] | components["schemas"]["MessagesUnsupported"];
             limit?: components["schemas"]["ExceededLimit"];
             /**
              * @description A more specific code if the model rejected the input.
@@ -4198,8 +4198,8 @@ export interface components {
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
-            /** @description All validation errors. */
-            details?: components["schemas"]["ErrorDetail"][];
+            /** @description All validation errors; an object if the request has a `thread`. */
+            details?: components["schemas"]["ErrorDetail"][] | components["schemas"]["MessagesUnsupported"];
             limit?: components["schemas"]["ExceededLimit"];
             /**
              * @description A more specific code if the model rejected the input.
@@ -4252,8 +4252,8 @@ export interface components {
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
-            /** @description All validation errors. */
-            details?: components["schemas"]["ErrorDetail"][];
+            /** @description All validation errors; an object if the request has a `thread`. */
+            details?: components["schemas"]["ErrorDetail"][] | components["schemas"]["MessagesUnsupported"];
             limit?: components["schemas"]["ExceededLimit"];
             /**
              * @description A more specific code if the model rejected the input.
@@ -4365,8 +4365,8 @@ export interface components {
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
-            /** @description All validation errors. */
-            details?: components["schemas"]["ErrorDetail"][];
+            /** @description All validation errors; an object if the request has a `thread`. */
+            details?: components["schemas"]["ErrorDetail"][] | components["schemas"]["MessagesUnsupported"];
             limit?: components["schemas"]["ExceededLimit"];
             /**
              * @description A more specific code if the model rejected the input.
@@ -4419,8 +4419,8 @@ export interface components {
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
-            /** @description All validation errors. */
-            details?: components["schemas"]["ErrorDetail"][];
+            /** @description All validation errors; an object if the request has a `thread`. */
+            details?: components["schemas"]["ErrorDetail"][] | components["schemas"]["MessagesUnsupported"];
             limit?: components["schemas"]["ExceededLimit"];
             /**
              * @description A more specific code if the model rejected the input.
@@ -4517,8 +4517,8 @@ export interface components {
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
-            /** @description All validation errors. */
-            details?: components["schemas"]["ErrorDetail"][];
+            /** @description All validation errors; an object if the request has a `thread`. */
+            details?: components["schemas"]["ErrorDetail"][] | components["schemas"]["MessagesUnsupported"];
             limit?: components["schemas"]["ExceededLimit"];
             /**
              * @description A more specific code if the model rejected the input.
@@ -4606,6 +4606,16 @@ export interface components {
         MessagesToolInput: {
             [key: string]: components["schemas"]["JsonValue"];
         };
+        /** @description Why a feature was refused. */
+        MessagesUnsupported: {
+            /**
+             * @description What Anthropic's SDKs look for to send the request again without the feature.
+             * @example thread_unsupported_request
+             */
+            error_code: string;
+            /** @description The features of the request that this service does not have. */
+            unsupported: string[];
+        };
         /** @description Status 415: `unsupportedMediaType`. */
         MessagesUnsupportedMediaTypeError: {
             /**
@@ -4646,8 +4656,8 @@ export interface components {
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
-            /** @description All validation errors. */
-            details?: components["schemas"]["ErrorDetail"][];
+            /** @description All validation errors; an object if the request has a `thread`. */
+            details?: components["schemas"]["ErrorDetail"][] | components["schemas"]["MessagesUnsupported"];
             limit?: components["schemas"]["ExceededLimit"];
             /**
              * @description A more specific code if the model rejected the input.
@@ -4700,8 +4710,8 @@ export interface components {
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
-            /** @description All validation errors. */
-            details?: components["schemas"]["ErrorDetail"][];
+            /** @description All validation errors; an object if the request has a `thread`. */
+            details?: components["schemas"]["ErrorDetail"][] | components["schemas"]["MessagesUnsupported"];
             limit?: components["schemas"]["ExceededLimit"];
             /**
              * @description A more specific code if the model rejected the input.
@@ -4754,8 +4764,8 @@ export interface components {
              * @example http://localhost:3000/docs/errors/invalidRequest
              */
             docs: string;
-            /** @description All validation errors. */
-            details?: components["schemas"]["ErrorDetail"][];
+            /** @description All validation errors; an object if the request has a `thread`. */
+            details?: components["schemas"]["ErrorDetail"][] | components["schemas"]["MessagesUnsupported"];
             limit?: components["schemas"]["ExceededLimit"];
             /**
              * @description A more specific code if the model rejected the input.

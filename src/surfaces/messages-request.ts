@@ -4,6 +4,7 @@ import type { Static } from '@sinclair/typebox';
 import type { MessagesCountRequest, MessagesRequest } from '../../schemas/messages-requests.ts';
 import type { CompletionInput } from '../engines/types.ts';
 import { type JsonObject, present } from '../engines/upstream/json.ts';
+import { ApiError } from '../errors.ts';
 import { messagesOf } from './messages-input.ts';
 import { toolFields } from './messages-tools.ts';
 
@@ -57,6 +58,17 @@ function userOf({ metadata }: MessagesBody): string | undefined {
   return createHash('sha256').update(id).digest('hex');
 }
 
+/** Refuses what would make the model answer without the earlier messages. The SDKs then send all of them. */
+function refuseThread({ thread }: Conversation & { thread?: unknown }): void {
+  if (thread === undefined || thread === null) return;
+  throw new ApiError('invalidRequest', {
+    message:
+      'Message threads are not available here. Send the whole conversation in `messages`, without `thread`.',
+    param: 'thread',
+    unsupported: { error_code: 'thread_unsupported_request', unsupported: ['thread'] },
+  });
+}
+
 /**
  * The conversation without the options of an answer, as its tokens are counted.
  *
@@ -64,6 +76,7 @@ function userOf({ metadata }: MessagesBody): string | undefined {
  * @throws ApiError `invalidRequest` that names the block or tool
  */
 export function conversationInput(body: Conversation, model: string): CompletionInput {
+  refuseThread(body);
   return {
     model,
     messages: messagesOf(body.system, body.messages) as CompletionInput['messages'],

@@ -39,7 +39,13 @@ const chat: Pick<Surface, 'body' | 'errorCodeOf' | 'isEnd' | 'path' | 'streamedT
   isEnd: ({ event }) => event === 'done',
   errorCodeOf: ({ data, event }) => (event === 'error' ? data.error.code : undefined),
 };
-const all = [chat, ...surfaces];
+const all = [
+  chat,
+  ...surfaces.map((surface) => ({
+    ...surface,
+    body: (...given: Parameters<Surface['body']>) => ({ ...surface.body(...given), ...surface.longest }),
+  })),
+];
 const streams = all.map(({ body, path }) => [path, body('Hi', { stream: true })] as const);
 const wholes = all.map(({ body, path }) => [path, body('Hi')] as const);
 /** What the events of a completion hold, in characters, over all members that grow. */

@@ -166,6 +166,26 @@ onEachDatabase(t, plansFile(t, { chat: 1 }), async (t, service) => {
     t.equal(await usedBy(client, key), 0);
   });
 
+  await t.test('400: a thread, because the model would not see its earlier messages', async (t) => {
+    const threads = [{ type: 'create' }, { type: 'continue', previous_message_id: 'msg_1' }];
+    for (const path of ['/messages', '/messages/count_tokens'])
+      for (const thread of threads)
+        t.match(await client.post(path, ask({ thread }), { key }), {
+          status: 400,
+          body: {
+            type: 'error',
+            error: {
+              ...invalid('thread'),
+              // Anthropic's SDKs send the whole conversation after this.
+              details: { error_code: 'thread_unsupported_request', unsupported: ['thread'] },
+            },
+          },
+        });
+    t.equal(await usedBy(client, key), 0);
+    const { key: own } = await client.createKey(await client.signUp());
+    t.match(await client.post('/messages', ask({ thread: null }), { key: own }), { status: 200 });
+  });
+
   await t.test('429 quotaExceeded: clients are told not to retry', async (t) => {
     await client.post('/messages', ask(), { key });
     for (const stream of [false, true]) {

@@ -28,7 +28,9 @@ onEachDatabase(
       await upstream.configure({ chunks: 10_000_000, chunkSize: 1000 });
       for (const [path, body] of [
         ['/chat', { message: 'Hi', stream: true }],
-        ...surfaces.map(({ body, path }) => [path, body('Hi', { stream: true })] as const),
+        ...surfaces.map(
+          ({ body, longest, path }) => [path, { ...body('Hi', { stream: true }), ...longest }] as const,
+        ),
       ] as const) {
         await upstream.reset();
         await upstream.configure({ chunks: 10_000_000, chunkSize: 1000 });

@@ -6,6 +6,8 @@ export type Surface = {
   path: string;
   /** A request that asks `text`. `user` is read by the test upstream. */
   body(text: string, fields?: { stream?: boolean; user?: string }): Record<string, unknown>;
+  /** Fields with which an answer may be as long as the service allows, if that is not the default. */
+  longest?: { max_tokens: number };
   /** The text of a whole answer. */
   textOf(answer: Body): string;
   /** The text of a stream's events so far. */
@@ -52,6 +54,7 @@ export const surfaces: readonly Surface[] = [
   },
   {
     path: '/messages',
+    longest: { max_tokens: 1_000_000 },
     body: (text, { user, ...fields } = {}) => ({
       max_tokens: 1000,
       messages: [{ role: 'user', content: text }],
