@@ -13,7 +13,8 @@ import { startTcpProxy } from '../support/tcp-proxy.ts';
 import { startUpstream } from '../support/upstream/client.ts';
 
 /** A prompt is kept where the conversation is kept, and with the copy of an answer that a retry gets. */
-const promptBelongs = /^(messages\.content|conversations\.title|idempotency_keys\.body)$/;
+const promptBelongs =
+  /^(messages\.content|conversations\.title|idempotency_keys\.body|stored_responses\.(input|body))$/;
 const retryBelongs = /^idempotency_keys\.key$/;
 
 async function run(t: Test, kind: DatabaseKind): Promise<void> {
