@@ -48,16 +48,29 @@ function reached(one: Any, value: Any, names = new Set<string>()): Set<string> {
   return names;
 }
 
-/** An operation's path with all that it refers to. */
-const content = (one: Any, path: string) =>
-  JSON.stringify([
-    one.paths[path],
-    ...[...reached(one, one.paths[path])].map((name) => {
-      const [kind = '', key = ''] = name.split('/');
-      return one.components[kind][key];
-    }),
-  ]);
-const contents = new Map(Object.keys(document.paths).map((path) => [path, content(document, path)]));
+const textOf = (one: Any, name: string) => {
+  const [kind = '', key = ''] = name.split('/');
+  return JSON.stringify(one.components[kind]?.[key]);
+};
+const paths = Object.keys(document.paths).map((path) => ({
+  path,
+  text: JSON.stringify(document.paths[path]),
+  names: [...reached(document, document.paths[path])],
+}));
+const components = new Map(
+  [...new Set(paths.flatMap(({ names }) => names))].map((name) => [name, textOf(document, name)]),
+);
+
+/** The first path that a change touches, itself or in what it refers to. */
+function touchedPath(changed: Any): string | undefined {
+  const touched = new Set(
+    [...components].filter(([name, was]) => textOf(changed, name) !== was).map(([name]) => name),
+  );
+  return paths.find(
+    ({ names, path, text }) =>
+      JSON.stringify(changed.paths[path]) !== text || names.some((name) => touched.has(name)),
+  )?.path;
+}
 
 /**
  * What the gate says of a change in the first path that it touches, or in the whole document where it touches none: a
@@ -66,7 +79,7 @@ const contents = new Map(Object.keys(document.paths).map((path) => [path, conten
 function judgedInPart(change: (one: Any) => void): string[] {
   const [before, changed] = [JSON.parse(text), JSON.parse(text)];
   change(changed);
-  const [path] = [...contents].find(([path, was]) => was !== content(changed, path)) ?? [];
+  const path = touchedPath(changed);
   if (path !== undefined)
     for (const one of [before, changed]) {
       const item = one.paths[path];
