@@ -153,7 +153,7 @@ export function promptSize(prompt: object): PromptSize {
 export const promptBound = ({ images, tokens }: PromptSize, perImage = PER_IMAGE): number =>
   Math.min(tokens + images * perImage, MOST_TOKENS);
 
-/** About how many tokens a prompt takes, rather more. */
+/** A high estimate of the tokens of a prompt. */
 export const likelyTokens = ({ images, tokens }: PromptSize): number =>
   Math.ceil(tokens / USUAL_BYTES) + images * USUAL_IMAGE;
 

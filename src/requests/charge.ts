@@ -137,7 +137,7 @@ async function runAdmitted<T>(run: Run, answer: WholeAnswer<T> | StreamedAnswer)
   }
 }
 
-/** Of an engine that told nothing. */
+/** The outcome of an engine that reported nothing. */
 const estimated = ({ cost }: Run): Outcome => cost.estimate?.() ?? nothingKnown;
 
 /**

@@ -25,7 +25,7 @@ export type Cost = {
   promptTokens?: number;
   /** The most tokens of each answer. Sent to the engine if the tokens are reserved. */
   maxOutput?: number;
-  /** What an engine has used that told nothing, as far as it is known. */
+  /** An estimate of what an engine used that reported nothing. */
   estimate?(): Outcome;
 };
 

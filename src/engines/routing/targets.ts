@@ -20,7 +20,7 @@ export type Upstream = {
   embeddings?: EmbeddingEngine;
   images?: ImageEngine;
   concurrency: number;
-  /** If a client leaves an attempt that heard nothing for so long, the attempt failed. */
+  /** How long an upstream may send nothing before a client that disconnects counts as its failure. */
   silentMs: number;
   /** Requests in progress. */
   open: number;
