@@ -58,8 +58,6 @@ export type ChatCall = RoutedCall & {
   said?: SaidRequest | undefined;
   /** The model's limit, for upstreams that require one in each request. */
   maxOutputTokens?: number | undefined;
-  /** Whether this service added the input's `max_tokens`: the client set no limit. */
-  addsMaxTokens?: boolean;
 };
 
 export type ChatEngine = {

@@ -14,6 +14,7 @@ import {
 } from '../domain/token-bound.ts';
 import { estimatedInput, inputsOf } from '../engines/embedding-input.ts';
 import type { CompletionInput, EmbeddingInput, SaidRequest } from '../engines/types.ts';
+import { outputLimit } from '../engines/upstream/output-limit.ts';
 import { estimatedUsage, tokensOf } from '../engines/upstream/usage.ts';
 
 export type Cost = {
@@ -34,15 +35,6 @@ declare module 'fastify' {
     /** Set if the request's tokens are reserved. */
     maxOutput?: number;
   }
-}
-
-/** Undefined if the client sets none. */
-function askedOutput({
-  max_completion_tokens: most,
-  max_tokens: older,
-}: CompletionInput): number | undefined {
-  const asked = [most, older].filter((count) => typeof count === 'number');
-  return asked.length === 0 ? undefined : Math.min(...asked);
 }
 
 /** Of a window that the prompt seems to fill. If it does, the upstream says so. */
@@ -81,7 +73,7 @@ export function chatCost(
   const estimate = () => ({ model: id, ...tokensOf(estimatedUsage(input, 0)) });
   if (!limitsTokens(plans)) return { units, estimate };
   const size = promptSize(input);
-  const maxOutput = longestAnswer(defaultMaxOutputTokens, model, askedOutput(input), size);
+  const maxOutput = longestAnswer(defaultMaxOutputTokens, model, outputLimit(input), size);
   const inSaid = said === undefined ? 0 : promptBound(promptSize(said), imageTokens);
   const promptTokens = Math.max(promptBound(size, imageTokens), inSaid);
   return { units, tokens: tokensBound(promptTokens, answers, maxOutput), promptTokens, maxOutput, estimate };
@@ -115,20 +107,9 @@ export function reservedTokens(
   return { inputTokens: promptTokens, outputTokens: bytes === undefined ? most : Math.min(bytes, most) };
 }
 
-/** The request with the limit of its answer, under the name that the client chose, or that most servers know. */
-export function withMaxOutput(input: CompletionInput, maxOutput: number): CompletionInput {
-  const { max_completion_tokens: most, max_tokens: older } = input;
-  const isNamed = typeof most === 'number' || typeof older === 'number';
-  return {
-    ...input,
-    ...(typeof most === 'number' && { max_completion_tokens: maxOutput }),
-    ...((typeof older === 'number' || !isNamed) && { max_tokens: maxOutput }),
-  };
-}
-
 const fieldOf = { responses: 'max_output_tokens', anthropic: 'max_tokens' } as const;
 
-/** The same for the request in the client's own API. */
+/** The request in the client's own API with the limit of its answer. */
 export const saidWithMaxOutput = (said: SaidRequest, maxOutput: number): SaidRequest => ({
   ...said,
   body: () => ({ ...said.body(), [fieldOf[said.language]]: maxOutput }),

@@ -4,8 +4,9 @@ import type { ModelTask } from '../../schemas/models.ts';
 import { modelForAnother, type ResolvedModel, resolveModel, taskOf } from '../domain/models.ts';
 import { limitsTokens } from '../domain/plans.ts';
 import type { ChatCall, ChatEngine, CompletionInput, RoutedCall, SaidRequest } from '../engines/types.ts';
+import { withOutputLimit } from '../engines/upstream/output-limit.ts';
 import type { Prices } from '../upstreams/settings.ts';
-import { saidWithMaxOutput, withMaxOutput } from './cost.ts';
+import { saidWithMaxOutput } from './cost.ts';
 
 /** For the log. */
 export type Routed = {
@@ -55,16 +56,10 @@ function limited(
 ): [CompletionInput, AbortSignal, ChatCall] {
   if (maxOutput === undefined) return [input, signal, call];
   const { said } = call;
-  const sent = withMaxOutput(input, maxOutput);
-  const isAdded = sent.max_tokens !== undefined && typeof input.max_tokens !== 'number';
   return [
-    sent,
+    withOutputLimit(input, maxOutput),
     signal,
-    {
-      ...call,
-      said: said && saidWithMaxOutput(said, maxOutput),
-      ...(isAdded && { addsMaxTokens: true }),
-    },
+    { ...call, said: said && saidWithMaxOutput(said, maxOutput) },
   ];
 }
 

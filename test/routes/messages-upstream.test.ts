@@ -180,7 +180,7 @@ onEachDatabase(t, { CHAT_URL: upstream.url }, async (t, service) => {
       parallel_tool_calls: false,
       reasoning_effort: 'high',
       response_format: { type: 'json_schema', json_schema: { name: 'answer', schema: { type: 'object' } } },
-      max_completion_tokens: 1000,
+      max_tokens: 1000,
       temperature: 0.5,
       top_p: 0.9,
       top_k: 40,

@@ -286,7 +286,7 @@ t.test('an upstream', async (t) => {
         reasoning_effort: 'low',
         response_format: { type: 'json_schema', json_schema: { name: 'answer', strict: true } },
         verbosity: 'low',
-        max_completion_tokens: 50,
+        max_tokens: 50,
         temperature: 0.5,
         top_p: 0.9,
       });

@@ -59,7 +59,9 @@ onEachDatabase(t, env, async (t, service) => {
       t.same(await sentLimits(), { max_completion_tokens: undefined, max_tokens: 1000, n: undefined });
     }
     await client.post('/chat', { ...chat, max_output_tokens: 50 }, { key });
-    t.match(await sentLimits(), { max_completion_tokens: 50, max_tokens: undefined });
+    t.match(await sentLimits(), { max_completion_tokens: undefined, max_tokens: 50 });
+    await client.post('/chat/completions', { model: MODEL, messages, max_completion_tokens: 60 }, { key });
+    t.match(await sentLimits(), { max_completion_tokens: undefined, max_tokens: 60 });
     await client.post('/chat/completions', { model: MODEL, messages, max_tokens: 70, n: 3 }, { key });
     t.match(await sentLimits(), { max_tokens: 70, n: 3 });
     await client.post('/chat/completions', { model: MODEL, messages }, { key });
@@ -67,7 +69,7 @@ onEachDatabase(t, env, async (t, service) => {
     await client.post('/responses', { model: MODEL, input: 'Hello', store: false }, { key });
     t.match(await sentLimits(), { max_tokens: 1000 });
     await client.post('/messages', { model: MODEL, messages, max_tokens: 90 }, { key });
-    t.match(await sentLimits(), { max_completion_tokens: 90 });
+    t.match(await sentLimits(), { max_completion_tokens: undefined, max_tokens: 90 });
     const { limits, reserved_tokens, used } = await usage(owner);
     t.match({ limits, reserved_tokens }, { limits: { tokens: LIMIT }, reserved_tokens: 0 });
     t.ok(used.tokens > 0 && used.tokens < 1000, 'what was reported counts, not what was reserved');

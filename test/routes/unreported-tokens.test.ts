@@ -61,9 +61,10 @@ const late = await server(({ response }) => {
 /** All tokens that the next server has read and generated. The first half of each answer is reasoning that nobody sees. */
 const counted = { tokens: 0, open: 0 };
 const counting = await server(({ body, response }) => {
-  const { max_completion_tokens, max_tokens, messages, stream } = body;
+  const { max_tokens, messages, stream } = body;
   const prompt = messages.reduce((sum: number, { content }: Body) => sum + content.length, 0);
-  const limit = max_tokens ?? max_completion_tokens;
+  // Some servers ignore `max_completion_tokens`.
+  const limit = max_tokens ?? 100_000;
   counted.tokens += prompt;
   counted.open += 1;
   response.once('close', () => {

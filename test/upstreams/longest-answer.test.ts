@@ -40,7 +40,8 @@ const chunk = {
 const dialects = {
   openai: {
     ...{ whole: completion, stream: `data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n` },
-    limitIn: (body: Body) => body.max_tokens ?? body.max_completion_tokens,
+    // Some servers ignore `max_completion_tokens`.
+    limitIn: (body: Body) => body.max_tokens,
   },
   'openai-responses': {
     ...{ whole: openaiResponse, stream: eventText(openaiEvents as never) },

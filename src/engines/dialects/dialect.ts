@@ -11,8 +11,6 @@ export type Asked = {
   isStream: boolean;
   /** The request as the client sent it, if its API is not chat completions. */
   said: SaidRequest | undefined;
-  /** Whether this service added the input's `max_tokens`. */
-  addsMaxTokens?: boolean;
   /** Of the model, if the operator states it. */
   maxOutputTokens: number | undefined;
 };

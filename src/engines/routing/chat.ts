@@ -10,7 +10,6 @@ import type { Target } from './targets.ts';
 /** What the engine of a target learns of a request. */
 const toldTo = ({ maxOutputTokens }: Target, call: ChatCall | undefined): ChatCall => ({
   said: call?.said,
-  ...(call?.addsMaxTokens && { addsMaxTokens: true }),
   maxOutputTokens,
 });
 

@@ -13,6 +13,7 @@ import type { JsonObject } from './json.ts';
 import { KnownLimits, TooFew } from './known-limits.ts';
 import type { ModelMap } from './model-map.ts';
 import { createModelList } from './models.ts';
+import { outputLimit, refusesLimitName, withNewerLimit, withOutputLimit } from './output-limit.ts';
 import { createTransport, type Request, type UpstreamOptions } from './transport.ts';
 
 export type UpstreamChatOptions = UpstreamOptions & {
@@ -38,16 +39,12 @@ export function createUpstreamChat(options: UpstreamChatOptions): ChatEngine {
   const limits = new KnownLimits('choices');
   /** Models whose upstream rejected the added field. */
   const refusing = new Set<string>();
-  /** Models whose upstream rejected `max_tokens`. */
+  /** Models whose upstream takes the limit of an answer only under its newer name. */
   const renaming = new Set<string>();
 
   function askedOf(input: CompletionInput, call: ChatCall | undefined, isStream: boolean): Asked {
     const model = list.upstreamName(input.model);
-    return {
-      ...{ input, model, isStream, said: call?.said },
-      addsMaxTokens: call?.addsMaxTokens ?? false,
-      maxOutputTokens: call?.maxOutputTokens,
-    };
+    return { input, model, isStream, said: call?.said, maxOutputTokens: call?.maxOutputTokens };
   }
 
   function requestOf({ input, said }: Asked, path: string, body: JsonObject, signal: AbortSignal): Request {
@@ -56,25 +53,25 @@ export function createUpstreamChat(options: UpstreamChatOptions): ChatEngine {
     return { method: 'POST', path, headers, body, signal, ...(isTranslated && { sent: Object.keys(input) }) };
   }
 
-  /** Sends a request. Newer models take the limit of an answer only under its newer name, and older servers do not. */
+  /** Sends a request, with the limit of its answer under the newer name only if the upstream rejects the older one. */
   async function ask<T>(
     asked: Asked,
     signal: AbortSignal,
     send: (request: Request) => Promise<T>,
   ): Promise<T> {
     const body = dialect.body(asked);
-    if (!asked.addsMaxTokens || dialect !== completionsDialect)
-      return await askFor(asked, body, signal, send);
-    const { max_tokens: most, ...rest } = body;
-    const renamed = { ...rest, max_completion_tokens: most };
+    const limit = dialect === completionsDialect ? outputLimit(asked.input) : undefined;
+    if (limit === undefined) return await askFor(asked, body, signal, send);
+    const renamed = withNewerLimit(body, limit);
     if (renaming.has(asked.model)) return await askFor(asked, renamed, signal, send);
     try {
-      return await askFor(asked, body, signal, send);
+      return await askFor(asked, withOutputLimit(body, limit), signal, send);
     } catch (error) {
-      if (!refusesField(error, 'max_tokens')) throw error;
-      renaming.add(asked.model);
-      return await askFor(asked, renamed, signal, send);
+      if (!refusesLimitName(error)) throw error;
     }
+    const answer = await askFor(asked, renamed, signal, send);
+    renaming.add(asked.model);
+    return answer;
   }
 
   /** Sends a request, with the added field unless the upstream rejects it. */

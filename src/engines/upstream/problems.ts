@@ -85,7 +85,7 @@ export function sentences(reason: string | undefined, param: string | undefined)
 }
 
 const saysReasoning = /thinking|reasoning|effort|output_config/i;
-const saysUnsupported = /not (support|permit|match)|unsupported|unknown|unrecognized/i;
+export const saysUnsupported = /not (support|permit|match)|unsupported|unknown|unrecognized/i;
 
 /** Whether the model cannot reason, as Anthropic and Ollama say it, which do not name the field. */
 export const saysNoReasoning = (message: string): boolean =>
