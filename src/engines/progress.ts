@@ -7,6 +7,10 @@ export type Progress = {
   isCalled: boolean;
   /** Requests to upstreams of which bytes may have reached them. */
   sent: number;
+  /** Whether it waits for a connection to an upstream, or gave up waiting. */
+  isQueued: boolean;
+  /** How long it has waited for connections, in milliseconds. */
+  queuedMs: number;
   /** Pieces of answers that upstreams sent, also of failed attempts. */
   heard: number;
 };
@@ -14,7 +18,7 @@ export type Progress = {
 const ofWork = new WeakMap<AbortSignal, Progress>();
 
 export const trackProgress = (signal: AbortSignal): unknown =>
-  ofWork.set(signal, { isCalled: false, sent: 0, heard: 0 });
+  ofWork.set(signal, { isCalled: false, sent: 0, isQueued: false, queuedMs: 0, heard: 0 });
 
 /** Undefined for work of no request. */
 export const progressOf = (signal: AbortSignal): Progress | undefined => ofWork.get(signal);
@@ -23,6 +27,21 @@ export const progressOf = (signal: AbortSignal): Progress | undefined => ofWork.
 export function continueProgress(signal: AbortSignal, whole: AbortSignal): void {
   const progress = ofWork.get(whole);
   if (progress !== undefined) ofWork.set(signal, progress);
+}
+
+/** Waits for a connection to an upstream with `wait`. */
+export async function queued<T>(signal: AbortSignal, wait: () => Promise<T>): Promise<T> {
+  const progress = ofWork.get(signal);
+  if (progress === undefined) return wait();
+  const startedAt = performance.now();
+  progress.isQueued = true;
+  try {
+    const connection = await wait();
+    progress.isQueued = false;
+    return connection;
+  } finally {
+    progress.queuedMs += performance.now() - startedAt;
+  }
 }
 
 /** Call it when the built-in engine begins with the work. */

@@ -47,6 +47,8 @@ export type RoutedCall = {
   affinity?: string | undefined;
   /** Called before each attempt with the name of an upstream, its name of the model, and the prices of its tokens. */
   onAttempt?(upstream: string, model: string, prices: Prices | undefined): void;
+  /** Called if the request never left the queue for that upstream: it was no attempt. */
+  onUnsent?(): void;
   /** Called after each failed attempt that another one may replace. */
   onFailure?(upstream: string, error: unknown): void;
   /** Called when the answer begins. */

@@ -211,13 +211,15 @@ async function streamFinal(run: Run, answer: StreamedAnswer): Promise<FastifyRep
  * purpose and has exhausted such refunds. Returns the error to throw.
  */
 async function giveBack(run: Run, error: unknown): Promise<unknown> {
-  const { admission, reply, request } = run;
+  const { admission, reply, request, work } = run;
   const { ledger, limits } = request.server;
   observe(run);
   const isResumed = admission.attempt !== undefined;
   let thrown = error;
   const { isProvokable = false } = toApiError(error).options;
-  if (isProvokable && (isResumed || !(await limits.grantRefund(request).catch(() => true)))) {
+  // It was still waiting for a connection to the upstream.
+  const isUnasked = progressOf(work.signal)?.isCalled === false;
+  if (isProvokable && !isUnasked && (isResumed || !(await limits.grantRefund(request).catch(() => true)))) {
     const kept = staysCharged(toApiError(error), isResumed);
     try {
       await keep(run, kept);

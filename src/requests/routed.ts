@@ -28,15 +28,27 @@ declare module 'fastify' {
 /** Its attempts go to a header and the log. */
 export function routedCall(request: FastifyRequest, reply: FastifyReply, affinity?: string): RoutedCall {
   const startedAt = performance.now();
+  let before: Pick<FastifyRequest, 'routed' | 'prices'> = {};
   return {
     account: request.caller.accountId,
     // Accounts cannot steer each other's requests.
     affinity: affinity && `${request.caller.accountId} ${affinity}`,
     onAttempt(upstream, model, prices) {
+      before = { ...(request.routed && { routed: request.routed }), prices: request.prices };
       const attempts = (request.routed?.attempts ?? 0) + 1;
       request.routed = { upstream, model, attempts };
       request.prices = prices;
       reply.header('x-parley-attempts', attempts);
+    },
+    onUnsent() {
+      if (before.routed === undefined) {
+        delete request.routed;
+        reply.removeHeader('x-parley-attempts');
+      } else {
+        request.routed = before.routed;
+        reply.header('x-parley-attempts', before.routed.attempts);
+      }
+      request.prices = before.prices;
     },
     onFailure(upstream, err) {
       request.log.warn({ upstream, err }, 'An upstream failed before its first output.');

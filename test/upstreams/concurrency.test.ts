@@ -11,7 +11,7 @@ import { startUpstream } from '../support/upstream/client.ts';
 import { eventually, KEY } from '../support/upstream/engine.ts';
 import { providerServer, vendorNames, vendors } from '../support/upstream/providers.ts';
 import { wireServer } from '../support/upstream/wire.ts';
-import { fileWithPackages } from '../support/upstreams-file.ts';
+import { fileWithPackages, several, upstreamsFile } from '../support/upstreams-file.ts';
 
 const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
 const completion = {
@@ -175,3 +175,41 @@ t.test(
     });
   },
 );
+
+t.test('a deadline that passes while requests wait', async (t) => {
+  const upstream = await startUpstream();
+  t.teardown(() => upstream.stop());
+  const CONCURRENCY = 8;
+  const file = several([upstream], { concurrency: CONCURRENCY, timeouts: { idleMs: 120_000 } });
+  const { env } = upstreamsFile({ ...file, deadlineMs: 1000 });
+  onEachDatabase(t, { ...env, ...plansFile(t), STREAMS_PER_ACCOUNT: '100' }, async (t, { app, client }) => {
+    await upstream.reset();
+    await upstream.configure({ fault: 'stall', faultAfter: 1 });
+    const owner = await client.signUp();
+    const { key } = await client.createKey(owner);
+    // Their first output lifts their deadlines.
+    const holders = await Promise.all(
+      Array.from({ length: CONCURRENCY }, () =>
+        openStream(client, '/chat', { message: 'Hello there', stream: true }, { key }),
+      ),
+    );
+    t.ok(holders.every(({ response }) => response.status === 200));
+    const health = () => app.engines.router?.health()[0];
+    // More than the 20 timeouts of an account that are refunded in an hour.
+    for (const { body, path } of surfaces.slice(0, 3)) {
+      const ask = () => client.post(path, { ...body('Hi'), model: 'public' }, { key });
+      for (const answer of await Promise.all(Array.from({ length: CONCURRENCY }, ask))) {
+        t.match(answer, { status: 504, body: { error: { charged: undefined } } }, path);
+        t.equal(answer.headers.get('x-parley-attempts'), null, `${path}: no attempt`);
+      }
+      t.match(health(), { failures: 0, attempts: 0, targets: [{ state: 'working' }] }, path);
+    }
+    t.equal((await upstream.calls()).chat, CONCURRENCY, 'the upstream did not get them');
+    t.match((await client.get('/usage', { key })).body, { used: { chat: CONCURRENCY } }, 'all are refunded');
+
+    await upstream.reset();
+    for (const { leave } of holders) leave();
+    await eventually('the connections are free', async () => health()?.open === 0);
+    t.match(await client.post('/chat', { message: 'Hi' }, { key }), { status: 200 }, 'the target works');
+  });
+});

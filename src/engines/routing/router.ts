@@ -217,25 +217,46 @@ export class Router {
         call?.onOutput?.();
         return { value, target, attempt };
       } catch (thrown) {
-        if (!this.#failed({ target, attempt, before }, thrown, signal)) throw thrown;
+        const failed = { target, attempt, before };
+        const isUnsent = this.#isUnsent(failed, signal);
+        if (isUnsent) call?.onUnsent?.();
+        if (!this.#failed(failed, thrown, signal, isUnsent)) throw thrown;
         call?.onFailure?.(name, thrown);
         error = thrown;
       }
     }
   }
 
+  /** Whether the request got no further than our own queue: the target knows nothing of it. */
+  #isUnsent({ before }: Failed, { signal }: DerivedSignal): boolean {
+    const progress = progressOf(signal);
+    return progress?.isQueued === true && progress.sent === before.sent;
+  }
+
   /** Ends a failed attempt. Returns whether to try another target. */
-  #failed({ attempt, before, target }: Failed, error: unknown, { signal }: DerivedSignal): boolean {
+  #failed(
+    { attempt, before, target }: Failed,
+    error: unknown,
+    { signal }: DerivedSignal,
+    isUnsent: boolean,
+  ): boolean {
     // Either the client left, or the deadline for all attempts passed.
     const isOver = signal.aborted;
     const isLate = isOver && signal.reason instanceof ApiError;
     const { isOfTarget, isWorthAnother, pauseMs } = failureOf(isOver ? signal.reason : error);
+    if (isUnsent) {
+      target.upstream.open -= 1;
+      target.health.end(attempt, 'left', this.#now());
+      return isWorthAnother && !isOver;
+    }
+    const { heard, isQueued = false, queuedMs = 0, sent } = progressOf(signal) ?? {};
     const didAnswer = error instanceof ApiError && error.code === 'invalidRequest';
     if (pauseMs !== undefined) target.health.pauseFor(pauseMs, this.#now());
-    const { heard, sent } = progressOf(signal) ?? {};
     const isSilent = sent !== before.sent && heard === before.heard && target.health.isSilentSince(attempt);
-    const isDead = isOver && isSilent && this.#now() - before.at >= target.upstream.silentMs;
-    const isFailure = isLate || isOfTarget || isDead;
+    const silentMs = this.#now() - before.at - (queuedMs - (before.queuedMs ?? 0));
+    const isDead = isOver && isSilent && silentMs >= target.upstream.silentMs;
+    const isWaiting = isOver && isQueued;
+    const isFailure = isDead || (!isWaiting && (isLate || isOfTarget));
     this.end(target, attempt, isFailure ? 'failure' : didAnswer ? 'success' : 'left');
     return isWorthAnother && !isOver;
   }

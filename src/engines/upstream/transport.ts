@@ -6,6 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Pool } from 'undici';
 import { writeJson } from '../../bodies/sealed.ts';
 import { traceHeaders } from '../../tracing.ts';
+import { queued } from '../progress.ts';
 import { Bodies } from './bodies.ts';
 import { Connections, type SharedConnections } from './connections.ts';
 import { brokenAnswer, connectionError, refusalError } from './errors.ts';
@@ -138,11 +139,12 @@ export function createTransport(options: UpstreamOptions): Transport {
     const payload = written ?? (body === undefined ? undefined : writeJson(body));
     for (let attempt = 1; ; attempt += 1) {
       signal.throwIfAborted();
+      const release = isUncounted
+        ? undefined
+        : await queued(signal, () => connections.take(signal, firstByteTimeoutMs));
       const startedAt = performance.now();
-      const release = isUncounted ? undefined : await connections.take(signal, firstByteTimeoutMs);
-      // Waiting for a connection counts toward the first byte.
-      const firstByteMs = Math.max(firstByteTimeoutMs - (performance.now() - startedAt), 1);
-      const exchange = new Exchange({ firstByteMs, idleMs: idleTimeoutMs }, signal, release);
+      const timeouts = { firstByteMs: firstByteTimeoutMs, idleMs: idleTimeoutMs };
+      const exchange = new Exchange(timeouts, signal, release);
       pool.dispatch(
         {
           origin: base.origin,

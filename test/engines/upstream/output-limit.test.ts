@@ -46,22 +46,28 @@ for (const [server, refused] of [
   ['OpenAI', unsupported],
   [
     'a server without codes',
-    { status: 422, body: { detail: [{ loc: ['body', 'max_tokens'], msg: 'Extra inputs are not permitted' }] } },
+    {
+      status: 422,
+      body: { detail: [{ loc: ['body', 'max_tokens'], msg: 'Extra inputs are not permitted' }] },
+    },
   ],
 ] as const)
-  t.test(`a model that rejects the name gets the newer one, and from then on at once: ${server}`, async (t) => {
-    const { calls, url } = await wireServer(t, (call) =>
-      call.body?.max_tokens === undefined ? answerTo(call) : refused,
-    );
-    const chat = chatEngine(url);
-    await collect(chat.stream(asking('Hi', { max_tokens: 7 }), never()));
-    await chat.complete(asking('Hi', { max_tokens: 8 }), never());
-    t.same(limitsOf(calls), [
-      [7, undefined],
-      [undefined, 7],
-      [undefined, 8],
-    ]);
-  });
+  t.test(
+    `a model that rejects the name gets the newer one, and from then on at once: ${server}`,
+    async (t) => {
+      const { calls, url } = await wireServer(t, (call) =>
+        call.body?.max_tokens === undefined ? answerTo(call) : refused,
+      );
+      const chat = chatEngine(url);
+      await collect(chat.stream(asking('Hi', { max_tokens: 7 }), never()));
+      await chat.complete(asking('Hi', { max_tokens: 8 }), never());
+      t.same(limitsOf(calls), [
+        [7, undefined],
+        [undefined, 7],
+        [undefined, 8],
+      ]);
+    },
+  );
 
 t.test('a second attempt that fails too is not remembered', async (t) => {
   let isDown = true;

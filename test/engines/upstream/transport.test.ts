@@ -1,6 +1,7 @@
 import { createServer, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
+import { progressOf, trackProgress } from '../../../src/engines/progress.ts';
 import { createTransport } from '../../../src/engines/upstream/transport.ts';
 import { startUpstream } from '../../support/upstream/client.ts';
 import { asking, chatEngine, eventually, failure, KEY, never } from '../../support/upstream/engine.ts';
@@ -242,3 +243,25 @@ t.test('an answer in JSON that is a list is taken as one', async (t) => {
   const transport = createTransport({ url: upstream.url });
   t.same(await transport.json({ method: 'GET', path: '/models', signal: never() }), { data: [{ id: 'a' }] });
 });
+
+t.test(
+  'the time to the first byte begins when the request is sent, not when it waits for a connection',
+  async (t) => {
+    const firstByteTimeoutMs = 1000;
+    const narrow = chatEngine(upstream.url, { connections: 1, firstByteTimeoutMs, idleTimeoutMs: 60_000 });
+    await upstream.configure({ fault: 'stall', faultAfter: 1 });
+    const holder = narrow.stream(asking('Hello there'), never())[Symbol.asyncIterator]();
+    t.notOk((await holder.next()).done);
+    await upstream.configure({ fault: 'hang' });
+    const signal = never();
+    trackProgress(signal);
+    const waiting = failure(narrow.complete(asking('Hello'), signal));
+    await eventually('it waits for the connection', async () => progressOf(signal)?.isQueued === true);
+    await pause(50);
+    await holder.return?.();
+    const { code, options } = await waiting;
+    t.equal(code, 'upstreamTimeout');
+    t.match((options.cause as Error).message, `No first byte within ${firstByteTimeoutMs} ms.`);
+    t.ok((progressOf(signal)?.queuedMs ?? 0) > 40, 'the time in the queue is counted apart');
+  },
+);
