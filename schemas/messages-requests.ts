@@ -107,7 +107,7 @@ export const MessagesTool = Type.Object(
     type: Type.Optional(
       nullable(Type.String({ maxLength: 100 }), {
         description:
-          '`custom`, or absent. Tools of other types, such as `web_search_20250305`, would have to run at Anthropic, and are left out.',
+          '`custom`, or absent. A model of Anthropic also gets `bash_…`, `computer_…`, `memory_…`, and `text_editor_…`, which the client runs. Tools of other types, such as `web_search_20250305`, would have to run at Anthropic, and are left out.',
         examples: ['custom'],
       }),
     ),

@@ -4,7 +4,7 @@ import type {
   MessagesInputBlock as MessagesInputBlockSchema,
   MessagesSource,
 } from '../../schemas/messages-requests.ts';
-import type { JsonObject } from '../engines/upstream/json.ts';
+import { isObject, type JsonObject } from '../engines/upstream/json.ts';
 import { ApiError } from '../errors.ts';
 
 export type Part = JsonObject & { type: string; text?: string };
@@ -17,9 +17,10 @@ const MEDIA_TYPE = /^image\/[a-z0-9.+-]{1,100}$/i;
 export const refused = (path: string, problem: string): ApiError =>
   new ApiError('invalidRequest', { message: `In the body, \`${path}\` ${problem}`, param: path });
 
-/** Throws `invalidRequest` if a member that the kind of block requires is missing. */
-export function required(value: string | undefined, path: string): string {
+/** Throws `invalidRequest` if a member that the kind of block requires is missing. The schema allows any in nested blocks. */
+export function required(value: unknown, path: string): string {
   if (value === undefined) throw refused(path, 'is required.');
+  if (typeof value !== 'string') throw refused(path, 'must be a string.');
   return value;
 }
 
@@ -70,14 +71,15 @@ function documentParts(block: InputBlock & JsonObject, path: string): Part[] {
 /** Throws `invalidRequest` for the first PDF document: the built-in engine reads only text. */
 export function refusePdfs(content: Content, path: string): void {
   if (!Array.isArray(content)) return;
-  for (const [index, block] of (content as InputBlock[]).entries()) {
+  for (const [index, block] of (content as unknown[]).entries()) {
+    if (!isObject(block)) continue;
     const place = `${path}.${index}`;
-    if (isPdf(block)) throw unreadable(place);
-    refusePdfs(block.content, `${place}.content`);
+    if (isPdf(block as InputBlock)) throw unreadable(place);
+    refusePdfs(block.content as Content, `${place}.content`);
   }
 }
 
-/** The parts of text, images, and documents. Other kinds of blocks are left out. */
+/** The parts of text, images, documents, and names of tools. Other kinds of blocks are left out. */
 export function partsOf(content: Content, path: string): Part[] {
   if (content === undefined) return [];
   if (typeof content === 'string') return content === '' ? [] : [textPart(content)];
@@ -86,6 +88,8 @@ export function partsOf(content: Content, path: string): Part[] {
     const place = `${path}.${index}`;
     if (typeof one !== 'object' || one === null) throw refused(place, 'must be an object.');
     if (block.type === 'text') return [textPart(required(block.text, `${place}.text`))];
+    // The tools it names are all offered as functions.
+    if (block.type === 'tool_reference') return [textPart(required(one.tool_name, `${place}.tool_name`))];
     if (block.type === 'image') return [imagePart(block.source, place)];
     return block.type === 'document' ? documentParts(block, place) : [];
   });

@@ -7,7 +7,7 @@ import { required } from './messages-blocks.ts';
 type Tool = Static<typeof MessagesTool>;
 type Choice = Static<typeof MessagesToolChoice>;
 
-/** Tools of other types run at Anthropic, or are known to its models only. */
+/** Other types run at Anthropic, or only its models know their inputs. */
 const isCustom = ({ type }: Tool) => type === undefined || type === null || type === 'custom';
 
 function functionOf({ description, input_schema: parameters, name, strict }: Tool, path: string): JsonObject {

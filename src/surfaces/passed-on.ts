@@ -19,7 +19,7 @@ const blockTypes = {
   user: new Set<unknown>(['text', 'image', 'document', 'tool_result']),
   assistant: new Set<unknown>(['text', 'tool_use', 'thinking', 'redacted_thinking']),
 };
-const resultTypes: ReadonlySet<unknown> = new Set(['text', 'image', 'document']);
+const resultTypes: ReadonlySet<unknown> = new Set(['text', 'image', 'document', 'tool_reference']);
 
 /** Whether the upstream can read its own reasoning: it rejects what another model wrote. */
 function isReadable({ data, signature, type }: JsonObject): boolean {
@@ -54,6 +54,13 @@ const blocks = (content: unknown, types: ReadonlySet<unknown>): unknown =>
         .map(blockOf)
     : content;
 
+/** Whether nothing in a turn can be said: Anthropic rejects text without a visible character. */
+const isEmpty = (content: unknown): boolean =>
+  typeof content === 'string'
+    ? content.trim() === ''
+    : Array.isArray(content) &&
+      (content as JsonObject[]).every(({ text, type }) => type === 'text' && stringIn(text).trim() === '');
+
 /** The longest list of features that is passed on. */
 const BETAS = /^[\w.,\s-]{1,1000}$/;
 /** Costs more for each token. */
@@ -76,10 +83,9 @@ export function messagesSaid(body: Conversation, betas: string | string[] | unde
     body: () => ({
       ...only(body as JsonObject, messagesFields),
       ...(body.system !== undefined && { system: blocks(body.system, blockTypes.system) }),
-      messages: body.messages.map((message) => ({
-        ...message,
-        content: blocks(message.content, blockTypes[message.role]),
-      })),
+      messages: body.messages
+        .map((message) => ({ ...message, content: blocks(message.content, blockTypes[message.role]) }))
+        .filter(({ content }) => !isEmpty(content)),
     }),
     headers: betasOf(betas),
   };

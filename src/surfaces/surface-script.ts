@@ -29,6 +29,7 @@ export function surfaceScript(engine: ChatEngine, input: CompletionInput, surfac
   const blocks = new AnswerBlocks(writer);
   let signal: AbortSignal | undefined;
   let hasStarted = false;
+  let isWhole = false;
   const start = () => {
     if (hasStarted) return '';
     hasStarted = true;
@@ -41,13 +42,15 @@ export function surfaceScript(engine: ChatEngine, input: CompletionInput, surfac
     },
     tell(chunk) {
       tally.add(chunk);
+      // The last chunk has only the usage. Some servers never send a `finish_reason`.
+      isWhole ||= chunk.choices.length === 0 && Boolean(chunk.usage);
       blocks.isStopped = signal !== undefined && wasStopped(signal);
       return start() + blocks.add(chunk);
     },
     outcome: (isKept) => ({
       model: input.model,
       ...tally.tokens(),
-      ...(isKept && blocks.finishReason !== null && surface.stored?.(blocks, tally.tokens())),
+      ...(isKept && (isWhole || blocks.finishReason !== null) && surface.stored?.(blocks, tally.tokens())),
     }),
     end: () => start() + blocks.end() + writer.end(blocks, tally.tokens()),
     error: (envelope) => start() + writer.error(envelope),

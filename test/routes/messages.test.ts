@@ -41,6 +41,43 @@ onEachDatabase(t, plansFile(t, { chat: 1000 }), async (t, service) => {
     t.match(await lastCharge(service, owner.accountId), { state: 'final', units: 1, status: 200 });
   });
 
+  await t.test('odd parts of a conversation are 400 or left out on every surface, never 500', async (t) => {
+    const nested = (content: unknown) => ({ type: 'document', source: { type: 'content', content } });
+    const values = [null, 7, 'x', {}, [null], [7], { type: null }, { type: 'text' }, { type: 'text', text: 7 }];
+    const image = (source: unknown) => ({ type: 'image', source });
+    const odd = [
+      ...values,
+      ...values.map((value) => ({ type: 'document', content: [value], source: { type: 'text', data: 'x' } })),
+      ...values.map((value) => nested([value])),
+      ...values.map((value) => nested([image(value)])),
+      nested([image({ type: 'url', url: 7 })]),
+      nested([image({ type: 'base64', media_type: 'image/png', data: 7 })]),
+      { type: 'tool_reference', tool_name: 7 },
+      { type: 'image_url', image_url: null },
+      { type: 'input_image', image_url: 7 },
+      { type: 'input_file', file_data: null },
+    ];
+    const asks = (part: unknown): [string, object][] => [
+      ...[part, [part]].map((content): [string, object] => [
+        '/messages',
+        ask({ messages: [user('Hi'), user([{ type: 'tool_result', tool_use_id: 'a', content }])] }),
+      ]),
+      ['/messages', ask({ messages: [user('Hi'), user([part])] })],
+      ...['tool', 'user', 'assistant'].map((role): [string, object] => [
+        '/chat/completions',
+        { messages: [user('Hi'), { role, tool_call_id: 'a', content: [part] }, user('Hi')] },
+      ]),
+      ...[[part], [{ type: 'function_call_output', call_id: 'a', output: [part] }]].map(
+        (items): [string, object] => ['/responses', { input: [user('Hi'), ...items], store: false }],
+      ),
+    ];
+    for (const part of odd)
+      for (const [path, body] of asks(part)) {
+        const { status, text } = await client.post(path, body, { key });
+        t.ok(status === 200 || status === 400, `${path} ${JSON.stringify(body)}: ${status} ${text}`);
+      }
+  });
+
   await t.test('POST /messages 200: the events of a stream, in order, add up to the message', async (t) => {
     const whole = await client.post('/messages', ask(), { key });
     const { body: events, headers, status } = await client.post('/messages', ask({ stream: true }), { key });

@@ -439,6 +439,14 @@ t.test('an upstream', async (t) => {
       t.equal((await client.get(`/responses/${id}`, { key })).status, 404);
     });
 
+    await t.test('a stream without finish_reason is kept once its client saw it complete', async (t) => {
+      await upstream.configure({ fault: 'no-finish' });
+      const { body: events } = await client.post('/responses', { input: 'Hello', stream: true }, { key });
+      t.equal(events.at(-1).event, 'response.completed');
+      const { response } = events.at(-1).data;
+      t.same((await client.get(`/responses/${response.id}`, { key })).body, response);
+    });
+
     await t.test('URLs into the operator’s network are refused', async (t) => {
       const part = { type: 'input_image', image_url: 'http://10.0.0.1/x.png' };
       const answer = await client.post('/responses', { input: [{ role: 'user', content: [part] }] }, { key });

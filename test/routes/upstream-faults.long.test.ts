@@ -4,6 +4,7 @@ import { openStream } from '../support/event-reader.ts';
 import type { Answer } from '../support/http.ts';
 import { onEachDatabase } from '../support/service.ts';
 import { lastCharge, lastChargeBecomes } from '../support/spending.ts';
+import { surfaces } from '../support/surfaces.ts';
 import { CANARY, type Settings, startUpstream } from '../support/upstream/client.ts';
 import { eventually, KEY } from '../support/upstream/engine.ts';
 
@@ -55,6 +56,11 @@ const calls = [
   { path: '/chat', body: { message: 'Hi', stream: true }, meter: 'chat', units: 1 },
   { path: '/chat/completions', body: { messages, n: 3 }, meter: 'chat', units: 3 },
   { path: '/chat/completions', body: { messages, n: 3, stream: true }, meter: 'chat', units: 3 },
+  ...surfaces
+    .filter(({ path }) => path !== '/chat/completions')
+    .flatMap(({ body, path }) =>
+      [{}, { stream: true }].map((fields) => ({ path, body: body('Hi', fields), meter: 'chat', units: 1 })),
+    ),
   { path: '/images/generations', body: { prompt: 'Hi', n: 2 }, meter: 'images', units: 2 },
   { path: '/search', body: { query: 'Hi' }, meter: 'search', units: 1 },
   { path: '/embeddings', body: { input: ['Hi', 'Ho'] }, meter: 'embeddings', units: 2 },

@@ -175,6 +175,47 @@ t.test('texts, arguments, and schemas are free to name any URL', async (t) => {
   });
 });
 
+t.test('tools that the client runs, references to tools, and no empty turns reach Anthropic', async (t) => {
+  const { calls, env } = await startVendors(t);
+  onEachDatabase(t, { ...env, ...plansFile(t) }, async (t, { client }) => {
+    const { key } = await client.createKey(await client.signUp());
+    const typed = [
+      { type: 'bash_20250124', name: 'bash' },
+      { type: 'text_editor_20250728', name: 'str_replace_based_edit_tool', max_characters: 1000 },
+      { type: 'memory_20250818', name: 'memory' },
+      { type: 'computer_20250124', name: 'computer', display_width_px: 800, display_height_px: 600 },
+    ];
+    const custom = { name: 'f', input_schema: { type: 'object' } };
+    const hosted = [
+      { type: 'web_search_20250305', name: 'web_search' },
+      { type: 'web_fetch_20250910', name: 'web_fetch' },
+      { type: 'code_execution_20250825', name: 'code_execution' },
+      { type: 'mcp_toolset', mcp_server_name: 'x' },
+    ];
+    const reference = { type: 'tool_reference', tool_name: 'f' };
+    const said = [user('x'), assistant([call]), user([result([reference])])];
+    const blank = [user(''), assistant([{ type: 'text', text: ' ' }])];
+    const asked = {
+      max_tokens: 10,
+      messages: [...said.slice(0, 1), ...blank, ...said.slice(1)],
+      tools: [...typed, ...hosted, custom],
+      tool_choice: { type: 'tool', name: 'bash' },
+    };
+    const answer = await client.post('/messages', { model: 'anthropic', ...asked }, { key });
+    t.equal(answer.status, 200, answer.text);
+    const { messages, tool_choice, tools } = calls.anthropic.at(-1)?.body ?? {};
+    t.same(tools, [...typed, custom]);
+    t.same(tool_choice, asked.tool_choice);
+    t.same(messages, said);
+
+    t.equal((await client.post('/messages', { model: 'openai-responses', ...asked }, { key })).status, 200);
+    const other = calls['openai-responses'].at(-1)?.body;
+    t.match(other.tools, [{ name: 'f' }]);
+    t.equal(other.tools.length, 1);
+    t.match(other.input.at(-1), { type: 'function_call_output', output: 'f' });
+  });
+});
+
 t.test('a PDF document of a client of the Messages API reaches models that can read it', async (t) => {
   const { calls, env } = await startVendors(t, (kind, sent) =>
     sent.path.endsWith('/count_tokens') ? { body: { input_tokens: 1600 } } : answerOf(kind, sent),

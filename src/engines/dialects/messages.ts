@@ -1,5 +1,5 @@
 /** Anthropic's Messages API as an upstream. Contract section 15. */
-import { isObject, type JsonObject, wholeNumber } from '../upstream/json.ts';
+import { isObject, type JsonObject, stringIn, wholeNumber } from '../upstream/json.ts';
 import type { Asked, Dialect } from './dialect.ts';
 import { completionOf, MessagesReader } from './messages-answer.ts';
 import { countBody, messagesBody } from './messages-body.ts';
@@ -12,13 +12,20 @@ const keyHeaders = (apiKey: string | undefined): Record<string, string> => ({
   ...(apiKey !== undefined && { 'x-api-key': apiKey }),
 });
 
+/** Anthropic defines these tools, but the client runs them. */
+const CLIENT_TOOL = /^(?:bash|computer|memory|text_editor)_\d{8}$/;
+
 /** Of a request in the same API: tools of other types run at Anthropic, at the operator's expense. */
-const isCustom = (tool: unknown) => isObject(tool) && (tool.type ?? 'custom') === 'custom';
+function isRunByClient(tool: unknown): boolean {
+  if (!isObject(tool)) return false;
+  const type = stringIn(tool.type ?? 'custom');
+  return type === 'custom' || CLIENT_TOOL.test(type);
+}
 
 /** A request of the same API passes through, but for its model and the tools that the upstream would run. */
 function sameBody(body: JsonObject, model: string): JsonObject {
   const { tool_choice: choice, tools, ...rest } = body;
-  const offered = Array.isArray(tools) ? (tools as unknown[]).filter(isCustom) : [];
+  const offered = Array.isArray(tools) ? (tools as unknown[]).filter(isRunByClient) : [];
   const isOffered =
     !isObject(choice) ||
     choice.type !== 'tool' ||

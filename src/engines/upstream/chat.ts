@@ -93,8 +93,10 @@ export function createUpstreamChat(options: UpstreamChatOptions): ChatEngine {
     } catch (error) {
       // The upstream only validated the body, so a second request does not repeat any work.
       if (!refusesField(error, added.name)) throw error;
+      const answer = await send(request(body));
+      // Only success proves that the field was the problem: the message may quote the client's text.
       refusing.add(asked.model);
-      return send(request(body));
+      return answer;
     }
   }
 

@@ -63,6 +63,17 @@ t.test('a server that refuses stream_options is asked without, and from then on 
   t.equal((await upstream.calls()).calls, 4);
 });
 
+t.test('a refusal that only quotes stream_options does not end the counts of later streams', async (t) => {
+  const message = 'The prompt is not allowed: stream_options';
+  await upstream.configure({ fault: 'status', status: 400, message, faultTimes: 2 });
+  const engine = chatEngine(upstream.url);
+  const quoted = collect(engine.stream(asking('stream_options'), never()));
+  t.equal((await failure(quoted)).code, 'invalidRequest');
+  await collect(engine.stream(asking('Hello'), never()));
+  const { last } = await upstream.calls();
+  t.match(last.at(-1)?.body, { stream_options: { include_usage: true } });
+});
+
 t.test('usage comes once and last, however the server tells it', async (t) => {
   for (const usage of ['never', 'zero', 'with-finish', 'asked'] as const) {
     await upstream.configure({ usage });
