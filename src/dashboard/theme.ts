@@ -14,6 +14,7 @@ import {
   Radio,
   TextInput,
 } from '@mantine/core';
+import { sharedColors } from './colors.ts';
 import { t } from './texts/language.ts';
 
 const brand: MantineColorsTuple = [
@@ -45,7 +46,7 @@ const dark: MantineColorsTuple = [
 const theme = createTheme({
   primaryColor: 'brand',
   primaryShade: 8,
-  black: '#1a1f27',
+  black: sharedColors.text.light,
   colors: { brand, dark },
   fontFamily: "'Inter Variable', system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif",
   fontFamilyMonospace: "ui-monospace, SFMono-Regular, Menlo, Consolas, 'Liberation Mono', monospace",
@@ -85,15 +86,15 @@ export const themeInWords = (): MantineThemeOverride =>
 export const resolveVariables: CSSVariablesResolver = ({ colors }) => ({
   variables: {},
   light: {
-    '--mantine-color-dimmed': '#566070',
+    '--mantine-color-dimmed': sharedColors.dimmed.light,
     '--mantine-color-placeholder': '#697385',
     '--mantine-color-error': colors.red[9],
-    '--parley-page': '#f6f7f9',
-    '--parley-panel': '#ffffff',
-    '--parley-code': '#f1f3f6',
-    '--parley-line': '#dfe3e8',
-    '--parley-active': brand[0],
-    '--parley-active-text': brand[9],
+    '--parley-page': sharedColors.page.light,
+    '--parley-panel': sharedColors.panel.light,
+    '--parley-code': sharedColors.code.light,
+    '--parley-line': sharedColors.line.light,
+    '--parley-active': sharedColors.active.light,
+    '--parley-active-text': sharedColors.activeText.light,
     '--parley-danger': colors.red[9],
     '--parley-warning': '#7a4d00',
     '--mantine-color-brand-light': brand[0],
@@ -101,7 +102,7 @@ export const resolveVariables: CSSVariablesResolver = ({ colors }) => ({
     '--mantine-color-yellow-light': '#fff5da',
   },
   dark: {
-    '--mantine-color-dimmed': dark[2],
+    '--mantine-color-dimmed': sharedColors.dimmed.dark,
     '--mantine-color-placeholder': '#8b95a5',
     '--mantine-color-error': colors.red[4],
     '--mantine-color-brand-light': 'rgb(122 148 251 / 16%)',
@@ -110,12 +111,12 @@ export const resolveVariables: CSSVariablesResolver = ({ colors }) => ({
     '--mantine-color-yellow-light': 'rgb(252 196 25 / 13%)',
     '--mantine-color-green-light': 'rgb(81 207 102 / 14%)',
     '--mantine-color-gray-light': 'rgb(154 163 178 / 14%)',
-    '--parley-page': dark[8],
-    '--parley-panel': dark[7],
-    '--parley-code': dark[9],
-    '--parley-line': dark[5],
-    '--parley-active': 'rgb(122 148 251 / 16%)',
-    '--parley-active-text': brand[2],
+    '--parley-page': sharedColors.page.dark,
+    '--parley-panel': sharedColors.panel.dark,
+    '--parley-code': sharedColors.code.dark,
+    '--parley-line': sharedColors.line.dark,
+    '--parley-active': sharedColors.active.dark,
+    '--parley-active-text': sharedColors.activeText.dark,
     '--parley-danger': colors.red[4],
     '--parley-warning': '#ffd166',
   },

@@ -1,19 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { html } from 'ghtml';
-import { projectRoot } from '../project.ts';
+import { dashboardIndex, isDashboardBuilt } from './built-dashboard.ts';
 import { isApiPath, sendPage, wantsPage } from './layout.ts';
 
-/** Output folder of the prepare step `dashboard`. */
-export const builtDashboard = new URL('dist/dashboard/', projectRoot);
 const placeholder = '%CSP_NONCE%';
-
-const index = new URL('index.html', builtDashboard);
-const page = existsSync(index) ? readFileSync(index, 'utf8') : undefined;
-
-/** The service also runs without a dashboard. */
-export const isDashboardBuilt = page !== undefined;
 
 /** Replaces the headers of other responses. Styles that components add at run time carry the nonce. */
 const securityHeaders = (nonce: string) => ({
@@ -42,12 +33,12 @@ const notBuilt = {
 
 /** Sends the dashboard's page, or 503 if it is not built. Keeps the status of `reply`. */
 export function sendDashboard(reply: FastifyReply): FastifyReply {
-  if (page === undefined) return sendPage(reply.code(503), notBuilt);
+  if (dashboardIndex === undefined) return sendPage(reply.code(503), notBuilt);
   const nonce = randomBytes(16).toString('base64');
   return reply
     .headers(securityHeaders(nonce))
     .type('text/html; charset=utf-8')
-    .send(page.replaceAll(placeholder, nonce));
+    .send(dashboardIndex.replaceAll(placeholder, nonce));
 }
 
 /** Whether a browser opened an unknown address that the dashboard can explain. */

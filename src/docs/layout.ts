@@ -1,31 +1,78 @@
-/** The frame of every plain page: one stylesheet and one optional script, with no external resources. */
+/** The frame of every plain page: its styles and optional scripts, with no external resources. */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { html } from 'ghtml';
 import { projectRoot, version } from '../project.ts';
+import { sharedStyles } from './dashboard-assets.ts';
 
 const sha256 = (text: string) => createHash('sha256').update(text);
 
 /** A file that pages load. Its address changes with its content, so browsers may cache it. */
-export function pageFile(name: string, type: string) {
-  const content = readFileSync(new URL(`src/docs/${name}`, projectRoot), 'utf8');
+export function pageFile(name: string, type: string, before = '') {
+  const content = before + readFileSync(new URL(`src/docs/${name}`, projectRoot), 'utf8');
   const path = `/assets/${name}`;
   return { content, path, type, url: `${path}?v=${sha256(content).digest('hex').slice(0, 12)}` };
 }
 
+const frameStyles = pageFile('frame.css', 'text/css; charset=utf-8', sharedStyles);
 const stylesheet = pageFile('page.css', 'text/css; charset=utf-8');
+const themeScript = pageFile('theme.js', 'text/javascript; charset=utf-8');
 const script = pageFile('page.js', 'text/javascript; charset=utf-8');
 
-export const pageFiles = [stylesheet, script];
+export const pageFiles = [frameStyles, stylesheet, themeScript, script];
 
-/** The policy allows only this script. */
-const scriptHash = `sha256-${sha256(script.content).digest('base64')}`;
+/** The policy allows only these scripts. */
+const hashOf = ({ content }: { content: string }) => `sha256-${sha256(content).digest('base64')}`;
+const scriptHash = hashOf(script);
+const themeHash = hashOf(themeScript);
 
 const securityHeaders = {
-  'content-security-policy': `default-src 'none'; script-src '${scriptHash}'; style-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`,
+  'content-security-policy': `default-src 'none'; script-src '${themeHash}' '${scriptHash}'; style-src 'self'; font-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`,
   'referrer-policy': 'same-origin',
 };
+
+/** For `<head>`. The script is not deferred, so that no other theme flashes up. */
+export const frameHead = html`<link rel="stylesheet" href="${frameStyles.url}">
+<script src="${themeScript.url}" integrity="${themeHash}"></script>`;
+
+const icon = (theme: string, drawing: string) =>
+  html`<svg class="${theme}" width="20" height="20" viewBox="0 0 24 24" aria-hidden="true">!${drawing}</svg>`;
+
+/** The dashboard's icons. */
+const themeIcons = [
+  icon('auto', '<rect x="3" y="4" width="18" height="12" rx="2"/><path d="M9 20h6M12 16v4"/>'),
+  icon(
+    'light',
+    '<circle cx="12" cy="12" r="4"/><path d="M12 3v1.5M12 19.5V21M3 12h1.5M19.5 12H21M5.6 5.6l1.1 1.1M17.3 17.3l1.1 1.1M18.4 5.6l-1.1 1.1M6.7 17.3l-1.1 1.1"/>',
+  ),
+  icon('dark', '<path d="M20 14.5A8.5 8.5 0 0 1 9.5 4a8.5 8.5 0 1 0 10.5 10.5z"/>'),
+];
+
+const links = {
+  '/docs/guides': 'Docs',
+  '/docs': 'Reference',
+  '/docs/try': 'Try it',
+  '/docs/errors': 'Errors',
+  '/docs/search': 'Search',
+};
+
+/**
+ * The header of every page.
+ *
+ * @param current - the address of the page, if it is one of the header's
+ */
+export const frameHeader = (current = '') => html`<header class="frame" data-scalar-scroll-header>
+<a class="brand" href="/"><svg width="28" height="28" viewBox="0 0 32 32" aria-hidden="true"><path d="M8 3h16a6 6 0 0 1 6 6v9a6 6 0 0 1-6 6H14l-6.3 5.2A1 1 0 0 1 6 28.4V23.7A6 6 0 0 1 2 18V9a6 6 0 0 1 6-6z"/><path class="lines" d="M9.5 11h13M9.5 16h8"/></svg>Parley</a>
+<nav aria-label="Documentation">
+!${Object.entries(links).map(
+  ([path, name]) =>
+    html`<a href="${path}"!${path === current ? ' aria-current="page"' : ''}>${name}</a>
+`,
+)}</nav>
+<a class="dashboard" href="/">Dashboard</a>
+<button type="button" class="theme" aria-label="Theme">!${themeIcons}</button>
+</header>`;
 
 export type Page = {
   title: string;
@@ -52,23 +99,16 @@ export function sendPage(reply: FastifyReply, { description, main, title }: Page
 <title>${title}</title>
 <meta name="description" content="${description}">
 <meta name="color-scheme" content="light dark">
+!${frameHead}
 <link rel="stylesheet" href="${stylesheet.url}">
 <script src="${script.url}" integrity="${scriptHash}" defer></script>
 </head>
 <body>
-<header>
-<a class="brand" href="/">Parley</a>
-<a href="/docs/guides">Guides</a>
-<a href="/docs">API reference</a>
-<a href="/docs/try">Try it</a>
-<a href="/docs/errors">Errors</a>
-<a href="/docs/search">Search</a>
-<a href="/openapi.json">openapi.json</a>
-</header>
+!${frameHeader()}
 <main>
 !${main}
 </main>
-<footer>Parley ${version}</footer>
+<footer>Parley ${version} · <a href="/openapi.json">openapi.json</a></footer>
 </body>
 </html>
 `;

@@ -88,10 +88,29 @@ addEventListener('DOMContentLoaded', () => {
     mcp: { disabled: true },
     documentDownloadType: 'none',
     modelsSectionLabel: 'Schemas',
+    hideDarkModeToggle: true,
     // Use the document's samples, in the languages of the guides.
     hiddenClients: true,
     authentication: { preferredSecurityScheme: 'apiKey' },
     defaultOpenAllTags: true,
     generateOperationSlug: ({ operationId, path, method }) => operationId ?? `${method}${path}`,
   });
+});
+
+// The renderer has its own classes for the theme, which follow the header's.
+addEventListener('DOMContentLoaded', () => {
+  const prefersDark = matchMedia('(prefers-color-scheme: dark)');
+  const follow = () => {
+    const { theme } = document.documentElement.dataset;
+    const isDark = theme === 'auto' ? prefersDark.matches : theme === 'dark';
+    const { classList } = document.body;
+    if (classList.contains('dark-mode') === isDark && classList.contains('light-mode') !== isDark) return;
+    classList.toggle('dark-mode', isDark);
+    classList.toggle('light-mode', !isDark);
+  };
+  follow();
+  prefersDark.addEventListener('change', follow);
+  const changes = new MutationObserver(follow);
+  changes.observe(document.documentElement, { attributeFilter: ['data-theme'] });
+  changes.observe(document.body, { attributeFilter: ['class'] });
 });

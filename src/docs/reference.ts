@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { html } from 'ghtml';
 import type { Operation } from './api-document.ts';
-import { pageFile } from './layout.ts';
+import { frameHead, frameHeader, pageFile } from './layout.ts';
 
 const stylesheet = pageFile('reference.css', 'text/css; charset=utf-8');
 const script = pageFile('reference.js', 'text/javascript; charset=utf-8');
@@ -22,6 +22,7 @@ const securityHeaders = (nonce: string) => ({
     `style-src 'self' 'nonce-${nonce}'`,
     "style-src-attr 'unsafe-inline'",
     "img-src 'self' data: blob:",
+    "font-src 'self'",
     "connect-src 'self'",
     "base-uri 'none'",
     "form-action 'none'",
@@ -52,22 +53,13 @@ export function referencePage(renderer: string): { headers: Record<string, strin
 <meta name="color-scheme" content="light dark">
 <meta property="csp-nonce" content="${nonce}">
 <link rel="icon" href="data:,">
+!${frameHead}
 <link rel="stylesheet" href="${stylesheet.url}">
 <script src="${script.url}" defer></script>
 <script src="${renderer}" defer></script>
 </head>
 <body>
-<header class="parley" data-scalar-scroll-header>
-<a class="brand" href="/">Parley</a>
-<nav aria-label="Documentation">
-<a href="/docs/guides">Guides</a>
-<a href="/docs">API reference</a>
-<a href="/docs/try" aria-current="page">Try it</a>
-<a href="/docs/errors">Errors</a>
-<a href="/docs/search">Search</a>
-<a href="/openapi.json">openapi.json</a>
-</nav>
-</header>
+!${frameHeader('/docs/try')}
 <div id="reference" data-document="${documentPath}"><p class="parley-loading">Loading the API reference…</p></div>
 <noscript><p class="parley-loading">This page needs JavaScript. The <a href="/docs">API reference</a> and the <a href="/docs/guides">guides</a> do not.</p></noscript>
 </body>

@@ -1,7 +1,8 @@
 /** The dashboard's page and its files. Contract section 1. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { pagePaths } from '../dashboard/paths.ts';
-import { builtDashboard, isDashboardBuilt, sendDashboard } from '../docs/dashboard-page.ts';
+import { builtDashboard, isDashboardBuilt } from '../docs/built-dashboard.ts';
+import { sendDashboard } from '../docs/dashboard-page.ts';
 import builtFiles from '../plugins/built-files.ts';
 
 const routes: FastifyPluginAsyncTypebox = async (app) => {

@@ -1,6 +1,7 @@
 // The plain pages under their strict policy, as a browser shows them.
 import t from 'tap';
 import { clipboardText, noBrowser, proxyTo, startBrowser } from '../support/browser.ts';
+import { HOME, noDashboard, startDashboard } from '../support/dashboard-pages.ts';
 import { startTestService } from '../support/service.ts';
 
 t.test('the pages load what they need, and let nothing else in', { skip: noBrowser }, async (t) => {
@@ -11,7 +12,11 @@ t.test('the pages load what they need, and let nothing else in', { skip: noBrows
   const { context, open } = await startBrowser(t, { 'parley.test': proxyTo(port) });
   for (const path of ['/docs/guides', '/docs/guides/keys', '/docs/errors/quotaExceeded']) {
     const { complaints, page } = await open(`https://parley.test${path}`);
-    t.equal(await page.evaluate('document.styleSheets[0].cssRules.length > 10'), true, `${path}: styled`);
+    t.equal(
+      await page.evaluate('[...document.styleSheets].every(({ cssRules }) => cssRules.length > 10)'),
+      true,
+      `${path}: styled`,
+    );
     t.same(complaints, [], `${path}: nothing is missed`);
     const ran = await page.evaluate(`(() => {
       const script = document.createElement('script');
@@ -39,4 +44,46 @@ t.test('the pages load what they need, and let nothing else in', { skip: noBrows
   await page.getByRole('button', { name: 'Copy' }).first().click();
   await page.getByRole('button', { name: 'Copied' }).waitFor();
   t.equal(await clipboardText(context), await block.textContent(), 'code is copied as it stands');
+});
+
+t.test('the documentation and the dashboard are one product', { skip: noDashboard }, async (t) => {
+  const { complaints, page } = await startDashboard(t, '/plan');
+  page.setDefaultTimeout(30_000);
+  const themeButton = page.getByRole('button', { name: /^Theme/ });
+  const style = (property: string, of = 'body') =>
+    page.evaluate<string>(`getComputedStyle(document.querySelector('${of}')).${property}`);
+  await page.getByRole('heading', { level: 1 }).waitFor();
+  await themeButton.click();
+  await page.getByRole('button', { name: 'Theme: light. Change to dark.' }).click();
+  await page.locator('html[data-mantine-color-scheme=dark]').waitFor();
+  const ofDashboard = [await style('fontFamily'), await style('backgroundColor'), await style('color')];
+
+  for (const path of ['/docs/guides/keys', '/docs', '/docs/api/chat', '/docs/errors', '/docs/try']) {
+    await page.goto(HOME + path);
+    await page.getByRole('heading', { level: 1 }).first().waitFor();
+    await page.getByRole('button', { name: 'Theme: dark. Change to system.' }).waitFor();
+    t.same(
+      [await style('fontFamily', '.frame'), await style('backgroundColor'), await style('color')].map(
+        (value) => value.replaceAll('"', ''),
+      ),
+      ofDashboard.map((value) => value.replaceAll('"', '')),
+      `${path}: the font and the colors of the dashboard`,
+    );
+    t.equal(
+      await page.evaluate(`document.fonts.ready.then(() => document.fonts.check('1em "Inter Variable"')
+        && [...document.fonts].some(({ status }) => status === 'loaded'))`),
+      true,
+      `${path}: the font is there`,
+    );
+    t.ok(await page.getByRole('banner').getByRole('link', { name: 'Dashboard' }).isVisible());
+  }
+
+  await page.goto(`${HOME}/docs/guides/keys`);
+  await themeButton.click();
+  await themeButton.click();
+  await page.getByRole('button', { name: 'Theme: light. Change to dark.' }).waitFor();
+  await page.goto(`${HOME}/plan`);
+  await page.locator('html[data-mantine-color-scheme=light]').waitFor();
+  await page.getByRole('button', { name: 'Theme: light. Change to dark.' }).waitFor();
+  t.same(complaints, [], 'the policy held');
 });

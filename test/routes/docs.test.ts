@@ -202,7 +202,7 @@ t.test('the plain pages', async (t) => {
     t.equal((await client.get(`//docs/search?q=${'a'.repeat(201)}`)).status, 400);
   });
 
-  t.test('pages: nothing may load but the own stylesheet and the one script', async (t) => {
+  t.test('pages: nothing may load but the own styles, font, and two scripts', async (t) => {
     for (const path of [
       '/docs',
       '/docs/api/chat',
@@ -212,13 +212,18 @@ t.test('the plain pages', async (t) => {
       '/docs/search?q=key',
     ]) {
       const { headers, text } = await client.get(`/${path}`);
-      const script = linksOf(text.replaceAll(' src="', ' href="')).find((link) => link.includes('.js')) ?? '';
-      const { text: code } = await client.get(`/${script}`);
-      const hash = `sha256-${createHash('sha256').update(code).digest('base64')}`;
-      t.match(text.replaceAll('&#61;', '='), `integrity="${hash}"`);
+      const scripts = linksOf(text.replaceAll(' src="', ' href="')).filter((link) => link.includes('.js?'));
+      const hashes: string[] = [];
+      for (const script of scripts) {
+        const { text: code } = await client.get(`/${script}`);
+        const hash = `sha256-${createHash('sha256').update(code).digest('base64')}`;
+        t.match(text.replaceAll('&#61;', '='), `integrity="${hash}"`);
+        hashes.push(`'${hash}'`);
+      }
+      t.equal(hashes.length, 2);
       t.equal(
         headers.get('content-security-policy'),
-        `default-src 'none'; script-src '${hash}'; style-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`,
+        `default-src 'none'; script-src ${hashes.join(' ')}; style-src 'self'; font-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`,
       );
       t.equal(headers.get('x-content-type-options'), 'nosniff');
       t.notMatch(text, /<script>|<style| style=| on\w+=|<img/i);

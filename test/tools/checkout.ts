@@ -101,6 +101,7 @@ export function makeCheckout(): Checkout {
   write('src/main.ts', main);
   write('src/dashboard/package.json', '{"dependencies": {"vite": "1"}}');
   write('src/dashboard/package-lock.json', '{}');
+  write('src/dashboard/colors.ts', 'export const sharedColors = {};');
   write('src/dashboard/paths.ts', 'export const pagePaths: readonly string[] = [];');
   write('src/dashboard/main.tsx', 'the dashboard');
   write('data/bin/vite.js', vite);

@@ -7,6 +7,7 @@ import { contentHash } from './sources.mjs';
 
 const sources = [
   'src',
+  'src/dashboard/colors.ts',
   'src/dashboard/paths.ts',
   'schemas',
   'drizzle',

@@ -1,0 +1,43 @@
+// Applies the theme that the dashboard stores, before the page is drawn, and lets the reader change it.
+(() => {
+  const key = 'mantine-color-scheme-value';
+  const themes = {
+    auto: { next: 'light', label: 'Theme: system. Change to light.' },
+    light: { next: 'dark', label: 'Theme: light. Change to dark.' },
+    dark: { next: 'auto', label: 'Theme: dark. Change to system.' },
+  };
+
+  function stored(name) {
+    try {
+      return localStorage.getItem(name);
+    } catch {
+      return null;
+    }
+  }
+
+  function show(theme) {
+    document.documentElement.dataset.theme = theme !== null && Object.hasOwn(themes, theme) ? theme : 'auto';
+    const button = document.querySelector('.frame .theme');
+    if (button) button.ariaLabel = themes[document.documentElement.dataset.theme].label;
+  }
+
+  show(stored(key));
+  addEventListener('storage', (event) => {
+    if (event.key === key) show(event.newValue);
+  });
+
+  addEventListener('DOMContentLoaded', () => {
+    show(stored(key));
+    document.querySelector('.frame .theme').addEventListener('click', () => {
+      const { next } = themes[document.documentElement.dataset.theme];
+      try {
+        localStorage.setItem(key, next);
+      } catch {
+        // Storage is unavailable: the choice lasts until the page is closed.
+      }
+      show(next);
+    });
+    if (stored('parley.session') !== 'in')
+      document.querySelector('.frame .dashboard').textContent = 'Sign in';
+  });
+})();
