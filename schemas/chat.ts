@@ -36,7 +36,7 @@ export const ChatRequest = Type.Object(
       Type.Array(ImageUrl('A PNG, JPEG, WebP, or GIF as a `data:` URL in base64.'), {
         maxItems: MAX_IMAGES,
         description:
-          'Images for the model to look at, for models that take images. Up to 4 MiB together, or with `store: false` up to the size of the body.',
+          'Images for models that accept them. Up to 4 MiB in total; with `store: false`, only the body limit applies.',
       }),
     ),
     conversation_id: Type.Optional(Uuid('The conversation to continue. Omit it to start a new one.')),
@@ -124,7 +124,7 @@ export const ChatReply = Type.Object(
     finish_reason: ref(FinishReason),
     stopped: Type.Optional(
       Type.Boolean({
-        description: 'True if the reply was stopped: it is what had been generated until then.',
+        description: 'True if the reply was stopped. The text is what the model had generated so far.',
         examples: [true],
       }),
     ),

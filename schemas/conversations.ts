@@ -21,7 +21,7 @@ const conversationFields = {
   id: Uuid("The conversation's ID."),
   title: Type.String({
     maxLength: MAX_TITLE,
-    description: 'The start of its first message, or the title that it was given.',
+    description: 'The title that was set, or the start of the first message.',
     examples: ['How do I create a key?'],
   }),
   pinned: Type.Boolean({ description: 'Whether it comes first in the list.', examples: [false] }),
@@ -112,11 +112,11 @@ export const ConversationSummary = Type.Object(
 
 const settings = {
   instructions: nullable(Type.String({ maxLength: MAX_INSTRUCTIONS }), {
-    description: 'Instructions for the model, for replies whose request has none.',
+    description: 'Default instructions for replies whose request has none.',
     examples: ['Answer in one sentence.'],
   }),
   temperature: nullable(Type.Number({ minimum: 0, maximum: 2 }), {
-    description: 'The randomness of replies whose request does not set it.',
+    description: 'The default randomness of replies whose request does not set it.',
     examples: [0.7],
   }),
 };
@@ -194,7 +194,7 @@ export const ConversationListQuery = Type.Object(
         maxLength: 200,
         pattern: '\\S',
         description:
-          'Only conversations whose title, or one of whose last 1,000 messages, contains all of these words, in either case.',
+          'Only conversations in which all of these words occur in the title or in one of the last 1,000 messages, ignoring case.',
         examples: ['create key'],
       }),
     ),

@@ -34,7 +34,7 @@ export const EmbeddingRequest = Type.Object(
   {
     input: Type.Unsafe<string | string[] | number[] | number[][]>({
       anyOf: [text, inputs(text, 'Several texts.'), tokens, inputs(tokens, 'Several texts as tokens.')],
-      description: `The text to embed, or up to ${MAX_INPUTS} texts. Each one is charged. A text can also be a list of tokens, ${MAX_TOKENS.toLocaleString('en')} at most in a request.`,
+      description: `The text to embed, or up to ${MAX_INPUTS} texts. Each one is charged. A text can also be a list of tokens. A request can have up to ${MAX_TOKENS.toLocaleString('en')} tokens.`,
       examples: [['How do I create a key?', 'Where are my invoices?']],
     }),
     model: Type.Optional(

@@ -68,12 +68,12 @@ export const MessagesUnsupported = Type.Object(
   {
     error_code: Type.String({
       maxLength: 100,
-      description: "What Anthropic's SDKs look for to send the request again without the feature.",
+      description: "Tells Anthropic's SDKs to retry the request without the feature.",
       examples: ['thread_unsupported_request'],
     }),
     unsupported: Type.Array(Type.String({ maxLength: 100, examples: ['thread'] }), {
       maxItems: 10,
-      description: 'The features of the request that this service does not have.',
+      description: 'The features of the request that this service does not support.',
     }),
   },
   { $id: 'MessagesUnsupported', additionalProperties: false, description: 'Why a feature was refused.' },

@@ -69,7 +69,7 @@ export const MessagesEvent = Type.Object(
     $id: 'MessagesEvent',
     additionalProperties: false,
     description:
-      'The data of an event. Which members it has depends on `type`. The last event is `message_stop`; of an interrupted answer, `error`.',
+      'The data of an event. Its members depend on `type`. The last event is `message_stop`, or `error` if the answer is interrupted.',
   },
 );
 

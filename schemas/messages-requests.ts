@@ -35,7 +35,7 @@ export const MessagesPart = Type.Object(
   {
     $id: 'MessagesPart',
     additionalProperties: true,
-    description: 'A part of a system prompt or of the result of a tool. Unknown members are ignored.',
+    description: 'A part of a system prompt or of a tool result. Unknown members are ignored.',
   },
 );
 export type MessagesPart = Static<typeof MessagesPart>;
@@ -82,7 +82,7 @@ export const MessagesInputBlock = Type.Object(
     $id: 'MessagesInputBlock',
     additionalProperties: true,
     description:
-      'A block of a message. Blocks of an earlier answer can be sent back as they are. Unknown members are ignored.',
+      'A block of a message. You can send blocks of an earlier answer back unchanged. Unknown members are ignored.',
   },
 );
 
@@ -141,7 +141,7 @@ export const MessagesThinking = Type.Object(
         maximum: 1_000_000,
         format: 'int32',
         description:
-          'With `enabled`, the effort: `low` below 4,096 tokens, `medium` below 16,384, `high` from there.',
+          'With `enabled`, the effort: `low` below 4,096 tokens, `medium` below 16,384, otherwise `high`.',
         examples: [4096],
       }),
     ),
@@ -164,7 +164,7 @@ export const MessagesOutputConfig = Type.Object(
     effort: Type.Optional(
       nullable(Type.String({ maxLength: 100 }), {
         description:
-          'How much effort the model makes, if it can: `low`, `medium`, or `high`; `xhigh` and `max` count as `high`. It has priority over `thinking`, unless thinking is `disabled`.',
+          'The reasoning effort, if the model supports it: `low`, `medium`, or `high`; `xhigh` and `max` count as `high`. Overrides `thinking`, unless thinking is `disabled`.',
         examples: ['medium'],
       }),
     ),

@@ -28,13 +28,13 @@ export const MessagesContentBlock = Type.Object(
   {
     $id: 'MessagesContentBlock',
     additionalProperties: false,
-    description: 'A block of the answer. Which members it has depends on `type`.',
+    description: 'A block of the answer. Its members depend on `type`.',
   },
 );
 
 export const MessagesUsage = Type.Object(
   {
-    input_tokens: Count('Input tokens, without those read from or written to a cache.', [42]),
+    input_tokens: Count('Input tokens, excluding those read from or written to a cache.', [42]),
     output_tokens: Count('Output tokens.', [128]),
     cache_creation_input_tokens: Count('Input tokens written to a cache.', [0]),
     cache_read_input_tokens: Count('Input tokens read from a cache.', [0]),
@@ -58,7 +58,7 @@ export const MessagesStopDetails = Type.Object(
 
 export const stopFields = {
   stop_reason: nullable(ref(MessagesStopReason), {
-    description: 'The reason that the answer ended; null while it is streamed.',
+    description: 'Why the answer ended; null while it is streaming.',
     examples: ['end_turn'],
   }),
   stop_sequence: nullable(Type.String({ maxLength: MAX_ANSWERED }), {

@@ -38,7 +38,7 @@ export const Model = Type.Object(
       }),
     ),
     units: Type.Optional(
-      Count('Units of its quota that each answer, input, or image costs. Absent means 1.', [5]),
+      Count('The quota units that each answer, input, or image costs. Absent means 1.', [5]),
     ),
   },
   { $id: 'Model', additionalProperties: false, description: 'A model.' },

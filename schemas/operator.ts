@@ -79,12 +79,12 @@ export const OperatorAccountDetails = Type.Object(
     costs: Type.Array(ref(DayCost), {
       maxItems: 1000,
       description:
-        'What its tokens cost the operator in the last 30 UTC days, by day and upstream, newest first. Empty without prices in `UPSTREAMS_FILE`.',
+        'What the tokens of the account cost the operator in the last 30 UTC days, by day and upstream, newest first. Empty without prices in `UPSTREAMS_FILE`.',
     }),
     currency,
     keys: Type.Array(ref(KeyLabel), {
       maxItems: 1000,
-      description: 'Its keys of the last 90 days: active ones first, then the newest.',
+      description: 'The keys that the account had in the last 90 days: active ones first, then the newest.',
     }),
   },
   { $id: 'OperatorAccountDetails', ...closed, description: "An account with today's usage." },
@@ -192,7 +192,7 @@ export const OperatorKey = Type.Object(
     }),
     state: stringEnum(keyStates, {
       ...extensible,
-      description: 'Whether it works, or why not. `replaced`: the key has a new secret.',
+      description: 'Whether the key works, or why not. `replaced`: the key has a new secret.',
     }),
     created_at: Timestamp('When the key was created.'),
     last_used_at: nullable(Timestamp(''), { description: 'When it was last used; null if never.' }),
@@ -235,7 +235,7 @@ export const OperatorLoggedRequest = Type.Object(
   {
     ...LoggedRequest.properties,
     upstream: nullable(Type.String({ maxLength: 100 }), {
-      description: 'The model server that answered, or the last one that was tried, of `UPSTREAMS_FILE`.',
+      description: 'The upstream in `UPSTREAMS_FILE` that answered, or the last one tried.',
       examples: ['gpu-1'],
     }),
     upstream_model: nullable(Type.String({ maxLength: 200 }), {
@@ -243,7 +243,7 @@ export const OperatorLoggedRequest = Type.Object(
       examples: ['Qwen/Qwen3-8B'],
     }),
     cost_micros: nullable(cost_micros, {
-      description: 'What its tokens cost the operator, in millionths of the currency; null without prices.',
+      description: 'What the tokens cost the operator, in millionths of the currency; null without prices.',
     }),
   },
   { $id: 'OperatorLoggedRequest', ...closed, description: "A row of an account's request log." },
@@ -340,7 +340,7 @@ export const UpstreamTarget = Type.Object(
     state: stringEnum(targetStates, {
       ...extensible,
       description:
-        '`coolingDown`: it failed, or asked for a pause, and receives no requests. `coolingDownForAccount`: only for the account whose requests failed. `probing`: it has cooled down, and one request at a time tries it.',
+        '`coolingDown`: receives no requests, because it failed or asked for a pause. `coolingDownForAccount`: the same, only for the account whose requests failed. `probing`: receives one request at a time after cooling down.',
     }),
     ready_in_ms: Count('Milliseconds until it may be tried again.', [0]),
   },
@@ -360,7 +360,7 @@ export const UpstreamHealth = Type.Object(
   {
     $id: 'UpstreamHealth',
     ...closed,
-    description: 'An upstream of `UPSTREAMS_FILE`, as the replica that answers sees it.',
+    description: 'An upstream in `UPSTREAMS_FILE`, as seen by the replica that responds.',
   },
 );
 

@@ -66,7 +66,7 @@ export const LoggedRequest = Type.Object(
       description: 'Output tokens of reasoning, if the model tells.',
     }),
     attempts: nullable(Count(''), {
-      description: 'How many model servers were tried, if the operator configured several.',
+      description: 'The number of model servers tried, if the operator configured several.',
     }),
     count: Count('The number of requests in the row: 1, except for refusals.', [1]),
   },

@@ -90,7 +90,7 @@ export const ResponseEvent = Type.Object(
     $id: 'ResponseEvent',
     additionalProperties: false,
     description:
-      'The data of an event. Which members it has depends on `type`. The last event is `response.completed` or `response.incomplete`; of an interrupted response, `error`.',
+      'The data of an event. Its members depend on `type`. The last event is `response.completed` or `response.incomplete`, or `error` if the response is interrupted.',
   },
 );
 

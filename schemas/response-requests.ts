@@ -21,7 +21,7 @@ export const ResponseInputItem = Type.Object(
       Type.String({
         maxLength: 60,
         description:
-          'The kind of item: `message` (the default), `function_call`, `function_call_output`, `reasoning`, `item_reference`, … Kinds that no model here understands are left out.',
+          'The kind of item: `message` (the default), `function_call`, `function_call_output`, `reasoning`, `item_reference`, … Kinds that no model here understands are ignored.',
         examples: ['message'],
       }),
     ),
@@ -49,7 +49,7 @@ export const ResponseInputItem = Type.Object(
   {
     $id: 'ResponseInputItem',
     additionalProperties: true,
-    description: 'An item of the input. Items of an earlier `output` can be sent back as they are.',
+    description: 'An item of the input. You can send items of an earlier `output` back unchanged.',
   },
 );
 
@@ -58,7 +58,7 @@ export const ResponseTool = Type.Object(
     type: Type.String({
       maxLength: 60,
       description:
-        '`function`, `custom`, or `namespace`. Tools that the service would have to run, such as `web_search`, are left out.',
+        '`function`, `custom`, or `namespace`. Tools that run on the server, such as `web_search`, are ignored.',
       examples: ['function'],
     }),
     name: Type.Optional(

@@ -242,7 +242,7 @@ export const CancelledResponse = Type.Object(
     $id: 'CancelledResponse',
     additionalProperties: false,
     description:
-      'A response that was stopped. If it is stored, with all of its fields; the output is what had been generated until then.',
+      'A stopped response. If it is stored, it has all fields, and the output is what the model had generated so far.',
   },
 );
 

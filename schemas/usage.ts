@@ -65,11 +65,11 @@ export const DayUsage = Type.Object(
   {
     day: Day('The UTC day.'),
     meter: ref(UsageMeter),
-    used: Count('The units that count toward the quota of the day: charged and not refunded.'),
+    used: Count("The units that count toward that day's quota: charged and not refunded."),
     by_key: Type.Array(ref(KeyShare), {
       maxItems: 1000,
       description:
-        'Usage by key, largest first. `key_id` is null for the web. Requests whose answer has not begun do not appear here yet.',
+        'Usage by key, largest first. `key_id` is null for the web. Requests whose answer has not started yet are not included.',
     }),
   },
   {

@@ -38,7 +38,7 @@ const url = Type.String({
   minLength: 1,
   maxLength: MAX_WEBHOOK_URL_LENGTH,
   description:
-    'An https URL. Its host must have a public address, checked before each attempt, unless the operator allows others.',
+    'An https URL. Unless the operator allows other hosts, its host must have a public address, which is checked before each attempt.',
   examples: ['https://hooks.example.com/parley'],
 });
 
@@ -52,7 +52,7 @@ export const Webhook = Type.Object(
     }),
     created_at: Timestamp('When the webhook was created.'),
     old_secret_ends_at: nullable(Timestamp(''), {
-      description: 'Until then, messages are also signed with the replaced secret; null if there is none.',
+      description: 'When messages stop being signed with the replaced secret too; null if there is none.',
       examples: [null],
     }),
     disabled_at: nullable(Timestamp(''), {
@@ -64,7 +64,7 @@ export const Webhook = Type.Object(
   {
     $id: 'Webhook',
     additionalProperties: false,
-    description: 'Where the account is notified, signed with Standard Webhooks 1.0.',
+    description: 'Where the account receives notifications, signed as Standard Webhooks 1.0 specifies.',
   },
 );
 
@@ -84,7 +84,7 @@ const name = (description: string, example: string) =>
 export const WebhookData = Type.Object(
   {
     meter: name('Of `usage.threshold_reached`: the meter, or `tokens`.', 'chat'),
-    threshold: Type.Optional(Count('Of `usage.threshold_reached`: the percentage of the limit.', [80])),
+    threshold: Type.Optional(Count('The percentage of the limit. Only for `usage.threshold_reached`.', [80])),
     day: Type.Optional(Day('Of `usage.threshold_reached`: the UTC day.')),
     used: Type.Optional(Count('Of `usage.threshold_reached`: the units or tokens used.', [40])),
     limit: Type.Optional(Count('Of `usage.threshold_reached`: the daily limit.', [50])),
@@ -118,7 +118,7 @@ export const WebhookDelivery = Type.Object(
     }),
     attempts: Count('How often delivery was attempted.', [1]),
     last_attempt_at: nullable(Timestamp(''), {
-      description: 'When it was last attempted; null before the first attempt.',
+      description: 'When the message was last attempted; null before the first attempt.',
       examples: ['2026-11-20T13:45:12.845Z'],
     }),
     next_attempt_at: nullable(Timestamp(''), {
@@ -128,7 +128,7 @@ export const WebhookDelivery = Type.Object(
     response_status: nullable(
       Type.Integer({ minimum: 100, maximum: 999, format: 'int32', description: '', examples: [204] }),
       {
-        description: 'The HTTP status of the last response; null if the last attempt got none.',
+        description: 'The HTTP status of the last response; null if the last attempt got no response.',
         examples: [204],
       },
     ),
