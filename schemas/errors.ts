@@ -291,10 +291,16 @@ export const ExceededLimit = Type.Object(
     ceiling: Count('The maximum within the window.', [50]),
     resetsAt: Timestamp('When the window ends.'),
     remaining: Type.Optional(
-      Count('The tokens left today, excluding those reserved by requests in progress. Only if the limit is `tokens`.', [1200]),
+      Count(
+        'The tokens left today, excluding those reserved by requests in progress. Only if the limit is `tokens`.',
+        [1200],
+      ),
     ),
     needed: Type.Optional(
-      Count('The most tokens that the request can use, which it must reserve. Only if the limit is `tokens`.', [4800]),
+      Count(
+        'The most tokens that the request can use, which it must reserve. Only if the limit is `tokens`.',
+        [4800],
+      ),
     ),
   },
   { $id: 'ExceededLimit', additionalProperties: false, description: 'The limit that the request exceeded.' },

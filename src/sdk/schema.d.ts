@@ -1305,7 +1305,7 @@ export interface components {
             /** @description The blocks of the answer. */
             content: components["schemas"]["MessagesContentBlock"][];
             /**
-             * @description The reason that the answer ended; null while it is streamed.
+             * @description Why the answer ended; null while it is streaming.
              * @example end_turn
              */
             stop_reason: components["schemas"]["MessagesStopReason"] | null;
@@ -1373,7 +1373,7 @@ export interface components {
         };
         /** @description The account's active or inactive keys. */
         ApiKeyList: {
-            /** @description Active keys, at most 5, newest first; or inactive keys, the last to end first. */
+            /** @description Up to 5 active keys, newest first; or inactive keys, most recently ended first. */
             data: components["schemas"]["ApiKey"][];
         };
         /** @description The last run of a maintenance job, on any replica. */
@@ -1769,7 +1769,7 @@ export interface components {
              */
             charged?: boolean;
         };
-        /** @description A response that was stopped. If it is stored, with all of its fields; the output is what had been generated until then. */
+        /** @description A stopped response. If it is stored, it has all fields, and the output is what the model had generated so far. */
         CancelledResponse: {
             /**
              * @description The response's ID.
@@ -1941,7 +1941,7 @@ export interface components {
             reply: string;
             finish_reason: components["schemas"]["FinishReason"];
             /**
-             * @description True if the reply was stopped: it is what had been generated until then.
+             * @description True if the reply was stopped. The text is what the model had generated so far.
              * @example true
              */
             stopped?: boolean;
@@ -1961,7 +1961,7 @@ export interface components {
              * @example How do I create a key?
              */
             message: string;
-            /** @description Images for the model to look at, for models that take images. Up to 4 MiB together, or with `store: false` up to the size of the body. */
+            /** @description Images for models that accept them. Up to 4 MiB in total; with `store: false`, only the body limit applies. */
             images?: string[];
             /**
              * Format: uuid
@@ -2357,7 +2357,7 @@ export interface components {
              */
             id: string;
             /**
-             * @description The start of its first message, or the title that it was given.
+             * @description The title that was set, or the start of the first message.
              * @example How do I create a key?
              */
             title: string;
@@ -2385,12 +2385,12 @@ export interface components {
              */
             updated_at: string;
             /**
-             * @description Instructions for the model, for replies whose request has none.
+             * @description Default instructions for replies whose request has none.
              * @example Answer in one sentence.
              */
             instructions: string | null;
             /**
-             * @description The randomness of replies whose request does not set it.
+             * @description The default randomness of replies whose request does not set it.
              * @example 0.7
              */
             temperature: number | null;
@@ -2411,7 +2411,7 @@ export interface components {
              */
             id: string;
             /**
-             * @description The start of its first message, or the title that it was given.
+             * @description The title that was set, or the start of the first message.
              * @example How do I create a key?
              */
             title: string;
@@ -2439,12 +2439,12 @@ export interface components {
              */
             updated_at: string;
             /**
-             * @description Instructions for the model, for replies whose request has none.
+             * @description Default instructions for replies whose request has none.
              * @example Answer in one sentence.
              */
             instructions: string | null;
             /**
-             * @description The randomness of replies whose request does not set it.
+             * @description The default randomness of replies whose request does not set it.
              * @example 0.7
              */
             temperature: number | null;
@@ -2468,7 +2468,7 @@ export interface components {
              */
             id: string;
             /**
-             * @description The start of its first message, or the title that it was given.
+             * @description The title that was set, or the start of the first message.
              * @example How do I create a key?
              */
             title: string;
@@ -2660,11 +2660,11 @@ export interface components {
             meter: components["schemas"]["UsageMeter"];
             /**
              * Format: int64
-             * @description The units that count toward the quota of the day: charged and not refunded.
+             * @description The units that count toward that day's quota: charged and not refunded.
              * @example 12
              */
             used: number;
-            /** @description Usage by key, largest first. `key_id` is null for the web. Requests whose answer has not begun do not appear here yet. */
+            /** @description Usage by key, largest first. `key_id` is null for the web. Requests whose answer has not started yet are not included. */
             by_key: components["schemas"]["KeyShare"][];
         };
         /** @description Confirms that the owner wants to delete the account. */
@@ -2785,7 +2785,7 @@ export interface components {
         /** @description An OpenAI embeddings request. */
         EmbeddingRequest: {
             /**
-             * @description The text to embed, or up to 2048 texts. Each one is charged. A text can also be a list of tokens, 300,000 at most in a request.
+             * @description The text to embed, or up to 2048 texts. Each one is charged. A text can also be a list of tokens. A request can have up to 300,000 tokens.
              * @example [
              *       "How do I create a key?",
              *       "Where are my invoices?"
@@ -2936,13 +2936,13 @@ export interface components {
             resetsAt: string;
             /**
              * Format: int64
-             * @description Of tokens: what is left, without what requests in progress have reserved.
+             * @description The tokens left today, excluding those reserved by requests in progress. Only if the limit is `tokens`.
              * @example 1200
              */
             remaining?: number;
             /**
              * Format: int64
-             * @description Of tokens: the most that the request can use, which it must reserve.
+             * @description The most tokens that the request can use, which it must reserve. Only if the limit is `tokens`.
              * @example 4800
              */
             needed?: number;
@@ -3470,7 +3470,7 @@ export interface components {
             reasoning_tokens: number | null;
             /**
              * Format: int64
-             * @description How many model servers were tried, if the operator configured several.
+             * @description The number of model servers tried, if the operator configured several.
              * @example 12
              */
             attempts: number | null;
@@ -3708,7 +3708,7 @@ export interface components {
              */
             charged?: boolean;
         };
-        /** @description A block of the answer. Which members it has depends on `type`. */
+        /** @description A block of the answer. Its members depend on `type`. */
         MessagesContentBlock: {
             /**
              * @description The kind of block.
@@ -3801,7 +3801,7 @@ export interface components {
              */
             partial_json?: string;
             /**
-             * @description The reason that the answer ended; null while it is streamed.
+             * @description Why the answer ended; null while it is streaming.
              * @example end_turn
              */
             stop_reason?: components["schemas"]["MessagesStopReason"] | null;
@@ -3853,7 +3853,7 @@ export interface components {
          * @enum {string}
          */
         MessagesErrorType: "invalid_request_error" | "authentication_error" | "permission_error" | "not_found_error" | "request_too_large" | "rate_limit_error" | "timeout_error" | "overloaded_error" | "api_error";
-        /** @description The data of an event. Which members it has depends on `type`. The last event is `message_stop`; of an interrupted answer, `error`. */
+        /** @description The data of an event. Its members depend on `type`. The last event is `message_stop`, or `error` if the answer is interrupted. */
         MessagesEvent: {
             type: components["schemas"]["MessagesEventType"];
             message?: components["schemas"]["AnsweredMessage"];
@@ -3906,7 +3906,7 @@ export interface components {
         } & {
             [key: string]: components["schemas"]["JsonValue"];
         };
-        /** @description A block of a message. Blocks of an earlier answer can be sent back as they are. Unknown members are ignored. */
+        /** @description A block of a message. You can send blocks of an earlier answer back unchanged. Unknown members are ignored. */
         MessagesInputBlock: {
             /**
              * @description `text`, `image`, `document`, `tool_use`, `tool_result`, `thinking`, … Kinds that no model here understands are left out.
@@ -4133,7 +4133,7 @@ export interface components {
         /** @description Options for the answer. */
         MessagesOutputConfig: {
             /**
-             * @description How much effort the model makes, if it can: `low`, `medium`, or `high`; `xhigh` and `max` count as `high`. It has priority over `thinking`, unless thinking is `disabled`.
+             * @description The reasoning effort, if the model supports it: `low`, `medium`, or `high`; `xhigh` and `max` count as `high`. Overrides `thinking`, unless thinking is `disabled`.
              * @example medium
              */
             effort?: string | null;
@@ -4142,7 +4142,7 @@ export interface components {
         } & {
             [key: string]: components["schemas"]["JsonValue"];
         };
-        /** @description A part of a system prompt or of the result of a tool. Unknown members are ignored. */
+        /** @description A part of a system prompt or of a tool result. Unknown members are ignored. */
         MessagesPart: {
             /**
              * @description `text`, `image`, or `document`. Other kinds are left out.
@@ -4540,7 +4540,7 @@ export interface components {
             type: string;
             /**
              * Format: int32
-             * @description With `enabled`, the effort: `low` below 4,096 tokens, `medium` below 16,384, `high` from there.
+             * @description With `enabled`, the effort: `low` below 4,096 tokens, `medium` below 16,384, otherwise `high`.
              * @example 4096
              */
             budget_tokens?: number;
@@ -4559,7 +4559,7 @@ export interface components {
         /** @description A tool that the model may call. */
         MessagesTool: {
             /**
-             * @description `custom`, or absent. Tools of other types, such as `web_search_20250305`, would have to run at Anthropic, and are left out.
+             * @description `custom`, or absent. A model of Anthropic also gets `bash_…`, `computer_…`, `memory_…`, and `text_editor_…`, which the client runs. Tools of other types, such as `web_search_20250305`, would have to run at Anthropic, and are left out.
              * @example custom
              */
             type?: string | null;
@@ -4609,11 +4609,11 @@ export interface components {
         /** @description Why a feature was refused. */
         MessagesUnsupported: {
             /**
-             * @description What Anthropic's SDKs look for to send the request again without the feature.
+             * @description Tells Anthropic's SDKs to retry the request without the feature.
              * @example thread_unsupported_request
              */
             error_code: string;
-            /** @description The features of the request that this service does not have. */
+            /** @description The features of the request that this service does not support. */
             unsupported: string[];
         };
         /** @description Status 415: `unsupportedMediaType`. */
@@ -4782,7 +4782,7 @@ export interface components {
         MessagesUsage: {
             /**
              * Format: int64
-             * @description Input tokens, without those read from or written to a cache.
+             * @description Input tokens, excluding those read from or written to a cache.
              * @example 42
              */
             input_tokens: number;
@@ -4884,7 +4884,7 @@ export interface components {
             capabilities?: ("tools" | "images" | "json_schema" | "reasoning")[];
             /**
              * Format: int64
-             * @description Units of its quota that each answer, input, or image costs. Absent means 1.
+             * @description The quota units that each answer, input, or image costs. Absent means 1.
              * @example 5
              */
             units?: number;
@@ -5184,14 +5184,14 @@ export interface components {
              * @example 0
              */
             excess_tokens?: number;
-            /** @description What its tokens cost the operator in the last 30 UTC days, by day and upstream, newest first. Empty without prices in `UPSTREAMS_FILE`. */
+            /** @description What the tokens of the account cost the operator in the last 30 UTC days, by day and upstream, newest first. Empty without prices in `UPSTREAMS_FILE`. */
             costs: components["schemas"]["DayCost"][];
             /**
              * @description The currency of costs, an ISO 4217 code; null without `UPSTREAMS_FILE`.
              * @example USD
              */
             currency: string | null;
-            /** @description Its keys of the last 90 days: active ones first, then the newest. */
+            /** @description The keys that the account had in the last 90 days: active ones first, then the newest. */
             keys: components["schemas"]["KeyLabel"][];
         };
         /** @description A page of accounts. */
@@ -5290,7 +5290,7 @@ export interface components {
             /** @description Its permissions. */
             scopes: components["schemas"]["Scope"][];
             /**
-             * @description Whether it works, or why not. `replaced`: the key has a new secret.
+             * @description Whether the key works, or why not. `replaced`: the key has a new secret.
              * @example active
              * @enum {string}
              */
@@ -5473,7 +5473,7 @@ export interface components {
             reasoning_tokens: number | null;
             /**
              * Format: int64
-             * @description How many model servers were tried, if the operator configured several.
+             * @description The number of model servers tried, if the operator configured several.
              * @example 12
              */
             attempts: number | null;
@@ -5484,7 +5484,7 @@ export interface components {
              */
             count: number;
             /**
-             * @description The model server that answered, or the last one that was tried, of `UPSTREAMS_FILE`.
+             * @description The upstream in `UPSTREAMS_FILE` that answered, or the last one tried.
              * @example gpu-1
              */
             upstream: string | null;
@@ -5495,7 +5495,7 @@ export interface components {
             upstream_model: string | null;
             /**
              * Format: int64
-             * @description What its tokens cost the operator, in millionths of the currency; null without prices.
+             * @description What the tokens cost the operator, in millionths of the currency; null without prices.
              * @example 412000
              */
             cost_micros: number | null;
@@ -5802,7 +5802,7 @@ export interface components {
         /** @description The webhook to set. */
         PutWebhook: {
             /**
-             * @description An https URL. Its host must have a public address, checked before each attempt, unless the operator allows others.
+             * @description An https URL. Unless the operator allows other hosts, its host must have a public address, which is checked before each attempt.
              * @example https://hooks.example.com/parley
              */
             url: string;
@@ -5995,7 +5995,7 @@ export interface components {
         ResponseAnnotation: {
             [key: string]: components["schemas"]["JsonValue"];
         };
-        /** @description The data of an event. Which members it has depends on `type`. The last event is `response.completed` or `response.incomplete`; of an interrupted response, `error`. */
+        /** @description The data of an event. Its members depend on `type`. The last event is `response.completed` or `response.incomplete`, or `error` if the response is interrupted. */
         ResponseEvent: {
             type: components["schemas"]["ResponseEventType"];
             /**
@@ -6117,10 +6117,10 @@ export interface components {
              */
             reason: "max_output_tokens" | "content_filter";
         };
-        /** @description An item of the input. Items of an earlier `output` can be sent back as they are. */
+        /** @description An item of the input. You can send items of an earlier `output` back unchanged. */
         ResponseInputItem: {
             /**
-             * @description The kind of item: `message` (the default), `function_call`, `function_call_output`, `reasoning`, `item_reference`, … Kinds that no model here understands are left out.
+             * @description The kind of item: `message` (the default), `function_call`, `function_call_output`, `reasoning`, `item_reference`, … Kinds that no model here understands are ignored.
              * @example message
              */
             type?: string;
@@ -6367,7 +6367,7 @@ export interface components {
         /** @description A tool that the model may call. */
         ResponseTool: {
             /**
-             * @description `function`, `custom`, or `namespace`. Tools that the service would have to run, such as `web_search`, are left out.
+             * @description `function`, `custom`, or `namespace`. Tools that run on the server, such as `web_search`, are ignored.
              * @example function
              */
             type: string;
@@ -6878,7 +6878,7 @@ export interface components {
              */
             model: string | null;
             /**
-             * @description The model server that answered, or the last one that was tried, of `UPSTREAMS_FILE`.
+             * @description The upstream in `UPSTREAMS_FILE` that answered, or the last one tried.
              * @example gpu-1
              */
             upstream: string | null;
@@ -7158,12 +7158,12 @@ export interface components {
              */
             pinned?: boolean;
             /**
-             * @description Instructions for the model, for replies whose request has none.
+             * @description Default instructions for replies whose request has none.
              * @example Answer in one sentence.
              */
             instructions?: string | null;
             /**
-             * @description The randomness of replies whose request does not set it.
+             * @description The default randomness of replies whose request does not set it.
              * @example 0.7
              */
             temperature?: number | null;
@@ -7239,7 +7239,7 @@ export interface components {
              */
             charged?: boolean;
         };
-        /** @description An upstream of `UPSTREAMS_FILE`, as the replica that answers sees it. */
+        /** @description An upstream in `UPSTREAMS_FILE`, as seen by the replica that responds. */
         UpstreamHealth: {
             /**
              * @description Its name in `UPSTREAMS_FILE`.
@@ -7286,7 +7286,7 @@ export interface components {
              */
             model: string;
             /**
-             * @description `coolingDown`: it failed, or asked for a pause, and receives no requests. `coolingDownForAccount`: only for the account whose requests failed. `probing`: it has cooled down, and one request at a time tries it.
+             * @description `coolingDown`: receives no requests, because it failed or asked for a pause. `coolingDownForAccount`: the same, only for the account whose requests failed. `probing`: receives one request at a time after cooling down.
              * @example working
              * @enum {string}
              */
@@ -7414,10 +7414,10 @@ export interface components {
              */
             tokens: number;
         };
-        /** @description Where the account is notified, signed with Standard Webhooks 1.0. */
+        /** @description Where the account receives notifications, signed as Standard Webhooks 1.0 specifies. */
         Webhook: {
             /**
-             * @description An https URL. Its host must have a public address, checked before each attempt, unless the operator allows others.
+             * @description An https URL. Unless the operator allows other hosts, its host must have a public address, which is checked before each attempt.
              * @example https://hooks.example.com/parley
              */
             url: string;
@@ -7434,7 +7434,7 @@ export interface components {
             created_at: string;
             /**
              * Format: date-time
-             * @description Until then, messages are also signed with the replaced secret; null if there is none.
+             * @description When messages stop being signed with the replaced secret too; null if there is none.
              * @example null
              */
             old_secret_ends_at: string | null;
@@ -7463,7 +7463,7 @@ export interface components {
             meter?: string;
             /**
              * Format: int64
-             * @description Of `usage.threshold_reached`: the percentage of the limit.
+             * @description The percentage of the limit. Only for `usage.threshold_reached`.
              * @example 80
              */
             threshold?: number;
@@ -7543,7 +7543,7 @@ export interface components {
             attempts: number;
             /**
              * Format: date-time
-             * @description When it was last attempted; null before the first attempt.
+             * @description When the message was last attempted; null before the first attempt.
              * @example 2026-11-20T13:45:12.845Z
              */
             last_attempt_at: string | null;
@@ -7555,7 +7555,7 @@ export interface components {
             next_attempt_at: string | null;
             /**
              * Format: int32
-             * @description The HTTP status of the last response; null if the last attempt got none.
+             * @description The HTTP status of the last response; null if the last attempt got no response.
              * @example 204
              */
             response_status: number | null;
@@ -10261,7 +10261,7 @@ export interface operations {
                  */
                 cursor?: components["parameters"]["Cursor"];
                 /**
-                 * @description Only conversations whose title, or one of whose last 1,000 messages, contains all of these words, in either case.
+                 * @description Only conversations in which all of these words occur in the title or in one of the last 1,000 messages, ignoring case.
                  * @example create key
                  */
                 q?: string;
@@ -12019,7 +12019,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A response that was stopped. If it is stored, with all of its fields; the output is what had been generated until then. */
+            /** @description A stopped response. If it is stored, it has all fields, and the output is what the model had generated so far. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -12458,7 +12458,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Where the account is notified, signed with Standard Webhooks 1.0. */
+            /** @description Where the account receives notifications, signed as Standard Webhooks 1.0 specifies. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -12571,7 +12571,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Where the account is notified, signed with Standard Webhooks 1.0. */
+            /** @description Where the account receives notifications, signed as Standard Webhooks 1.0 specifies. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];

@@ -43,7 +43,17 @@ onEachDatabase(t, plansFile(t, { chat: 1000 }), async (t, service) => {
 
   await t.test('odd parts of a conversation are 400 or left out on every surface, never 500', async (t) => {
     const nested = (content: unknown) => ({ type: 'document', source: { type: 'content', content } });
-    const values = [null, 7, 'x', {}, [null], [7], { type: null }, { type: 'text' }, { type: 'text', text: 7 }];
+    const values = [
+      null,
+      7,
+      'x',
+      {},
+      [null],
+      [7],
+      { type: null },
+      { type: 'text' },
+      { type: 'text', text: 7 },
+    ];
     const image = (source: unknown) => ({ type: 'image', source });
     const odd = [
       ...values,
