@@ -3,10 +3,12 @@
  * loop. Contract section 11, decision 0002.
  */
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
-import { extname, join } from 'node:path';
+import { cpSync, existsSync } from 'node:fs';
+import { extname, join, resolve } from 'node:path';
 import { Duplex } from 'node:stream';
+import { fileURLToPath } from 'node:url';
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
+import { projectRoot } from '../project.ts';
 import { DatabaseUnavailable } from './connection.ts';
 import type { CopyAnswer } from './embedded-copy.ts';
 import { closeContents } from './private-folder.ts';
@@ -90,8 +92,25 @@ async function copy(thread: Worker, folder: string): Promise<{ bytes: number; ms
   }
 }
 
+/** The file that PGlite looks for in the directory of a database. */
+const MARK = 'PG_VERSION';
+
+/** Copies the empty database that `tools/prepare` made. A copy that was interrupted has no mark, and is written again. */
+function createIn(dataDir: string): void {
+  const empty = fileURLToPath(new URL('dist/new-database/files/', projectRoot));
+  if (!existsSync(empty))
+    throw new Error(
+      'dist/new-database is missing: run "node tools/prepare.mjs serve" in the folder of package.json.',
+    );
+  const mark = join(empty, MARK);
+  // The asynchronous copy takes five times as long, and nothing is served yet.
+  cpSync(empty, dataDir, { recursive: true, filter: (source) => resolve(source) !== mark });
+  cpSync(mark, join(dataDir, MARK));
+}
+
 /**
- * Opens the database in a directory that this process has locked, or creates it. Throws what PGlite throws.
+ * Opens the database in a directory that this process has locked, or creates it. Throws what PGlite throws, and errors of
+ * the file system.
  *
  * @param onCrash - called when the thread has ended by itself, and its connections with it
  */
@@ -120,17 +139,11 @@ export async function startEmbeddedPostgres(
     return thread;
   };
 
-  const isNew = !existsSync(join(dataDir, 'PG_VERSION'));
+  if (!existsSync(join(dataDir, MARK))) createIn(dataDir);
   let thread = launch();
   await ready(thread);
-  if (isNew) {
-    // Creating a database takes several hundred MB (820 instead of 315 in all), which only the thread's end gives back.
-    await end(thread);
-    thread = launch();
-    await ready(thread);
-  }
   try {
-    // PGlite unpacks its files readable and writable by everyone, whatever the umask.
+    // PGlite creates its files readable and writable by everyone, whatever the umask.
     await closeContents(dataDir);
   } catch (error) {
     await end(thread);

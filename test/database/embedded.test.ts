@@ -1,11 +1,15 @@
 // The embedded database's thread: what a slow statement and a crash do to the rest of the process.
+import { cpSync, rmSync, truncateSync } from 'node:fs';
+import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import type { Worker } from 'node:worker_threads';
 import { sql } from 'drizzle-orm';
 import t from 'tap';
 import { isUnavailable, openDatabase, rowsOf } from '../../src/database/client.ts';
 import { Connection } from '../../src/database/connection.ts';
 import { startEmbeddedPostgres } from '../../src/database/embedded.ts';
+import { projectRoot } from '../../src/project.ts';
 import { freshDatabase } from '../support/service.ts';
 
 let thread: Worker | undefined;
@@ -114,3 +118,19 @@ t.test('a new connection finds nothing of the one before it', async (t) => {
   t.not((seen as { zone: string }).zone, 'Asia/Tokyo');
   await second.end();
 });
+
+t.test(
+  'a first start that was killed while it copied the empty database is completed by the next',
+  async (t) => {
+    const folder = t.testdir();
+    cpSync(fileURLToPath(new URL('dist/new-database/files/', projectRoot)), folder, { recursive: true });
+    rmSync(join(folder, 'PG_VERSION'));
+    rmSync(join(folder, 'base/1'), { recursive: true });
+    truncateSync(join(folder, 'global/pg_control'), 100);
+    const server = await startEmbeddedPostgres(folder, () => {});
+    t.teardown(server.close);
+    const connection = new Connection({ connect: server.connect });
+    t.same(await connection.run('select 1 as one'), [{ one: '1' }]);
+    await connection.end();
+  },
+);

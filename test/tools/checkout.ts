@@ -48,6 +48,17 @@ const renderer = `
 export default async (app) => app.get('/js/scalar.js', async () => 'the renderer');
 `;
 
+/** Stands in for the embedded database: creates one file. */
+const database = `
+import { writeFileSync } from 'node:fs';
+export const PGlite = {
+  async create({ dataDir }) {
+    writeFileSync(dataDir + '/PG_VERSION', '18');
+    return { close: async () => {} };
+  },
+};
+`;
+
 /**
  * Stands in for npm: notes its arguments, links the compiler, and behaves as NPM_BEHAVES says (\`hangs\` before it is
  * done, \`offline\`).
@@ -64,6 +75,9 @@ ln -s '${path.join(root, 'node_modules/typescript')}' '${path.join(root, 'node_m
 mkdir -p node_modules/@scalar/fastify-api-reference
 cp "$(dirname "$0")/renderer.js" node_modules/@scalar/fastify-api-reference/index.js
 echo '{"type": "module"}' > node_modules/@scalar/fastify-api-reference/package.json
+mkdir -p node_modules/@electric-sql/pglite
+cp "$(dirname "$0")/database.js" node_modules/@electric-sql/pglite/index.js
+echo '{"type": "module", "exports": "./index.js"}' > node_modules/@electric-sql/pglite/package.json
 if grep -q vite package.json; then
   mkdir -p node_modules/vite/bin
   cp "$(dirname "$0")/vite.js" "$(dirname "$0")/package.json" node_modules/vite/bin/
@@ -106,6 +120,7 @@ export function makeCheckout(): Checkout {
   write('src/dashboard/main.tsx', 'the dashboard');
   write('data/bin/vite.js', vite);
   write('data/bin/renderer.js', renderer);
+  write('data/bin/database.js', database);
   write('data/bin/package.json', '{"type": "commonjs"}');
   write('data/bin/npm', npm);
   fs.chmodSync(path.join(folder, 'data/bin/npm'), 0o755);

@@ -46,6 +46,8 @@ t.test('serve: installs and builds once; then nothing until a source or the lock
   t.equal(gunzipSync(packed).toString(), 'the renderer');
   t.ok(checkout.has(`dist/reference/${file}.br`));
 
+  t.equal(checkout.read('dist/new-database/files/PG_VERSION'), '18', 'an empty database to copy');
+
   const again = await checkout.start('serve').ended;
   t.same(again, { code: 0, output: '' });
   fs.utimesSync(path.join(checkout.folder, 'src/main.ts'), new Date(), new Date());

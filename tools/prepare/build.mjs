@@ -16,7 +16,7 @@ const sources = [
   'package-lock.json',
 ];
 /** Separate steps build these folders, and this step keeps them. */
-const builtApart = ['dashboard', 'reference'];
+const builtApart = ['dashboard', 'reference', 'new-database'];
 /** The SDK is built with the dashboard. */
 const dashboardSources = ['src/dashboard', 'src/sdk'];
 

@@ -5,6 +5,7 @@ import { Failure, failureFromFileSystem, say } from './console.mjs';
 import { dashboardStep } from './dashboard.mjs';
 import { installStep } from './install.mjs';
 import { takeLock } from './lock.mjs';
+import { newDatabaseStep } from './new-database.mjs';
 import { Interrupted } from './process.mjs';
 import { referenceStep } from './reference.mjs';
 import { removeLeftovers, workFolder } from './work-folder.mjs';
@@ -18,6 +19,7 @@ const modes = {
     buildStep({ root }),
     dashboardStep({ root }),
     referenceStep({ root }),
+    newDatabaseStep({ root }),
   ],
   test: () => [
     installStep({ root, folder: '.', scope: 'everything' }),
@@ -25,6 +27,7 @@ const modes = {
     buildStep({ root }),
     dashboardStep({ root }),
     referenceStep({ root }),
+    newDatabaseStep({ root }),
   ],
   'test-long': () => [
     ...modes.test(),
