@@ -59,12 +59,28 @@ const samplesHtml = (blocks: readonly Tokens.Code[]) => html`<div class="samples
 })}</div>
 `;
 
-/** Use one renderer per document, because it makes the headings' anchors unique. */
-function markdownOf(slug: string): Marked {
+/** Stands in a page before the first sample that needs a key. Text is escaped, so no guide can contain it. */
+export const KEY_NOTE_MARK = '<!-- key -->';
+
+/** A mention of the variable, but no assignment. */
+const readsKey = /PARLEY_KEY(?!=)/;
+
+/**
+ * Use one renderer per document, because it makes the headings' anchors unique.
+ *
+ * @param marksKey - whether to mark the first sample that needs a key
+ */
+function markdownOf(slug: string, marksKey = false): Marked {
   const anchorOf = anchorMaker();
+  let isMarked = !marksKey;
+  const mark = (...blocks: Tokens.Code[]): string => {
+    if (isMarked || !blocks.some(({ text }) => readsKey.test(text))) return '';
+    isMarked = true;
+    return KEY_NOTE_MARK;
+  };
   const marked = new Marked();
   marked.use({
-    extensions: [{ name: 'samples', renderer: ({ blocks }) => samplesHtml(blocks) }],
+    extensions: [{ name: 'samples', renderer: ({ blocks }) => mark(...blocks) + samplesHtml(blocks) }],
     renderer: {
       heading({ depth, tokens }: Tokens.Heading) {
         const anchor = anchorOf(inlineText(tokens));
@@ -74,7 +90,7 @@ function markdownOf(slug: string): Marked {
       link({ href, tokens }: Tokens.Link) {
         return html`<a href="${resolveLink(href, slug)}">!${this.parser.parseInline(tokens)}</a>`;
       },
-      code: codeBlock,
+      code: (block: Tokens.Code) => mark(block) + codeBlock(block),
       html: ({ text }: Tokens.HTML | Tokens.Tag) => html`${text}`,
       table(token: Tokens.Table) {
         // The empty corner of a two-way table is not a heading.
@@ -94,7 +110,7 @@ function markdownOf(slug: string): Marked {
 
 /** Renders a guide as its title with summary, and its sections. Examples call `publicUrl`. */
 export function guideHtml(guide: Guide, publicUrl: string): { opening: string; sections: string } {
-  const marked = markdownOf(guide.slug);
+  const marked = markdownOf(guide.slug, true);
   const tokens = withSamples(marked.lexer(withOwnOrigin(guide.markdown, publicUrl)));
   const first = tokens.findIndex((token) => token.type === 'heading' && token.depth === 2);
   const end = first === -1 ? tokens.length : first;
