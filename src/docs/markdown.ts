@@ -1,17 +1,86 @@
 /** Renders guides as HTML, with this service's anchors and links. HTML in the Markdown is escaped. */
 import { html } from 'ghtml';
-import { Marked, type Tokens } from 'marked';
+import { Marked, type Token, type Tokens } from 'marked';
 import { anchorMaker, type Guide, inlineText, resolveLink, type Section, withOwnOrigin } from './guides.ts';
 
 /** Scrollable content must be reachable by keyboard. */
 const scrollable = (table: string) =>
   html`<div class="scroll" role="group" aria-label="Table" tabindex="0">!${table}</div>`;
 
-/** Use one renderer per document, because it makes the headings' anchors unique. */
-function markdownOf(slug: string): Marked {
+const sampleLanguages = { curl: 'curl', javascript: 'JavaScript', python: 'Python', sdk: 'SDK' } as const;
+type SampleLanguage = keyof typeof sampleLanguages;
+
+const ofFence: Record<string, SampleLanguage> = {
+  bash: 'curl',
+  js: 'javascript',
+  ts: 'javascript',
+  python: 'python',
+};
+
+function sampleLanguage(token: Token): SampleLanguage | undefined {
+  if (token.type !== 'code') return undefined;
+  const language = ofFence[token.lang ?? ''];
+  return language === 'javascript' && token.text.includes("'parley-sdk'") ? 'sdk' : language;
+}
+
+/** Joins consecutive code blocks that have a language each: the same call, of which a reader wants one. */
+function withSamples(tokens: readonly Token[]): Token[] {
+  const joined: Token[] = [];
+  let blocks: Tokens.Code[] = [];
+  const flush = () => {
+    const [first] = blocks;
+    if (first === undefined) return;
+    joined.push(blocks.length === 1 ? first : { type: 'samples', raw: '', blocks });
+    blocks = [];
+  };
+  for (const token of tokens) {
+    const language = sampleLanguage(token);
+    const continues = blocks.length > 0 && token.type === 'space';
+    if (language === undefined && !continues) flush();
+    if (language === undefined) {
+      if (!continues) joined.push(token);
+      continue;
+    }
+    if (blocks.some((block) => sampleLanguage(block) === language)) flush();
+    blocks.push(token as Tokens.Code);
+  }
+  flush();
+  return joined;
+}
+
+const codeBlock = ({ text }: Pick<Tokens.Code, 'text'>) => html`<pre tabindex="0"><code>${text}</code></pre>`;
+
+/** All of them show without scripts. `page.js` makes tabs of them. */
+const samplesHtml = (blocks: readonly Tokens.Code[]) => html`<div class="samples">
+!${blocks.map((block) => {
+  const language = sampleLanguage(block) ?? 'curl';
+  return html`<div class="sample" data-language="${language}"><p class="language">${sampleLanguages[language]}</p>!${codeBlock(block)}</div>
+`;
+})}</div>
+`;
+
+/** Stands in a page before the first sample that needs a key. Text is escaped, so no guide can contain it. */
+export const KEY_NOTE_MARK = '<!-- key -->';
+
+/** A mention of the variable, but no assignment. */
+const readsKey = /PARLEY_KEY(?!=)/;
+
+/**
+ * Use one renderer per document, because it makes the headings' anchors unique.
+ *
+ * @param marksKey - whether to mark the first sample that needs a key
+ */
+function markdownOf(slug: string, marksKey = false): Marked {
   const anchorOf = anchorMaker();
+  let isMarked = !marksKey;
+  const mark = (...blocks: Tokens.Code[]): string => {
+    if (isMarked || !blocks.some(({ text }) => readsKey.test(text))) return '';
+    isMarked = true;
+    return KEY_NOTE_MARK;
+  };
   const marked = new Marked();
   marked.use({
+    extensions: [{ name: 'samples', renderer: ({ blocks }) => mark(...blocks) + samplesHtml(blocks) }],
     renderer: {
       heading({ depth, tokens }: Tokens.Heading) {
         const anchor = anchorOf(inlineText(tokens));
@@ -21,9 +90,7 @@ function markdownOf(slug: string): Marked {
       link({ href, tokens }: Tokens.Link) {
         return html`<a href="${resolveLink(href, slug)}">!${this.parser.parseInline(tokens)}</a>`;
       },
-      code({ text }: Tokens.Code) {
-        return html`<pre tabindex="0"><code>${text}</code></pre>`;
-      },
+      code: (block: Tokens.Code) => mark(block) + codeBlock(block),
       html: ({ text }: Tokens.HTML | Tokens.Tag) => html`${text}`,
       table(token: Tokens.Table) {
         // The empty corner of a two-way table is not a heading.
@@ -43,14 +110,16 @@ function markdownOf(slug: string): Marked {
 
 /** Renders a guide as its title with summary, and its sections. Examples call `publicUrl`. */
 export function guideHtml(guide: Guide, publicUrl: string): { opening: string; sections: string } {
-  const marked = markdownOf(guide.slug);
-  const tokens = marked.lexer(withOwnOrigin(guide.markdown, publicUrl));
+  const marked = markdownOf(guide.slug, true);
+  const tokens = withSamples(marked.lexer(withOwnOrigin(guide.markdown, publicUrl)));
   const first = tokens.findIndex((token) => token.type === 'heading' && token.depth === 2);
   const end = first === -1 ? tokens.length : first;
   return { opening: marked.parser(tokens.slice(0, end)), sections: marked.parser(tokens.slice(end)) };
 }
 
-export const sectionHtml = (guide: Guide, section: Section, publicUrl: string): string =>
-  markdownOf(guide.slug).parse(withOwnOrigin(section.markdown, publicUrl), { async: false });
+export function sectionHtml(guide: Guide, section: Section, publicUrl: string): string {
+  const marked = markdownOf(guide.slug);
+  return marked.parser(withSamples(marked.lexer(withOwnOrigin(section.markdown, publicUrl))));
+}
 
 export const inlineHtml = (text: string): string => markdownOf('').parseInline(text, { async: false });

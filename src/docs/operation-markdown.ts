@@ -134,10 +134,7 @@ export function operationMarkdown(document: object, operation: Operation): strin
     ...bodySection(document, documented),
     ...responseSections(document, operation),
     ...(samples.length > 0
-      ? [
-          '## Samples',
-          ...samples.map(({ label, source }) => `### ${label}\n\n${fenced(fences[label] ?? '', source)}`),
-        ]
+      ? ['## Samples', ...samples.map(({ label, source }) => fenced(fences[label] ?? '', source))]
       : []),
     ...errorSection(operation),
   ].join('\n\n');

@@ -22,3 +22,84 @@ for (const block of navigator.clipboard ? document.querySelectorAll('pre') : [])
   block.before(frame);
   frame.append(block, button);
 }
+
+// Makes tabs of samples in several languages. The reader's choice holds for all of them, and in the dashboard.
+const choice = 'parley.samples';
+/** What a reader of a language gets where it has no sample. */
+const nearest = { sdk: 'javascript', javascript: 'sdk' };
+const groups = [...document.querySelectorAll('.samples')].map(tabbed);
+
+function chosen() {
+  try {
+    return localStorage.getItem(choice);
+  } catch {
+    return null;
+  }
+}
+
+function show({ samples, tabs }, language) {
+  const has = (name) => samples.some(({ dataset }) => dataset.language === name);
+  const shown = [language, nearest[language], samples[0].dataset.language].find(has);
+  for (const [place, sample] of samples.entries()) {
+    const isShown = sample.dataset.language === shown;
+    sample.hidden = !isShown;
+    tabs[place].ariaSelected = String(isShown);
+    tabs[place].tabIndex = isShown ? 0 : -1;
+  }
+}
+
+/** Shows a language everywhere, and keeps the tab that was used where it is on the screen. */
+function choose(tab, language) {
+  try {
+    localStorage.setItem(choice, language);
+  } catch {
+    // Storage is unavailable: the choice holds for this page.
+  }
+  const { top } = tab.getBoundingClientRect();
+  for (const group of groups) show(group, language);
+  scrollBy({ top: tab.getBoundingClientRect().top - top, behavior: 'instant' });
+}
+
+function tabbed(frame, number) {
+  const samples = [...frame.children];
+  const list = document.createElement('div');
+  list.role = 'tablist';
+  list.ariaLabel = 'Language';
+  const tabs = samples.map((sample, place) => {
+    const tab = document.createElement('button');
+    tab.type = 'button';
+    tab.role = 'tab';
+    tab.id = `sample-tab-${number}-${place}`;
+    tab.textContent = sample.querySelector('.language').textContent;
+    sample.role = 'tabpanel';
+    sample.id = `sample-${number}-${place}`;
+    sample.setAttribute('aria-labelledby', tab.id);
+    tab.setAttribute('aria-controls', sample.id);
+    tab.addEventListener('click', () => choose(tab, sample.dataset.language));
+    return tab;
+  });
+  list.addEventListener('keydown', (event) => {
+    const { length } = tabs;
+    const place = tabs.indexOf(event.target);
+    const next = {
+      ArrowRight: (place + 1) % length,
+      ArrowLeft: (place + length - 1) % length,
+      Home: 0,
+      End: length - 1,
+    }[event.key];
+    if (next === undefined || event.ctrlKey || event.altKey || event.metaKey) return;
+    event.preventDefault();
+    tabs[next].focus({ preventScroll: true });
+    tabs[next].click();
+  });
+  list.append(...tabs);
+  frame.prepend(list);
+  frame.classList.add('tabbed');
+  const group = { samples, tabs };
+  show(group, chosen());
+  return group;
+}
+
+addEventListener('storage', ({ key, newValue }) => {
+  if (key === choice) for (const group of groups) show(group, newValue);
+});

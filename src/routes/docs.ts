@@ -5,6 +5,7 @@ import { LRUCache } from 'lru-cache';
 import { MAX_QUERY_LENGTH, searchForm, searchPage } from '../docs/docs-search.ts';
 import { errorIndex, errorPages } from '../docs/error-pages.ts';
 import { type Guide, groupOf, guideGroups, guides, guideUrl, withOwnOrigin } from '../docs/guides.ts';
+import { withKeyNote } from '../docs/key-note.ts';
 import { type Page, pageFiles, sendPage, wantsPage } from '../docs/layout.ts';
 import { guideMarkdown, llmsFull, llmsIndex } from '../docs/llms.ts';
 import { guideHtml } from '../docs/markdown.ts';
@@ -94,7 +95,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     if (isMarkdown) return reply.type(MARKDOWN_TYPE).send(guideMarkdown(guide, publicUrl));
     const page = pages.get(guide.slug) ?? pageOf(guide);
     pages.set(guide.slug, page);
-    return sendPage(reply, page);
+    return sendPage(reply, await withKeyNote(request, page));
   });
 
   app.get('/llms.txt', { schema: { hide: true } }, async (_request, reply) =>

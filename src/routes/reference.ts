@@ -4,6 +4,7 @@ import { type FastifyPluginAsyncTypebox, Type } from '@fastify/type-provider-typ
 import { html } from 'ghtml';
 import { operationsOf } from '../docs/api-document.ts';
 import { withCodeSamples } from '../docs/code-samples.ts';
+import { withKeyNote } from '../docs/key-note.ts';
 import { type Page, sendPage, wantsPage } from '../docs/layout.ts';
 import { operationMarkdown } from '../docs/operation-markdown.ts';
 import { documentPath, referencePage } from '../docs/reference.ts';
@@ -69,7 +70,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       if (isMarkdown) return reply.type(MARKDOWN_TYPE).send(operationMarkdown(sampled, operation));
       const page = pages.get(name) ?? operationPage(sampled, operation, publicUrl);
       pages.set(name, page);
-      return sendPage(reply, page);
+      return sendPage(reply, await withKeyNote(request, page));
     },
   );
 

@@ -87,3 +87,43 @@ t.test('the documentation and the dashboard are one product', { skip: noDashboar
   await page.getByRole('button', { name: 'Theme: light. Change to dark.' }).waitFor();
   t.same(complaints, [], 'the policy held');
 });
+
+t.test('all samples are in the language that the reader chose anywhere', { skip: noDashboard }, async (t) => {
+  const { complaints, context, page } = await startDashboard(t, '/docs/guides/chat');
+  page.setDefaultTimeout(30_000);
+  const tab = (name: string) => page.getByRole('tab', { name, exact: true });
+  const chosen = () => page.getByRole('tab', { selected: true }).allTextContents();
+  const panel = page.getByRole('tabpanel');
+
+  t.same(await chosen(), ['curl'], 'curl unless chosen');
+  await tab('curl').focus();
+  await page.keyboard.press('ArrowRight');
+  t.same(await chosen(), ['JavaScript'], 'by keyboard');
+  await page.keyboard.press('End');
+  t.same(await chosen(), ['Python']);
+  t.equal(await page.evaluate('document.activeElement.textContent'), 'Python', 'the focus moves with it');
+  t.same([await panel.count(), await panel.locator('pre').count()], [1, 1], 'one sample shows');
+  t.match(await panel.textContent(), 'import ');
+
+  await page.goto(`${HOME}/docs/api/chat`);
+  t.same(await chosen(), ['Python'], 'on a page of the reference');
+  const dashboard = await context.newPage();
+  await dashboard.goto(`${HOME}/your-api`);
+  await dashboard.getByRole('tab', { name: 'Python', selected: true }).waitFor();
+  await dashboard.getByRole('tab', { name: 'SDK', exact: true }).click();
+  await page.getByRole('tab', { name: 'JavaScript', selected: true }).waitFor();
+  t.same(await chosen(), ['JavaScript'], 'the nearest language, in a page that is open');
+  await tab('curl').click();
+  await dashboard.getByRole('tab', { name: 'curl', selected: true }).waitFor();
+  t.same(complaints, [], 'the policy held');
+
+  const noScript = await context.browser()?.newContext({ javaScriptEnabled: false });
+  const plain = await noScript?.newPage();
+  await plain?.goto(`${HOME}/docs/guides/authentication`);
+  for (const language of ['curl', 'JavaScript', 'Python'])
+    t.ok(
+      await plain?.locator('.language', { hasText: language }).first().isVisible(),
+      `${language} without scripts`,
+    );
+  await noScript?.close();
+});

@@ -47,6 +47,7 @@ t.test('the plain pages', async (t) => {
       '/docs/errors',
       '/docs/search',
       '/openapi.json',
+      '/your-api',
     ]);
     for (const [path, text] of all) {
       for (const link of linksOf(text)) {
@@ -96,6 +97,36 @@ t.test('the plain pages', async (t) => {
       }
       t.notMatch(full, /\]\([\w-]+\.md/, 'links lead somewhere from any address');
       t.match(full, `](${publicUrl}/docs/guides/errors.md#`);
+    },
+  );
+
+  t.test(
+    'GET /docs/guides/{slug}: names the newest active key of a signed-in reader, and no secret',
+    async (t) => {
+      const read = async (cookie: string | undefined, path = '/docs/guides/authentication') => {
+        const { headers, text } = await client.get(`/${path}`, cookie === undefined ? {} : { cookie });
+        t.equal(headers.get('cache-control'), 'no-store', 'for this reader only');
+        t.equal(text.split('class="key"').length, 2, 'once');
+        t.notMatch(text, '<!-- key');
+        return text;
+      };
+      const link = '<a href="/your-api">Create a key</a>';
+      const { cookie } = await client.signUp();
+      const other = await client.signUp();
+      for (const reader of [undefined, 'parley_session=nonsense', cookie]) t.match(await read(reader), link);
+      await client.createKey({ cookie }, { name: 'First' });
+      const newest = await client.createKey({ cookie }, { name: '<b>Site</b>' });
+      for (const path of ['/docs/guides/authentication', '/docs/api/chat']) {
+        const text = await read(cookie, path);
+        t.match(text, `<code>${newest.key_prefix}…</code>`, path);
+        t.match(text, '&#60;b&#62;Site&#60;/b&#62;', 'escaped');
+        t.notMatch(text, newest.key, 'no secret');
+        t.notMatch(text, link);
+        for (const reader of [undefined, other.cookie])
+          t.match(await read(reader, path), link, 'for others as before');
+      }
+      await client.delete(`/keys/${newest.id}`, { cookie });
+      t.match(await read(cookie), /<a[^>]*>First<\/a>/, 'a revoked key is not named');
     },
   );
 

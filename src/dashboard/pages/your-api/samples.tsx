@@ -4,6 +4,7 @@ import { Tabs } from '@mantine/core';
 import { t } from '../../texts/language.ts';
 import { CodeBlock } from '../../ui/code-block.tsx';
 import { type Examples, languageNames, languages } from './examples.ts';
+import { chooseSampleLanguage, useSampleLanguage } from './sample-language.ts';
 
 type Props = {
   code: Examples;
@@ -14,7 +15,7 @@ type Props = {
 
 export function Samples({ code, copied = code, onCopied }: Props) {
   return (
-    <Tabs defaultValue="curl" keepMounted={false}>
+    <Tabs value={useSampleLanguage()} onChange={chooseSampleLanguage} keepMounted={false}>
       <Tabs.List mb="sm">
         {languageNames.map((language) => (
           <Tabs.Tab key={language} value={language}>
