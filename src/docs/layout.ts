@@ -27,10 +27,11 @@ const hashOf = ({ content }: { content: string }) => `sha256-${sha256(content).d
 const scriptHash = hashOf(script);
 const themeHash = hashOf(themeScript);
 
-const securityHeaders = {
-  'content-security-policy': `default-src 'none'; script-src '${themeHash}' '${scriptHash}'; style-src 'self'; font-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`,
+/** Only a page that copies its Markdown may read from this origin. */
+const securityHeaders = (copiesMarkdown: boolean) => ({
+  'content-security-policy': `default-src 'none'; script-src '${themeHash}' '${scriptHash}'; style-src 'self'; font-src 'self'; ${copiesMarkdown ? "connect-src 'self'; " : ''}base-uri 'none'; form-action 'self'; frame-ancestors 'none'`,
   'referrer-policy': 'same-origin',
-};
+});
 
 /** For `<head>`. The script is not deferred, so that no other theme flashes up. */
 export const frameHead = html`<link rel="stylesheet" href="${frameStyles.url}">
@@ -80,7 +81,13 @@ export type Page = {
   description: string;
   /** HTML of `<main>`, with all values already escaped. */
   main: string;
+  /** Whether `main` has `markdownLinks`. */
+  copiesMarkdown?: true;
 };
+
+/** A button that copies the Markdown at an address, and the link to it. `page.js` makes the button work. */
+export const markdownLinks = (url: string): string =>
+  html`<button type="button" class="copy-page" data-markdown="${url}">Copy page as Markdown</button> <a href="${url}">View as Markdown</a>`;
 
 /** Whether a browser opened the address and expects a page. */
 export const wantsPage = ({ headers, method }: FastifyRequest): boolean =>
@@ -90,7 +97,10 @@ export const wantsPage = ({ headers, method }: FastifyRequest): boolean =>
 export const isApiPath = (url: string): boolean => /^\/api(?:[/?]|$)/.test(url);
 
 /** Sends a page. Title and description are text, `main` is HTML. */
-export function sendPage(reply: FastifyReply, { description, main, title }: Page): FastifyReply {
+export function sendPage(
+  reply: FastifyReply,
+  { copiesMarkdown = false, description, main, title }: Page,
+): FastifyReply {
   const document = html`<!doctype html>
 <html lang="en">
 <head>
@@ -112,5 +122,5 @@ export function sendPage(reply: FastifyReply, { description, main, title }: Page
 </body>
 </html>
 `;
-  return reply.headers(securityHeaders).type('text/html; charset=utf-8').send(document);
+  return reply.headers(securityHeaders(copiesMarkdown)).type('text/html; charset=utf-8').send(document);
 }

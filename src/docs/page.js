@@ -103,3 +103,26 @@ function tabbed(frame, number) {
 addEventListener('storage', ({ key, newValue }) => {
   if (key === choice) for (const group of groups) show(group, newValue);
 });
+
+// Copies the page as Markdown. The link beside the button remains where this is not possible.
+for (const button of document.querySelectorAll('.copy-page')) {
+  button.hidden = !navigator.clipboard;
+  const said = document.createElement('span');
+  said.role = 'status';
+  button.closest('p').append(said);
+  const read = async () => {
+    const response = await fetch(button.dataset.markdown);
+    if (!response.ok) throw new Error(`The page could not be read: ${response.status}`);
+    return new Blob([await response.text()], { type: 'text/plain' });
+  };
+  button.addEventListener('click', async () => {
+    said.textContent = '';
+    try {
+      // Given the promise, Safari still counts this as part of the click.
+      await navigator.clipboard.write([new ClipboardItem({ 'text/plain': read() })]);
+      said.textContent = 'Copied the page as Markdown.';
+    } catch {
+      said.textContent = 'The page could not be copied. Open it as Markdown instead.';
+    }
+  });
+}

@@ -3,7 +3,7 @@ import { html } from 'ghtml';
 import { tags } from '../openapi/info.ts';
 import { type Operation, operationsOf } from './api-document.ts';
 import { parseGuide } from './guides.ts';
-import type { Page } from './layout.ts';
+import { markdownLinks, type Page } from './layout.ts';
 import { guideHtml, inlineHtml } from './markdown.ts';
 import { operationMarkdown } from './operation-markdown.ts';
 import { neighbourLinks } from './pager.ts';
@@ -52,12 +52,13 @@ export function operationPage(document: object, operation: Operation, publicUrl:
   const position = all.findIndex(({ operationId }) => operationId === operation.operationId);
   const guide = parseGuide(operation.operationId, operationMarkdown(document, operation));
   const { opening, sections } = guideHtml(guide, publicUrl);
-  const sources = html`<p class="source"><a href="${operationUrl(operation)}.md">This page as Markdown</a> · <a href="${tryUrl(operation)}">Try it</a> · <a href="/docs#${operation.tag.toLowerCase()}">${operation.tag}</a></p>
+  const sources = html`<p class="source">!${markdownLinks(`${operationUrl(operation)}.md`)} · <a href="${tryUrl(operation)}">Try it</a> · <a href="/docs#${operation.tag.toLowerCase()}">${operation.tag}</a></p>
 `;
   const neighbours = neighbourLinks('Operations', link(all[position - 1]), link(all[position + 1]));
   return {
     title: titleOf(operation),
     description: guide.summary,
+    copiesMarkdown: true,
     main: html`<div class="operation">!${opening}!${sources}!${sections}</div>!${neighbours}`,
   };
 }

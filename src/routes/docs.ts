@@ -6,7 +6,7 @@ import { MAX_QUERY_LENGTH, searchForm, searchPage } from '../docs/docs-search.ts
 import { errorIndex, errorPages } from '../docs/error-pages.ts';
 import { type Guide, groupOf, guideGroups, guides, guideUrl, withOwnOrigin } from '../docs/guides.ts';
 import { withKeyNote } from '../docs/key-note.ts';
-import { type Page, pageFiles, sendPage, wantsPage } from '../docs/layout.ts';
+import { markdownLinks, type Page, pageFiles, sendPage, wantsPage } from '../docs/layout.ts';
 import { guideMarkdown, llmsFull, llmsIndex } from '../docs/llms.ts';
 import { guideHtml } from '../docs/markdown.ts';
 import { neighbourLinks } from '../docs/pager.ts';
@@ -31,7 +31,7 @@ const contents = ({ sections }: Guide) => html`<nav class="contents" aria-label=
 `;
 
 const asMarkdown = ({ slug }: Guide) =>
-  html`<p class="source"><a href="${guideUrl('', slug)}${MARKDOWN}">This page as Markdown</a></p>
+  html`<p class="source">!${markdownLinks(`${guideUrl('', slug)}${MARKDOWN}`)}</p>
 `;
 
 const link = (guide: Guide | undefined) => guide && { href: guideUrl('', guide.slug), title: guide.title };
@@ -73,7 +73,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     const { opening, sections } = guideHtml(guide, publicUrl);
     const neighbours = neighbourLinks('Guides', link(all[position - 1]), link(all[position + 1]));
     const main = opening + asMarkdown(guide) + contents(guide) + sections + neighbours;
-    return { title: `${guide.title} · Parley`, description: guide.summary, main };
+    return { title: `${guide.title} · Parley`, description: guide.summary, main, copiesMarkdown: true };
   };
 
   app.get('/docs/guides', { schema: { hide: true } }, async (_request, reply) => {

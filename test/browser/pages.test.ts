@@ -127,3 +127,35 @@ t.test('all samples are in the language that the reader chose anywhere', { skip:
     );
   await noScript?.close();
 });
+
+t.test('a page is copied as Markdown', { skip: noDashboard }, async (t) => {
+  const { client, complaints, context, expectRefusals, page, setBetween } = await startDashboard(t, '/docs');
+  page.setDefaultTimeout(30_000);
+  const copy = page.getByRole('button', { name: 'Copy page as Markdown' });
+  const said = page.getByRole('status');
+  for (const path of ['/docs/guides/keys', '/docs/api/chat']) {
+    await page.goto(HOME + path);
+    t.equal(await said.textContent(), '', 'nothing is said before');
+    await copy.click();
+    await said.filter({ hasText: 'Copied the page as Markdown.' }).waitFor();
+    const { text } = await client.get(`/${path}.md`);
+    t.match(text, /^# /);
+    t.equal(await clipboardText(context), text, path);
+    t.ok(await page.getByRole('link', { name: 'View as Markdown' }).isVisible(), 'the link stays');
+  }
+  t.same(complaints, [], 'the policy held');
+
+  setBetween({ breaks: '/docs/api/chat.md' });
+  expectRefusals(1);
+  await copy.click();
+  await said.filter({ hasText: 'The page could not be copied.' }).waitFor();
+  t.same(complaints, [], 'nothing else is in the console');
+
+  await page.goto(`${HOME}/docs/guides`);
+  t.equal(await copy.count(), 0);
+  t.match(
+    (await client.get('//docs/guides')).headers.get('content-security-policy'),
+    /^(?!.*connect-src)/,
+    'other pages read nothing',
+  );
+});
