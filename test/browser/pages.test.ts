@@ -41,7 +41,7 @@ t.test('the pages load what they need, and let nothing else in', { skip: noBrows
   await context.grantPermissions(['clipboard-write'], { origin: 'https://parley.test' });
   const { page } = await open('https://parley.test/docs/guides/authentication');
   const block = page.locator('pre').first();
-  await page.getByRole('button', { name: 'Copy' }).first().click();
+  await page.getByRole('button', { name: 'Copy', exact: true }).first().click();
   await page.getByRole('button', { name: 'Copied' }).waitFor();
   t.equal(await clipboardText(context), await block.textContent(), 'code is copied as it stands');
 });

@@ -254,7 +254,7 @@ t.test('the plain pages', async (t) => {
       t.equal(hashes.length, 2);
       t.equal(
         headers.get('content-security-policy'),
-        `default-src 'none'; script-src ${hashes.join(' ')}; style-src 'self'; font-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`,
+        `default-src 'none'; script-src ${hashes.join(' ')}; style-src 'self'; font-src 'self'; ${text.includes('Copy page as Markdown') ? "connect-src 'self'; " : ''}base-uri 'none'; form-action 'self'; frame-ancestors 'none'`,
       );
       t.equal(headers.get('x-content-type-options'), 'nosniff');
       t.notMatch(text, /<script>|<style| style=| on\w+=|<img/i);
