@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { parseChatFields } from './domain/completion-fields.ts';
 import { type ModelAliases, parseModelAliases } from './domain/model-aliases.ts';
-import { parseImageHosts } from './domain/named-urls.ts';
+import { parseImageHosts } from './domain/named-sources.ts';
 import { parseOperators } from './domain/operators.ts';
 import { defaultPlans, loadPlans, type PlanCatalogue } from './domain/plans.ts';
 import { contactUri } from './domain/security-contact.ts';

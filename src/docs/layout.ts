@@ -82,7 +82,7 @@ export type Page = {
   /** HTML of `<main>`, with all values already escaped. */
   main: string;
   /** Whether `main` has `markdownLinks`. */
-  copiesMarkdown?: true;
+  copiesMarkdown?: boolean;
 };
 
 /** A button that copies the Markdown at an address, and the link to it. `page.js` makes the button work. */

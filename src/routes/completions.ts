@@ -7,7 +7,7 @@ import { bodyLimits } from '../bodies/limits.ts';
 import { CompletionFields } from '../domain/completion-fields.ts';
 import { completionScript } from '../domain/completion-script.ts';
 import { noSuchModel, resolveModel } from '../domain/models.ts';
-import { checkNamedUrls } from '../domain/named-urls.ts';
+import { checkNamedSources } from '../domain/named-sources.ts';
 import { tokensOf } from '../engines/upstream/usage.ts';
 import { chatCost } from '../requests/cost.ts';
 import { answerJson } from '../requests/json-answer.ts';
@@ -67,7 +67,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     },
     async (request, reply) => {
       const body = currentFields().passed(request.body);
-      checkNamedUrls(body, app.config.imageHosts);
+      checkNamedSources(body, app.config.imageHosts);
       const plan = app.config.plans.of(request.caller).id;
       const model = await resolveModel(app.engines.chat, body.model, plan);
       const input = { ...body, model: model.id };

@@ -8,7 +8,7 @@ import { bodyLimits } from '../bodies/limits.ts';
 import { writeInTurns } from '../bodies/write-in-turns.ts';
 import { ignoredFields } from '../domain/completion-fields.ts';
 import { noSuchModel, resolveModel } from '../domain/models.ts';
-import { checkNamedUrls, checkSaidUrls } from '../domain/named-urls.ts';
+import { checkNamedSources, checkSaidSources } from '../domain/named-sources.ts';
 import { estimatedUsage, tokensOf } from '../engines/upstream/usage.ts';
 import { chatCost } from '../requests/cost.ts';
 import { answerJson } from '../requests/json-answer.ts';
@@ -77,8 +77,8 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       if (engine.kind === 'builtin') refuseFiles(body.messages);
       await writeToolInputs(body.messages);
       const input = messagesInput(body, model);
-      checkNamedUrls(input, app.config.imageHosts);
-      checkSaidUrls(said.body(), app.config.imageHosts);
+      checkNamedSources(input, app.config.imageHosts);
+      checkSaidSources(said.body(), app.config.imageHosts);
       chat.check?.(input);
       for (const value of Object.values(input))
         if (typeof value === 'object' && value !== null) await writeInTurns(value);
@@ -131,8 +131,8 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       await writeToolInputs(body.messages);
       const input = conversationInput(body, model);
       const said = messagesSaid(body, request.headers['anthropic-beta']);
-      checkNamedUrls(input, app.config.imageHosts);
-      checkSaidUrls(said.body(), app.config.imageHosts);
+      checkNamedSources(input, app.config.imageHosts);
+      checkSaidSources(said.body(), app.config.imageHosts);
       const chat = chatFor(engine, request, reply, undefined, said);
       const left = new AbortController();
       traceWork(left.signal, request.span?.trace ?? traceOf(request.headers, request.id));

@@ -17,7 +17,7 @@ import { writeInTurns } from '../bodies/write-in-turns.ts';
 import type { Outcome } from '../domain/charge.ts';
 import { ignoredFields } from '../domain/completion-fields.ts';
 import { noSuchModel, resolveModel } from '../domain/models.ts';
-import { checkNamedUrls, checkSaidUrls } from '../domain/named-urls.ts';
+import { checkNamedSources, checkSaidSources } from '../domain/named-sources.ts';
 import { wasStopped } from '../domain/stop.ts';
 import { type AnswerTokens, tokensOf } from '../engines/upstream/usage.ts';
 import { ApiError } from '../errors.ts';
@@ -106,8 +106,8 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       const conversation = rootId ?? (isKept ? request.id : undefined);
       const chat = chatFor(engine, request, reply, body.prompt_cache_key ?? conversation, said);
       const asked = completionInput(body, model, items, tools);
-      checkNamedUrls(asked, app.config.imageHosts);
-      checkSaidUrls(said.body(), app.config.imageHosts);
+      checkNamedSources(asked, app.config.imageHosts);
+      checkSaidSources(said.body(), app.config.imageHosts);
       chat.check?.(asked);
       await writeInTurns(asked.messages);
 

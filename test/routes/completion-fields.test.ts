@@ -232,6 +232,57 @@ t.test('so are the other URLs that a client can name; texts and schemas are free
 });
 
 t.test(
+  'files that the model server stores belong to the operator: none is passed on by its ID',
+  async (t) => {
+    const id = 'file-of-the-operator';
+    const user = (members: object) => ({ messages: [{ role: 'user', content: [members] }] });
+    const before = await asked();
+    for (const [param, body] of Object.entries({
+      'messages.0.content.0.file.file_id': user({ type: 'file', file: { file_id: id } }),
+      'messages.0.content.0.file.File_ID': user({
+        type: 'file',
+        file: { file_data: 'data:,a', File_ID: id },
+      }),
+      'messages.0.content.0.fileId': user({ type: 'file', fileId: id }),
+      'messages.0.content.0.source.file_id': user({ type: 'image', source: { type: 'file', file_id: id } }),
+      'messages.0.content.0.file_ids': user({ type: 'files', file_ids: [id] }),
+      'messages.0.attachments.0.file_id': {
+        messages: [{ role: 'user', content: 'Read it.', attachments: [{ file_id: id }] }],
+      },
+      'messages.0.file_id': { messages: [{ role: 'user', content: 'Read it.', file_id: id }] },
+      'messages.1.content.0.file.file_id': {
+        messages: [
+          { role: 'assistant', content: null, tool_calls: [] },
+          { role: 'tool', tool_call_id: 'a', content: [{ type: 'file', file: { file_id: id } }] },
+        ],
+      },
+      'prediction.content.0.file_id': {
+        messages,
+        prediction: { type: 'content', content: [{ file_id: id }] },
+      },
+      'tools.0.container.file_ids': {
+        messages,
+        tools: [{ type: 'code_interpreter', container: { file_ids: [id] } }],
+      },
+    })) {
+      t.match(
+        await complete(body),
+        { status: 400, body: { error: { code: 'invalidRequest', param, message: /send the file as data/ } } },
+        param,
+      );
+    }
+    t.equal(await asked(), before);
+    const parameters = { type: 'object', properties: { file_id: { type: 'string' } } };
+    for (const body of [
+      user({ type: 'text', text: `{"file_id":"${id}"}` }),
+      user({ type: 'file', file: { file_id: null, file_data: 'data:application/pdf;base64,AA==' } }),
+      { messages, tools: [{ type: 'function', function: { name: 'read', parameters } }] },
+    ])
+      t.equal((await complete(body)).status, 200, JSON.stringify(body));
+  },
+);
+
+t.test(
   '63: variants of the longest name that CHAT_FIELDS can list, two UTF-16 units a letter, are refused',
   async (t) => {
     const name = 'x'.repeat(64);

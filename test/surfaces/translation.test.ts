@@ -13,7 +13,7 @@
 // - `allowed_tools` of chat completions, elsewhere.
 import fc from 'fast-check';
 import t from 'tap';
-import { checkNamedUrls, checkSaidUrls } from '../../src/domain/named-urls.ts';
+import { checkNamedSources, checkSaidSources } from '../../src/domain/named-sources.ts';
 import type { Asked } from '../../src/engines/dialects/dialect.ts';
 import { dialects } from '../../src/engines/dialects/index.ts';
 import { MESSAGES_FORMAT, RESPONSES_FORMAT } from '../../src/engines/reasoning-details.ts';
@@ -118,8 +118,8 @@ for (const [surface, translate] of Object.entries(surfaces))
           const reads = readBy(dialects[kind].body(asked)) as JsonObject;
           t.same(reads.messages, inCompletions(keeps(given)));
           t.same(optionsIn(reads), optionsInCompletions(asking));
-          checkNamedUrls(input, new Set());
-          if (said !== undefined) checkSaidUrls(said.body(), new Set());
+          checkNamedSources(input, new Set());
+          if (said !== undefined) checkSaidSources(said.body(), new Set());
           return t.passing();
         }),
         RUNS,

@@ -1,6 +1,7 @@
 /**
- * URLs that a client asks the engine to fetch, such as images and tool servers. They must not lead into the operator's
- * network. Decided without DNS. Contract section 7.
+ * What a client asks the engine to read: URLs, such as those of images and tool servers, and stored files. URLs must not
+ * lead into the operator's network, which is decided without DNS. The files that a model server stores are the operator's.
+ * Contract section 7.
  */
 import { SealedJson } from '../bodies/sealed.ts';
 import { ApiError } from '../errors.ts';
@@ -44,6 +45,8 @@ const none: ReadonlySet<string> = new Set();
 const isOneOf = (names: ReadonlySet<string>, name: string) =>
   name.length <= LONGEST_TEXT_MEMBER && names.has(name.toLowerCase());
 const isUrlMember = (name: string) => URL_MEMBER.test(name.slice(-URL_ENDING));
+/** Members that name stored files: `file_id`, `file_ids`, `fileId`. */
+const isFileMember = (name: string) => name.length <= LONGEST_TEXT_MEMBER && /^file_?ids?$/i.test(name);
 
 const MOST_QUOTED = 100;
 /** Longer URLs are rejected: parsing megabytes would block the event loop. */
@@ -69,6 +72,8 @@ export function parseImageHosts(value: string | undefined): ReadonlySet<string> 
   );
 }
 
+const STORED_FILE = 'names a stored file, which only the operator can use; send the file as data';
+
 /** What is wrong with a URL; undefined if it may be fetched. */
 function faultOf(text: string, allowed: ReadonlySet<string>): string | undefined {
   if (/^data:/i.test(text)) return undefined;
@@ -92,18 +97,19 @@ type Visit = {
   skippedStrings?: ReadonlySet<string>;
 };
 
+function refused(path: string, fault: string): ApiError {
+  const param = path.slice(0, 5 * MOST_QUOTED);
+  const message = `In the body, \`${param}\` ${fault}.`;
+  return new ApiError('invalidRequest', { message, param, reason: 'unsupported_value' });
+}
+
 function visit(value: unknown, at: Visit): void {
   const { allowed, isMember, path, skipped, skippedStrings = none } = at;
   if (typeof value === 'string') {
     if (!isMember && !LOOKS_LIKE_URL.test(value.slice(0, BEGINNING))) return;
     const fault = faultOf(value, allowed);
     if (fault === undefined) return;
-    const param = path.slice(0, 5 * MOST_QUOTED);
-    throw new ApiError('invalidRequest', {
-      message: `In the body, \`${param}\` ${fault}.`,
-      param,
-      reason: 'unsupported_value',
-    });
+    throw refused(path, fault);
   }
   if (typeof value !== 'object' || value === null) return;
   // It cannot be inspected, so it could hide a URL.
@@ -112,24 +118,32 @@ function visit(value: unknown, at: Visit): void {
       message: 'A field or message in the body has too many values. Send fewer.',
       param: path.slice(0, 5 * MOST_QUOTED),
     });
-  for (const [name, member] of Object.entries(value)) {
-    if (!Array.isArray(value) && isOneOf(skipped, name)) continue;
-    if (!Array.isArray(value) && typeof member === 'string' && isOneOf(skippedStrings, name)) continue;
-    const isUrl = Array.isArray(value) ? isMember : isUrlMember(name);
-    visit(member, { ...at, path: `${path}.${name.slice(0, MOST_QUOTED)}`, isMember: isUrl });
+  if (Array.isArray(value)) {
+    for (const [index, element] of value.entries()) visit(element, { ...at, path: `${path}.${index}` });
+    return;
   }
+  for (const [name, member] of Object.entries(value)) {
+    if (isOneOf(skipped, name)) continue;
+    if (typeof member === 'string' && isOneOf(skippedStrings, name)) continue;
+    visitMember(name, member, at);
+  }
+}
+
+function visitMember(name: string, member: unknown, at: Visit): void {
+  const path = `${at.path}.${name.slice(0, MOST_QUOTED)}`;
+  if (isFileMember(name) && member !== null) throw refused(path, STORED_FILE);
+  visit(member, { ...at, path, isMember: isUrlMember(name) });
 }
 
 type Body = { messages: readonly object[] } & Record<string, unknown>;
 
-/** Checks every URL outside of texts and schemas. Throws `invalidRequest` for the first that may not be fetched. */
-export function checkNamedUrls(body: Body, allowed: ReadonlySet<string>): void {
+/** Checks all URLs and names of files outside of texts and schemas. Throws `invalidRequest` for the first that is refused. */
+export function checkNamedSources(body: Body, allowed: ReadonlySet<string>): void {
   for (const [index, message] of body.messages.entries()) {
     for (const [name, value] of Object.entries(message)) {
-      if (typeof value === 'string' && !isUrlMember(name)) continue;
+      if (typeof value === 'string' && !isUrlMember(name) && !isFileMember(name)) continue;
       if (isOneOf(texts, name)) continue;
-      const path = `messages.${index}.${name.slice(0, MOST_QUOTED)}`;
-      visit(value, { path, allowed, isMember: isUrlMember(name), skipped: texts });
+      visitMember(name, value, { path: `messages.${index}`, allowed, isMember: false, skipped: texts });
     }
   }
   const { content } = (body.prediction ?? {}) as { content?: unknown };
@@ -138,11 +152,14 @@ export function checkNamedUrls(body: Body, allowed: ReadonlySet<string>): void {
   visit(body.tools, { path: 'tools', allowed, isMember: false, skipped: definitions });
 }
 
-/** Members of requests in the Responses and Messages APIs that can name URLs. */
+/** Members of requests in the Responses and Messages APIs that can name sources. */
 const saidMembers = ['system', 'messages', 'input', 'tools'];
 
 /** Checks the same of a request in one of these APIs, as an upstream of that API gets it. Throws as above. */
-export function checkSaidUrls(body: Readonly<Record<string, unknown>>, allowed: ReadonlySet<string>): void {
+export function checkSaidSources(
+  body: Readonly<Record<string, unknown>>,
+  allowed: ReadonlySet<string>,
+): void {
   const at = { allowed, isMember: false, skipped: saidTexts, skippedStrings: saidStrings };
   for (const name of saidMembers)
     if (typeof body[name] === 'object') visit(body[name], { ...at, path: name });
