@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
+import net from 'node:net';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -27,6 +28,32 @@ t.test('startPostgres: an acknowledged row outlives kill -9 and a restart on the
   t.same([...(await after`SELECT id FROM kept`)], [{ id: 7 }]);
   t.equal((await after`SHOW fsync`)[0]?.fsync, 'on');
   await after.end();
+});
+
+t.test('startPostgres: it starts again right after kill -9, also while clients connect', async (t) => {
+  const server = await startPostgres();
+  t.teardown(() => server.drop());
+  let isOver = false;
+  const parameters = Buffer.from('user\0postgres\0database\0postgres\0\0');
+  const startup = Buffer.alloc(8);
+  startup.writeInt32BE(startup.length + parameters.length);
+  startup.writeInt32BE(3 << 16, 4);
+  /** Each connection makes the server start a process. */
+  const connect = () => {
+    if (isOver) return;
+    const socket = net.connect(server.port, '127.0.0.1', () =>
+      socket.write(Buffer.concat([startup, parameters])),
+    );
+    socket.on('error', () => {});
+    socket.once('data', () => socket.destroy());
+    socket.once('close', () => setImmediate(connect));
+  };
+  for (let clients = 0; clients < 20; clients += 1) connect();
+  for (let kills = 0; kills < 20; kills += 1) {
+    await server.kill();
+    await server.restart();
+  }
+  isOver = true;
 });
 
 t.test('startPostgres: a paused server holds queries back, a resumed one answers them', async (t) => {

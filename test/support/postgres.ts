@@ -95,8 +95,10 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
     child.once('error', () => {});
     while (!isReady(dataDir, child.pid)) {
       if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) {
-        const lines = fs.readFileSync(log, 'utf8').trim().split('\n').slice(-15).join('\n');
-        throw new Error(`Postgres did not start on port ${port}:\n${lines}`);
+        const lines = fs.readFileSync(log, 'utf8').split('\n');
+        // The log also has what an earlier server said, and its processes.
+        const own = lines.filter((line) => !/^\d/.test(line) || line.includes(`[${child.pid}]`));
+        throw new Error(`Postgres did not start on port ${port}:\n${own.slice(-15).join('\n').trim()}`);
       }
       await sleep(10);
     }
@@ -104,12 +106,14 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
   }
 
   async function end(action: (pid: number) => void): Promise<void> {
-    const pid = server?.pid;
+    const child = server;
     server = undefined;
-    if (pid === undefined) return;
-    const tree = processTree(pid);
-    action(pid);
-    while (tree.some(isAlive)) await sleep(10);
+    if (child?.pid === undefined) return;
+    const tree = processTree(child.pid);
+    action(child.pid);
+    // Until Node has collected it, the next server finds its process ID in use and does not start.
+    const isCollected = () => child.exitCode !== null || child.signalCode !== null;
+    while (!isCollected() || tree.some(isAlive)) await sleep(10);
   }
 
   const resume = () => {
