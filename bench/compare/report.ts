@@ -38,6 +38,9 @@ ${about}
 - Postgres runs with its default durability, on a disk.
 - After each measurement, the number of answers equals the number of charges, and \`npm run audit\` is clean.
 
+Measured apart, each with its own command: [routing](results/routing.md), [streams](results/stream.md), [the quota](results/quota.md),
+[losing Redis](results/redis.md), [metrics](results/metrics.md), and [spans](results/spans.md).
+
 ${results.map(rowTable).join('\n\n')}
 `;
 }
