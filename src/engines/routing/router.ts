@@ -227,7 +227,7 @@ export class Router {
     }
   }
 
-  /** Whether the request got no further than our own queue: the target knows nothing of it. */
+  /** Whether the request never left the queue of this process, so that the target never saw it. */
   #isUnsent({ before }: Failed, { signal }: DerivedSignal): boolean {
     const progress = progressOf(signal);
     return progress?.isQueued === true && progress.sent === before.sent;
