@@ -9,9 +9,10 @@ import postgres from 'postgres';
 import t from 'tap';
 import { typescriptLoader } from './loader.ts';
 import { startPostgres } from './postgres.ts';
-import { isAlive } from './process-tree.ts';
+import { isAlive, processTree, signalAll } from './process-tree.ts';
 
 const quiet = { max: 1, onnotice: () => {}, connect_timeout: 5 };
+const onlyLinux = { skip: process.platform !== 'linux' && 'Only Linux tells who uses shared memory.' };
 
 t.test('startPostgres: an acknowledged row outlives kill -9 and a restart on the same port', async (t) => {
   const server = await startPostgres({ durable: true });
@@ -55,6 +56,27 @@ t.test('startPostgres: it starts again right after kill -9, also while clients c
   }
   isOver = true;
 });
+
+t.test(
+  'startPostgres: it starts again once the last process of the killed one has ended',
+  onlyLinux,
+  async (t) => {
+    const server = await startPostgres();
+    t.teardown(() => server.drop());
+    const pidFile = fs.readFileSync(path.join(server.dataDir, 'postmaster.pid'), 'utf8');
+    const postmaster = Number(pidFile.split('\n')[0]);
+    const [, straggler = 0, ...others] = processTree(postmaster);
+    signalAll([straggler], 'SIGSTOP');
+    signalAll([postmaster, ...others], 'SIGKILL');
+    // Its parent is gone, so no list of the server's processes has it any more.
+    while (isAlive(postmaster)) await sleep(10);
+    const restarted = server.restart();
+    const early = await Promise.race([restarted.catch((error) => error), sleep(300, 'nothing yet')]);
+    t.equal(early, 'nothing yet');
+    signalAll([straggler], 'SIGKILL');
+    await t.resolves(restarted);
+  },
+);
 
 t.test('startPostgres: a paused server holds queries back, a resumed one answers them', async (t) => {
   const server = await startPostgres({ settings: { max_connections: '20' } });

@@ -110,10 +110,11 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
     server = undefined;
     if (child?.pid === undefined) return;
     const tree = processTree(child.pid);
+    const memory = sharedMemoryOf(dataDir);
     action(child.pid);
     // Until Node has collected it, the next server finds its process ID in use and does not start.
     const isCollected = () => child.exitCode !== null || child.signalCode !== null;
-    while (!isCollected() || tree.some(isAlive)) await sleep(10);
+    while (!isCollected() || tree.some(isAlive) || isAttached(memory)) await sleep(10);
   }
 
   const resume = () => {
@@ -185,4 +186,18 @@ function pidFile(dataDir: string): string[] {
 function isReady(dataDir: string, pid: number | undefined): boolean {
   const lines = pidFile(dataDir);
   return lines[0] === String(pid) && lines[7]?.trim() === 'ready';
+}
+
+/** The identifier of the server's shared memory segment, from the seventh line of the same file. */
+const sharedMemoryOf = (dataDir: string): string | undefined => pidFile(dataDir)[6]?.trim().split(/\s+/)[1];
+
+/**
+ * True while any process uses the segment, also one that the server started while it was killed: until it
+ * ends, the next server does not start. Only Linux tells; elsewhere false.
+ */
+function isAttached(segment: string | undefined): boolean {
+  if (segment === undefined || process.platform !== 'linux') return false;
+  const rows = fs.readFileSync('/proc/sysvipc/shm', 'utf8').split('\n');
+  const row = rows.map((line) => line.trim().split(/\s+/)).find(([, id]) => id === segment);
+  return row !== undefined && row[6] !== '0';
 }
