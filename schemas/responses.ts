@@ -58,6 +58,13 @@ export const ResponseItem = Type.Object(
       }),
     ),
     role: Type.Optional(stringConst('assistant', { description: 'The author of a message.' })),
+    phase: Type.Optional(
+      Type.String({
+        maxLength: 60,
+        description: 'What a message is for, if the model says so. Send it back with the message.',
+        examples: ['commentary'],
+      }),
+    ),
     content: Type.Optional(
       Type.Array(ref(ResponsePart), {
         maxItems: 1000,

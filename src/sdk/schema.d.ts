@@ -6202,6 +6202,11 @@ export interface components {
              * @constant
              */
             role?: "assistant";
+            /**
+             * @description What a message is for, if the model says so. Send it back with the message.
+             * @example commentary
+             */
+            phase?: string;
             /** @description The parts of a message or of reasoning. */
             content?: components["schemas"]["ResponsePart"][];
             /** @description The summary of reasoning. */

@@ -1,5 +1,6 @@
 /** Reads an engine's answer as blocks, of which one is open at a time. Contract section 14. */
 import { newId } from '../domain/ids.ts';
+import { stepsOf } from '../engines/message-steps.ts';
 import { type Seal, type SealedReasoning, sealedReasoning } from '../engines/reasoning-details.ts';
 import type { CompletionChunk, CompletionResult } from '../engines/types.ts';
 import { isObject, type JsonObject, stringIn, wholeNumber } from '../engines/upstream/json.ts';
@@ -13,6 +14,8 @@ export type AnswerBlock = {
   /** Of a tool call; otherwise empty. */
   callId: string;
   name: string;
+  /** Of a text of OpenAI's models: what it is for, such as `commentary`. */
+  phase?: string;
   /** Of reasoning that only its model can read or verify. It may arrive after the text. */
   seal?: Seal;
 };
@@ -118,7 +121,7 @@ export class AnswerBlocks {
       // Some servers send the same reasoning under both names.
       if (text === '' || (kind === 'reasoning' && hasReasoning)) continue;
       hasReasoning ||= kind === 'reasoning';
-      told += this.#append(this.#textBlock(kind), text);
+      told += this.#append(this.#textBlock(kind, stringIn(delta.phase)), text);
     }
     if (Array.isArray(delta.tool_calls))
       for (const call of delta.tool_calls as unknown[]) if (isObject(call)) told += this.#call(call);
@@ -136,9 +139,14 @@ export class AnswerBlocks {
     return this.#append(block, stringIn(text));
   }
 
-  #textBlock(kind: TextKind): AnswerBlock {
+  /** A text with a phase begins another message. */
+  #textBlock(kind: TextKind, phase: string): AnswerBlock {
     const last = this.all.at(-1);
-    return last?.kind === kind && last.seal === undefined ? last : this.#add(kind);
+    const begins = kind === 'text' && phase !== '';
+    if (last?.kind === kind && last.seal === undefined && !begins) return last;
+    const block = this.#add(kind);
+    if (begins) block.phase = phase;
+    return block;
   }
 
   /** In a stream, the text came before. In a whole answer, it comes along. */
@@ -196,6 +204,9 @@ export function blocksOf({ choices, usage }: CompletionResult): AnswerBlocks {
   const [choice] = choices;
   if (choice === undefined) return blocks;
   const { message, ...rest } = choice;
-  blocks.add({ choices: [{ ...rest, delta: message }], usage } as unknown as CompletionChunk);
+  const deltas = stepsOf(message as unknown as JsonObject);
+  const steps = deltas.map((delta) => ({ choices: [{ index: choice.index, delta, finish_reason: null }] }));
+  for (const chunk of [...steps, { choices: [{ ...rest, delta: {} }], usage }])
+    blocks.add(chunk as unknown as CompletionChunk);
   return blocks;
 }

@@ -3,6 +3,7 @@ import type { Static } from '@sinclair/typebox';
 import type { MessagesInput } from '../../schemas/messages-requests.ts';
 import { jsonOf } from '../bodies/sealed.ts';
 import { writeInTurns } from '../bodies/write-in-turns.ts';
+import { addStep } from '../engines/message-steps.ts';
 import { detailOf, MESSAGES_FORMAT, readSeal } from '../engines/reasoning-details.ts';
 import type { JsonObject } from '../engines/upstream/json.ts';
 import {
@@ -74,34 +75,45 @@ function sealedOf({ data, signature, thinking = '', type }: InputBlock & { data?
   ];
 }
 
+function callOf({ id, input, name }: InputBlock, place: string): JsonObject {
+  const called = required(name, `${place}.name`);
+  return {
+    id: required(id, `${place}.id`),
+    type: 'function',
+    function: { name: called, arguments: jsonOf(input ?? {}) },
+  };
+}
+
+/** What a block adds to a message. Blocks of other kinds add nothing. */
+function stepsIn(block: InputBlock, place: string): JsonObject[] {
+  if (block.type === 'tool_use') return [{ tool_calls: [callOf(block, place)] }];
+  const sealed = sealedOf(block);
+  if (sealed.length > 0) return [{ reasoning_details: sealed }];
+  return textsOf(partsOf([block], place)).map((content) => ({ content }));
+}
+
+const listsIn = (steps: readonly JsonObject[], field: string): JsonObject[] =>
+  steps.flatMap((step) => (step[field] ?? []) as JsonObject[]);
+
 function assistantMessages({ content }: Asked, path: string): Message[] {
   const texts = textsOf(partsOf(content, path));
-  const thoughts: string[] = [];
-  const sealed: JsonObject[] = [];
-  const calls: JsonObject[] = [];
-  for (const [index, block] of blocksIn(content).entries()) {
-    const { id, input, name, thinking, type } = block;
-    const place = `${path}.${index}`;
-    if (type === 'thinking' && thinking) thoughts.push(thinking);
-    sealed.push(...sealedOf(block));
-    if (type !== 'tool_use') continue;
-    const called = required(name, `${place}.name`);
-    calls.push({
-      id: required(id, `${place}.id`),
-      type: 'function',
-      function: { name: called, arguments: jsonOf(input ?? {}) },
-    });
-  }
+  const blocks = blocksIn(content);
+  const steps = blocks.flatMap((block, index) => stepsIn(block, `${path}.${index}`));
+  const calls = listsIn(steps, 'tool_calls');
   if (texts.length + calls.length === 0) return [];
-  return [
-    {
-      role: 'assistant',
-      content: texts.length === 0 ? null : joined(texts),
-      ...(thoughts.length > 0 && { reasoning_content: joined(thoughts) }),
-      ...(sealed.length > 0 && { reasoning_details: sealed }),
-      ...(calls.length > 0 && { tool_calls: calls }),
-    },
-  ];
+  const thoughts = blocks.flatMap(({ thinking, type }) =>
+    type === 'thinking' && thinking ? [thinking] : [],
+  );
+  const sealed = listsIn(steps, 'reasoning_details');
+  const message: Message = {
+    role: 'assistant',
+    content: texts.length === 0 ? null : joined(texts),
+    ...(thoughts.length > 0 && { reasoning_content: joined(thoughts) }),
+    ...(sealed.length > 0 && { reasoning_details: sealed }),
+    ...(calls.length > 0 && { tool_calls: calls }),
+  };
+  for (const step of steps) addStep(message, step);
+  return [message];
 }
 
 function translated(message: Asked, path: string): Message[] {

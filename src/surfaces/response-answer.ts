@@ -55,6 +55,7 @@ export function emptyItem({ body, id, tools }: ResponseContext, block: AnswerBlo
       type: 'message',
       status: 'in_progress',
       role: 'assistant',
+      ...(block.phase !== undefined && { phase: block.phase }),
       content: [],
     };
   const { isCustom, name, namespace } = tools.called(block.name);

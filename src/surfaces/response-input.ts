@@ -1,5 +1,6 @@
 /** Translates the input items of the Responses API to messages. Contract section 14. */
 import { flatName } from '../domain/tool-names.ts';
+import { addStep } from '../engines/message-steps.ts';
 import { detailOf, RESPONSES_FORMAT, readSeal } from '../engines/reasoning-details.ts';
 import { isObject, type JsonObject, stringIn } from '../engines/upstream/json.ts';
 import { ApiError } from '../errors.ts';
@@ -131,8 +132,11 @@ class Conversation {
     if (known === undefined) throw refused(`${path}.role`, 'must be user, assistant, system, or developer.');
     const translated = contentOf(partsOf(content, `${path}.content`));
     this.#flush();
-    if (known === 'assistant') append(this.#assistant(true), translated);
-    else {
+    if (known === 'assistant') {
+      const message = this.#assistant(true);
+      append(message, translated);
+      addStep(message, { content: translated });
+    } else {
       this.#forget();
       const [first] = this.messages;
       // Many models take one system message only, at the beginning.
@@ -162,6 +166,7 @@ class Conversation {
       const details = (message.reasoning_details ?? []) as JsonObject[];
       for (const one of this.#sealed) details.push(one);
       message.reasoning_details = details;
+      addStep(message, { reasoning_details: this.#sealed });
     }
     this.#forget();
     return message;
@@ -174,14 +179,16 @@ class Conversation {
     const message = this.#assistant(false);
     message.tool_calls ??= [];
     const text = type === 'custom_tool_call' ? JSON.stringify({ input: stringIn(input) }) : stringIn(given);
-    (message.tool_calls as JsonObject[]).push({
+    const call = {
       id,
       type: 'function',
       function: {
         name: flatName(name, typeof namespace === 'string' ? namespace : undefined),
         arguments: text,
       },
-    });
+    };
+    (message.tool_calls as JsonObject[]).push(call);
+    addStep(message, { tool_calls: [call] });
   }
 
   #result({ call_id: id, output }: JsonObject, path: string): void {

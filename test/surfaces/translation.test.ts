@@ -3,8 +3,8 @@
 //
 // What cannot be said, and is therefore not generated:
 // - Chat completions: images and documents in the result of a tool, and whether a tool failed; the order of thoughts, texts,
-//   and calls in a turn; thoughts of which only some are sealed. Clients of the Responses and Messages APIs therefore lose these
-//   with every upstream that does not speak their API.
+//   and calls in a turn (see `turns.test.ts`); thoughts of which only some are sealed. Clients of the Responses and Messages APIs
+//   therefore lose these, except for the order, with every upstream that does not speak their API.
 // - Responses: a stop sequence, and log probabilities, which are not asked for.
 // - Messages: arguments of a tool call that are not a JSON object, a refusal apart from text, text without a visible
 //   character, the name of a schema, and whether it is strict. The efforts `none` and `minimal` have no equal there, and its

@@ -1,8 +1,10 @@
-// How items of the Responses API become the turns of another API. Contract section 14.
+// The order of reasoning, texts, and calls, in answers and when they come back in the next request. Contract section 14.
 import t from 'tap';
+import { eventsOf } from '../support/event-reader.ts';
 import type { Body } from '../support/http.ts';
 import { onEachDatabase } from '../support/service.ts';
-import { startVendors } from '../support/upstream/kinds.ts';
+import { startVendors, type Vendor, vendorKinds } from '../support/upstream/kinds.ts';
+import { anthropicMessage, eventText, openaiEvents, openaiResponse } from '../support/upstream/wire.ts';
 
 const user = (content: string) => ({ role: 'user', content });
 const says = (text: string) => ({ role: 'assistant', content: [{ type: 'output_text', text }] });
@@ -26,7 +28,7 @@ const cases: Record<string, [items: object[], turns: object[]]> = {
     [user('Go'), says('A'), thinks('R'), calls('c1'), ...results('c1'), says('B'), user('And?')],
     [
       turn('user', text('Go')),
-      turn('assistant', thought('R'), text('A'), called('c1')),
+      turn('assistant', text('A'), thought('R'), called('c1')),
       given('c1'),
       turn('assistant', text('B')),
       turn('user', text('And?')),
@@ -36,7 +38,7 @@ const cases: Record<string, [items: object[], turns: object[]]> = {
     [user('Go'), thinks('R'), calls('c1'), thinks('S'), calls('c2'), ...results('c1', 'c2'), says('B')],
     [
       turn('user', text('Go')),
-      turn('assistant', thought('R'), thought('S'), called('c1'), called('c2')),
+      turn('assistant', thought('R'), called('c1'), thought('S'), called('c2')),
       given('c1', 'c2'),
       turn('assistant', text('B')),
     ],
@@ -51,11 +53,11 @@ const cases: Record<string, [items: object[], turns: object[]]> = {
       turn('user', text('And?')),
     ],
   ],
-  'text after a call belongs to its turn, because results must follow the calls': [
+  'text after a call belongs to its turn': [
     [user('Go'), says('A'), calls('c1'), thinks('R'), says('B'), calls('c2'), ...results('c1', 'c2')],
     [
       turn('user', text('Go')),
-      turn('assistant', thought('R'), text('A\n\nB'), called('c1'), called('c2')),
+      turn('assistant', text('A'), called('c1'), thought('R'), text('B'), called('c2')),
       given('c1', 'c2'),
     ],
   ],
@@ -70,5 +72,114 @@ t.test('reasoning, texts, and calls stay in their turn', async (t) => {
       t.equal(answer.status, 200, answer.text);
       t.same((sent.anthropic.at(-1) as { body: Body }).body.messages, turns, title);
     }
+  });
+});
+
+/** What each vendor answers, whole, and what it must read in the next request. */
+const interleaved = {
+  anthropic: [thought('R'), text('A'), called('c1'), thought('S'), text('B'), called('c2')],
+  'openai-responses': [
+    { type: 'reasoning', summary: [{ type: 'summary_text', text: 'R' }], encrypted_content: 'seal of R' },
+    { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'A', annotations: [] }] },
+    calls('c1'),
+    { type: 'reasoning', summary: [{ type: 'summary_text', text: 'S' }], encrypted_content: 'seal of S' },
+    { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'B', annotations: [] }] },
+    calls('c2'),
+  ],
+};
+const wholes = {
+  anthropic: { ...anthropicMessage, content: interleaved.anthropic },
+  'openai-responses': { ...openaiResponse, output: interleaved['openai-responses'] },
+};
+const tools = [{ type: 'function', name: 'f', parameters: { type: 'object' } }];
+const summary = { reasoning: { summary: 'auto' }, store: false, tools };
+
+/** The model's part of the last request. */
+const replayed: Record<Vendor, (body: Body) => unknown> = {
+  anthropic: (body) => body.messages[1].content,
+  'openai-responses': (body) =>
+    body.input.slice(1, -2).map(({ content, ...item }: Body) => ({
+      ...item,
+      ...(content && { content: content.map(({ logprobs: _, ...part }: Body) => part) }),
+    })),
+};
+
+t.test('an answer keeps its order on each surface, and comes back as it was', async (t) => {
+  const { calls: sent, env } = await startVendors(t, (kind) => ({ body: wholes[kind] }));
+  onEachDatabase(t, env, async (t, { client }) => {
+    const { key } = await client.createKey(await client.signUp());
+    for (const model of vendorKinds) {
+      const replay = () => replayed[model]((sent[model].at(-1) as { body: Body }).body);
+      const ask = (input: object[]) => client.post('/responses', { model, input, ...summary }, { key });
+      const { body: response, status, text: said } = await ask([user('Go')]);
+      t.equal(status, 200, said);
+      t.equal((await ask([user('Go'), ...response.output, ...results('c1', 'c2')])).status, 200);
+      t.same(replay(), interleaved[model], `${model}: through /responses`);
+
+      const talk = (messages: object[]) =>
+        client.post(
+          '/messages',
+          { model, max_tokens: 99, messages, tools: [{ name: 'f', input_schema: { type: 'object' } }] },
+          { key },
+        );
+      const { body: message } = await talk([user('Go')]);
+      t.same(
+        message.content.map((block: Body) => block.type),
+        ['thinking', 'text', 'tool_use', 'thinking', 'text', 'tool_use'],
+      );
+      const next = [user('Go'), { role: 'assistant', content: message.content }, given('c1', 'c2')];
+      t.equal((await talk(next)).status, 200);
+      t.same(replay(), interleaved[model], `${model}: through /messages`);
+    }
+  });
+});
+
+const phased = (phase: string, said: string) => ({
+  ...{ type: 'message', role: 'assistant', phase },
+  content: [{ type: 'output_text', text: said, annotations: [], logprobs: [] }],
+});
+const phases = [phased('commentary', 'I look.'), phased('final_answer', 'It rains.')];
+const phasedResponse = { ...openaiResponse, output: phases };
+const phasedStream = eventText([
+  ...openaiEvents.slice(0, 1),
+  ...phases.flatMap((item, index) => [
+    { type: 'response.output_item.added', output_index: index, item: { ...item, content: [] } },
+    ...['I', 't', '.'].map((delta) => ({
+      ...{ type: 'response.output_text.delta', output_index: index, content_index: 0, delta },
+    })),
+    { type: 'response.output_item.done', output_index: index, item },
+  ]),
+  { type: 'response.completed', response: phasedResponse },
+]);
+
+t.test('messages keep their phase, whole, streamed, and when they come back', async (t) => {
+  const model = 'openai-responses';
+  const { calls: sent, env } = await startVendors(t, (_kind, { body }) => ({
+    body: body.stream ? phasedStream : phasedResponse,
+  }));
+  onEachDatabase(t, env, async (t, { client }) => {
+    const { key } = await client.createKey(await client.signUp());
+    const body = { model, input: 'Go', store: false };
+    const { output } = (await client.post('/responses', body, { key })).body;
+    const told = (items: Body[]) => items.map(({ content, phase }) => [phase, content[0].text]);
+    t.same(told(output), [
+      ['commentary', 'I look.'],
+      ['final_answer', 'It rains.'],
+    ]);
+
+    const stream = await client.post('/responses', { ...body, stream: true }, { key });
+    const events: Body[] = eventsOf(stream.text).map(({ data }) => data);
+    const added = events.filter(({ type }) => type === 'response.output_item.added');
+    t.same(
+      added.map(({ item }) => item.phase),
+      ['commentary', 'final_answer'],
+    );
+    t.same(told(events.at(-1)?.response.output), [
+      ['commentary', 'It.'],
+      ['final_answer', 'It.'],
+    ]);
+
+    await client.post('/responses', { ...body, input: [user('Go'), ...output, user('And?')] }, { key });
+    t.same((sent[model].at(-1) as { body: Body }).body.input.slice(1, -1), phases);
   });
 });

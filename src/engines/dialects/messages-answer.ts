@@ -1,4 +1,5 @@
 /** Answers of Anthropic's Messages API as chat completions. Contract section 15. */
+import { messageOf } from '../message-steps.ts';
 import { detailOf, MESSAGES_FORMAT, type SealedReasoning } from '../reasoning-details.ts';
 import { isObject, type JsonObject, parseJson, stringIn, wholeNumber } from '../upstream/json.ts';
 import type { Broken } from '../upstream/transport.ts';
@@ -51,34 +52,25 @@ const callOf = ({ id, name }: JsonObject, text: string): JsonObject => ({
   function: { name: stringIn(name), arguments: text },
 });
 
+/** The deltas that a stream would have of a block. */
+function stepsIn(block: JsonObject): JsonObject[] {
+  if (block.type === 'text') return [{ content: stringIn(block.text) }];
+  if (block.type === 'tool_use') return [{ tool_calls: [callOf(block, JSON.stringify(block.input ?? {}))] }];
+  const details = sealOf(block).map(detailOf);
+  return [
+    ...(block.type === 'thinking' ? [{ reasoning_content: stringIn(block.thinking) }] : []),
+    ...(details.length === 0 ? [] : [{ reasoning_details: details }]),
+  ];
+}
+
 /** @throws ApiError `upstreamError` */
 export function completionOf(answer: JsonObject, broken: Broken): JsonObject {
   const { content, id, usage } = answer;
   if (!Array.isArray(content)) throw broken('The message has no content.');
-  const blocks = (content as unknown[]).filter(isObject);
-  const texts = (type: string) =>
-    blocks.filter((block) => block.type === type).map((block) => stringIn(block[type]));
-  const calls = blocks
-    .filter(({ type }) => type === 'tool_use')
-    .map((block) => callOf(block, JSON.stringify(block.input ?? {})));
-  const details = blocks.flatMap(sealOf).map(detailOf);
-  const thoughts = texts('thinking').filter((text) => text !== '');
-  const said = texts('text');
+  const message = messageOf((content as unknown[]).filter(isObject).flatMap(stepsIn));
   return {
     id,
-    choices: [
-      {
-        index: 0,
-        message: {
-          role: 'assistant',
-          content: said.length === 0 ? null : said.join(''),
-          ...(thoughts.length > 0 && { reasoning_content: thoughts.join('\n\n') }),
-          ...(details.length > 0 && { reasoning_details: details }),
-          ...(calls.length > 0 && { tool_calls: calls }),
-        },
-        ...finishOf(answer),
-      },
-    ],
+    choices: [{ index: 0, message, ...finishOf(answer) }],
     usage: isObject(usage) ? usageOf(usage) : undefined,
   };
 }

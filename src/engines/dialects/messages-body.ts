@@ -1,4 +1,5 @@
 /** Requests to Anthropic's Messages API. Contract section 15. */
+import { stepsOf } from '../message-steps.ts';
 import { MESSAGES_FORMAT, sealedReasoning } from '../reasoning-details.ts';
 import { isObject, type JsonObject, parseJson, present } from '../upstream/json.ts';
 import type { Asked } from './dialect.ts';
@@ -61,15 +62,15 @@ function thinkingOf(message: JsonObject): Block[] {
     );
 }
 
-function assistantBlocks(message: JsonObject, path: string): Block[] {
-  const { content, refusal } = message;
+function stepBlocks(step: JsonObject, path: string): Block[] {
+  const { content, refusal } = step;
   return [
-    ...thinkingOf(message),
+    ...thinkingOf(step),
     ...partsOf(content, `${path}.content`).flatMap((part, index) =>
       blocksOf(part, `${path}.content.${index}`),
     ),
     ...(typeof refusal === 'string' ? textBlocks(refusal) : []),
-    ...callsOf(message, path).map(({ arguments: given, id, name }) => ({
+    ...callsOf(step, path).map(({ arguments: given, id, name }) => ({
       type: 'tool_use',
       id,
       name,
@@ -81,7 +82,8 @@ function assistantBlocks(message: JsonObject, path: string): Block[] {
 function turnOf(message: JsonObject, path: string): Turn {
   const { content, role, tool_call_id: id } = message;
   const place = `${path}.content`;
-  if (role === 'assistant') return { role, content: assistantBlocks(message, path) };
+  if (role === 'assistant')
+    return { role, content: stepsOf(message).flatMap((step) => stepBlocks(step, path)) };
   if (role === 'tool') {
     const result = { type: 'tool_result', tool_use_id: id, content: textsOf(content, place) };
     return { role: 'user', content: [result] };

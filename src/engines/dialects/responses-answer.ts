@@ -1,11 +1,14 @@
 /** Answers of OpenAI's Responses API as chat completions. Contract section 15. */
 import { flatName } from '../../domain/tool-names.ts';
+import { messageOf } from '../message-steps.ts';
 import { detailOf, RESPONSES_FORMAT } from '../reasoning-details.ts';
 import { refusalError } from '../upstream/errors.ts';
-import { isObject, type JsonObject, parseJson, stringIn, wholeNumber } from '../upstream/json.ts';
+import { isObject, type JsonObject, parseJson, stringIn, textWithin, wholeNumber } from '../upstream/json.ts';
 import { reasonOf } from '../upstream/problems.ts';
 import type { Broken } from '../upstream/transport.ts';
 import type { EventReader } from './dialect.ts';
+
+const MAX_PHASE_LENGTH = 60;
 
 const objectsIn = (value: unknown): JsonObject[] =>
   Array.isArray(value) ? (value as unknown[]).filter(isObject) : [];
@@ -59,13 +62,29 @@ function sealOf(item: JsonObject): JsonObject[] {
   return [detailOf({ text: reasoningText(item), seal: { format: RESPONSES_FORMAT, kind: 'data', value } })];
 }
 
-const partsOf = (items: readonly JsonObject[], type: string, member: string): string =>
-  items
-    .filter((item) => item.type === 'message')
-    .flatMap(({ content }) => objectsIn(content))
-    .filter((part) => part.type === type)
-    .map((part) => stringIn(part[member]))
-    .join('');
+/** OpenAI's models say whether a message is a `commentary` on their work or the `final_answer`. */
+function phaseOf(item: JsonObject): JsonObject {
+  const phase = textWithin(item.phase, MAX_PHASE_LENGTH);
+  return phase === undefined ? {} : { phase };
+}
+
+const said = (field: string, text: unknown, rest: JsonObject = {}): JsonObject[] =>
+  stringIn(text) === '' ? [] : [{ [field]: text, ...rest }];
+
+const sealSteps = (item: JsonObject): JsonObject[] =>
+  sealOf(item).map((detail) => ({ reasoning_details: [detail] }));
+
+/** The deltas that a stream would have of an item. */
+function stepsIn(item: JsonObject): JsonObject[] {
+  if (isCall(item)) return [{ tool_calls: [callOf(item, argumentsOf(item))] }];
+  if (item.type === 'reasoning')
+    return [...said('reasoning_content', reasoningText(item)), ...sealSteps(item)];
+  if (item.type !== 'message') return [];
+  return objectsIn(item.content).flatMap(({ refusal, text, type }, index) => {
+    if (type === 'refusal') return said('refusal', refusal);
+    return type === 'output_text' ? said('content', text, index === 0 ? phaseOf(item) : {}) : [];
+  });
+}
 
 /** The error of a response that failed. Some failures are of the request. */
 function failure(response: JsonObject, broken: Broken): Error {
@@ -82,29 +101,14 @@ export function completionOf(answer: JsonObject, broken: Broken): JsonObject {
   if (answer.status === 'failed' || isObject(answer.error)) throw failure(answer, broken);
   if (!Array.isArray(answer.output)) throw broken('The response has no output.');
   const items = objectsIn(answer.output);
-  const calls = items.filter(isCall).map((item) => callOf(item, argumentsOf(item)));
-  const thoughts = items
-    .filter(({ type }) => type === 'reasoning')
-    .map(reasoningText)
-    .filter(Boolean);
-  const details = items.flatMap(sealOf);
-  const text = partsOf(items, 'output_text', 'text');
-  const refusal = partsOf(items, 'refusal', 'refusal');
   return {
     id: answer.id,
     created: answer.created_at,
     choices: [
       {
         index: 0,
-        message: {
-          role: 'assistant',
-          content: text === '' && calls.length > 0 ? null : text,
-          ...(refusal !== '' && { refusal }),
-          ...(thoughts.length > 0 && { reasoning_content: thoughts.join('\n\n') }),
-          ...(details.length > 0 && { reasoning_details: details }),
-          ...(calls.length > 0 && { tool_calls: calls }),
-        },
-        finish_reason: finishOf(answer, calls.length > 0),
+        message: messageOf(items.flatMap(stepsIn)),
+        finish_reason: finishOf(answer, items.some(isCall)),
       },
     ],
     usage: isObject(answer.usage) ? usageOf(answer.usage) : undefined,
@@ -119,8 +123,8 @@ const deltas: Readonly<Record<string, string>> = {
   'response.reasoning_summary_text.delta': 'reasoning_content',
 };
 
-/** An item of a stream: the number of its call, and the length of what was read of it. */
-type OpenItem = { call: number; length: number };
+/** An item of a stream: the number of its call, the length of what was read of it, and what its first text has besides. */
+type OpenItem = { call: number; length: number; phase: JsonObject };
 
 export class ResponsesReader implements EventReader {
   isDone = false;
@@ -169,22 +173,27 @@ export class ResponsesReader implements EventReader {
   }
 
   #itemOf(place: unknown): OpenItem {
-    const item = this.#items.get(place) ?? { call: -1, length: 0 };
+    const item = this.#items.get(place) ?? { call: -1, length: 0, phase: {} };
     this.#items.set(place, item);
     return item;
   }
 
   #open({ item, output_index: place }: JsonObject): JsonObject[] {
-    if (!isObject(item) || !isCall(item)) return [];
+    if (!isObject(item)) return [];
     const open = this.#itemOf(place);
+    if (item.type === 'message') open.phase = phaseOf(item);
+    if (!isCall(item)) return [];
     open.call = this.#calls++;
     return this.#chunk({ tool_calls: [{ index: open.call, ...callOf(item, '') }] });
   }
 
   #delta({ delta, output_index: place }: JsonObject, field: string): JsonObject[] {
     const text = stringIn(delta);
-    this.#itemOf(place).length += text.length;
-    return text === '' ? [] : this.#chunk({ [field]: text });
+    if (text === '') return [];
+    const open = this.#itemOf(place);
+    const phase = field === 'content' && open.length === 0 ? open.phase : {};
+    open.length += text.length;
+    return this.#chunk({ [field]: text, ...phase });
   }
 
   /** Parts of a summary are paragraphs. */
@@ -206,22 +215,8 @@ export class ResponsesReader implements EventReader {
     const begun = isCall(item) && !hasBegun ? this.#open({ item, output_index: place }) : [];
     const { length } = this.#itemOf(place);
     if (isCall(item)) return [...begun, ...(length === 0 ? this.#arguments(place, argumentsOf(item)) : [])];
-    if (item.type === 'message' && length === 0) {
-      const [content, refusal] = [
-        partsOf([item], 'output_text', 'text'),
-        partsOf([item], 'refusal', 'refusal'),
-      ];
-      return [
-        ...(content === '' ? [] : this.#chunk({ content })),
-        ...(refusal === '' ? [] : this.#chunk({ refusal })),
-      ];
-    }
-    const thoughts = item.type === 'reasoning' && length === 0 ? reasoningText(item) : '';
-    const details = sealOf(item);
-    return [
-      ...(thoughts === '' ? [] : this.#chunk({ reasoning_content: thoughts })),
-      ...(details.length === 0 ? [] : this.#chunk({ reasoning_details: details })),
-    ];
+    // The text came before, but what seals it comes last.
+    return (length === 0 ? stepsIn(item) : sealSteps(item)).flatMap((step) => this.#chunk(step));
   }
 
   #finish(response: JsonObject): JsonObject[] {

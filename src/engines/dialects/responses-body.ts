@@ -1,4 +1,5 @@
 /** Requests to OpenAI's Responses API. Contract section 15. */
+import { stepsOf } from '../message-steps.ts';
 import { RESPONSES_FORMAT, sealedReasoning } from '../reasoning-details.ts';
 import { isObject, type JsonObject, present } from '../upstream/json.ts';
 import type { Asked } from './dialect.ts';
@@ -34,18 +35,18 @@ const reasoningItems = (message: JsonObject): Item[] =>
       encrypted_content: seal.value,
     }));
 
-function assistantItems(message: JsonObject, path: string): Item[] {
-  const { content, refusal } = message;
+function stepItems(step: JsonObject, path: string): Item[] {
+  const { content, refusal } = step;
   const text = textsOf(content, `${path}.content`);
   const parts = [
     ...(text === '' ? [] : [{ type: 'output_text', text, annotations: [] }]),
     ...(typeof refusal === 'string' && refusal !== '' ? [{ type: 'refusal', refusal }] : []),
   ];
-  const calls = callsOf(message, path).map(({ arguments: given, id, name }) => ({
+  const calls = callsOf(step, path).map(({ arguments: given, id, name }) => ({
     ...{ type: 'function_call', call_id: id, name, arguments: given },
   }));
   return [
-    ...reasoningItems(message),
+    ...reasoningItems(step),
     ...(parts.length > 0 ? [{ type: 'message', role: 'assistant', content: parts }] : []),
     ...calls,
   ];
@@ -54,7 +55,7 @@ function assistantItems(message: JsonObject, path: string): Item[] {
 function itemsOf(message: JsonObject, path: string): Item[] {
   const { content, role, tool_call_id: id } = message;
   const place = `${path}.content`;
-  if (role === 'assistant') return assistantItems(message, path);
+  if (role === 'assistant') return stepsOf(message).flatMap((step) => stepItems(step, path));
   if (role === 'tool')
     return [{ type: 'function_call_output', call_id: id, output: textsOf(content, place) }];
   if (role !== 'user' && role !== 'system' && role !== 'developer')
