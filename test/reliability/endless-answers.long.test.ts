@@ -6,7 +6,7 @@ import t from 'tap';
 import { openStream, type ServerEvent } from '../support/event-reader.ts';
 import { startTestService } from '../support/service.ts';
 import { lastChargeBecomes } from '../support/spending.ts';
-import { type Surface, surfaces } from '../support/surfaces.ts';
+import { chatSurface, type Surface, surfaces } from '../support/surfaces.ts';
 import { startUpstream } from '../support/upstream/client.ts';
 import { eventually } from '../support/upstream/engine.ts';
 
@@ -32,15 +32,8 @@ function memory(): number {
 }
 
 const messages = [{ role: 'user', content: 'Hi' }];
-const chat: Pick<Surface, 'body' | 'errorCodeOf' | 'isEnd' | 'path' | 'streamedText'> = {
-  path: '/chat',
-  body: (message, fields) => ({ message, ...fields }),
-  streamedText: (events) => events.map(({ data }) => data.text ?? '').join(''),
-  isEnd: ({ event }) => event === 'done',
-  errorCodeOf: ({ data, event }) => (event === 'error' ? data.error.code : undefined),
-};
 const all = [
-  chat,
+  chatSurface,
   ...surfaces.map((surface) => ({
     ...surface,
     body: (...given: Parameters<Surface['body']>) => ({ ...surface.body(...given), ...surface.longest }),

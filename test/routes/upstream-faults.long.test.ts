@@ -1,10 +1,10 @@
 // Reliability tests 36 to 38: whatever an upstream does, the client gets our error, and its charge back exactly once.
-import t from 'tap';
-import { openStream } from '../support/event-reader.ts';
+import t, { type Test } from 'tap';
+import { openStream, type ServerEvent } from '../support/event-reader.ts';
 import type { Answer } from '../support/http.ts';
 import { onEachDatabase } from '../support/service.ts';
 import { lastCharge, lastChargeBecomes } from '../support/spending.ts';
-import { surfaces } from '../support/surfaces.ts';
+import { chatSurface, surfaces } from '../support/surfaces.ts';
 import { CANARY, type Settings, startUpstream } from '../support/upstream/client.ts';
 import { eventually, KEY } from '../support/upstream/engine.ts';
 
@@ -108,49 +108,38 @@ onEachDatabase(t, env, async (t, service) => {
     );
   }
 
-  await t.test(
-    'a stall between chunks ends the stream with upstreamTimeout, and frees its place',
-    async (t) => {
-      await upstream.configure({ chunks: 10, fault: 'stall', faultAfter: 2 });
-      const chat = await client.post('/chat', { message: 'Hi', stream: true }, { key });
-      t.match(chat.body.at(-1), { event: 'error', data: { error: { code: 'upstreamTimeout' } } });
-      t.match(await lastCharge(service, owner.accountId), {
-        state: 'final',
-        status: 504,
-        code: 'upstreamTimeout',
-        output_tokens: 2,
-      });
-      const completion = await client.post('/chat/completions', { messages, stream: true }, { key });
-      t.match(completion.body.at(-1), { data: { error: { code: 'upstreamTimeout' } } });
-      t.notOk(tellsTooMuch(chat) || tellsTooMuch(completion));
-      t.equal(service.app.calls.taken, 0);
+  for (const { body, failureOf, isEnd, path, streamedText } of [chatSurface, ...surfaces]) {
+    const asked = body('Hi', { stream: true });
+
+    /** Sends a stream that breaks after its first output, and checks all that every break has in common. */
+    async function breaks(t: Test, code: string, what: string): Promise<void> {
+      const before = (await used()).chat;
+      const answer = await client.post(path, asked, { key });
+      const events = answer.body as ServerEvent[];
+      t.equal(failureOf(events), code, what);
+      t.notOk(events.some(isEnd), `${what}: nothing says that it is complete`);
+      t.notOk(tellsTooMuch(answer), `${what}: nothing of the upstream is told`);
+      t.equal((await used()).chat, before + 1, `${what}: it stays charged`);
+      await eventually('its slot is free', async () => service.app.calls.taken === 0);
       await eventually('the upstream is let go', async () => (await upstream.calls()).open === 0);
-    },
-  );
+    }
 
-  await t.test(
-    'every fault in the middle of a stream: our error event, no [DONE], no word of the upstream',
-    async (t) => {
+    await t.test(`POST ${path} stream: a stall between chunks ends it with upstreamTimeout`, async (t) => {
+      await upstream.reset();
+      await upstream.configure({ chunks: 10, fault: 'stall', faultAfter: 2 });
+      await breaks(t, 'upstreamTimeout', 'stall');
+      t.match(await lastCharge(service, owner.accountId), {
+        ...{ state: 'final', status: 504, code: 'upstreamTimeout', output_tokens: 2 },
+      });
+    });
+
+    await t.test(`POST ${path} stream: every fault in the middle ends it with upstreamError`, async (t) => {
       for (const fault of ['truncate', 'cut', 'error-event', 'bad-event'] as const) {
+        await upstream.reset();
         await upstream.configure({ chunks: 10, chunkIntervalMs: 20, fault, faultAfter: 3 });
-        const before = (await used()).chat;
-        const chat = await client.post('/chat', { message: 'Hi', stream: true }, { key });
-        t.match(chat.body.at(-1), { event: 'error', data: { error: { code: 'upstreamError' } } }, fault);
-        const completion = await client.post('/chat/completions', { messages, stream: true }, { key });
-        t.match(
-          completion.body.at(-1),
-          { data: { error: { code: 'upstreamError', type: 'server_error' } } },
-          fault,
-        );
-        t.notOk(completion.text.includes('[DONE]'), fault);
-        t.notOk(tellsTooMuch(chat) || tellsTooMuch(completion), fault);
-        t.equal((await used()).chat, before + 2, 'both stay charged');
+        await breaks(t, 'upstreamError', fault);
       }
-    },
-  );
-
-  for (const path of ['/chat', '/chat/completions']) {
-    const body = { stream: true, ...(path === '/chat' ? { message: 'Hi' } : { messages }) };
+    });
 
     await t.test(
       `POST ${path} stream: the client leaves, the upstream is aborted, the charge and the tokens stay`,
@@ -158,8 +147,9 @@ onEachDatabase(t, env, async (t, service) => {
         await upstream.reset();
         await upstream.configure({ chunks: 1000, chunkIntervalMs: 50 });
         const before = await used();
-        const stream = await openStream(client, path, body, { key });
-        for (let event = 0; event < 4; event += 1) await stream.next();
+        const stream = await openStream(client, path, asked, { key });
+        const events: ServerEvent[] = [];
+        while (streamedText(events).length < 12) events.push((await stream.next()) as ServerEvent);
         stream.leave();
         const leftAt = Date.now();
         await eventually('the upstream is aborted', async () => (await upstream.calls()).aborted === 1);
@@ -174,7 +164,7 @@ onEachDatabase(t, env, async (t, service) => {
       },
     );
 
-    for (const isStream of [true, false]) {
+    for (const isStream of [true, false])
       await t.test(
         `POST ${path}${isStream ? ' stream' : ''}: a client that leaves before the first output stays charged`,
         async (t) => {
@@ -186,7 +176,7 @@ onEachDatabase(t, env, async (t, service) => {
             method: 'POST',
             signal: leaving.signal,
             headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-            body: JSON.stringify({ ...body, stream: isStream }),
+            body: JSON.stringify(body('Hi', { stream: isStream })),
           }).catch(() => 'left');
           await eventually('the upstream is called', async () => (await upstream.calls()).chat === 1);
           leaving.abort();
@@ -201,7 +191,6 @@ onEachDatabase(t, env, async (t, service) => {
           await eventually('its slot is free', async () => service.app.calls.taken === 0);
         },
       );
-    }
   }
 
   await t.test(

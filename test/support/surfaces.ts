@@ -33,6 +33,16 @@ function failedResponse(events: readonly ServerEvent[]): string | undefined {
   return isFailed && said.code === error.data.error.code ? said.code : undefined;
 }
 
+/** `POST /chat`, whose stream is Parley's own, in the same words. */
+export const chatSurface: Omit<Surface, 'textOf'> = {
+  path: '/chat',
+  body: (message, fields) => ({ message, ...fields }),
+  streamedText: (events) => joined(events, ({ text }) => text),
+  isEnd: ({ event }) => event === 'done',
+  errorCodeOf: ({ data, event }) => (event === 'error' ? data.error.code : undefined),
+  failureOf: codeInLast,
+};
+
 export const surfaces: readonly Surface[] = [
   {
     path: '/chat/completions',
