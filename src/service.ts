@@ -2,7 +2,6 @@
 import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import { buildApp } from './app.ts';
 import type { CommandContext } from './commands/command.ts';
 import { commandHandler } from './commands/operator.ts';
 import type { Config } from './config.ts';
@@ -71,7 +70,9 @@ export async function startService(
     () => database && { ...database, reload: reload && outcomeOf.bind(null, reload) },
   );
   try {
-    const opened = await (membership ? openDatabase(location) : openMigrated(config, location));
+    const opening = membership ? openDatabase(location) : openMigrated(config, location);
+    // Meanwhile, because the embedded database starts in a thread of its own.
+    const [opened, { buildApp }] = await Promise.all([opening, import('./app.ts')]);
     database = opened;
     const sessionSecrets = config.sessionSecrets ?? [
       await settingOnce(opened.db, 'session_secret', () => randomBytes(32).toString('base64url')),
