@@ -7,6 +7,8 @@ import { serviceCount } from './leases.ts';
 
 /** Rows of each list. */
 const MOST = 10;
+/** Chosen before accounts are joined, which else reads all of them. More, because some may have been deleted. */
+const CANDIDATES = 10 * MOST;
 export const RECENT_MINUTES = 60;
 
 export type AccountCounts = { total: number; suspended: number };
@@ -65,8 +67,10 @@ const meters = sql`
 
 const busiest = sql`
   select a.id, a.email, u.used::float8 as used
-  from usage_counters u join accounts a on a.id = u.account_id and a.deleted_at is null
-  where ${isToday} and u.meter = 'chat' and u.used > 0
+  from (
+    select account_id, used from usage_counters where ${isToday} and meter = 'chat' and used > 0
+    order by used desc, account_id limit ${CANDIDATES}::int
+  ) u join accounts a on a.id = u.account_id and a.deleted_at is null
   order by u.used desc, a.id limit ${MOST}::int`;
 
 const refusals = sql`
@@ -74,16 +78,22 @@ const refusals = sql`
   from refusals where minute > ${recent} group by code, status order by 3 desc, code`;
 
 const refusedAccounts = sql`
-  select a.id, a.email, r.code, sum(r.count)::float8 as count, ${iso(sql`max(r.minute)`)} as last_at
-  from refusals r join accounts a on a.id = r.account_id and a.deleted_at is null
-  where r.minute > ${recent} group by a.id, a.email, r.code order by 4 desc, a.id limit ${MOST}::int`;
+  select a.id, a.email, r.code, r.count::float8 as count, ${iso(sql`r.last_at`)} as last_at
+  from (
+    select account_id, code, sum(count) as count, max(minute) as last_at from refusals where minute > ${recent}
+    group by account_id, code order by 3 desc, account_id limit ${CANDIDATES}::int
+  ) r join accounts a on a.id = r.account_id and a.deleted_at is null
+  order by r.count desc, a.id limit ${MOST}::int`;
 
 const slow = sql`
   select r.id, r.account_id, a.email, ${iso(sql`r.admitted_at`)} as at, r.endpoint, r.model,
          r.details ->> 'upstream' as upstream, r.status, r.latency_ms,
          (r.details ->> 'first_output_ms')::int as first_output_ms
-  from requests r join accounts a on a.id = r.account_id and a.deleted_at is null
-  where r.day >= ${today} - 1 and r.admitted_at > ${recent} and r.latency_ms >= ${sql.raw(String(SLOW_MS))}
+  from (
+    select * from requests
+    where day >= ${today} - 1 and admitted_at > ${recent} and latency_ms >= ${sql.raw(String(SLOW_MS))}
+    order by latency_ms desc, id limit ${CANDIDATES}::int
+  ) r join accounts a on a.id = r.account_id and a.deleted_at is null
   order by r.latency_ms desc, r.id limit ${MOST}::int`;
 
 const costs = sql`

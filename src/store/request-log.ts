@@ -167,6 +167,7 @@ function refusalsOf(accountId: string, filter: LogFilter, after: LogPosition | u
 
 const inOrder = sql`order by requests.day desc, requests.admitted_at desc, requests.id desc`;
 
+/** Two limits, because the planner takes one that it cannot know for a tenth of the rows, and compiles (JIT) for so many. */
 function seenCharges(where: SQL, [ofDay, before]: SQL[], rows: number): SQL {
   if (ofDay === undefined || before === undefined)
     return sql`seen_charges as materialized (select * from requests where ${where} ${inOrder} limit ${rows}::int)`;
@@ -175,8 +176,8 @@ function seenCharges(where: SQL, [ofDay, before]: SQL[], rows: number): SQL {
   ), seen_charges as materialized (
     select * from charges_of_day
     union all
-    (select * from requests where ${where} and ${before} ${inOrder}
-     limit ${rows}::int - (select count(*) from charges_of_day))
+    (select * from (select * from requests where ${where} and ${before} ${inOrder} limit ${rows}::int) as requests
+     ${inOrder} limit ${rows}::int - (select count(*) from charges_of_day))
   )`;
 }
 
