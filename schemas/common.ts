@@ -83,3 +83,6 @@ export const idParams = (description: string) =>
   Type.Object({ id: Uuid(description) }, { additionalProperties: false });
 
 export const NoContent = Type.Null({ description: 'Success, without a body.' });
+
+/** Such as 300,000. `toLocaleString` would load the data of a language, which takes a tenth of a start's time. */
+export const withCommas = (count: number): string => String(count).replace(/\B(?=(\d{3})+$)/g, ',');

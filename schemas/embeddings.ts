@@ -1,6 +1,6 @@
 /** Embeddings, compatible with OpenAI's API: contract section 14. */
 import { Type } from '@sinclair/typebox';
-import { Count, nullable, ref, stringConst, stringEnum } from './common.ts';
+import { Count, nullable, ref, stringConst, stringEnum, withCommas } from './common.ts';
 
 export const MAX_INPUTS = 2048;
 /** In one request. */
@@ -34,7 +34,7 @@ export const EmbeddingRequest = Type.Object(
   {
     input: Type.Unsafe<string | string[] | number[] | number[][]>({
       anyOf: [text, inputs(text, 'Several texts.'), tokens, inputs(tokens, 'Several texts as tokens.')],
-      description: `The text to embed, or up to ${MAX_INPUTS} texts. Each one is charged. A text can also be a list of tokens. A request can have up to ${MAX_TOKENS.toLocaleString('en')} tokens.`,
+      description: `The text to embed, or up to ${MAX_INPUTS} texts. Each one is charged. A text can also be a list of tokens. A request can have up to ${withCommas(MAX_TOKENS)} tokens.`,
       examples: [['How do I create a key?', 'Where are my invoices?']],
     }),
     model: Type.Optional(

@@ -4,7 +4,7 @@ import type { Static } from '@sinclair/typebox';
 import type { FastifySchemaValidationError } from 'fastify';
 import { documentedPattern, extensible } from '../schemas/common.ts';
 import type { ErrorDetail } from '../schemas/errors.ts';
-import { lazyValidators } from './lazy-compilers.ts';
+import { lazyValidators, once } from './lazy-compilers.ts';
 
 const shared = {
   removeAdditional: false,
@@ -64,29 +64,31 @@ function onCreate(ajv: Ajv): void {
 /** For Fastify's `schemaController.compilersFactory.buildValidator`. */
 export function buildValidator(externalSchemas: ExternalSchemas) {
   const build = AjvCompiler() as BuildCompiler;
-  const strict = build(externalSchemas, {
-    customOptions: { ...shared, coerceTypes: false },
-    onCreate,
-  } as never);
-  const coercing = build(externalSchemas, {
-    customOptions: { ...shared, coerceTypes: 'array' },
-    onCreate,
-  } as never);
+  const builder = (coerceTypes: false | 'array') =>
+    once(() => build(externalSchemas, { customOptions: { ...shared, coerceTypes }, onCreate } as never));
+  const strict = builder(false);
+  const coercing = builder('array');
   return lazyValidators((route) =>
-    ((route as { httpPart?: string }).httpPart === 'body' ? strict : coercing)(route as never),
+    ((route as { httpPart?: string }).httpPart === 'body' ? strict : coercing)()(route as never),
   );
 }
 
+type Validate = { (data: unknown): boolean; errors?: FastifySchemaValidationError[] | null };
+
+/** Compiled when it is first needed: most services have no file to check, and all of them start. */
+const validatorOf = (schema: object, options: object): (() => Validate) =>
+  once(() => {
+    const compile = AjvCompiler()({}, {
+      customOptions: { ...shared, ...options, coerceTypes: false },
+    } as never) as unknown as (route: { schema: object }) => Validate;
+    return compile({ schema });
+  });
+
 /** For data that does not arrive over HTTP. The function returns what is wrong, or null. */
 export function checkerOf(schema: object): (data: unknown) => string | null {
-  const compile = AjvCompiler()({}, {
-    customOptions: { ...shared, coerceTypes: false },
-  } as never) as unknown as (route: { schema: object }) => {
-    (data: unknown): boolean;
-    errors?: FastifySchemaValidationError[] | null;
-  };
-  const validate = compile({ schema });
+  const validator = validatorOf(schema, {});
   return (data) => {
+    const validate = validator();
     if (validate(data)) return null;
     const [first] = validationDetails(validate.errors ?? []);
     return first === undefined ? 'it is not valid' : `${first.path} ${first.message}`;
@@ -104,14 +106,9 @@ const plainMessages: readonly (readonly [RegExp, string])[] = [
 
 /** The same as `checkerOf`, with every fault. A fault names its field, such as `` `targets/0/weight` ``. */
 export function faultsOf(schema: object): (data: unknown) => string[] {
-  const compile = AjvCompiler()({}, {
-    customOptions: { ...shared, allErrors: true, coerceTypes: false },
-  } as never) as unknown as (route: { schema: object }) => {
-    (data: unknown): boolean;
-    errors?: FastifySchemaValidationError[] | null;
-  };
-  const validate = compile({ schema });
+  const validator = validatorOf(schema, { allErrors: true });
   return (data) => {
+    const validate = validator();
     if (validate(data)) return [];
     return validationDetails(validate.errors ?? []).map(({ message, path }) => {
       const found = plainMessages.find(([pattern]) => pattern.test(message));

@@ -1,6 +1,7 @@
 /** Connects to Redis if `REDIS_URL` is set, so that all replicas share limits. Contract section 5. */
+import type { FastifyInstance } from 'fastify';
 import fp from 'fastify-plugin';
-import { RedisLink } from '../limits/redis-link.ts';
+import type { RedisLink } from '../limits/redis-link.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -8,10 +9,16 @@ declare module 'fastify' {
   }
 }
 
+/** The client is not loaded where it is not used. */
+async function connect({ config: { redisUrl }, log }: FastifyInstance): Promise<RedisLink | null> {
+  if (redisUrl === undefined) return null;
+  const { RedisLink } = await import('../limits/redis-link.ts');
+  return new RedisLink(redisUrl, log);
+}
+
 export default fp(
   async (app) => {
-    const { redisUrl } = app.config;
-    const link = redisUrl === undefined ? null : new RedisLink(redisUrl, app.log);
+    const link = await connect(app);
     app.decorate('redis', link);
     if (link === null) return;
     app.addHook('onReady', () => link.start());
