@@ -1,6 +1,6 @@
 # Each target first installs what it needs (tools/prepare.mjs). Environment variables pass through. `make help` lists all targets.
 .DEFAULT_GOAL := help
-.PHONY: help start dev test test-long test-runtime flaky soak cluster-test cluster-soak fuzz screenshots bench profile bench-stream bench-quota bench-redis bench-metrics bench-spans bench-routing bench-workers abuse check advisories sbom sdk openapi migrations
+.PHONY: help start dev test test-long test-runtime flaky soak cluster-test cluster-soak fuzz screenshots bench bench-all profile bench-start bench-stream bench-quota bench-redis bench-metrics bench-spans bench-routing bench-workers bench-scale abuse check advisories sbom sdk openapi migrations
 
 # Prefer dash (Debian's sh, also on macOS): see `run`.
 SHELL := $(firstword $(wildcard /bin/dash /usr/bin/dash) /bin/sh)
@@ -76,9 +76,17 @@ bench: ## Measure the cost of a request next to peers: bench/RESULTS.md; ONLY=mo
 	$(prepare) bench
 	@node --import=ts-blank-space/register bench/compare.ts
 
+bench-all: ## The same with more rows, and with throughput at a p99 of 10 and 50 ms; half an hour.
+	$(prepare) bench
+	@ALL=1 node --import=ts-blank-space/register bench/compare.ts
+
 profile: ## Write a CPU and an allocation profile of a row of make bench to .prepare/profiles; ROW=proxy-1k DATABASE=postgres.
 	$(prepare) test
 	@ROW=$(ROW) node --import=ts-blank-space/register bench/profile.ts
+
+bench-start: ## Measure how long a start takes, and its memory: bench/results/start.md.
+	$(prepare) test
+	@node --import=ts-blank-space/register bench/start.ts
 
 bench-stream: ## Measure the overhead that Parley adds to a stream, and the cost of 1,000 streams: bench/results/stream.md.
 	$(prepare) test
@@ -107,6 +115,10 @@ bench-routing: ## Measure the cost of UPSTREAMS_FILE with one target: bench/resu
 bench-workers: ## Measure 1, 2, and 4 workers on one Postgres: bench/results/workers.md.
 	$(prepare) test
 	@node --import=ts-blank-space/register bench/workers.ts
+
+bench-scale: ## Measure a million keys and a ledger of ten million requests: bench/results/scale.md.
+	$(prepare) test
+	@node --import=ts-blank-space/register bench/scale.ts
 
 abuse: ## Attack a service on loopback for a few minutes; fails if it slows down, grows, or miscounts: bench/abuse.
 	$(prepare) test

@@ -1,7 +1,7 @@
 /**
- * `make bench`: the cost of a request to Parley on both databases, next to peers. Settings: `ONLY=name,…` (rows of
- * `compare/rows.ts`), `TARGETS=name,…` (`postgres`, `embedded`, and peers of `compare/peers.ts`), `BENCH_SECONDS` (3;
- * measured per row, target, and round), and `ROUNDS` (5).
+ * `make bench`: the cost of a request to Parley on both databases, next to peers. `make bench-all` (`ALL=1`) adds rows, and
+ * the throughput at a given p99. Settings: `ONLY=name,…` (rows of `compare/rows.ts`), `TARGETS=name,…` (`postgres`, `embedded`,
+ * and peers of `compare/peers.ts`), `BENCH_SECONDS` (3; measured per row, target, and round), and `ROUNDS` (5).
  *
  * Parley runs from `dist` as in production. It, its peers, Postgres, the upstream, and the load client are separate
  * processes on this machine. In each round, every target is measured once, in another order each time. After each
@@ -15,6 +15,7 @@ import { fileURLToPath } from 'node:url';
 import { chart } from './compare/chart.ts';
 import { startLoadClient } from './compare/load.ts';
 import { measure } from './compare/measure.ts';
+import { missingPeers } from './compare/peers.ts';
 import { report } from './compare/report.ts';
 import { type RowOutcome, rowTable } from './compare/results.ts';
 import { type Row, rows } from './compare/rows.ts';
@@ -24,8 +25,11 @@ import { machine } from './support/report.ts';
 
 const seconds = Number(process.env.BENCH_SECONDS ?? 3);
 const rounds = Number(process.env.ROUNDS ?? 5);
+const isAll = process.env.ALL === '1';
 const only = process.env.ONLY?.split(',');
 const wanted = process.env.TARGETS?.split(',');
+/** A search takes ten times as long as a measurement. */
+const CAPACITY_ROUNDS = 3;
 const root = fileURLToPath(new URL('..', import.meta.url));
 const say = (text: string) => process.stderr.write(`${text}\n`);
 
@@ -36,7 +40,11 @@ if (unknown.length > 0) {
   );
   process.exit(1);
 }
-const selected = rows.filter(({ name }) => only === undefined || only.includes(name));
+const selected = rows.filter(({ isExtra, name }) =>
+  only === undefined ? isAll || !isExtra : only.includes(name),
+);
+for (const { program, title } of missingPeers)
+  say(`${title} is left out, because ${program} is not installed.`);
 
 for (const [signal, code] of [
   ['SIGINT', 130],
@@ -61,6 +69,7 @@ async function compare(row: Row): Promise<RowOutcome> {
       const [target, outcome] = [targets[index], outcomes[index]];
       if (target === undefined || outcome === undefined) continue;
       const { measured, problems: found } = await measure(client, target, row, {
+        findsCapacity: isAll && row.hasCapacity === true && round < CAPACITY_ROUNDS,
         isFirst: round === 0,
         seconds,
       });
@@ -93,7 +102,7 @@ if (problems.length > 0) {
 }
 if (only === undefined && wanted === undefined) {
   const file = path.join(root, 'bench/RESULTS.md');
-  fs.writeFileSync(file, report(results, { about, busy, rounds, seconds }));
+  fs.writeFileSync(file, report(results, { about, busy, isAll, rounds, seconds }));
   fs.writeFileSync(path.join(root, 'bench/results.svg'), chart(results));
   say(`Written: ${file}`);
 }

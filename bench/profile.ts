@@ -1,7 +1,7 @@
 /**
  * `make profile ROW=proxy-1k`: a CPU profile and an allocation profile of Parley under one row of `make bench`, in
  * `.prepare/profiles`. Chrome's developer tools open both. Settings: `DATABASE=postgres|embedded` and `BENCH_SECONDS` (5).
- * Prints the functions with the most self time, and those that allocated the most memory, freed or not.
+ * Prints the modules and functions with the most self time, and those that allocated the most memory, freed or not.
  */
 import fs from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,13 +10,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { startLoadClient } from './compare/load.ts';
 import { CONNECTIONS, FIRST_WARM_UP_MS, loadOf } from './compare/measure.ts';
-import { type Cost, readCpuProfile, readHeapProfile } from './compare/profiles.ts';
+import { byModule, type Cost, readCpuProfile, readHeapProfile } from './compare/profiles.ts';
 import { rows } from './compare/rows.ts';
 import { startSurroundings } from './compare/surroundings.ts';
 import { type DatabaseKind, startParley } from './compare/targets.ts';
 import { table } from './support/report.ts';
 
 const FUNCTIONS = 25;
+const MODULES = 20;
 const seconds = Number(process.env.BENCH_SECONDS ?? 5);
 const kind: DatabaseKind = process.env.DATABASE === 'embedded' ? 'embedded' : 'postgres';
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -59,17 +60,17 @@ async function profile(what: 'cpu' | 'heap'): Promise<{ file: string; answered: 
 
 function print(title: string, unit: string, costs: Cost[], answered: number, file: string): void {
   const all = costs.reduce((sum, { self }) => sum + self, 0);
-  const lines = costs
-    .slice(0, FUNCTIONS)
-    .map(({ name, place, self }) => [
-      name,
-      place,
-      ((1000 * self) / answered).toFixed(2),
-      `${((100 * self) / all).toFixed(1)} %`,
-    ]);
+  const amount = (self: number) => [
+    ((1000 * self) / answered).toFixed(2),
+    `${((100 * self) / all).toFixed(1)} %`,
+  ];
+  const lines = costs.slice(0, FUNCTIONS).map(({ name, place, self }) => [name, place, ...amount(self)]);
+  const modules = byModule(costs)
+    .slice(0, MODULES)
+    .map(({ name, self }) => [name, ...amount(self)]);
   const perRequest = `${((1000 * all) / answered).toFixed(1)} ${unit} per request, ${answered} requests`;
   process.stdout.write(
-    `\n## ${row?.name}, ${kind}: ${title}: ${perRequest}\n\n${table(['function', 'at', unit, 'share'], lines)}\n\n${file}\n`,
+    `\n## ${row?.name}, ${kind}: ${title}: ${perRequest}\n\n${table(['module', unit, 'share'], modules)}\n\n${table(['function', 'at', unit, 'share'], lines)}\n\n${file}\n`,
   );
 }
 

@@ -6,6 +6,9 @@ import type { Row } from './rows.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
+/** Characters of what the audit says: it names each difference. */
+const MOST_WORDS = 1000;
+
 type Used = Record<'chat' | 'images' | 'search', number>;
 type Reading = { used: Used; resetsAt: string };
 
@@ -14,6 +17,8 @@ export type LedgerCheck = {
   read(): Promise<Reading>;
   /** Returns what is wrong after loads; nothing if every answer was charged once and the audit is clean. */
   problems(row: Row, before: Reading, loads: LoadResult[]): Promise<string[]>;
+  /** What the audit finds. */
+  audit(): string[];
 };
 
 /** @param database - the variables that tell the audit where the database is */
@@ -40,11 +45,12 @@ export function ledgerOf(service: {
       return [];
     } catch (error) {
       const { stderr, stdout } = error as { stdout?: Buffer; stderr?: Buffer };
-      return [`the audit says: ${`${stdout ?? ''}${stderr ?? error}`.trim()}`];
+      return [`the audit says: ${`${stdout ?? ''}${stderr ?? error}`.trim().slice(0, MOST_WORDS)}`];
     }
   }
 
   return {
+    audit,
     read,
     async problems(row, before, loads) {
       const after = await read();

@@ -1,4 +1,5 @@
 /** One measurement of one target: at 32 connections, then at one. */
+import { type Capacity, findCapacity } from './capacity.ts';
 import type { Load, LoadClient, LoadResult } from './load.ts';
 import type { Row } from './rows.ts';
 import type { Target } from './targets.ts';
@@ -20,6 +21,8 @@ export type Measured = {
   /** Milliseconds at one connection: the whole answer, and the first byte of its body. */
   single: number;
   singleFirstByte: number;
+  /** Requests a second for each deadline of `capacity.ts`, if it was looked for. */
+  capacity: number[];
 };
 
 function requestOf(target: Target, row: Row, body: string | undefined): string {
@@ -42,13 +45,13 @@ export const loadOf = (target: Target, row: Row): Omit<Load, 'connections' | 'wa
 /**
  * Measures a target. Problems are answers other than 200, and a ledger that does not match the answers.
  *
- * @param seconds - measured at 32 connections; a third of it at one connection
+ * @param options - `seconds`: measured at 32 connections; a third of it at one connection
  */
 export async function measure(
   client: LoadClient,
   target: Target,
   row: Row,
-  { isFirst, seconds }: { isFirst: boolean; seconds: number },
+  { findsCapacity = false, isFirst, seconds }: { findsCapacity?: boolean; isFirst: boolean; seconds: number },
 ): Promise<{ measured: Measured; problems: string[] }> {
   const load = (fields: Pick<Load, 'connections' | 'warmUpMs' | 'measureMs'>) =>
     client.run({ ...loadOf(target, row), ...fields });
@@ -59,7 +62,10 @@ export async function measure(
     measureMs: seconds * 1000,
   });
   const one = await load({ connections: 1, warmUpMs: SINGLE_WARM_UP_MS, measureMs: (seconds * 1000) / 3 });
-  const loads: LoadResult[] = [many, one];
+  const capacity: Capacity = findsCapacity
+    ? await findCapacity(client, loadOf(target, row))
+    : { perSecond: [], loads: [] };
+  const loads: LoadResult[] = [many, one, ...capacity.loads];
   const problems = loads.flatMap(({ answered, failures }) => [
     ...Object.entries(failures).map(([what, times]) => `${times} × ${what}`),
     ...(answered === 0 ? ['no answer'] : []),
@@ -76,6 +82,7 @@ export async function measure(
       p99: many.latency.p99,
       single: one.latency.p50,
       singleFirstByte: one.firstByte.p50,
+      capacity: capacity.perSecond,
     },
     problems,
   };

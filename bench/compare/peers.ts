@@ -1,4 +1,6 @@
 /** What Parley is compared with. The programs are in `bench/peers`, a package of its own. */
+import { existsSync } from 'node:fs';
+import path from 'node:path';
 import type { Row } from './rows.ts';
 
 export type Peer = {
@@ -11,6 +13,8 @@ export type Peer = {
   base?: string;
   /** It gets an empty database as `DATABASE_URL`, and the CPU of Postgres counts. */
   usesDatabase?: boolean;
+  /** A program that must be installed. Without it, the peer is left out, and the report says so. */
+  program?: string;
 };
 
 export const peers: Peer[] = [
@@ -20,6 +24,13 @@ export const peers: Peer[] = [
     title: 'bare Fastify and undici proxy',
     file: 'proxy.mjs',
     rows: ({ limit }) => limit === 'proxy',
+  },
+  {
+    name: 'nginx',
+    title: 'nginx as a proxy',
+    file: 'nginx.mjs',
+    rows: ({ limit, path }) => limit === 'proxy' && path === '/chat/completions',
+    program: 'nginx',
   },
   {
     name: 'portkey',
@@ -43,3 +54,11 @@ export const peers: Peer[] = [
     usesDatabase: true,
   },
 ];
+
+const isInstalled = (program: string) =>
+  (process.env.PATH ?? '').split(path.delimiter).some((folder) => existsSync(path.join(folder, program)));
+
+/** Peers that this machine cannot run. */
+export const missingPeers: Peer[] = peers.filter(
+  ({ program }) => program !== undefined && !isInstalled(program),
+);

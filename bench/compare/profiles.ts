@@ -8,6 +8,24 @@ type CallFrame = { functionName: string; url: string; lineNumber: number };
 type CpuProfile = { nodes: { id: number; callFrame: CallFrame }[]; samples: number[]; timeDeltas: number[] };
 type HeapNode = { callFrame: CallFrame; selfSize: number; children: HeapNode[] };
 
+/** A package, a part of Node, or a folder of this project; V8's own work keeps its name. */
+export function moduleOf({ name, place }: Cost): string {
+  const [file = ''] = place.split(':').slice(place.startsWith('node:') ? 1 : 0);
+  if (place === '') return /^\(/.test(name) ? name : 'system calls and other native code';
+  if (place.startsWith('node:')) return 'node';
+  const parts = file.split('/');
+  return parts
+    .slice(0, file.startsWith('@') || file.startsWith('dist/') ? 3 - Number(file.startsWith('@')) : 1)
+    .join('/');
+}
+
+/** The same costs, added up by module, greatest first. */
+export function byModule(costs: Cost[]): Cost[] {
+  const sums = new Map<string, number>();
+  for (const cost of costs) sums.set(moduleOf(cost), (sums.get(moduleOf(cost)) ?? 0) + cost.self);
+  return [...sums].map(([name, self]) => ({ name, place: '', self })).sort((a, b) => b.self - a.self);
+}
+
 /** Adds up what one function costs at all its places in the tree. */
 function byFunction(costs: Iterable<{ callFrame: CallFrame; self: number }>, root: string): Cost[] {
   const found = new Map<string, Cost>();

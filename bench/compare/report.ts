@@ -1,25 +1,42 @@
 /** `bench/RESULTS.md`. */
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { CONNECTIONS } from './measure.ts';
+import { missingPeers, peers } from './peers.ts';
 import { type RowOutcome, rowTable } from './results.ts';
 
 const { dependencies } = JSON.parse(
   readFileSync(new URL('../peers/package.json', import.meta.url), 'utf8'),
 ) as { dependencies: Record<string, string> };
 
-type Circumstances = { about: string; busy: number; rounds: number; seconds: number };
+type Circumstances = { about: string; busy: number; isAll: boolean; rounds: number; seconds: number };
+
+/** Such as `nginx/1.22.1`: what a program calls itself with `-v`. */
+const versionOf = (program: string) =>
+  / (\S+\/\S+)/.exec(spawnSync(program, ['-v'], { encoding: 'utf8' }).stderr)?.[1] ?? program;
 
 /** The whole report, in Markdown. */
-export function report(results: RowOutcome[], { about, busy, rounds, seconds }: Circumstances): string {
-  const peers = Object.entries(dependencies).map(([name, version]) => `${name} ${version}`);
+export function report(
+  results: RowOutcome[],
+  { about, busy, isAll, rounds, seconds }: Circumstances,
+): string {
+  const versions = [
+    ...Object.entries(dependencies).map(([name, version]) => `${name} ${version}`),
+    ...peers.flatMap((peer) =>
+      peer.program === undefined || missingPeers.includes(peer) ? [] : [versionOf(peer.program)],
+    ),
+  ];
+  const missing = missingPeers.map(
+    ({ program, title }) => `- Left out: ${title} (${program} is not installed)\n`,
+  );
   return `# What a request costs
 
-\`make bench\`, ${new Date().toISOString().slice(0, 10)}: ${rounds} interleaved rounds. In each, every line was measured for ${seconds} s at
+\`make ${isAll ? 'bench-all' : 'bench'}\`, ${new Date().toISOString().slice(0, 10)}: ${rounds} interleaved rounds. In each, every line was measured for ${seconds} s at
 ${CONNECTIONS} connections and for ${(seconds / 3).toFixed(1)} s at one. The first round had a warm-up of two seconds.
 
 ${about}
-- Peers: ${peers.join(', ')}
-- Load average before the run: ${busy.toFixed(1)} (0 on an idle machine)
+- Peers: ${versions.join(', ')}
+${missing.join('')}- Load average before the run: ${busy.toFixed(1)} (0 on an idle machine)
 
 ![CPU per request](results.svg)
 
@@ -36,9 +53,12 @@ ${about}
 - Parley runs as with \`make start\`: it authenticates, validates, rate-limits, logs to a file, and charges each request
   against an exact daily limit. Its one account has one key. Only limits that the load would reach are raised.
 - Postgres runs with its default durability, on a disk.
+- The throughput while the p99 is at most 10 or 50 ms is the greatest of 1, 2, 4, 8 … 128 connections (\`make bench-all\` only).
+- nginx neither parses the body nor logs; like the other peers, it has one process for requests.
 - After each measurement, the number of answers equals the number of charges, and \`npm run audit\` is clean.
 
-Measured apart, each with its own command: [routing](results/routing.md), [streams](results/stream.md), [the quota](results/quota.md),
+Measured apart, each with its own command: [the start](results/start.md), [many keys and a long ledger](results/scale.md),
+[workers](results/workers.md), [routing](results/routing.md), [streams](results/stream.md), [the quota](results/quota.md),
 [losing Redis](results/redis.md), [metrics](results/metrics.md), and [spans](results/spans.md).
 
 ${results.map(rowTable).join('\n\n')}

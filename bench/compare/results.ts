@@ -1,5 +1,6 @@
 /** The tables of `make bench`. */
 import { table } from '../support/report.ts';
+import { DEADLINES_MS } from './capacity.ts';
 import type { Measured } from './measure.ts';
 import type { Row } from './rows.ts';
 
@@ -9,8 +10,11 @@ export type RowOutcome = { row: Row; outcomes: Outcome[] };
 
 export type Middle = { median: number; min: number; max: number };
 
-export function middle({ rounds }: Outcome, of: keyof Measured): Middle {
-  const values = rounds.map((round) => round[of]).sort((a, b) => a - b);
+export const middle = ({ rounds }: Outcome, of: Exclude<keyof Measured, 'capacity'>): Middle =>
+  middleOf(rounds.map((round) => round[of]));
+
+function middleOf(measured: number[]): Middle {
+  const values = measured.toSorted((a, b) => a - b);
   const half = Math.floor(values.length / 2);
   const [low, high] = [values[values.length % 2 === 0 ? half - 1 : half], values[half]];
   return {
@@ -61,5 +65,27 @@ export function rowTable({ outcomes, row }: RowOutcome): string {
   const title = `## ${row.name}: ${row.title}`;
   const note = row.ending === undefined ? '' : '\n\nAt one connection: until the first byte of the stream.';
   const aim = row.aim === undefined ? '' : `\n\nAim: ${row.aim}.`;
-  return `${title}${aim}${note}\n\n${table(head, lines)}`;
+  return `${title}${aim}${note}\n\n${table(head, lines)}${capacityTable({ outcomes, row })}`;
+}
+
+/** Empty if the capacity of no target was looked for. */
+function capacityTable({ outcomes, row }: RowOutcome): string {
+  const found = outcomes.filter(({ rounds }) => rounds.some(({ capacity }) => capacity.length > 0));
+  if (found.length === 0) return '';
+  const at = ({ rounds }: Outcome, index: number) =>
+    middleOf(rounds.flatMap(({ capacity }) => capacity[index] ?? []));
+  const limit = found.find(({ name }) => name === row.limit);
+  const share = (outcome: Outcome, index: number) =>
+    limit === undefined || outcome === limit
+      ? ''
+      : `${((100 * at(outcome, index).median) / at(limit, index).median).toFixed(0)}%`;
+  const lines = found.map((outcome) => [
+    outcome.title,
+    ...DEADLINES_MS.flatMap((_, index) => [spread(at(outcome, index), whole), share(outcome, index)]),
+  ]);
+  const columns = DEADLINES_MS.flatMap((deadline) => [
+    `requests/s while the p99 is at most ${deadline} ms`,
+    'of the limit',
+  ]);
+  return `\n\n${table(['', ...columns], lines)}`;
 }

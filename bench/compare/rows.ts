@@ -1,7 +1,9 @@
-/** What `make bench` measures. `ONLY=name,…` selects rows. */
+/** What `make bench` and `make bench-all` measure. `ONLY=name,…` selects rows. */
 
 /** Frames with text in a stream. */
 export const FRAMES = 64;
+/** A model whose answers the upstream delays by 60 ms. */
+export const DELAYED = 'delay-60';
 
 export type Row = {
   name: string;
@@ -18,6 +20,10 @@ export type Row = {
   meter?: 'chat' | 'search';
   /** What a complete answer ends with. */
   ending?: string;
+  /** `make bench` leaves it out; `make bench-all` measures it. */
+  isExtra?: true;
+  /** `make bench-all` looks for the throughput of its targets at a given p99. */
+  hasCapacity?: true;
 };
 
 const questions = [
@@ -67,6 +73,7 @@ export const rows: Row[] = [
     aim: 'CPU ≤ 3 × bare route',
     path: '/usage',
     limit: 'route',
+    hasCapacity: true,
   },
   {
     ...completion,
@@ -75,6 +82,15 @@ export const rows: Row[] = [
     aim: 'CPU ≤ 2.0 × bare proxy, throughput ≥ 60 %',
     bodies: [conversation(1024)],
     limit: 'proxy',
+    hasCapacity: true,
+  },
+  {
+    ...completion,
+    name: 'proxy-1k-60ms',
+    title: 'completion through an upstream that answers after 60 ms, 1 KB',
+    bodies: [conversation(1024, { model: DELAYED })],
+    limit: 'proxy',
+    isExtra: true,
   },
   {
     ...completion,
@@ -91,6 +107,7 @@ export const rows: Row[] = [
     aim: 'CPU ≤ 1.5 × bare proxy',
     bodies: [conversation(1024 * 1024)],
     limit: 'proxy',
+    isExtra: true,
   },
   {
     ...completion,
@@ -100,6 +117,7 @@ export const rows: Row[] = [
     bodies: [conversation(1024, { stream: true })],
     limit: 'proxy',
     ending: 'data: [DONE]\n\n',
+    hasCapacity: true,
   },
   {
     name: 'responses-1k',
@@ -117,6 +135,7 @@ export const rows: Row[] = [
     meter: 'chat',
     bodies: [responseOf(conversation(1024), true)],
     limit: 'proxy',
+    isExtra: true,
   },
   {
     name: 'messages-1k',
@@ -134,6 +153,7 @@ export const rows: Row[] = [
     aim: 'CPU ≤ 4 × bare route, throughput ≥ 45 %',
     bodies: questions.map((content) => JSON.stringify({ messages: [{ role: 'user', content }] })),
     limit: 'route',
+    hasCapacity: true,
   },
   {
     name: 'search',

@@ -9,7 +9,7 @@ import type { Postgres } from '../../test/support/postgres.ts';
 import { makeKeys, withoutCeilings } from '../support/accounts.ts';
 import { startServiceProcess } from '../support/processes.ts';
 import { type LedgerCheck, ledgerOf } from './ledger.ts';
-import { type Peer, peers } from './peers.ts';
+import { missingPeers, type Peer, peers } from './peers.ts';
 import type { Row } from './rows.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -26,6 +26,8 @@ export type Target = {
   headers: Record<string, string>;
   /** Roots of the process trees whose CPU counts. */
   trees: Record<string, number>;
+  /** Undefined if it has none that others can use. */
+  databaseUrl?: string;
   /** Undefined if the target counts nothing. */
   ledger: LedgerCheck | undefined;
   stop(): Promise<void>;
@@ -79,6 +81,7 @@ export async function startParley(
     base: '/api/v1',
     headers: { authorization: `Bearer ${key}` },
     trees: { node: service.pid, ...(kind === 'postgres' && { postgres: around.databasePid }) },
+    ...(database.DATABASE_URL !== undefined && { databaseUrl: database.DATABASE_URL }),
     ledger: ledgerOf({ origin: service.origin, key, database }),
     async stop() {
       await service.stop();
@@ -128,7 +131,7 @@ async function startPeer(peer: Peer, around: Surroundings): Promise<Target> {
  * @param wanted - names of targets; undefined for all
  */
 export async function startTargets(row: Row, around: Surroundings, wanted?: string[]): Promise<Target[]> {
-  const fitting = peers.filter(({ rows }) => rows(row));
+  const fitting = peers.filter((peer) => peer.rows(row) && !missingPeers.includes(peer));
   const starts = [
     ...fitting
       .filter(({ name }) => name === row.limit)

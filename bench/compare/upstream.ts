@@ -1,10 +1,10 @@
 /**
  * An upstream that costs as little as possible: it answers every completion at once with the same bytes. A request that
- * asks for a stream gets `FRAMES` frames, each written by itself. `model: "delay-60"` delays the answer by 60 ms.
+ * asks for a stream gets `FRAMES` frames, each written by itself. The model `DELAYED` delays the answer by 60 ms.
  */
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { FRAMES } from './rows.ts';
+import { DELAYED, FRAMES } from './rows.ts';
 
 const head = { id: 'chatcmpl-0', created: 1_763_596_800, model: 'bench' };
 const usage = { prompt_tokens: 12, completion_tokens: FRAMES, total_tokens: 12 + FRAMES };
@@ -32,7 +32,7 @@ frames.push(
 );
 const models = JSON.stringify({
   object: 'list',
-  data: [{ id: 'bench', object: 'model', created: 0, owned_by: 'bench' }],
+  data: ['bench', DELAYED].map((id) => ({ id, object: 'model', created: 0, owned_by: 'bench' })),
 });
 
 function stream(response: ServerResponse): void {
@@ -61,7 +61,7 @@ const server = createServer((request, response) => {
       response
         .writeHead(200, { 'content-type': 'application/json', 'content-length': completion.length })
         .end(completion);
-    if (asks(body, '"delay-60"')) setTimeout(answer, 60);
+    if (asks(body, `"${DELAYED}"`)) setTimeout(answer, 60);
     else answer();
   });
 });

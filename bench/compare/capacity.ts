@@ -1,0 +1,36 @@
+/** The most requests a second that a target answers while 99% of them take no longer than a deadline. */
+import type { Load, LoadClient, LoadResult } from './load.ts';
+
+/** Milliseconds that 99% of the requests may take. */
+export const DEADLINES_MS = [10, 50] as const;
+const LONGEST_MS = Math.max(...DEADLINES_MS);
+/** More connections bring more throughput and longer waits, until the processors are spent. */
+const CONNECTIONS = [1, 2, 4, 8, 16, 32, 64, 128];
+const WARM_UP_MS = 300;
+const MEASURE_MS = 1500;
+
+export type Capacity = {
+  /** Requests a second for each deadline; 0 if even one connection misses it. */
+  perSecond: number[];
+  loads: LoadResult[];
+};
+
+/** Doubles the connections until the longest deadline is missed. */
+export async function findCapacity(
+  client: LoadClient,
+  load: Omit<Load, 'connections' | 'warmUpMs' | 'measureMs'>,
+): Promise<Capacity> {
+  const loads: LoadResult[] = [];
+  for (const connections of CONNECTIONS) {
+    const result = await client.run({ ...load, connections, warmUpMs: WARM_UP_MS, measureMs: MEASURE_MS });
+    loads.push(result);
+    if (result.latency.p99 > LONGEST_MS) break;
+  }
+  const inTime = (deadline: number) => loads.filter(({ latency }) => latency.p99 <= deadline);
+  return {
+    loads,
+    perSecond: DEADLINES_MS.map((deadline) =>
+      Math.max(0, ...inTime(deadline).map(({ answered, tookMs }) => (1000 * answered) / tookMs)),
+    ),
+  };
+}
