@@ -94,18 +94,26 @@ export class BodyReader {
         stream.pause();
         reject(new ReadError(refusal));
       };
-      const onBroken = () => refuse('brokenOff');
+      /** A piece waits for the budget. */
+      let isWaiting = false;
+      let hasEnded = false;
+      const onBroken = () => {
+        if (!hasEnded) refuse('brokenOff');
+      };
       const onData = (piece: Buffer) => {
         measured.received += piece.length;
         if (measured.received > limit) return refuse('tooLarge');
         const room = share.take(piece.length);
         if (typeof room === 'boolean') return add(piece, room);
-        // Nothing else arrives until the budget has answered.
+        // No other piece arrives until the budget has answered, but the end does.
         stream.pause();
+        isWaiting = true;
         void room.then((hasRoom) => {
+          isWaiting = false;
           if (isOver) return;
           stream.resume();
           add(piece, hasRoom);
+          if (hasEnded && !isOver) onEnd();
         });
       };
       const add = (piece: Buffer, hasRoom: boolean) => {
@@ -119,6 +127,8 @@ export class BodyReader {
         }
       };
       const onEnd = () => {
+        hasEnded = true;
+        if (isWaiting) return;
         if (announced !== undefined && announced !== measured.received) return refuse('wrongLength');
         stop();
         resolve({ body, release: share.release });

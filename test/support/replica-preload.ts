@@ -1,8 +1,11 @@
-// Loaded before a replica's own code (`--import`).
+// Loaded before a replica's own code (`--import`), in each of its threads.
+import { isMainThread } from 'node:worker_threads';
 
-// It ends with the test that started it, however that ends.
-process.stdin.on('end', () => process.exit()).resume();
-(process.stdin as typeof process.stdin & { unref(): void }).unref();
+if (isMainThread) {
+  // It ends with the test that started it, however that ends.
+  process.stdin.on('end', () => process.exit()).resume();
+  (process.stdin as typeof process.stdin & { unref(): void }).unref();
+}
 
 // Its clock is wrong by CLOCK_SKEW_MS.
 const skewMs = Number(process.env.CLOCK_SKEW_MS ?? 0);

@@ -140,6 +140,25 @@ t.test('quota, streams, upstreams, and memory', async (t) => {
     await upstream.configure({});
   });
 
+  await t.test('a body reaches the upstream whole, however long it is', async (t) => {
+    const key = await newKey();
+    for (const length of [60_000, 64 * 1024, 70_000, 200_000, MIB, 1.8 * MIB]) {
+      await upstream.reset();
+      const parts = Array.from({ length: Math.ceil(length / 50_000) }, (_, n) => ({
+        type: 'text',
+        text: `${n}`.padEnd(Math.min(50_000, length), 'x'),
+      }));
+      const body = { model: 'b', messages: [{ role: 'user', content: parts }] };
+      t.equal(
+        (await client.post('/chat/completions', body, { key, headers: apart })).status,
+        200,
+        `${length} bytes`,
+      );
+      const call = await upstream.onlyCall();
+      t.same((call.body as typeof body).messages, body.messages);
+    }
+  });
+
   await t.test('the memory of request bodies is one budget for both workers', async (t) => {
     const port = Number(new URL(client.origin).port);
     const [one, other] = [await newKey(), await newKey()];
