@@ -44,6 +44,8 @@ async function profile(what: 'cpu' | 'heap'): Promise<{ file: string; answered: 
   fs.rmSync(file, { force: true });
   const parley = await startParley(kind, row as NonNullable<typeof row>, surroundings, {
     nodeOptions: ['--import=ts-blank-space/register', `--import=${profiler}`],
+    // Because a bundle has no modules.
+    program: 'src/main.ts',
     env: { PROFILE: what, PROFILE_FILE: file },
   });
   const load = { ...loadOf(parley, row as NonNullable<typeof row>), connections: CONNECTIONS };

@@ -146,7 +146,7 @@ const api: FastifyPluginAsync = async (scope) => {
   scope.register(callerRoutes);
 };
 
-/** Needs an open, migrated database. It does not listen or query yet. */
+/** Does not listen or query yet, so the database may still be opening. */
 export async function buildApp(resources: Resources): Promise<FastifyInstance> {
   const { config, database, membership } = resources;
   const app = fastify(serverOptions(config, membership?.number)).withTypeProvider<TypeBoxTypeProvider>();

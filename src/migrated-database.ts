@@ -1,11 +1,11 @@
 /** Opens the configured database, and brings it up to date. Contract section 11. */
 import type { Config } from './config.ts';
 import {
-  type Database,
   type DatabaseLocation,
   isTransactionPooler,
-  openDatabase,
+  type Opening,
   STATEMENT_TIMEOUT_MS,
+  startOpening,
 } from './database/client.ts';
 import { migrate } from './database/migrate.ts';
 import { assertWhole } from './store/transfer.ts';
@@ -18,15 +18,15 @@ export async function configuredLocation(config: Config): Promise<DatabaseLocati
   return { url: databaseUrl, connections: databaseConnections, isPooled, patienceMs: STATEMENT_TIMEOUT_MS };
 }
 
-/** Throws errors of connections and migrations. */
-export async function openMigrated(config: Config, location: DatabaseLocation): Promise<Database> {
-  const database = await openDatabase(location);
-  try {
+/** `opened` waits for the migrations too, and rejects with errors of connections and migrations. */
+export function startMigrated(config: Config, location: DatabaseLocation): Opening {
+  const { database, opened } = startOpening(location);
+  async function bringUpToDate(): Promise<void> {
     await migrate(database, config.databaseDirectUrl);
     await assertWhole(database.db);
-    return database;
-  } catch (error) {
-    await database.close();
-    throw error;
   }
+  const migrated = bringUpToDate();
+  // If it does not open, that error says more than those of statements.
+  migrated.catch(() => {});
+  return { database, opened: opened.then(() => migrated) };
 }

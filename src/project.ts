@@ -7,6 +7,16 @@ export const projectRoot: URL = (() => {
   return folder;
 })();
 
+const isBuilt = import.meta.url.endsWith('.js');
+
+/**
+ * A file of this project that runs in a thread of its own. `tools/prepare/programs.mjs` lists it.
+ *
+ * @param name - its path in `src`, without an extension
+ */
+export const threadProgram = (name: string): URL =>
+  new URL(isBuilt ? `dist/src/${name}.js` : `src/${name}.ts`, projectRoot);
+
 export const { version } = JSON.parse(readFileSync(new URL('package.json', projectRoot), 'utf8')) as {
   version: string;
 };

@@ -5,12 +5,12 @@ import type { FastifyInstance } from 'fastify';
 import type { CommandContext } from './commands/command.ts';
 import { commandHandler } from './commands/operator.ts';
 import type { Config } from './config.ts';
-import { type Database, type DatabaseLocation, openDatabase } from './database/client.ts';
+import { type Database, type DatabaseLocation, type Opening, startOpening } from './database/client.ts';
 import { type DataDirLock, lockDataDir } from './database/data-dir-lock.ts';
 import { Maintenance } from './domain/maintenance.ts';
 import { outcomeOf, type Reload, UpstreamReloads } from './domain/upstream-reloads.ts';
 import { ConfigError } from './environment.ts';
-import { configuredLocation, openMigrated } from './migrated-database.ts';
+import { configuredLocation, startMigrated } from './migrated-database.ts';
 import { settingOnce } from './store/settings.ts';
 import { WebhookSender } from './webhooks/sender.ts';
 import type { Membership } from './workers/membership.ts';
@@ -62,23 +62,31 @@ export async function startService(
   membership?: Membership,
 ): Promise<Service> {
   const location = givenLocation ?? (await configuredLocation(config));
-  let database: Database | undefined;
-  let reload: Reload | undefined;
-  const lock = await lockFolder(
-    config,
-    location,
-    () => database && { ...database, reload: reload && outcomeOf.bind(null, reload) },
-  );
+  let context: Omit<CommandContext, 'config'> | undefined;
+  const lock = await lockFolder(config, location, () => context);
+  let opening: Opening | undefined;
+  let building: Promise<FastifyInstance> | undefined;
   try {
-    const opening = membership ? openDatabase(location) : openMigrated(config, location);
-    // Meanwhile, because the embedded database starts in a thread of its own.
-    const [opened, { buildApp }] = await Promise.all([opening, import('./app.ts')]);
-    database = opened;
-    const sessionSecrets = config.sessionSecrets ?? [
-      await settingOnce(opened.db, 'session_secret', () => randomBytes(32).toString('base64url')),
-    ];
     const tracer = config.telemetry && (await import('./telemetry/otlp.ts')).startTracer(config.telemetry);
-    const app = await buildApp({ config, database: opened, sessionSecrets, tracer, membership });
+    opening = membership ? startOpening(location) : startMigrated(config, location);
+    const { database, opened } = opening;
+    let secrets = config.sessionSecrets;
+    async function ready(): Promise<void> {
+      await opened;
+      secrets ??= [
+        await settingOnce(database.db, 'session_secret', () => randomBytes(32).toString('base64url')),
+      ];
+    }
+    async function build(): Promise<FastifyInstance> {
+      const { buildApp } = await import('./app.ts');
+      const sessionSecrets = () => secrets as NonNullable<typeof secrets>;
+      const app = await buildApp({ config, database, sessionSecrets, tracer, membership });
+      await app.ready();
+      return app;
+    }
+    // Together, because the embedded database starts in a thread of its own.
+    building = build();
+    const [app] = await Promise.all([building, ready()]);
     await app.ledger.start();
     await app.keyLookup.start();
     await app.listen({
@@ -86,19 +94,19 @@ export async function startService(
       host: config.host,
       listenTextResolver: (address) => `Listening at ${address}`,
     });
-    const maintenance = new Maintenance(opened, config, app.log);
+    const maintenance = new Maintenance(database, config, app.log);
     maintenance.start();
     const { log, metrics } = app;
     const { plans, webhookTargets: targets } = config;
-    const webhooks = new WebhookSender({ db: opened.db, plans, targets, log, metrics });
+    const webhooks = new WebhookSender({ db: database.db, plans, targets, log, metrics });
     webhooks.start();
     const reloadHere = () => reloadUpstreams(app, config);
-    reload = reloadHere;
-    const reloads = new UpstreamReloads(opened.db, app.ledger.process, reloadHere, log);
-    if (opened.kind === 'postgres' && config.upstreams !== undefined) reloads.start();
+    context = { ...database, reload: outcomeOf.bind(null, reloadHere) };
+    const reloads = new UpstreamReloads(database.db, app.ledger.process, reloadHere, log);
+    if (database.kind === 'postgres' && config.upstreams !== undefined) reloads.start();
     return {
       app,
-      database: opened,
+      database,
       reload: reloadHere,
       port: (app.server.address() as AddressInfo).port,
       stop: async () => {
@@ -107,14 +115,18 @@ export async function startService(
         await Promise.all(stopped);
         await app.keyLookup.stop();
         await app.ledger.stop();
-        await opened.close();
+        await database.close();
         await lock?.release();
         // Last, because a collector that cannot be reached takes its time.
         await tracer?.stop();
       },
     };
   } catch (error) {
-    await database?.close();
+    await building?.then(
+      (app) => app.close(),
+      () => {},
+    );
+    await opening?.database.close();
     await lock?.release();
     throw error;
   }

@@ -14,9 +14,7 @@ export function moduleOf({ name, place }: Cost): string {
   if (place === '') return /^\(/.test(name) ? name : 'system calls and other native code';
   if (place.startsWith('node:')) return 'node';
   const parts = file.split('/');
-  return parts
-    .slice(0, file.startsWith('@') || file.startsWith('dist/') ? 3 - Number(file.startsWith('@')) : 1)
-    .join('/');
+  return parts.slice(0, file.startsWith('@') || file.startsWith('src/') ? 2 : 1).join('/');
 }
 
 /** The same costs, added up by module, greatest first. */

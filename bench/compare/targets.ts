@@ -50,13 +50,13 @@ async function newDatabase({ database }: Surroundings, prefix: string): Promise<
  * Starts Parley from `dist`, with an empty database, one account, and one key. It runs as with `make start`, but for limits
  * that the load would reach.
  *
- * @param options - additions to the environment and to Node's options
+ * @param options - additions to the environment and to Node's options; `program` replaces that of `dist`
  */
 export async function startParley(
   kind: DatabaseKind,
   row: Row,
   around: Surroundings,
-  options: { env?: Record<string, string>; nodeOptions?: string[] } = {},
+  options: { env?: Record<string, string>; nodeOptions?: string[]; program?: string } = {},
 ): Promise<Target> {
   const dataDir = fs.mkdtempSync(path.join(root, '.prepare/bench-data-'));
   const database: Record<string, string> = {
@@ -72,7 +72,7 @@ export async function startParley(
     ...(row.limit === 'proxy' && { CHAT_URL: around.upstreamUrl }),
     ...options.env,
   };
-  const service = await startServiceProcess(env, options.nodeOptions);
+  const service = await startServiceProcess(env, options.nodeOptions, options.program);
   const [key = ''] = await makeKeys(service.origin, 1, undefined, ['chat', 'search', 'models', 'usage']);
   return {
     name: kind,

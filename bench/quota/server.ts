@@ -50,7 +50,7 @@ const unused = undefined as never;
 app.register(settings, {
   config,
   database,
-  sessionSecrets: [''],
+  sessionSecrets: () => [''],
   documentation: unused,
   engines: unused,
   keyLookup: unused,

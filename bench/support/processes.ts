@@ -17,14 +17,16 @@ export type ServiceProcess = { origin: string; pid: number; stop(): Promise<void
  *
  * @param env - settings that differ from the defaults
  * @param nodeOptions - such as `--cpu-prof`
+ * @param program - `src/main.ts` with a loader in `nodeOptions`, for profiles that name the sources
  */
 export async function startServiceProcess(
   env: Record<string, string>,
   nodeOptions: string[] = [],
+  program = 'dist/src/main.js',
 ): Promise<ServiceProcess> {
   const folder = fs.mkdtempSync(path.join(root, '.prepare/bench-'));
   const log = fs.openSync(path.join(folder, 'log'), 'a');
-  const child = spawn(process.execPath, [...nodeOptions, 'dist/src/main.js'], {
+  const child = spawn(process.execPath, [...nodeOptions, program], {
     cwd: root,
     env: { PATH: process.env.PATH, PORT: '0', DATA_DIR: folder, CALLS_PER_ACCOUNT: '100000', ...env },
     stdio: ['ignore', log, 'pipe'],

@@ -1,8 +1,8 @@
 /** Parses small bodies in place, and large or complex ones on a worker. Contract section 6, decision 0021. */
 import { isUtf8 } from 'node:buffer';
-import { extname } from 'node:path';
 import { setImmediate as otherRequests } from 'node:timers/promises';
 import { Piscina } from 'piscina';
+import { threadProgram } from '../project.ts';
 import type { Blocks } from './blocks.ts';
 import { rememberDigest } from './digest.ts';
 import { putAt } from './lighten.ts';
@@ -71,7 +71,7 @@ export class BodyParser {
   async #runNow(task: Task): Promise<Result> {
     if (this.#isClosed) throw new Error('The parser is closed.');
     this.#pool ??= new Piscina<Task, Result>({
-      filename: new URL(`./worker${extname(import.meta.url)}`, import.meta.url).href,
+      filename: threadProgram('bodies/worker').href,
       minThreads: 0,
       maxThreads: 1,
       idleTimeout: IDLE_MS,

@@ -8,7 +8,11 @@ import { projectRoot } from '../project.ts';
 // The document must not depend on the environment. The first query would connect to Postgres.
 const config = loadConfig({ LOG_LEVEL: 'silent', DATABASE_URL: 'postgres://nobody@localhost/nothing' });
 const database = await openDatabase({ url: String(config.databaseUrl) });
-const app = await buildApp({ config, database, sessionSecrets: ['not used to sign anything'.repeat(2)] });
+const app = await buildApp({
+  config,
+  database,
+  sessionSecrets: () => ['not used to sign anything'.repeat(2)],
+});
 await app.ready();
 await writeFile(new URL('openapi.json', projectRoot), `${JSON.stringify(app.swagger(), null, 2)}\n`);
 await app.close();

@@ -174,9 +174,9 @@ export function openSession(url: string): { db: Db; close(): Promise<void>; lose
 }
 
 /** One session for everything, as PGlite has no other. Statements have no timeout: it cannot interrupt one. */
-async function openEmbedded(dataDir: string): Promise<Database> {
+function openEmbedded(dataDir: string): Opening {
   let listener: Listener | undefined;
-  const postgres = await startEmbeddedPostgres(dataDir, (error) => listener?.onGap(error));
+  const postgres = startEmbeddedPostgres(dataDir, (error) => listener?.onGap(error));
   const types = newTypes();
   const options: ConnectionOptions = {
     connect: () => {
@@ -188,25 +188,46 @@ async function openEmbedded(dataDir: string): Promise<Database> {
     onNotification: (_channel, payload) => listener?.onPayload(payload),
   };
   const pool = new Pool(1, options);
-  const database = openPools({ statements: pool, transactions: pool, ledger: pool }, types, true);
-  return {
-    ...database,
+  const pools = openPools({ statements: pool, transactions: pool, ledger: pool }, types, true);
+  const database: Database = {
+    ...pools,
     kind: 'embedded',
     queues: 1,
     listen: async (channel, onNews) => {
       listener = onNews;
       // For connections after a crash, and for this one.
       options.setUp = `listen ${channel}`;
-      await database.run(options.setUp, []);
+      await pools.run(options.setUp, []);
     },
     copyTo: (folder) => postgres.copyTo(folder),
     close: async () => {
-      await database.close();
+      await pools.close();
       await postgres.close();
     },
   };
+  return { database, opened: postgres.started };
 }
 
+/** A database that opens. Its statements wait for it. */
+export type Opening = {
+  database: Database;
+  /** Rejects if it cannot be opened. A server is reached by the first statement, not before. */
+  opened: Promise<void>;
+};
+
+/** Close the database also if it could not be opened. */
+export const startOpening = (location: DatabaseLocation): Opening =>
+  'url' in location
+    ? { database: openPostgres(location), opened: Promise.resolve() }
+    : openEmbedded(location.dataDir);
+
 export async function openDatabase(location: DatabaseLocation): Promise<Database> {
-  return 'url' in location ? openPostgres(location) : openEmbedded(location.dataDir);
+  const { database, opened } = startOpening(location);
+  try {
+    await opened;
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+  return database;
 }

@@ -4,16 +4,18 @@
  */
 import { once } from 'node:events';
 import { cpSync, existsSync } from 'node:fs';
-import { extname, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
-import { projectRoot } from '../project.ts';
+import { projectRoot, threadProgram } from '../project.ts';
 import { DatabaseUnavailable } from './connection.ts';
 import type { CopyAnswer } from './embedded-copy.ts';
 import { closeContents } from './private-folder.ts';
 
 export type EmbeddedPostgres = {
+  /** Resolves once it serves: statements wait for it. Rejects with what PGlite throws, and errors of the file system. */
+  started: Promise<void>;
   /**
    * A stream of the wire protocol, which ends with the thread. There is one session: the next client takes it over.
    *
@@ -109,19 +111,16 @@ function createIn(dataDir: string): void {
 }
 
 /**
- * Opens the database in a directory that this process has locked, or creates it. Throws what PGlite throws, and errors of
- * the file system.
+ * Opens the database in a directory that this process has locked, or creates it.
  *
  * @param onCrash - called when the thread has ended by itself, and its connections with it
+ * @throws errors of the file system
  */
-export async function startEmbeddedPostgres(
-  dataDir: string,
-  onCrash: (error: unknown) => void,
-): Promise<EmbeddedPostgres> {
+export function startEmbeddedPostgres(dataDir: string, onCrash: (error: unknown) => void): EmbeddedPostgres {
   let isServing = false;
   let failedAt = Number.NEGATIVE_INFINITY;
   const launch = () => {
-    const thread = new Worker(new URL(`./embedded-thread${extname(import.meta.url)}`, import.meta.url), {
+    const thread = new Worker(threadProgram('database/embedded-thread'), {
       workerData: { dataDir },
     });
     let cause: unknown = new Error('The thread of the embedded database ended.');
@@ -141,16 +140,14 @@ export async function startEmbeddedPostgres(
 
   if (!existsSync(join(dataDir, MARK))) createIn(dataDir);
   let thread = launch();
-  await ready(thread);
-  try {
+  async function start(): Promise<void> {
+    await ready(thread);
     // PGlite creates its files readable and writable by everyone, whatever the umask.
     await closeContents(dataDir);
-  } catch (error) {
-    await end(thread);
-    throw error;
+    isServing = true;
   }
-  isServing = true;
   return {
+    started: start(),
     connect: () => {
       if (thread.threadId === ENDED) {
         if (performance.now() - failedAt < RELAUNCH_MS)

@@ -31,7 +31,7 @@ declare module 'fastify' {
 
 export default fp(
   async (app) => {
-    const { db, limits, sessionSecrets } = app;
+    const { db, limits } = app;
     app.decorateRequest('failedAccountId', null);
     app.addHook('onReady', async () => {
       await commonPasswords();
@@ -49,7 +49,7 @@ export default fp(
 
     app.decorate('checkSignIn', (request, email, account, password) => {
       const device = deviceOf(request);
-      const isKnown = device !== undefined && isKnownDevice(device, account, sessionSecrets);
+      const isKnown = device !== undefined && isKnownDevice(device, account, app.sessionSecrets);
       const knownDevice = isKnown ? device.nonce : null;
       const attempt = { email, knownDevice, resetAt: account?.signInsResetAt ?? null };
       return limits.limitSignIn(request, attempt, () => verified(request, account, password));

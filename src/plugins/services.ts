@@ -14,8 +14,8 @@ import type { Membership } from '../workers/membership.ts';
 export type Resources = {
   config: Config;
   database: Database;
-  /** Sign cookies: the first signs, all verify. */
-  sessionSecrets: readonly [string, ...string[]];
+  /** Sign cookies: the first signs, all verify. Called only by requests. */
+  sessionSecrets: () => readonly [string, ...string[]];
   /** Undefined: no spans are recorded. */
   tracer?: Tracer | undefined;
   /** Undefined: this process serves alone. */
@@ -50,7 +50,7 @@ export default fp<Resources & Services>(
     app.decorate('ledger', ledger);
     app.decorate('membership', membership);
     app.decorate('slots', slots);
-    app.decorate('sessionSecrets', sessionSecrets);
+    app.decorate('sessionSecrets', { getter: sessionSecrets });
     app.addHook('onRequest', (request, reply, done) => {
       reply.headers(idHeaders(request));
       done();

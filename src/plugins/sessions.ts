@@ -5,7 +5,7 @@
 import { callbackify } from 'node:util';
 import { fastifyCookie } from '@fastify/cookie';
 import fastifySession from '@fastify/session';
-import type { FastifyReply, FastifyRequest, Session } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest, Session } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Config } from '../config.ts';
 import type { Db } from '../database/client.ts';
@@ -17,6 +17,7 @@ import {
   parseDevice,
 } from '../domain/device-cookie.ts';
 import { ApiError } from '../errors.ts';
+import { once } from '../lazy-compilers.ts';
 import { sourceOf } from '../limits/address.ts';
 import type { ProvenAccount } from '../store/accounts.ts';
 import {
@@ -112,25 +113,32 @@ export function clearSessionCookie(reply: FastifyReply): void {
   reply.clearCookie(sessionCookieName(config), cookieAttributes(config));
 }
 
+const signerOf = ({ sessionSecrets }: FastifyInstance) => fastifyCookie.signerFactory([...sessionSecrets]);
+
 /** Finds the session of a request whose scope does not register this plugin. Null without a valid cookie or session. */
 export async function restoreSession(request: FastifyRequest): Promise<FoundSession | null> {
-  const { config, db, sessionSecrets } = request.server;
+  const { config, db } = request.server;
   // `parse` is ready once the dashboard's scope has registered `@fastify/cookie`, as every application does.
   const signed = fastifyCookie.parse(request.headers.cookie ?? '')[sessionCookieName(config)];
   if (!signed) return null;
-  const { valid, value } = fastifyCookie.signerFactory([...sessionSecrets]).unsign(signed);
+  const { valid, value } = signerOf(request.server).unsign(signed);
   const found = valid ? await findSession(db, value) : undefined;
   return found ?? null;
 }
 
 export default fp(
   async (app) => {
-    const { config, db, sessionSecrets } = app;
+    const { config, db } = app;
     const cookieName = sessionCookieName(config);
+    // Its secrets can come from the database, which may still be opening.
+    const signer = once(() => signerOf(app));
 
     await app.register(fastifyCookie);
     await app.register(fastifySession, {
-      secret: [...sessionSecrets],
+      secret: {
+        sign: (value: string) => signer().sign(value),
+        unsign: (value: string) => signer().unsign(value),
+      },
       cookieName,
       cookie: { ...cookieAttributes(config), maxAge: ABSOLUTE_DAYS * DAY_MS },
       store: sessionStore(db),

@@ -2,15 +2,16 @@
 import { type Logger, pino } from 'pino';
 import type { Config } from '../config.ts';
 import { loggerOptions } from '../logger-options.ts';
-import { configuredLocation, openMigrated } from '../migrated-database.ts';
+import { configuredLocation, startMigrated } from '../migrated-database.ts';
 import { Primary } from './primary.ts';
 
 export type Served = { port: number; databaseVersion: string };
 
 /** Over one connection, which is closed before a worker opens its own. */
 async function migrateOnce(config: Config): Promise<string> {
-  const database = await openMigrated(config, await configuredLocation(config));
+  const { database, opened } = startMigrated(config, await configuredLocation(config));
   try {
+    await opened;
     return await database.version();
   } finally {
     await database.close();

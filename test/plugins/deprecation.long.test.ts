@@ -20,7 +20,7 @@ async function appWith(t: Test, announced: Deprecation, schema: object = {}) {
   const app = await buildApp({
     config,
     database: opened,
-    sessionSecrets: ['a secret for this test only'.repeat(2)],
+    sessionSecrets: () => ['a secret for this test only'.repeat(2)],
   });
   t.teardown(async () => {
     await app.close();

@@ -12,7 +12,7 @@ async function start(t: Test, database: Database): Promise<{ app: FastifyInstanc
   const app = await buildApp({
     config: loadConfig({ LOG_LEVEL: 'silent' }),
     database,
-    sessionSecrets: ['x'.repeat(32)],
+    sessionSecrets: () => ['x'.repeat(32)],
   });
   t.teardown(() => app.close());
   return {

@@ -18,10 +18,17 @@ export type ServiceProcess = {
   end(signal?: NodeJS.Signals): Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
 };
 
-/** Starts a process from the sources; it is killed when the test ends. `preloaded` are the URLs of modules. */
-export function launch(t: Test, env: Record<string, string>, preloaded: readonly string[] = []) {
+/** Starts a process from the sources, or from `dist`; it is killed when the test ends. `preloaded` are the URLs of modules. */
+export function launch(
+  t: Test,
+  env: Record<string, string>,
+  preloaded: readonly string[] = [],
+  from: 'src' | 'dist' = 'src',
+) {
   const imports = preloaded.map((url) => `--import=${url}`);
-  const child = spawn(...nodeWithoutTap(typescriptLoader, ...imports, 'src/main.ts'), {
+  const program =
+    from === 'src' ? [typescriptLoader, ...imports, 'src/main.ts'] : [...imports, 'dist/src/main.js'];
+  const child = spawn(...nodeWithoutTap(...program), {
     cwd: root,
     env: { PATH: process.env.PATH, HOME: process.env.HOME, PORT: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -52,8 +59,9 @@ export async function startProcess(
   t: Test,
   env: Record<string, string>,
   preloaded?: readonly string[],
+  from?: 'src' | 'dist',
 ): Promise<ServiceProcess> {
-  const { child, output } = launch(t, env, preloaded);
+  const { child, output } = launch(t, env, preloaded, from);
   const port = await new Promise<number>((resolve, reject) => {
     const look = () => {
       const [, found] = /Parley is running at http:\/\/[^:\s]+:(\d+)/.exec(output()) ?? [];

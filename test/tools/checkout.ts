@@ -6,6 +6,9 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
+const { programs } = (await import(new URL('../../tools/prepare/programs.mjs', import.meta.url).href)) as {
+  programs: string[];
+};
 
 /** A checkout in a temporary folder, small but real: the true tools/prepare and Makefile, and an npm that stands in. */
 export type Checkout = {
@@ -71,7 +74,7 @@ hangs) sleep 30;;
 slow) sleep 1;;
 offline) echo 'npm error code ECONNREFUSED' >&2; exit 1;;
 esac
-ln -s '${path.join(root, 'node_modules/typescript')}' '${path.join(root, 'node_modules/fastify')}' node_modules/
+ln -s '${path.join(root, 'node_modules/esbuild')}' '${path.join(root, 'node_modules/fastify')}' node_modules/
 mkdir -p node_modules/@scalar/fastify-api-reference
 cp "$(dirname "$0")/renderer.js" node_modules/@scalar/fastify-api-reference/index.js
 echo '{"type": "module"}' > node_modules/@scalar/fastify-api-reference/package.json
@@ -96,13 +99,7 @@ export function makeCheckout(): Checkout {
     fs.writeFileSync(path.join(folder, name), content);
   };
   const calls = path.join(folder, 'data/npm-calls');
-  for (const name of [
-    'tools/prepare.mjs',
-    'tools/prepare',
-    'Makefile',
-    'tsconfig.json',
-    'tsconfig.build.json',
-  ]) {
+  for (const name of ['tools/prepare.mjs', 'tools/prepare', 'Makefile', 'tsconfig.json']) {
     fs.cpSync(path.join(root, name), path.join(folder, name), { recursive: true });
   }
   write(
@@ -112,7 +109,7 @@ export function makeCheckout(): Checkout {
   write('package-lock.json', '{}');
   write('test/clients/package.json', '{}');
   write('test/clients/package-lock.json', '{}');
-  write('src/main.ts', main);
+  for (const name of programs) write(`src/${name}.ts`, main);
   write('src/dashboard/package.json', '{"dependencies": {"vite": "1"}}');
   write('src/dashboard/package-lock.json', '{}');
   write('src/dashboard/colors.ts', 'export const sharedColors = {};');

@@ -11,6 +11,8 @@ const sources = [
   'src/dashboard/paths.ts',
   'schemas',
   'drizzle',
+  'tools/prepare/bundle.mjs',
+  'tools/prepare/programs.mjs',
   'docs/guides',
   'package.json',
   'package-lock.json',
@@ -21,7 +23,7 @@ const builtApart = ['dashboard', 'reference', 'new-database'];
 const dashboardSources = ['src/dashboard', 'src/sdk'];
 
 /**
- * The step that compiles the sources to `dist/` (layout: `dist/src/main.js`, `dist/schemas/…`).
+ * The step that compiles the sources and their packages to `dist/src`, such as `dist/src/main.js`.
  *
  * @param {{ root: string }} options
  */
@@ -37,10 +39,9 @@ export const buildStep = ({ root }) =>
     },
   });
 
-async function compile(root, outDir) {
-  const compiler = path.join(root, 'node_modules/typescript/bin/tsc');
-  // `make check` checks types. Stripping them needs no files of dependencies (--noResolve).
-  const args = [compiler, '-p', 'tsconfig.build.json', '--noResolve', '--outDir', outDir];
+/** Runs in a new process, because this one started before the packages were installed. `make check` checks types. */
+async function compile(root, output) {
+  const args = ['tools/prepare/bundle.mjs', path.join(output, 'src')];
   const result = await collect(process.execPath, args, { cwd: root });
   if (result.code !== 0) {
     throw new Failure(
