@@ -12,6 +12,31 @@ document.createElement = (name, options) => {
   return element;
 };
 
+// Shows the language of samples that the reader chose in the guides or the dashboard, and tells them of a choice made here.
+const choice = 'parley.samples';
+const ofRenderer = 'scalar-reference-selected-client-v2';
+const rendererNames = {
+  curl: 'custom/shell',
+  javascript: 'custom/javascript',
+  sdk: 'custom/javascript',
+  python: 'custom/python',
+};
+try {
+  const chosen = rendererNames[localStorage.getItem(choice)];
+  if (chosen !== undefined) localStorage.setItem(ofRenderer, chosen);
+  const { setItem } = Storage.prototype;
+  Storage.prototype.setItem = function (name, value) {
+    setItem.call(this, name, value);
+    const current = this.getItem(choice);
+    // The SDK's samples are in JavaScript, which is all that the renderer knows.
+    if (name !== ofRenderer || rendererNames[current] === value) return;
+    const language = Object.keys(rendererNames).find((one) => rendererNames[one] === value);
+    if (language !== undefined) setItem.call(this, choice, language);
+  };
+} catch {
+  // Storage is unavailable: the choice holds for this page.
+}
+
 /** Operations that accept a key, by method and path, according to the document. */
 let operations = [];
 

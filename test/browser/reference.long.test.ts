@@ -6,6 +6,7 @@ import { projectRoot } from '../../src/project.ts';
 import { noBrowser, proxyTo, startBrowser } from '../support/browser.ts';
 import { startWalk, variants } from '../support/dashboard-walk.ts';
 import { startTestService } from '../support/service.ts';
+import { eventually } from '../support/upstream/engine.ts';
 
 const HOST = 'parley.test';
 const HOME = `https://${HOST}`;
@@ -95,6 +96,25 @@ t.test('the API reference', { skip: noReference }, async (t) => {
       await page.getByRole('option', { name: choice }).click();
       await section.getByText(text).first().waitFor();
       t.pass(`${choice}: ${text}`);
+      await eventually('the choice is known to the guides', async () => {
+        const known = await page.evaluate(`localStorage.getItem('parley.samples')`);
+        return known === choice.toLowerCase();
+      });
+    }
+  });
+
+  await t.test('a language that is chosen in a guide is that of the samples', async (t) => {
+    for (const [language, text] of [
+      ['Python', 'urllib.request.Request('],
+      ['JavaScript', "await fetch('https://parley.test/api/v1/search'"],
+      ['curl', 'curl -sS https://parley.test/api/v1/search'],
+    ] as const) {
+      await page.goto(`${HOME}/docs/guides/authentication`);
+      await page.getByRole('tab', { name: language }).first().click();
+      await page.goto(`${HOME}/docs/try`);
+      const section = await openOperation(page, 'tag/search/search');
+      await section.getByText(text).first().waitFor();
+      t.pass(language);
     }
   });
 
