@@ -2,6 +2,7 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { PGlite } from '@electric-sql/pglite';
 import { type CopyOrder, copyFiles } from './embedded-copy.ts';
+import { closeContents } from './private-folder.ts';
 
 /** The default of 128 MB takes that much memory from the start, and is no faster: the operating system caches the files. */
 const SHARED_BUFFERS = '32MB';
@@ -18,6 +19,9 @@ const database = await PGlite.create({
   dataDir,
   startParams: [...PGlite.defaultStartParams, '-c', `shared_buffers=${SHARED_BUFFERS}`],
 });
+
+// PGlite creates its files readable and writable by everyone, whatever the umask.
+closeContents(dataDir);
 
 async function greet(): Promise<Uint8Array> {
   // There is one session: nothing of an earlier connection may reach the next one.

@@ -11,7 +11,6 @@ import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
 import { projectRoot, threadProgram } from '../project.ts';
 import { DatabaseUnavailable } from './connection.ts';
 import type { CopyAnswer } from './embedded-copy.ts';
-import { closeContents } from './private-folder.ts';
 
 export type EmbeddedPostgres = {
   /** Resolves once it serves: statements wait for it. Rejects with what PGlite throws, and errors of the file system. */
@@ -142,8 +141,6 @@ export function startEmbeddedPostgres(dataDir: string, onCrash: (error: unknown)
   let thread = launch();
   async function start(): Promise<void> {
     await ready(thread);
-    // PGlite creates its files readable and writable by everyone, whatever the umask.
-    await closeContents(dataDir);
     isServing = true;
   }
   return {
