@@ -22,10 +22,15 @@ export const capitalised = (text: string) => text.charAt(0).toUpperCase() + text
 const readAt = new Date('2026-11-20T13:45:12.345Z');
 export const exampleOrigin = 'http://localhost:3000';
 
-/** What the validator reports about a body or a query. */
-const invalid = (context: string, keyword: string, params: object): ApiError =>
+/** What the validator reports about a body or a query. `field` is a part of it. */
+const invalid = (
+  context: string,
+  keyword: string,
+  params: object,
+  { field = '', message }: { field?: string; message?: string } = {},
+): ApiError =>
   toApiError({
-    validation: [{ keyword, instancePath: '', schemaPath: '', params }],
+    validation: [{ keyword, instancePath: field && `/${field}`, schemaPath: '', params, message }],
     validationContext: context,
   } as unknown as FastifyError);
 
@@ -40,11 +45,24 @@ const without = (context: string, field: string): ErrorExample => ({
   about: `Without${inName(field)}`,
 });
 
+/** A parameter of a query. `maximum` is of a number. */
+export type QueryParameter = { name: string; required?: boolean; schema: { maximum?: number } };
+
+const overMaximum = (field: string, limit: number): ErrorExample => ({
+  error: invalid('querystring', 'maximum', { limit }, { field, message: `must be <= ${limit}` }),
+  about: `For${inName(field)}Over${limit}`,
+});
+
 function invalidRequest(
   body: { required?: readonly string[] } | undefined,
-  [parameter]: readonly string[],
+  query: readonly QueryParameter[],
 ): ErrorExample {
-  if (parameter !== undefined) return without('querystring', parameter);
+  const required = query.find((parameter) => parameter.required);
+  if (required !== undefined) return without('querystring', required.name);
+  const [limited] = query.flatMap(({ name, schema: { maximum } }) =>
+    maximum === undefined ? [] : [{ name, maximum }],
+  );
+  if (limited !== undefined) return overMaximum(limited.name, limited.maximum);
   if (body === undefined) return { error: unknownField('querystring'), about: '' };
   const [field] = body.required ?? [];
   return field === undefined
@@ -77,7 +95,7 @@ function rateLimit(): ApiError {
 
 /**
  * @param body - the schema of the operation's body, if it has one
- * @param query - its required query parameters
+ * @param query - its query parameters
  */
 export function errorExamples(
   {
@@ -87,7 +105,7 @@ export function errorExamples(
     scope,
   }: FastifyContextConfig & { bodyLimit?: number | undefined },
   body: { required?: readonly string[] } | undefined,
-  query: readonly string[],
+  query: readonly QueryParameter[],
 ): ErrorExamples {
   const ownByCode = new Map(Object.entries(own).map(([about, error]) => [error.code, { error, about }]));
   const of: Partial<Record<ErrorCode, () => ErrorExample>> = {

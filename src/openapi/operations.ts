@@ -2,7 +2,7 @@
 import type { FastifyContextConfig } from 'fastify';
 import type { Example } from '../../schemas/examples/example.ts';
 import { operationExamples } from '../../schemas/examples/index.ts';
-import { capitalised, errorExamples } from './error-examples.ts';
+import { capitalised, errorExamples, type QueryParameter } from './error-examples.ts';
 import { errorResponses, errorsOf, type Shared } from './errors.ts';
 import { headers, successHeaders } from './headers.ts';
 import { documented } from './schemas.ts';
@@ -79,11 +79,8 @@ function referencesTo(examples: Record<string, Example>, prefix: string, all: Al
   );
 }
 
-/** The names of required parameters of the query. */
-const requiredQueryOf = ({ parameters = [] }: Operation): string[] =>
-  parameters.flatMap((parameter) =>
-    'name' in parameter && parameter.in === 'query' && parameter.required ? [parameter.name] : [],
-  );
+const queryOf = ({ parameters = [] }: Operation): QueryParameter[] =>
+  parameters.flatMap((parameter) => ('name' in parameter && parameter.in === 'query' ? [parameter] : []));
 
 /** The schema of the body; undefined if the operation has none. */
 function bodyOf({ requestBody }: Operation, { schemas }: Components) {
@@ -132,7 +129,7 @@ export function withOperations<T extends Document>(
     for (const [method, operation] of Object.entries(item)) {
       const config = configOf.get(operation.operationId);
       if (config === undefined) throw new Error(`${operation.operationId} has no route.`);
-      const query = requiredQueryOf(operation);
+      const query = queryOf(operation);
       shareParameters(path, operation, all);
       if (operation.requestBody && config.bodyIsOptional) operation.requestBody.required = false;
       for (const response of Object.values(operation.responses)) {

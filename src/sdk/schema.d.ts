@@ -4133,7 +4133,7 @@ export interface components {
         /** @description Options for the answer. */
         MessagesOutputConfig: {
             /**
-             * @description The reasoning effort, if the model supports it: `low`, `medium`, or `high`; `xhigh` and `max` count as `high`. Overrides `thinking`, unless thinking is `disabled`.
+             * @description The reasoning effort, if the model supports it: `low`, `medium`, `high`, `xhigh`, or `max`. If a model does not know the last two, they count as `high`. Overrides `thinking`, unless thinking is `disabled`.
              * @example medium
              */
             effort?: string | null;
@@ -7616,6 +7616,52 @@ export interface components {
          * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
          *     - `invalidRequest`: The request is not valid.
          */
+        CallerBadRequestForLimitOver100: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                Vary: components["headers"]["Vary"];
+                "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["BadRequestError"];
+            };
+        };
+        /**
+         * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
+         *     - `invalidRequest`: The request is not valid.
+         */
+        CallerBadRequestForLimitOver500: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                Vary: components["headers"]["Vary"];
+                "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["BadRequestError"];
+            };
+        };
+        /**
+         * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
+         *     - `invalidRequest`: The request is not valid.
+         */
         CallerBadRequestWithUnknownField: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -9055,6 +9101,66 @@ export interface components {
          * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
          *     - `invalidRequest`: The request is not valid.
          */
+        SessionBadRequestForDaysOver90: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["BadRequestError"];
+            };
+        };
+        /**
+         * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
+         *     - `invalidRequest`: The request is not valid.
+         */
+        SessionBadRequestForLimitOver100: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["BadRequestError"];
+            };
+        };
+        /**
+         * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
+         *     - `invalidRequest`: The request is not valid.
+         */
+        SessionBadRequestForLimitOver200: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["BadRequestError"];
+            };
+        };
+        /**
+         * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
+         *     - `invalidRequest`: The request is not valid.
+         */
         SessionBadRequestWithUnknownField: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -10296,7 +10402,7 @@ export interface operations {
                     "application/json": components["schemas"]["ConversationList"];
                 };
             };
-            400: components["responses"]["CallerBadRequest"];
+            400: components["responses"]["CallerBadRequestForLimitOver100"];
             401: components["responses"]["CallerUnauthorized"];
             403: components["responses"]["CallerListForbiddenForChat"];
             429: components["responses"]["CallerRateLimit"];
@@ -10349,7 +10455,7 @@ export interface operations {
                     "application/json": components["schemas"]["Conversation"];
                 };
             };
-            400: components["responses"]["CallerBadRequest"];
+            400: components["responses"]["CallerBadRequestForLimitOver500"];
             401: components["responses"]["CallerUnauthorized"];
             403: components["responses"]["CallerForbiddenForChat"];
             404: components["responses"]["CallerNotFoundForConversation"];
@@ -10592,7 +10698,7 @@ export interface operations {
                     "application/json": components["schemas"]["AccountEventList"];
                 };
             };
-            400: components["responses"]["SessionBadRequest"];
+            400: components["responses"]["SessionBadRequestForLimitOver200"];
             401: components["responses"]["SessionUnauthorized"];
             403: components["responses"]["SessionForbidden"];
             429: components["responses"]["SessionRateLimit"];
@@ -11187,7 +11293,7 @@ export interface operations {
                     "application/json": components["schemas"]["OperatorAccountList"];
                 };
             };
-            400: components["responses"]["SessionBadRequest"];
+            400: components["responses"]["SessionBadRequestForLimitOver200"];
             401: components["responses"]["SessionUnauthorized"];
             403: components["responses"]["SessionOperatorForbidden"];
             429: components["responses"]["SessionRateLimit"];
@@ -11440,7 +11546,7 @@ export interface operations {
                     "application/json": components["schemas"]["OperatorRequestLog"];
                 };
             };
-            400: components["responses"]["SessionBadRequest"];
+            400: components["responses"]["SessionBadRequestForLimitOver200"];
             401: components["responses"]["SessionUnauthorized"];
             403: components["responses"]["SessionOperatorForbidden"];
             404: components["responses"]["SessionNotFoundForAccount"];
@@ -11606,7 +11712,7 @@ export interface operations {
                     "application/json": components["schemas"]["OperatorLog"];
                 };
             };
-            400: components["responses"]["SessionBadRequest"];
+            400: components["responses"]["SessionBadRequestForLimitOver200"];
             401: components["responses"]["SessionUnauthorized"];
             403: components["responses"]["SessionOperatorForbidden"];
             429: components["responses"]["SessionRateLimit"];
@@ -11778,7 +11884,7 @@ export interface operations {
                     "application/json": components["schemas"]["RequestLog"];
                 };
             };
-            400: components["responses"]["SessionBadRequest"];
+            400: components["responses"]["SessionBadRequestForLimitOver200"];
             401: components["responses"]["SessionUnauthorized"];
             403: components["responses"]["SessionForbidden"];
             429: components["responses"]["SessionRateLimit"];
@@ -12105,7 +12211,7 @@ export interface operations {
                     "application/json": components["schemas"]["ResponseInputList"];
                 };
             };
-            400: components["responses"]["CallerBadRequest"];
+            400: components["responses"]["CallerBadRequestForLimitOver100"];
             401: components["responses"]["CallerUnauthorized"];
             403: components["responses"]["CallerForbiddenForChat"];
             404: components["responses"]["CallerNotFoundForResponse"];
@@ -12408,7 +12514,7 @@ export interface operations {
                     "application/json": components["schemas"]["UsageHistory"];
                 };
             };
-            400: components["responses"]["SessionBadRequest"];
+            400: components["responses"]["SessionBadRequestForDaysOver90"];
             401: components["responses"]["SessionUnauthorized"];
             403: components["responses"]["SessionForbidden"];
             429: components["responses"]["SessionRateLimit"];
@@ -12559,7 +12665,7 @@ export interface operations {
                     "application/json": components["schemas"]["WebhookDeliveryList"];
                 };
             };
-            400: components["responses"]["SessionBadRequest"];
+            400: components["responses"]["SessionBadRequestForLimitOver100"];
             401: components["responses"]["SessionUnauthorized"];
             403: components["responses"]["SessionForbidden"];
             429: components["responses"]["SessionRateLimit"];

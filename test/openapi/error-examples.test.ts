@@ -8,8 +8,10 @@ import { startUpstream } from '../support/upstream/client.ts';
 
 type Media = Record<string, { schema: { $ref: string }; examples: Record<string, { $ref: string }> }>;
 type BodySchema = { required?: string[]; properties: Record<string, object> };
+type Parameter = { name: string; in: string; schema: { maximum?: number } };
 type Operation = {
   operationId: string;
+  parameters?: { $ref: string }[];
   requestBody?: { content: Media };
   responses: Record<string, { $ref: string }>;
 };
@@ -18,7 +20,10 @@ const document = JSON.parse(readFileSync(new URL('../../openapi.json', import.me
 const json = 'application/json';
 const operations = Object.entries(document.paths).flatMap(([path, item]) =>
   Object.entries(item).map(([method, operation]) => {
-    const { operationId, requestBody, responses } = operation as unknown as Operation;
+    const { operationId, parameters = [], requestBody, responses } = operation as unknown as Operation;
+    const query = parameters
+      .map((parameter) => resolved<Parameter>(document, parameter))
+      .filter((parameter) => parameter.in === 'query');
     const media = requestBody?.content[json];
     const [example] = Object.values(media?.examples ?? {});
     return {
@@ -28,6 +33,7 @@ const operations = Object.entries(document.paths).flatMap(([path, item]) =>
       schema: media && resolved<Json & BodySchema>(document, media.schema),
       body: example && resolved<{ value: Body }>(document, example).value,
       responses,
+      limited: query.find(({ schema }) => schema.maximum !== undefined),
     };
   }),
 );
@@ -47,19 +53,26 @@ const service = await startTestService(t, 'postgres', { AUTH_ATTEMPTS_PER_MINUTE
 const { client } = service;
 const { cookie } = await signInOperator(service);
 
-t.test('400 invalidRequest: the first required field is missing, or a field is unknown', async (t) => {
-  for (const { method, operationId, responses, schema, url } of operations) {
-    const target = targetOf(url);
-    const isWithout = schema?.required !== undefined;
-    const body = schema && (isWithout ? {} : { color: 1 });
-    const query = schema ? '' : '?color=1';
-    // Health checks ignore queries.
-    if (url.startsWith('//')) continue;
-    const answer = await client.request(method, target + query, { cookie, ...(body && { body }) });
-    t.equal(answer.status, 400, operationId);
-    t.same(comparable(answer.body), expected(responses, 400, 'invalidRequest'), operationId);
-  }
-});
+t.test(
+  '400 invalidRequest: a number is too large, a required field is missing, or a field is unknown',
+  async (t) => {
+    t.ok(operations.filter(({ limited }) => limited).length >= 9);
+    for (const { limited, method, operationId, responses, schema, url } of operations) {
+      const target = targetOf(url);
+      const isWithout = schema?.required !== undefined;
+      const body = schema && (isWithout ? {} : { color: 1 });
+      const query = limited ? `?${limited.name}=${(limited.schema.maximum ?? 0) + 1}` : '?color=1';
+      // Health checks ignore queries.
+      if (url.startsWith('//')) continue;
+      const answer = await client.request(method, target + (schema ? '' : query), {
+        cookie,
+        ...(body && { body }),
+      });
+      t.equal(answer.status, 400, operationId);
+      t.same(comparable(answer.body), expected(responses, 400, 'invalidRequest'), operationId);
+    }
+  },
+);
 
 t.test('404 notFound: an unknown ID, or an unknown model', async (t) => {
   const found = operations.filter(({ responses }) => responses[404]);
