@@ -164,7 +164,7 @@ export const MessagesOutputConfig = Type.Object(
     effort: Type.Optional(
       nullable(Type.String({ maxLength: 100 }), {
         description:
-          'The reasoning effort, if the model supports it: `low`, `medium`, or `high`; `xhigh` and `max` count as `high`. Overrides `thinking`, unless thinking is `disabled`.',
+          'The reasoning effort, if the model supports it: `low`, `medium`, `high`, `xhigh`, or `max`. If a model does not know the last two, they count as `high`. Overrides `thinking`, unless thinking is `disabled`.',
         examples: ['medium'],
       }),
     ),

@@ -5,6 +5,7 @@ import { jsonOf } from '../bodies/sealed.ts';
 import { writeInTurns } from '../bodies/write-in-turns.ts';
 import { addStep } from '../engines/message-steps.ts';
 import { detailOf, MESSAGES_FORMAT, readSeal } from '../engines/reasoning-details.ts';
+import { moveFiles } from '../engines/tool-files.ts';
 import type { JsonObject } from '../engines/upstream/json.ts';
 import {
   type Content,
@@ -51,14 +52,13 @@ function userMessages({ content }: Asked, path: string): Message[] {
     const place = `${path}.${index}`;
     const id = required(block.tool_use_id, `${place}.tool_use_id`);
     const parts = partsOf(block.content, `${place}.content`);
-    tools.push({
-      role: 'tool',
-      tool_call_id: id,
-      content: resultText(textsOf(parts), block.is_error),
-    });
-    const shown = parts.filter(({ type }) => type !== 'text');
-    const kind = shown.some(({ type }) => type === 'file') ? 'Files' : 'Images';
-    if (shown.length > 0) files.push({ type: 'text', text: `${kind} in the result of ${id}:` }, ...shown);
+    const content = resultText(textsOf(parts), block.is_error);
+    const result: Message = { role: 'tool', tool_call_id: id, content };
+    tools.push(result);
+    const said = block.is_error
+      ? [{ type: 'text', text: content }, ...parts.filter(({ type }) => type !== 'text')]
+      : parts;
+    files.push(...moveFiles(result, id, said));
   }
   const parts = [...files, ...partsOf(content, path)];
   return parts.length === 0 ? tools : [...tools, { role: 'user', content: contentOf(parts) }];

@@ -23,20 +23,13 @@ export const messagesFields: ReadonlySet<string> = new Set([
 const MEDIUM_TOKENS = 4096;
 const HIGH_TOKENS = 16_384;
 
-const efforts: Readonly<Record<string, string>> = {
-  low: 'low',
-  medium: 'medium',
-  high: 'high',
-  // Few servers know more than three.
-  xhigh: 'high',
-  max: 'high',
-};
+const efforts: ReadonlySet<string | undefined> = new Set(['low', 'medium', 'high', 'xhigh', 'max']);
 
 /** Adaptive thinking leaves the effort to the model, as servers do if they are not told. */
 function effortOf({ output_config: config, thinking }: Conversation): string | undefined {
   if (thinking?.type === 'disabled') return undefined;
-  const named = config?.effort ?? '';
-  if (Object.hasOwn(efforts, named)) return efforts[named];
+  const named = config?.effort ?? undefined;
+  if (efforts.has(named)) return named;
   const { budget_tokens: budget, type } = thinking ?? {};
   if (type !== 'enabled' || budget === undefined) return undefined;
   if (budget < MEDIUM_TOKENS) return 'low';

@@ -93,7 +93,8 @@ export function messagesSaid(body: Conversation, betas: string | string[] | unde
 
 const responseFields: ReadonlySet<string> = new Set([
   ...['instructions', 'temperature', 'top_p', 'max_output_tokens', 'parallel_tool_calls', 'tool_choice'],
-  ...['reasoning', 'text', 'user', 'safety_identifier', 'prompt_cache_key', 'truncation'],
+  ...['reasoning', 'text', 'user', 'safety_identifier', 'prompt_cache_key'],
+  ...['prompt_cache_retention', 'truncation'],
 ]);
 
 const itemTypes: ReadonlySet<unknown> = new Set([

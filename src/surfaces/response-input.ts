@@ -2,6 +2,7 @@
 import { flatName } from '../domain/tool-names.ts';
 import { addStep } from '../engines/message-steps.ts';
 import { detailOf, RESPONSES_FORMAT, readSeal } from '../engines/reasoning-details.ts';
+import { moveFiles } from '../engines/tool-files.ts';
 import { isObject, type JsonObject, stringIn } from '../engines/upstream/json.ts';
 import { ApiError } from '../errors.ts';
 
@@ -91,8 +92,8 @@ function sealedOf(item: JsonObject): JsonObject[] {
 
 class Conversation {
   readonly messages: Message[] = [];
-  /** What tool messages cannot hold follows them in a message of the user. */
-  #leftOver: Part[] = [];
+  /** Of the last tool messages, for the message of the user that follows. */
+  #files: Part[] = [];
   #reasoning: string[] = [];
   #sealed: JsonObject[] = [];
 
@@ -122,15 +123,20 @@ class Conversation {
   }
 
   #flush(): void {
-    if (this.#leftOver.length === 0) return;
-    this.messages.push({ role: 'user', content: this.#leftOver });
-    this.#leftOver = [];
+    if (this.#files.length > 0) this.messages.push({ role: 'user', content: this.#takeFiles() });
+  }
+
+  #takeFiles(): Part[] {
+    const files = this.#files;
+    this.#files = [];
+    return files;
   }
 
   #message({ content, role }: JsonObject, path: string): void {
     const known = typeof role === 'string' && Object.hasOwn(roles, role) ? roles[role] : undefined;
     if (known === undefined) throw refused(`${path}.role`, 'must be user, assistant, system, or developer.');
-    const translated = contentOf(partsOf(content, `${path}.content`));
+    const parts = partsOf(content, `${path}.content`);
+    const translated = contentOf(known === 'user' ? [...this.#takeFiles(), ...parts] : parts);
     this.#flush();
     if (known === 'assistant') {
       const message = this.#assistant(true);
@@ -195,8 +201,9 @@ class Conversation {
     if (typeof id !== 'string') throw refused(path, 'must have a `call_id`.');
     const parts = partsOf(output, `${path}.output`);
     const texts = parts.filter(({ type }) => type === 'text');
-    this.messages.push({ role: 'tool', tool_call_id: id, content: contentOf(texts) });
-    this.#leftOver.push(...parts.filter(({ type }) => type !== 'text'));
+    const result: Message = { role: 'tool', tool_call_id: id, content: contentOf(texts) };
+    this.messages.push(result);
+    this.#files.push(...moveFiles(result, id, parts));
   }
 }
 

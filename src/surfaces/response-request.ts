@@ -14,12 +14,15 @@ export const responseFields: ReadonlySet<string> = new Set([
   ...['model', 'input', 'instructions', 'previous_response_id', 'store', 'stream', 'stream_options'],
   ...['temperature', 'top_p', 'max_output_tokens', 'tools', 'tool_choice', 'parallel_tool_calls'],
   ...['reasoning', 'text', 'metadata', 'user', 'safety_identifier', 'prompt_cache_key'],
+  'prompt_cache_retention',
   // Clients that cannot do without what these ask for get it without asking.
   ...['include', 'truncation', 'background', 'client_metadata'],
 ]);
 
 /** Passed to the model under the same names. */
-const passed = ['temperature', 'top_p', 'user', 'safety_identifier', 'prompt_cache_key'] as const;
+const passed = [
+  ...['temperature', 'top_p', 'user', 'safety_identifier', 'prompt_cache_key', 'prompt_cache_retention'],
+];
 
 /** Ignoring them would answer another question than the one that was asked. */
 const unsupported: Readonly<Record<string, string>> = {

@@ -178,7 +178,7 @@ onEachDatabase(t, { CHAT_URL: upstream.url }, async (t, service) => {
       ],
       tool_choice: { type: 'function', function: { name: 'weather' } },
       parallel_tool_calls: false,
-      reasoning_effort: 'high',
+      reasoning_effort: 'max',
       response_format: { type: 'json_schema', json_schema: { name: 'answer', schema: { type: 'object' } } },
       max_tokens: 1000,
       temperature: 0.5,

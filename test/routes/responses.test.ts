@@ -272,8 +272,14 @@ t.test('an upstream', async (t) => {
         },
         { role: 'tool', tool_call_id: 'c1', content: 'Sun' },
         { role: 'tool', tool_call_id: 'c2', content: 'A map' },
-        { role: 'user', content: [{ type: 'image_url', image_url: { url: image, detail: 'high' } }] },
-        { role: 'user', content: 'So?' },
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'Images in the result of c2:' },
+            { type: 'image_url', image_url: { url: image, detail: 'high' } },
+            { type: 'text', text: 'So?' },
+          ],
+        },
       ]);
       t.match(body, {
         tools: [

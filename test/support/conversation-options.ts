@@ -8,7 +8,7 @@ export type Options = {
   /** Undefined lets the model decide, as `auto` does. */
   choice: 'none' | 'required' | { name: string } | undefined;
   isParallel: boolean;
-  effort: 'low' | 'medium' | 'high' | undefined;
+  effort: 'low' | 'medium' | 'high' | 'xhigh' | 'max' | undefined;
   schema: object | undefined;
 };
 
@@ -39,7 +39,14 @@ export const options: fc.Arbitrary<Options> = fc
     tools,
     choice,
     isParallel: fc.boolean(),
-    effort: fc.constantFrom('low' as const, 'medium' as const, 'high' as const, undefined),
+    effort: fc.constantFrom(
+      'low' as const,
+      'medium' as const,
+      'high' as const,
+      'xhigh' as const,
+      'max' as const,
+      undefined,
+    ),
     schema: fc.option(schema, { nil: undefined }),
   })
   .map((any) => {

@@ -7,9 +7,17 @@ import {
   type Seal,
   writtenSeal,
 } from '../../src/engines/reasoning-details.ts';
+import { reminderOf } from '../../src/engines/system-messages.ts';
 import type { ResponseBody } from '../../src/surfaces/response-request.ts';
 
-export type Call = { id: string; name: string; args: Record<string, unknown>; result: string };
+/** `files` are images and documents in the result. */
+export type Call = {
+  id: string;
+  name: string;
+  args: Record<string, unknown>;
+  result: string;
+  files: Part[];
+};
 /** `seal` is of reasoning that only the model that wrote it can read. */
 export type Thought = { text: string; seal: Seal | undefined };
 /** `title` is of a PDF document. */
@@ -17,6 +25,8 @@ export type Part = { text: string } | { image: string } | { pdf: string; title: 
 export type Turn = {
   /** What the user says. Empty if the model goes on after the results of its tools. */
   parts: Part[];
+  /** What the system says after it. May be empty. */
+  reminder: string;
   thoughts: Thought[];
   /** Empty if the model only calls tools. */
   answer: string;
@@ -35,8 +45,14 @@ const base64 = fc
 const args = fc.dictionary(fc.constantFrom('city', 'days', 'deep'), fc.jsonValue({ maxDepth: 2 }));
 const name = fc.constantFrom('weather', 'map', 'search_web');
 
+const file: fc.Arbitrary<Part> = fc.oneof(
+  base64.map((image) => ({ image })),
+  fc.record({ pdf: base64, title: words }),
+);
+const files = fc.oneof({ weight: 3, arbitrary: fc.constant<Part[]>([]) }, fc.array(file, { maxLength: 2 }));
+
 export const callsArbitrary = fc
-  .array(fc.record({ name, args, result: words }), { maxLength: 3 })
+  .array(fc.record({ name, args, result: words, files }), { maxLength: 3 })
   .map((calls) => calls.map((call, index) => ({ ...call, id: `call_${index}` })));
 
 const opaque = fc.stringMatching(/^[A-Za-z0-9+/]{1,12}$/);
@@ -72,14 +88,13 @@ export function reasoningFields(given: readonly Thought[]) {
 const parts: fc.Arbitrary<Part[]> = fc.uniqueArray<Part, string>(
   fc.oneof(
     words.map((text) => ({ text })),
-    base64.map((image) => ({ image })),
-    fc.record({ pdf: base64, title: words }),
+    file,
   ),
   // Texts of one message are joined.
   { maxLength: 3, selector: (part) => ('text' in part ? 'text' : JSON.stringify(part)) },
 );
 const turn: fc.Arbitrary<Turn> = fc
-  .record({ parts, thoughts, answer: maybe, calls: callsArbitrary })
+  .record({ parts, reminder: maybe, thoughts, answer: maybe, calls: callsArbitrary })
   .filter(({ answer, calls }) => answer !== '' || calls.length > 0);
 
 /** Only after the results of tools can a model go on without its user. */
@@ -104,18 +119,30 @@ function partInCompletions(part: Part): object {
   return { type: 'file', file: { file_data: pdfUrl(part.pdf), filename: part.title } };
 }
 
-function contentInCompletions(given: readonly Part[]): string | object[] {
+/** The files in the results of tools, which have no place there: with a heading, in what the user says next. */
+const moved = ({ calls }: Turn): object[] =>
+  calls.flatMap(({ files, id }) => {
+    const kind = files.some((one) => 'pdf' in one) ? 'Files' : 'Images';
+    const heading = { type: 'text', text: `${kind} in the result of ${id}:` };
+    return files.length === 0 ? [] : [heading, ...files.map(partInCompletions)];
+  });
+
+function userInCompletions(given: readonly Part[], before: Turn | undefined): object[] {
+  const content = [...(before === undefined ? [] : moved(before)), ...given.map(partInCompletions)];
+  if (content.length === 0) return [];
   const [first] = given;
-  return given.length === 1 && first !== undefined && 'text' in first
-    ? first.text
-    : given.map(partInCompletions);
+  const isText = content.length === 1 && first !== undefined && 'text' in first;
+  return [{ role: 'user', content: isText ? first.text : content }];
 }
+
+const reminderMessage = (text: string): object[] => (text === '' ? [] : [{ role: 'system', content: text }]);
 
 /** As a client of chat completions says it. */
 export const inCompletions = ({ system, turns }: Talk): object[] => [
   ...(system === '' ? [] : [{ role: 'system', content: system }]),
-  ...turns.flatMap((given) => [
-    ...(given.parts.length === 0 ? [] : [{ role: 'user', content: contentInCompletions(given.parts) }]),
+  ...turns.flatMap((given, index) => [
+    ...userInCompletions(given.parts, turns[index - 1]),
+    ...reminderMessage(given.reminder),
     {
       role: 'assistant',
       content: given.answer === '' ? null : given.answer,
@@ -130,6 +157,7 @@ export const inCompletions = ({ system, turns }: Talk): object[] => [
     },
     ...given.calls.map(({ id, result }) => ({ role: 'tool', tool_call_id: id, content: result })),
   ]),
+  ...userInCompletions([], turns.at(-1)),
 ];
 
 function partInResponses(part: Part): object {
@@ -145,6 +173,9 @@ export const inResponses = ({ system, turns }: Talk): ResponseBody => ({
     ...(given.parts.length === 0
       ? []
       : [{ type: 'message', role: 'user', content: given.parts.map(partInResponses) }]),
+    ...(given.reminder === ''
+      ? []
+      : [{ type: 'message', role: index % 2 ? 'developer' : 'system', content: given.reminder }]),
     ...given.thoughts.map(({ seal, text }, place) => ({
       type: 'reasoning',
       id: `rs_${index}_${place}`,
@@ -166,9 +197,18 @@ export const inResponses = ({ system, turns }: Talk): ResponseBody => ({
       name: call.name,
       arguments: JSON.stringify(call.args),
     })),
-    ...given.calls.map(({ id, result }) => ({ type: 'function_call_output', call_id: id, output: result })),
+    ...given.calls.map(({ files, id, result }) => ({
+      type: 'function_call_output',
+      call_id: id,
+      output:
+        files.length === 0 ? result : [{ type: 'input_text', text: result }, ...files.map(partInResponses)],
+    })),
   ]),
 });
+
+/** The files in the results of tools, as a request of the Responses API has them. */
+export const resultFilesInResponses = (turns: readonly Turn[]): object[] =>
+  turns.flatMap(({ calls }) => calls.flatMap(({ files }) => files.map(partInResponses)));
 
 function partInMessages(part: Part): object {
   if ('text' in part) return { type: 'text', text: part.text };
@@ -188,7 +228,11 @@ function thinkingBlock({ seal, text }: Thought) {
 /** As a client of the Messages API says it: results of tools are in the next message of the user. */
 export function inMessages({ system, turns }: Talk) {
   const results = (calls: readonly Call[]) =>
-    calls.map(({ id, result }) => ({ type: 'tool_result', tool_use_id: id, content: result }));
+    calls.map(({ files, id, result }) => ({
+      type: 'tool_result',
+      tool_use_id: id,
+      content: files.length === 0 ? result : [{ type: 'text', text: result }, ...files.map(partInMessages)],
+    }));
   const last = turns.at(-1)?.calls ?? [];
   return {
     max_tokens: 100,
@@ -199,6 +243,7 @@ export function inMessages({ system, turns }: Talk) {
           role: 'user',
           content: [...results(turns[index - 1]?.calls ?? []), ...given.parts.map(partInMessages)],
         },
+        ...reminderMessage(given.reminder),
         {
           role: 'assistant',
           content: [
@@ -217,6 +262,31 @@ export function inMessages({ system, turns }: Talk) {
     ],
   };
 }
+
+/** The same as a request of the Messages API has them. */
+export const resultFilesInMessages = (turns: readonly Turn[]): object[] =>
+  turns.flatMap(({ calls }) => calls.flatMap(({ files }) => files.map(partInMessages)));
+
+/** A conversation without what only the Responses and Messages APIs can say. */
+export const inWordsOfCompletions = ({ system, turns }: Talk): Talk => ({
+  system,
+  turns: turns.map((given) => ({ ...given, calls: given.calls.map((call) => ({ ...call, files: [] })) })),
+});
+
+/** A conversation as it is left by an API whose only system message is the first. */
+export const withRemindersOfUser = ({ system, turns }: Talk): Talk => ({
+  system,
+  turns: turns.map(({ reminder, ...given }, index) => {
+    if (reminder === '') return { ...given, reminder };
+    const text = reminderOf(reminder);
+    const [first] = given.parts;
+    const isText = given.parts.length === 1 && first !== undefined && 'text' in first;
+    // Texts are joined if there is nothing else.
+    const hasOthers = turns[index - 1]?.calls.some(({ files }) => files.length > 0);
+    const parts = isText && !hasOthers ? [{ text: `${first.text}\n\n${text}` }] : [...given.parts, { text }];
+    return { ...given, parts, reminder: '' };
+  }),
+});
 
 /** A conversation as it is left by an upstream that rejects the reasoning of others, and text without their proof. */
 export const withThoughtsOf = (format: string, { system, turns }: Talk): Talk => ({

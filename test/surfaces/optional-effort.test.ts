@@ -126,3 +126,31 @@ t.test('an effort is left out for ten minutes, and only if the request succeeds 
   await ask();
   t.same(efforts(), ['high', undefined]);
 });
+
+t.test('an effort that a model does not know becomes the highest that it knows', async (t) => {
+  const { calls, env } = await startVendors(t, (kind, call) => {
+    const effort = effortIn(call);
+    if (kind === 'openai-responses' && effort === 'max')
+      return openaiError(
+        "Invalid value: 'max'. Supported values are: 'low', 'medium', and 'high'.",
+        'reasoning.effort',
+      );
+    return answerOf(kind, call);
+  });
+  onEachDatabase(t, env, async (t, { client }) => {
+    const { key } = await client.createKey(await client.signUp());
+    const ask = async (model: Vendor) => {
+      const body = {
+        model,
+        max_tokens: 99,
+        messages: [{ role: 'user', content: 'Hi' }],
+        output_config: { effort: 'max' },
+      };
+      t.equal((await client.post('/messages', body, { key })).status, 200);
+      return effortsIn(calls[model]);
+    };
+    t.same(await ask('openai-responses'), ['max', 'high']);
+    t.same(await ask('openai-responses'), ['high'], 'remembered');
+    t.same(await ask('anthropic'), ['max'], 'a model that knows it gets it');
+  });
+});

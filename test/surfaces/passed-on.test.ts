@@ -248,11 +248,10 @@ t.test('a PDF document of a client of the Messages API reaches models that can r
         ],
       },
       { type: 'function_call' },
-      { type: 'function_call_output', output: 'x' },
       {
-        role: 'user',
-        content: [
-          { type: 'input_text', text: 'Files in the result of a:' },
+        type: 'function_call_output',
+        output: [
+          { type: 'input_text', text: 'x' },
           { ...inputFile, filename: 'document.pdf' },
           { type: 'input_image', image_url: 'data:image/png;base64,AAAA' },
         ],

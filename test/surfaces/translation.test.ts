@@ -2,13 +2,12 @@
 // options, and random answers of an upstream of each API are the same on each surface, whole and streamed.
 //
 // What cannot be said, and is therefore not generated:
-// - Chat completions: images and documents in the result of a tool, and whether a tool failed; the order of thoughts, texts,
-//   and calls in a turn (see `turns.test.ts`); thoughts of which only some are sealed. Clients of the Responses and Messages APIs
-//   therefore lose these, except for the order, with every upstream that does not speak their API.
+// - Chat completions: images and documents in the result of a tool, and the order of thoughts, texts, and calls in a turn (see
+//   `turns.test.ts`), which clients of the Responses and Messages APIs lose only with an upstream of this API; thoughts of which
+//   only some are sealed, and whether a tool failed, which they lose with every upstream that does not speak theirs.
 // - Responses: a stop sequence, and log probabilities, which are not asked for.
-// - Messages: arguments of a tool call that are not a JSON object, a refusal apart from text, text without a visible
-//   character, the name of a schema, and whether it is strict. The efforts `none` and `minimal` have no equal there, and its
-//   efforts `xhigh` and `max` become `high`.
+// - Messages: what the system says after the beginning, for most models; it becomes part of what the user says. Arguments of a tool call that are not a JSON object, a refusal apart from text, text without a visible
+//   character, the name of a schema, and whether it is strict. The efforts `none` and `minimal` have no equal there.
 // - Responses and Messages, as upstreams: reasoning that another model wrote, or without its signature.
 // - `allowed_tools` of chat completions, elsewhere.
 import fc from 'fast-check';
@@ -43,9 +42,13 @@ import {
   inCompletions,
   inMessages,
   inResponses,
+  inWordsOfCompletions,
+  resultFilesInMessages,
+  resultFilesInResponses,
   type Talk,
   type Thought,
   talk,
+  withRemindersOfUser,
   withThoughtsOf,
 } from '../support/conversations.ts';
 import { eventsOf, type ServerEvent } from '../support/event-reader.ts';
@@ -89,19 +92,47 @@ const surfaces: Record<string, (talk: Talk, options: Options) => Said> = {
   },
 };
 
+/** The parts of results that are not text. */
+const filesIn = (results: unknown[]): unknown[] =>
+  results
+    .filter((result) => Array.isArray(result))
+    .flat()
+    .filter(({ type }: Body) => type !== 'text' && type !== 'input_text');
+
 /** What an upstream of each API reads in a body, in chat completions. */
 const upstreams = {
-  openai: { read: (body: JsonObject) => body, keeps: (said: Talk) => said },
+  openai: {
+    read: (body: JsonObject) => body,
+    keeps: (said: Talk) => said,
+    resultFiles: { sent: () => [], asked: () => [] },
+  },
   'openai-responses': {
     read(body: JsonObject) {
       const tools = new ResponseTools((body.tools ?? []) as unknown[]);
       return completionInput(body as ResponseBody, MODEL, body.input as unknown[], tools);
     },
     keeps: (said: Talk) => withThoughtsOf(RESPONSES_FORMAT, said),
+    resultFiles: {
+      sent: ({ input }: Body) =>
+        filesIn(
+          input.filter(({ type }: Body) => type === 'function_call_output').map(({ output }: Body) => output),
+        ),
+      asked: resultFilesInResponses,
+    },
   },
   anthropic: {
     read: (body: JsonObject) => messagesInput(body as never, MODEL),
-    keeps: (said: Talk) => withThoughtsOf(MESSAGES_FORMAT, said),
+    keeps: (said: Talk) => withRemindersOfUser(withThoughtsOf(MESSAGES_FORMAT, said)),
+    resultFiles: {
+      sent: ({ messages }: Body) =>
+        filesIn(
+          messages
+            .flatMap(({ content }: Body) => content)
+            .filter(({ type }: Body) => type === 'tool_result')
+            .map(({ content }: Body) => content),
+        ),
+      asked: resultFilesInMessages,
+    },
   },
 } as const;
 const kinds = Object.keys(upstreams) as (keyof typeof upstreams)[];
@@ -110,13 +141,20 @@ for (const [surface, translate] of Object.entries(surfaces))
   for (const kind of kinds)
     t.test(`what clients of ${surface} say reaches upstreams of kind ${kind}`, async (t) => {
       fc.assert(
-        fc.property(talk, options, (given, asking) => {
-          const { keeps, read: readBy } = upstreams[kind];
+        fc.property(talk, options, (any, asking) => {
+          const given = surface === 'completions' ? inWordsOfCompletions(any) : any;
+          const { keeps, read: readBy, resultFiles } = upstreams[kind];
           const { input, said } = translate(given, asking);
           const asked: Asked = { input, model: MODEL, isStream: false, said, maxOutputTokens: undefined };
           t.same(input.messages, inCompletions(given), 'as chat completions');
-          const reads = readBy(dialects[kind].body(asked)) as JsonObject;
-          t.same(reads.messages, inCompletions(keeps(given)));
+          const body = dialects[kind].body(asked);
+          t.same(resultFiles.sent(body), resultFiles.asked(given.turns));
+          const reads = readBy(body) as JsonObject;
+          const kept =
+            surface === 'messages' && kind === 'anthropic'
+              ? withThoughtsOf(MESSAGES_FORMAT, given)
+              : keeps(given);
+          t.same(reads.messages, inCompletions(kept));
           t.same(optionsIn(reads), optionsInCompletions(asking));
           checkNamedSources(input, new Set());
           if (said !== undefined) checkSaidSources(said.body(), new Set());

@@ -75,6 +75,45 @@ t.test('reasoning, texts, and calls stay in their turn', async (t) => {
   });
 });
 
+const PNG =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: PNG } };
+const inputImage = { type: 'input_image', image_url: `data:image/png;base64,${PNG}` };
+
+t.test('an image in the result of a tool stays there', async (t) => {
+  const { calls: sent, env } = await startVendors(t);
+  onEachDatabase(t, env, async (t, { client }) => {
+    const { key } = await client.createKey(await client.signUp());
+    const input = [
+      user('Look'),
+      calls('c1'),
+      {
+        type: 'function_call_output',
+        call_id: 'c1',
+        output: [{ type: 'input_text', text: 'x' }, inputImage],
+      },
+      user('And?'),
+    ];
+    await client.post('/responses', { model: 'anthropic', input, store: false }, { key });
+    t.same((sent.anthropic.at(-1) as { body: Body }).body.messages.at(-1).content, [
+      { type: 'tool_result', tool_use_id: 'c1', content: [text('x'), image] },
+      text('And?'),
+    ]);
+
+    const messages = [
+      user('Look'),
+      turn('assistant', called('c1')),
+      turn('user', { type: 'tool_result', tool_use_id: 'c1', is_error: true, content: [text('x'), image] }),
+    ];
+    await client.post('/messages', { model: 'openai-responses', max_tokens: 99, messages }, { key });
+    t.same((sent['openai-responses'].at(-1) as { body: Body }).body.input.at(-1), {
+      type: 'function_call_output',
+      call_id: 'c1',
+      output: [{ type: 'input_text', text: 'Error: x' }, inputImage],
+    });
+  });
+});
+
 /** What each vendor answers, whole, and what it must read in the next request. */
 const interleaved = {
   anthropic: [thought('R'), text('A'), called('c1'), thought('S'), text('B'), called('c2')],

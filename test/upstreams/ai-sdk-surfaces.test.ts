@@ -19,8 +19,17 @@ const talk: Talk = {
     {
       parts: [{ text: 'What is this, and how is the weather?' }, { image: PNG }],
       thoughts: [],
+      reminder: 'It is late.',
       answer: 'I will look.',
-      calls: [{ id: 'call00001', name: 'get_weather', args: { city: 'Paris' }, result: 'It is 21 degrees.' }],
+      calls: [
+        {
+          id: 'call00001',
+          name: 'get_weather',
+          args: { city: 'Paris' },
+          result: 'It is 21 degrees.',
+          files: [],
+        },
+      ],
     },
   ],
 };
@@ -111,7 +120,14 @@ t.test('every vendor on every surface', async (t) => {
               t.equal(answer.status, 200, what);
               t.match(stream ? readStream(answer.body) : read(answer.body), wanted, what);
               const sent = JSON.stringify(state.calls[0]?.body);
-              for (const part of ['Be brief.', PNG, tool.description, 'Paris', 'It is 21 degrees.'])
+              for (const part of [
+                'Be brief.',
+                'It is late.',
+                PNG,
+                tool.description,
+                'Paris',
+                'It is 21 degrees.',
+              ])
                 t.ok(sent.includes(part), `${what}: ${part} is sent`);
             }
         },

@@ -9,6 +9,7 @@ import {
   readable,
   textsOf,
 } from '../dialects/parts.ts';
+import { reminderOf } from '../system-messages.ts';
 import { isObject, type JsonObject, parseJson } from '../upstream/json.ts';
 
 type Content<Role> = Extract<LanguageModelV3Message, { role: Role }>['content'];
@@ -75,7 +76,11 @@ export function promptOf(messages: readonly unknown[]): LanguageModelV3Prompt {
     const place = `${path}.content`;
     if (role === 'system' || role === 'developer') {
       const text = textsOf(content, place);
-      if (text !== '') prompt.push({ role: 'system', content: text });
+      const isFirst = prompt.every((other) => other.role === 'system');
+      if (text === '') continue;
+      if (isFirst) prompt.push({ role: 'system', content: text });
+      // Google's package rejects a system message here.
+      else prompt.push({ role: 'user', content: [{ type: 'text', text: reminderOf(text) }] });
     } else if (role === 'assistant') {
       const parts = assistantParts(message as JsonObject, path, names);
       if (parts.length > 0) prompt.push({ role, content: parts });

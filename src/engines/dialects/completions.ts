@@ -1,5 +1,9 @@
 /** OpenAI's chat completions, which engines speak: nothing is translated. Contract sections 7 and 8. */
+import { withOneSystemMessage } from '../system-messages.ts';
+import type { Concession } from '../upstream/concessions.ts';
+import { aboveHigh, refusesEffort, refusesField, refusesLaterSystem } from '../upstream/errors.ts';
 import { isObject, type JsonObject, parseJson } from '../upstream/json.ts';
+import { outputLimit, refusesLimitName, withNewerLimit, withOutputLimit } from '../upstream/output-limit.ts';
 import type { Broken } from '../upstream/transport.ts';
 import type { Dialect, EventReader } from './dialect.ts';
 
@@ -24,6 +28,37 @@ function events(broken: Broken): EventReader {
   };
 }
 
+const given = (options: unknown): JsonObject => (isObject(options) ? options : {});
+
+const newerLimit: Concession = {
+  isFor: refusesLimitName,
+  apply(body, input) {
+    const limit = outputLimit(input);
+    return limit === undefined ? undefined : withNewerLimit(body, limit);
+  },
+};
+
+/** Tokens are then estimated. */
+const withoutUsage: Concession = {
+  isFor: (error) => refusesField(error, 'stream_options'),
+  apply({ stream_options: options, ...body }, input) {
+    return options === undefined || isObject(input.stream_options) ? undefined : body;
+  },
+};
+
+const highEffort: Concession = {
+  isFor: refusesEffort,
+  apply: (body) => (aboveHigh.has(body.reasoning_effort) ? { ...body, reasoning_effort: 'high' } : undefined),
+};
+
+const oneSystemMessage: Concession = {
+  isFor: refusesLaterSystem,
+  apply(body) {
+    const messages = withOneSystemMessage(body.messages as unknown[]);
+    return messages && { ...body, messages };
+  },
+};
+
 export const completionsDialect: Dialect = {
   language: 'completions',
   path: '/chat/completions',
@@ -33,16 +68,11 @@ export const completionsDialect: Dialect = {
     const body: JsonObject = { ...input, model };
     if (isStream) body.stream = true;
     else if (body.stream) body.stream = false;
-    if (isStream && isObject(body.stream_options))
-      body.stream_options = { ...body.stream_options, include_usage: true };
-    return body;
+    if (isStream) body.stream_options = { ...given(body.stream_options), include_usage: true };
+    const limit = outputLimit(input);
+    return limit === undefined ? body : withOutputLimit(body, limit);
   },
-  // Some servers reject it. Tokens are then estimated.
-  added: {
-    name: 'stream_options',
-    value: ({ stream, stream_options: given }) =>
-      stream === true && !isObject(given) ? { include_usage: true } : undefined,
-  },
+  concessions: [newerLimit, withoutUsage, highEffort, oneSystemMessage],
   completion: (answer) => answer,
   events,
 };

@@ -1,6 +1,7 @@
 /** The API that an upstream speaks. Engines speak chat completions; a dialect translates. Contract section 15. */
 import type { EventSourceMessage } from 'eventsource-parser';
 import type { CompletionInput, SaidRequest } from '../types.ts';
+import type { Concession } from '../upstream/concessions.ts';
 import type { JsonObject } from '../upstream/json.ts';
 import type { Broken } from '../upstream/transport.ts';
 
@@ -39,8 +40,8 @@ export type Dialect = {
   takesChoices: boolean;
   /** @throws ApiError `invalidRequest` that names what the upstream's API cannot express */
   body(asked: Asked): JsonObject;
-  /** A field that is added to requests until the upstream rejects it. `value` returns undefined to leave it out. */
-  added?: { name: string; value(body: JsonObject): unknown };
+  /** What the upstream's servers may reject, in the order in which they are tried. */
+  concessions?: readonly Concession[];
   /** A chat completion. Throws ApiError `upstreamError`. */
   completion(answer: JsonObject, broken: Broken): JsonObject;
   events(broken: Broken): EventReader;

@@ -1,6 +1,8 @@
 /** Requests to Anthropic's Messages API. Contract section 15. */
 import { stepsOf } from '../message-steps.ts';
 import { MESSAGES_FORMAT, sealedReasoning } from '../reasoning-details.ts';
+import { reminderOf } from '../system-messages.ts';
+import { ownContent, resultContent } from '../tool-files.ts';
 import { isObject, type JsonObject, parseJson, present } from '../upstream/json.ts';
 import type { Asked } from './dialect.ts';
 import {
@@ -85,26 +87,35 @@ function turnOf(message: JsonObject, path: string): Turn {
   if (role === 'assistant')
     return { role, content: stepsOf(message).flatMap((step) => stepBlocks(step, path)) };
   if (role === 'tool') {
-    const result = { type: 'tool_result', tool_use_id: id, content: textsOf(content, place) };
-    return { role: 'user', content: [result] };
+    const parts = partsOf(resultContent(message), place);
+    const blocks = parts.every(({ type }) => type === 'text')
+      ? textsOf(content, place)
+      : parts.flatMap((part, index) => blocksOf(part, `${place}.${index}`));
+    return { role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content: blocks }] };
   }
   if (role !== 'user') throw cannotExpress(`${path}.role`, 'must not be `function`. Use `tool`.');
-  const blocks = partsOf(content, place).flatMap((part, index) => blocksOf(part, `${place}.${index}`));
+  const blocks = partsOf(ownContent(message), place).flatMap((part, index) =>
+    blocksOf(part, `${place}.${index}`),
+  );
   return { role, content: blocks };
 }
 
-/** The instructions, which have a place of their own, and the turns, which alternate. */
+/** The instructions at the beginning, which have a place of their own, and the turns, which alternate. */
 function conversationOf(messages: readonly unknown[]): { system: string; messages: Turn[] } {
   const system: string[] = [];
   const turns: Turn[] = [];
   for (const [index, message] of messages.entries()) {
     const path = `messages.${index}`;
     const { content, role } = readable(message, path) as JsonObject;
-    if (role === 'system' || role === 'developer') {
-      system.push(textsOf(content, `${path}.content`));
+    const isSystem = role === 'system' || role === 'developer';
+    const text = isSystem ? textsOf(content, `${path}.content`) : '';
+    if (isSystem && (turns.length === 0 || text === '')) {
+      system.push(text);
       continue;
     }
-    const turn = turnOf(message as JsonObject, path);
+    const turn: Turn = isSystem
+      ? { role: 'user', content: textBlocks(reminderOf(text)) }
+      : turnOf(message as JsonObject, path);
     const last = turns.at(-1);
     if (last?.role === turn.role) last.content.push(...turn.content);
     else if (turn.content.length > 0) turns.push(turn);

@@ -1,6 +1,7 @@
 /** Requests to OpenAI's Responses API. Contract section 15. */
 import { stepsOf } from '../message-steps.ts';
 import { RESPONSES_FORMAT, sealedReasoning } from '../reasoning-details.ts';
+import { ownContent, resultContent } from '../tool-files.ts';
 import { isObject, type JsonObject, present } from '../upstream/json.ts';
 import type { Asked } from './dialect.ts';
 import { callsOf, cannotExpress, type Part, partsOf, readable, textsOf, toolsOf } from './parts.ts';
@@ -56,11 +57,19 @@ function itemsOf(message: JsonObject, path: string): Item[] {
   const { content, role, tool_call_id: id } = message;
   const place = `${path}.content`;
   if (role === 'assistant') return stepsOf(message).flatMap((step) => stepItems(step, path));
-  if (role === 'tool')
-    return [{ type: 'function_call_output', call_id: id, output: textsOf(content, place) }];
+  if (role === 'tool') {
+    const parts = partsOf(resultContent(message), place);
+    const output = parts.every(({ type }) => type === 'text')
+      ? textsOf(content, place)
+      : parts.map(inputPart);
+    return [{ type: 'function_call_output', call_id: id, output }];
+  }
   if (role !== 'user' && role !== 'system' && role !== 'developer')
     throw cannotExpress(`${path}.role`, 'must not be `function`. Use `tool`.');
-  return [{ type: 'message', role, content: partsOf(content, place).map(inputPart) }];
+  const own = ownContent(message);
+  // It had only what belongs to the results before it.
+  if (Array.isArray(own) && own.length === 0) return [];
+  return [{ type: 'message', role, content: partsOf(own, place).map(inputPart) }];
 }
 
 const inputOf = (messages: readonly unknown[]): Item[] =>

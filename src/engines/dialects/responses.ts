@@ -1,4 +1,6 @@
 /** OpenAI's Responses API as an upstream. Contract section 15. */
+import type { Concession } from '../upstream/concessions.ts';
+import { aboveHigh, refusesEffort, refusesField } from '../upstream/errors.ts';
 import { isObject, type JsonObject } from '../upstream/json.ts';
 import type { Asked, Dialect } from './dialect.ts';
 import { completionOf, ResponsesReader } from './responses-answer.ts';
@@ -10,19 +12,43 @@ function sameBody({ isStream, model }: Asked, body: JsonObject): JsonObject {
   return { ...rest, model, store: false, ...(isStream && { stream: true }) };
 }
 
+const SEALED = 'reasoning.encrypted_content';
+
+/** What the answer should include: reasoning in a form that the client can send back, too. */
+function withSealed(body: JsonObject): JsonObject {
+  const included = Array.isArray(body.include) ? (body.include as unknown[]) : [];
+  if (!isObject(body.reasoning) || included.includes(SEALED)) return body;
+  return { ...body, include: [...included, SEALED] };
+}
+
+/** Models that do not reason reject it. */
+const withoutSealed: Concession = {
+  isFor: (error) => refusesField(error, 'include'),
+  apply({ include, ...body }) {
+    if (!Array.isArray(include) || !include.includes(SEALED)) return undefined;
+    const others = (include as unknown[]).filter((one) => one !== SEALED);
+    return others.length === 0 ? body : { ...body, include: others };
+  },
+};
+
+const highEffort: Concession = {
+  isFor: refusesEffort,
+  apply: (body) =>
+    isObject(body.reasoning) && aboveHigh.has(body.reasoning.effort)
+      ? { ...body, reasoning: { ...body.reasoning, effort: 'high' } }
+      : undefined,
+};
+
 export const responsesDialect: Dialect = {
   language: 'responses',
   path: '/responses',
   modelsPath: '/models',
   takesChoices: false,
   body: (asked) =>
-    asked.said?.language === 'responses' ? sameBody(asked, asked.said.body()) : responsesBody(asked),
-  // Models that do not reason reject it.
-  added: {
-    name: 'include',
-    value: ({ include, reasoning }) =>
-      isObject(reasoning) && include === undefined ? ['reasoning.encrypted_content'] : undefined,
-  },
+    withSealed(
+      asked.said?.language === 'responses' ? sameBody(asked, asked.said.body()) : responsesBody(asked),
+    ),
+  concessions: [withoutSealed, highEffort],
   completion: completionOf,
   events: (broken) => new ResponsesReader(broken),
 };

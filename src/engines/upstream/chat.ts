@@ -7,13 +7,12 @@ import type { Asked, Dialect } from '../dialects/dialect.ts';
 import type { ChatCall, ChatEngine, CompletionChunk, CompletionInput } from '../types.ts';
 import { completionOf } from './answers.ts';
 import { ChunkReader } from './chunks.ts';
-import { refusesField } from './errors.ts';
+import { Concessions } from './concessions.ts';
 import { readEvents } from './events.ts';
 import type { JsonObject } from './json.ts';
 import { KnownLimits, TooFew } from './known-limits.ts';
 import type { ModelMap } from './model-map.ts';
 import { createModelList } from './models.ts';
-import { outputLimit, refusesLimitName, withNewerLimit, withOutputLimit } from './output-limit.ts';
 import { createTransport, type Request, type UpstreamOptions } from './transport.ts';
 
 export type UpstreamChatOptions = UpstreamOptions & {
@@ -32,15 +31,11 @@ const COUNT_MS = 5000;
 
 export function createUpstreamChat(options: UpstreamChatOptions): ChatEngine {
   const { dialect = completionsDialect } = options;
-  const { added } = dialect;
   const { keyHeaders } = dialect;
   const transport = options.transport ?? createTransport({ ...options, ...(keyHeaders && { keyHeaders }) });
   const list = createModelList(transport, options.models, dialect.modelsPath);
   const limits = new KnownLimits('choices');
-  /** Models whose upstream rejected the added field. */
-  const refusing = new Set<string>();
-  /** Models whose upstream takes the limit of an answer only under its newer name. */
-  const renaming = new Set<string>();
+  const concessions = new Concessions(dialect.concessions ?? []);
 
   function askedOf(input: CompletionInput, call: ChatCall | undefined, isStream: boolean): Asked {
     const model = list.upstreamName(input.model);
@@ -53,51 +48,19 @@ export function createUpstreamChat(options: UpstreamChatOptions): ChatEngine {
     return { method: 'POST', path, headers, body, signal, ...(isTranslated && { sent: Object.keys(input) }) };
   }
 
-  /** Sends a request, with the limit of its answer under the newer name only if the upstream rejects the older one. */
   async function ask<T>(
     asked: Asked,
     signal: AbortSignal,
     send: (request: Request) => Promise<T>,
   ): Promise<T> {
     const body = dialect.body(asked);
-    const limit = dialect === completionsDialect ? outputLimit(asked.input) : undefined;
-    if (limit === undefined) return await askFor(asked, body, signal, send);
-    const renamed = withNewerLimit(body, limit);
-    if (renaming.has(asked.model)) return await askFor(asked, renamed, signal, send);
-    try {
-      return await askFor(asked, withOutputLimit(body, limit), signal, send);
-    } catch (error) {
-      if (!refusesLimitName(error)) throw error;
-    }
-    const answer = await askFor(asked, renamed, signal, send);
-    renaming.add(asked.model);
-    return answer;
-  }
-
-  /** Sends a request, with the added field unless the upstream rejects it. */
-  async function askFor<T>(
-    asked: Asked,
-    body: JsonObject,
-    signal: AbortSignal,
-    send: (request: Request) => Promise<T>,
-  ): Promise<T> {
     // A body that reaches the upstream as it came was written before.
     if (dialect !== completionsDialect)
       for (const value of Object.values(body))
         if (typeof value === 'object' && value !== null) await writeInTurns(value);
-    const value = refusing.has(asked.model) ? undefined : added?.value(body);
-    const request = (sent: JsonObject) => requestOf(asked, dialect.path, sent, signal);
-    if (added === undefined || value === undefined) return send(request(body));
-    try {
-      return await send(request({ ...body, [added.name]: value }));
-    } catch (error) {
-      // The upstream only validated the body, so a second request does not repeat any work.
-      if (!refusesField(error, added.name)) throw error;
-      const answer = await send(request(body));
-      // Only success proves that the field was the problem: the message may quote the client's text.
-      refusing.add(asked.model);
-      return answer;
-    }
+    return await concessions.send(asked.model, asked.input, body, (sent) =>
+      send(requestOf(asked, dialect.path, sent, signal)),
+    );
   }
 
   async function* chunks(

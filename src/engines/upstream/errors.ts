@@ -7,6 +7,7 @@ import {
   type Problem,
   readProblem,
   reasonOf,
+  saysLaterSystem,
   saysNoReasoning,
   saysNoSuchModel,
   sentences,
@@ -65,7 +66,7 @@ function invalidRequest(
   // Repeat a field's name only if the client sent it.
   const param = sent.find((field) => field === problem.param?.split(/[.[]/, 1)[0]);
   return new ApiError('invalidRequest', {
-    message: sentences(reason, param),
+    message: sentences(problem, reason, param),
     ...(param !== undefined && { param }),
     ...(reason !== undefined && { reason }),
     cause,
@@ -162,9 +163,11 @@ export function connectionError(error: unknown, apiKey: string | undefined): Api
   });
 }
 
+const isInvalid = (status: number | undefined): boolean => status === 400 || status === 422;
+
 function refusedField(error: unknown): string | undefined {
   const cause = error instanceof ApiError ? error.options.cause : undefined;
-  const isRefusal = cause instanceof UpstreamProblem && (cause.status === 400 || cause.status === 422);
+  const isRefusal = cause instanceof UpstreamProblem && isInvalid(cause.status);
   return isRefusal ? cause.field : undefined;
 }
 
@@ -172,5 +175,16 @@ function refusedField(error: unknown): string | undefined {
 export const refusesField = (error: unknown, field: string): boolean =>
   refusedField(error)?.split(/[.[]/, 1)[0] === field;
 
+/** Efforts that few servers know. */
+export const aboveHigh: ReadonlySet<unknown> = new Set(['xhigh', 'max']);
+
 /** Whether the upstream rejected the effort, or says that the model cannot reason. */
 export const refusesEffort = (error: unknown): boolean => efforts.has(refusedField(error));
+
+/** Whether the upstream rejected a system message after the beginning, or turns that do not alternate. */
+export function refusesLaterSystem(error: unknown): boolean {
+  const cause = error instanceof ApiError ? error.options.cause : undefined;
+  // llama.cpp answers 500 if the model's template fails.
+  const isRefusal = cause instanceof UpstreamProblem && (cause.status === 500 || isInvalid(cause.status));
+  return isRefusal && saysLaterSystem(cause.message);
+}

@@ -4,6 +4,9 @@ import { isObject, parseJson } from './json.ts';
 export type Problem = { code?: string; type?: string; param?: string; message?: string };
 
 const TOO_LONG = 'The conversation is too long for the model. Shorten it, or start a new one.';
+const TOO_LONG_WITH_OUTPUT =
+  'The conversation and the output tokens that the request allows are too long for the model. Shorten the conversation, or allow fewer output tokens.';
+const TOO_MUCH_OUTPUT = 'The request allows more output tokens than the model can write. Allow fewer.';
 const BAD_IMAGE =
   'The model cannot use the image. Send a PNG, JPEG, WebP, or non-animated GIF of moderate size.';
 const NOT_ALLOWED = 'The model rejected this content.';
@@ -44,7 +47,11 @@ const reasons: Readonly<Record<string, string>> = {
 
 /** How servers without codes, mainly vLLM and llama.cpp, report a conversation that is too long. */
 const saysTooLong =
-  /maximum context length|context (length|window|size)|exceed_context_size|prompt is too long/i;
+  /maximum context length|context (length|window|size|limit)|exceed_context_size|prompt is too long/i;
+/** Whether the answer is a part of what is too long. */
+const saysOutput = /\bmax_(completion_|output_)?tokens\b|\bin the completion\b/i;
+/** How Anthropic reports a limit over that of the model's answers. */
+const saysTooMuchOutput = /maximum allowed number of output tokens/i;
 const saysNoModel = /\bmodel\b.{0,250}\b(does not exist|doesn't exist|not found|not exist)/is;
 
 const text = (value: unknown): string | undefined =>
@@ -71,13 +78,24 @@ export function readProblem(body: string): Problem {
 export function reasonOf({ code, message = '', type = '' }: Problem, status: number): string | undefined {
   if (code !== undefined && Object.hasOwn(reasons, code)) return code;
   if (saysTooLong.test(type) || saysTooLong.test(message)) return 'context_length_exceeded';
+  if (saysTooMuchOutput.test(message)) return 'integer_above_max_value';
   return status === 413 ? 'request_too_large' : undefined;
 }
 
-/** The client's error message. `param` is the rejected request field, if known. */
-export function sentences(reason: string | undefined, param: string | undefined): string {
-  const sentence = (reason === undefined ? undefined : reasons[reason]) ?? 'The model rejected this request.';
-  if (param === undefined) return sentence;
+function sentenceFor(reason: string | undefined, message: string): string {
+  if (reason === 'context_length_exceeded' && saysOutput.test(message)) return TOO_LONG_WITH_OUTPUT;
+  if (reason === 'integer_above_max_value' && saysTooMuchOutput.test(message)) return TOO_MUCH_OUTPUT;
+  return (reason === undefined ? undefined : reasons[reason]) ?? 'The model rejected this request.';
+}
+
+/** The client's error message for a problem. `param` is the rejected request field, if known. */
+export function sentences(
+  { message = '' }: Problem,
+  reason: string | undefined,
+  param: string | undefined,
+): string {
+  const sentence = sentenceFor(reason, message);
+  if (param === undefined || sentence === TOO_LONG_WITH_OUTPUT) return sentence;
   const endsInParameter = sentence === BAD_FIELD || sentence === BAD_VALUE;
   return endsInParameter
     ? `${sentence.slice(0, -1)}: \`${param}\`.`
@@ -90,6 +108,18 @@ export const saysUnsupported = /not (support|permit|match)|unsupported|unknown|u
 /** Whether the model cannot reason, as Anthropic and Ollama say it, which do not name the field. */
 export const saysNoReasoning = (message: string): boolean =>
   saysReasoning.test(message) && saysUnsupported.test(message);
+
+const systemOrder = [
+  /\bsystem (message|prompt|role)s?\b.{0,80}\b(beginning|first|start|only)\b/i,
+  /\b(first|only) (message|one)\b.{0,80}\bsystem\b/i,
+  /\broles must alternate\b/i,
+  /\bunexpected role\b.{0,5}\bsystem\b/i,
+  /\brole.{0,3}\bsystem\b.{0,20}\bnot supported\b/i,
+];
+
+/** Whether a system message is in a place where the model's template takes none. */
+export const saysLaterSystem = (message: string): boolean =>
+  systemOrder.some((pattern) => pattern.test(message));
 
 /** Whether a 404 is about the model, rather than a wrong path. */
 export const saysNoSuchModel = ({ code, message = '', type }: Problem): boolean =>

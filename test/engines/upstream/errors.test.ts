@@ -54,6 +54,24 @@ t.test('servers without codes: a conversation that is too long is recognised', a
   }
 });
 
+t.test('a limit of the answer that is too high is told from a conversation that is too long', async (t) => {
+  const both = [
+    'input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000, decrease input length or `max_tokens` and try again',
+    "'max_tokens' or 'max_completion_tokens' is too large: 10000. This model's maximum context length is 4096 tokens and your request has 20 input tokens (10000 > 4096 - 20).",
+    "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens (1000 in the messages, 4000 in the completion).",
+  ];
+  for (const message of both) {
+    const error = await refused({ status: 400, message, param: 'max_tokens' }, { max_tokens: 10_000 });
+    t.equal(error.options.reason, 'context_length_exceeded', message);
+    t.match(error.message, /or allow fewer output tokens\.$/);
+  }
+  const message =
+    'max_tokens: 100000 > 64000, which is the maximum allowed number of output tokens for claude-sonnet-4-5';
+  const error = await refused({ status: 400, message });
+  t.equal(error.options.reason, 'integer_above_max_value');
+  t.equal(error.message, 'The request allows more output tokens than the model can write. Allow fewer.');
+});
+
 t.test('the field at fault is named where the client sent it, and only then', async (t) => {
   const named = await refused(
     { status: 400, code: 'unsupported_value', param: 'temperature' },
