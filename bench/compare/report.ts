@@ -61,6 +61,8 @@ Measured apart, each with its own command: [the start](results/start.md), [many 
 [workers](results/workers.md), [routing](results/routing.md), [streams](results/stream.md), [the quota](results/quota.md),
 [losing Redis](results/redis.md), [metrics](results/metrics.md), and [spans](results/spans.md).
 
+[What limits the rows](limits.md) explains the aims that are missed.
+
 ${results.map(rowTable).join('\n\n')}
 `;
 }
