@@ -6,6 +6,7 @@ import { DataDirError } from './database/data-dir-lock.ts';
 import { MigrationError } from './database/migrate.ts';
 import { ConfigError } from './environment.ts';
 import type { Service } from './service.ts';
+import { trimMemoryAfterStart } from './trim-memory.ts';
 import { workerName } from './workers/name.ts';
 
 function explain(error: unknown, config: Config | undefined): string {
@@ -49,6 +50,7 @@ async function run(config: Config): Promise<void> {
     say(banner({ port: started.port, databaseVersion: await started.database.version() }, config));
   // Now, because requests that come during the first search would wait for it.
   setImmediate(() => void app.documentation());
+  trimMemoryAfterStart(app);
 }
 
 async function serveAlone(config: Config): Promise<Service> {

@@ -1,15 +1,15 @@
 /** Answers 405 with `Allow` for an unsupported method on a known path, including `TRACE`. Contract section 6. */
-import { METHODS } from 'node:http';
 import type { FastifyInstance, RouteOptions } from 'fastify';
 import fp from 'fastify-plugin';
+import router from 'find-my-way';
 import { ApiError } from '../errors.ts';
-
-const answerable = METHODS.filter((method) => method !== 'CONNECT');
 
 declare module 'fastify' {
   interface FastifyInstance {
     methodsOf: Map<string, Set<string>>;
     accessOf(url: string): FastifyContextConfig['access'];
+    /** The route of a path, such as `/api/v1/keys/:id`, whatever its methods. */
+    routeAt(path: string): string | undefined;
   }
   interface FastifyContextConfig {
     isMethodFallback?: true;
@@ -19,10 +19,11 @@ declare module 'fastify' {
 /** Records the methods of each path. Register before the routes. */
 export const methodRegister = fp(
   async (app) => {
-    for (const method of answerable) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method);
     // No route takes QUERY. Otherwise Fastify requires its `Content-Type` before it looks for a route.
     app.addHttpMethod('QUERY', { overrideExisting: true });
     const routes = new Map<string, RouteOptions>();
+    const paths = router();
+    app.decorate('routeAt', (path) => paths.find('GET', path)?.store as string | undefined);
     app.decorate('methodsOf', new Map());
     // Read late: guards set `access` after this hook has seen the route.
     app.decorate('accessOf', (url) => routes.get(url)?.config?.access);
@@ -31,6 +32,7 @@ export const methodRegister = fp(
       // `@fastify/cors` registers OPTIONS for every possible path and answers 404.
       const isCatchAll = method === 'OPTIONS' && config?.access === undefined;
       if (config?.isMethodFallback || isCatchAll) return;
+      if (!routes.has(url)) paths.on('GET', url, () => {}, url);
       routes.set(url, route);
       const methods = app.methodsOf.get(url) ?? new Set();
       for (const one of [method].flat()) methods.add(one);
@@ -43,14 +45,17 @@ export const methodRegister = fp(
 export const methodNotAllowed = ({ methodsOf }: FastifyInstance, url: string): ApiError =>
   new ApiError('methodNotAllowed', { allowedMethods: [...(methodsOf.get(url) ?? [])] });
 
-/** Answers unsupported methods on every known path. Register after the routes. */
+/**
+ * Answers the methods that Fastify routes on every known path. Register after the routes. The two dozen others, such as
+ * `PROPFIND`, are left to the handler of 404s and `routeAt`: a route for each of them on each path would take 6 MB.
+ */
 export const methodFallbacks = fp(
   async (app) => {
     for (const [url, methods] of [...app.methodsOf]) {
       const access = app.accessOf(url);
       app.route({
         url,
-        method: answerable.filter((method) => !methods.has(method)),
+        method: app.supportedMethods.filter((method) => !methods.has(method)),
         config: { isMethodFallback: true, ...(access && { access }) },
         schema: { hide: true },
         onRequest: async () => {

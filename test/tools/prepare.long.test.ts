@@ -59,7 +59,7 @@ t.test('serve: installs and builds once; then nothing until a source or the lock
     `${checkout.read('src/main.ts')}export { greeting } from '../schemas/greeting.ts';`,
   );
   t.match((await checkout.start('serve').ended).output, 'Building');
-  t.match(checkout.read('dist/src/main.js'), /greeting = "hello"/);
+  t.match(checkout.read('dist/src/main.js'), /greeting="hello"/);
   t.ok(checkout.has('dist/dashboard/index.html'), 'the dashboard stays');
   t.same(rendererOf(checkout), [file], 'so does the API reference');
   t.equal(checkout.npmCalls().length, 2);
