@@ -3,6 +3,7 @@ import { Type } from '@sinclair/typebox';
 import { Count, extensible, ref, stringEnum } from './common.ts';
 import { AnsweredMessage, MessagesContentBlock, MessagesUsage, stopFields } from './messages.ts';
 import { MessagesErrorObject } from './messages-errors.ts';
+import { PassedObject } from './passed-objects.ts';
 
 const eventTypes = [
   'message_start',
@@ -27,12 +28,13 @@ const text = (description: string, example: string) =>
 export const MessagesDelta = Type.Object(
   {
     type: Type.Optional(
-      stringEnum(['text_delta', 'thinking_delta', 'signature_delta', 'input_json_delta'], {
+      stringEnum(['text_delta', 'citations_delta', 'thinking_delta', 'signature_delta', 'input_json_delta'], {
         ...extensible,
         description: 'The kind of change to a block.',
       }),
     ),
     text: text('Text to append.', 'Open '),
+    citation: Type.Optional(ref(PassedObject)),
     thinking: text('Thinking to append.', 'The user '),
     signature: text('The signature of the thinking.', 'parley'),
     partial_json: text('JSON to append to the input of a tool call.', '{"city":'),

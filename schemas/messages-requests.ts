@@ -26,11 +26,26 @@ export const MessagesSource = Type.Object(
   { $id: 'MessagesSource', additionalProperties: true, description: 'An image or a document.' },
 );
 
+const source = Type.Optional(
+  Type.Unsafe<Static<typeof MessagesSource> | string | null>({
+    anyOf: [
+      { $ref: 'MessagesSource#' },
+      {
+        type: ['string', 'null'],
+        maxLength: MAX_ASKED,
+        description: 'Where a `search_result` block is from.',
+      },
+    ],
+    description: 'The image or the document; of a `search_result` block, where it is from.',
+    examples: ['https://example.com/weather'],
+  }),
+);
+
 export const MessagesPart = Type.Object(
   {
-    type: kind('`text`, `image`, or `document`. Other kinds are left out.', 'text'),
+    type: kind('`text`, `image`, `document`, or `search_result`. Other kinds are left out.', 'text'),
     text: text('The text of a `text` block.', 'Answer in one sentence.'),
-    source: Type.Optional(ref(MessagesSource)),
+    source,
   },
   {
     $id: 'MessagesPart',
@@ -57,23 +72,27 @@ export const MessagesToolInput = Type.Object(
 export const MessagesInputBlock = Type.Object(
   {
     type: kind(
-      '`text`, `image`, `document`, `tool_use`, `tool_result`, `thinking`, … Kinds that no model here understands are left out.',
+      '`text`, `image`, `document`, `search_result`, `tool_use`, `tool_result`, `thinking`, … Kinds that no model here understands are left out.',
       'text',
     ),
     text: text('The text of a `text` block.', 'How do I create a key?'),
-    source: Type.Optional(ref(MessagesSource)),
+    source,
     id: name('The ID of a `tool_use` block.', 'toolu_1'),
     name: name('The tool of a `tool_use` block.', 'get_weather'),
     input: Type.Optional(ref(MessagesToolInput)),
     tool_use_id: name('Of a `tool_result` block: the `id` of the `tool_use` block.', 'toolu_1'),
     content: Type.Optional(
-      textOrParts('MessagesPart', {
-        description: 'The content of a `tool_result` block.',
+      Type.Unknown({
+        description:
+          'Of a `tool_result` block: text, or a list of blocks. Of a `search_result` block: a list of `text` blocks.',
         examples: ['Sunny, 21 °C'],
       }),
     ),
     is_error: Type.Optional(
-      Type.Boolean({ description: 'Whether the tool of a `tool_result` block failed.', examples: [false] }),
+      nullable(Type.Boolean(), {
+        description: 'Whether the tool of a `tool_result` block failed.',
+        examples: [false],
+      }),
     ),
     thinking: text('The text of a `thinking` block.', 'The user wants a key.'),
     signature: text('The signature of a `thinking` block, as the answer gave it.', 'parley'),
@@ -220,6 +239,8 @@ const conversation = {
   output_format: format,
 };
 
+const NULLS = 'Fields of it and of its tools that are null count as left out.';
+
 export const MessagesRequest = Type.Object(
   {
     ...conversation,
@@ -259,15 +280,14 @@ export const MessagesRequest = Type.Object(
   {
     $id: 'MessagesRequest',
     additionalProperties: true,
-    description:
-      "Anthropic's request for a message. Other fields are ignored and listed in `X-Parley-Ignored-Fields`.",
+    description: `Anthropic's request for a message. Other fields are ignored and listed in \`X-Parley-Ignored-Fields\`. ${NULLS}`,
   },
 );
 
 export const MessagesCountRequest = Type.Object(conversation, {
   $id: 'MessagesCountRequest',
   additionalProperties: true,
-  description: "Anthropic's request to count the tokens of a conversation. Other fields are ignored.",
+  description: `Anthropic's request to count the tokens of a conversation. Other fields are ignored. ${NULLS}`,
 });
 
 export const MessagesQuery = Type.Object(

@@ -2,6 +2,7 @@
 import { Type } from '@sinclair/typebox';
 import { Count, extensible, nullable, ref, stringConst, stringEnum } from './common.ts';
 import { MessagesToolInput } from './messages-requests.ts';
+import { PassedObject } from './passed-objects.ts';
 
 const MAX_ANSWERED = 20_000_000;
 
@@ -15,6 +16,12 @@ export const MessagesContentBlock = Type.Object(
       description: 'The kind of block.',
     }),
     text: text('The text of a `text` block.', 'Open "Your API" and press Create key.'),
+    citations: Type.Optional(
+      Type.Array(ref(PassedObject), {
+        maxItems: 10_000,
+        description: 'What the text of a `text` block cites, if anything.',
+      }),
+    ),
     thinking: text('The text of a `thinking` block.', 'The user wants a key.'),
     signature: text('The signature of a `thinking` block. Send it back unchanged.', 'parley'),
     data: text(
@@ -38,22 +45,22 @@ export const MessagesUsage = Type.Object(
     output_tokens: Count('Output tokens.', [128]),
     cache_creation_input_tokens: Count('Input tokens written to a cache.', [0]),
     cache_read_input_tokens: Count('Input tokens read from a cache.', [0]),
+    cache_creation: Type.Optional(ref(PassedObject)),
   },
   { $id: 'MessagesUsage', additionalProperties: false, description: 'Token usage.' },
 );
 
 export const MessagesStopReason = stringEnum(
-  ['end_turn', 'max_tokens', 'stop_sequence', 'tool_use', 'refusal'],
+  [
+    'end_turn',
+    'max_tokens',
+    'stop_sequence',
+    'tool_use',
+    'refusal',
+    'pause_turn',
+    'model_context_window_exceeded',
+  ],
   { $id: 'MessagesStopReason', ...extensible, description: 'The reason that the answer ended.' },
-);
-
-export const MessagesStopDetails = Type.Object(
-  {},
-  {
-    $id: 'MessagesStopDetails',
-    additionalProperties: true,
-    description: 'Details of a refusal. Parley has none.',
-  },
 );
 
 export const stopFields = {
@@ -65,7 +72,9 @@ export const stopFields = {
     description: 'The stop sequence that ended the answer, if the model names it.',
     examples: [null],
   }),
-  stop_details: nullable(ref(MessagesStopDetails), { description: 'Always null.' }),
+  stop_details: nullable(ref(PassedObject), {
+    description: 'Details of a refusal, if the upstream gives them.',
+  }),
 };
 
 export const AnsweredMessage = Type.Object(

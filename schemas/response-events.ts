@@ -2,7 +2,8 @@
 import { Type } from '@sinclair/typebox';
 import { Count, extensible, nullable, ref, stringEnum } from './common.ts';
 import { ErrorBody } from './errors.ts';
-import { ModelResponse, ResponseAnnotation, ResponseItem, ResponsePart } from './responses.ts';
+import { PassedObject } from './passed-objects.ts';
+import { logprobs, ModelResponse, ResponseItem, ResponsePart } from './responses.ts';
 
 const eventTypes = [
   'response.created',
@@ -11,6 +12,7 @@ const eventTypes = [
   'response.content_part.added',
   'response.output_text.delta',
   'response.output_text.done',
+  'response.output_text.annotation.added',
   'response.refusal.delta',
   'response.refusal.done',
   'response.content_part.done',
@@ -65,12 +67,9 @@ export const ResponseEvent = Type.Object(
     name: text('The name of the called tool.'),
     arguments: text('The whole arguments of a function call, as JSON.'),
     input: text('The whole input of a custom tool call.'),
-    logprobs: Type.Optional(
-      Type.Array(ref(ResponseAnnotation), {
-        maxItems: 0,
-        description: 'Always empty.',
-      }),
-    ),
+    logprobs,
+    annotation: Type.Optional(ref(PassedObject)),
+    annotation_index: place('The place of the annotation in the part.'),
     code: Type.Optional(
       nullable(Type.String({ maxLength: 100 }), {
         description: 'The code of an error.',

@@ -18,10 +18,9 @@ export const ResponseMetadata = Type.Unsafe<Record<string, string>>({
 export const ResponseInputItem = Type.Object(
   {
     type: Type.Optional(
-      Type.String({
-        maxLength: 60,
+      nullable(Type.String({ maxLength: 60 }), {
         description:
-          'The kind of item: `message` (the default), `function_call`, `function_call_output`, `reasoning`, `item_reference`, … Kinds that no model here understands are ignored.',
+          'The kind of item: `message` (the default), `function_call`, `function_call_output`, `reasoning`, `item_reference`, … Kinds that no model here understands are ignored. An item with only an `id` is a reference.',
         examples: ['message'],
       }),
     ),
@@ -136,27 +135,26 @@ export const temperature = (description: string) => ({ description, examples: [0
 export const ResponseRequest = Type.Object(
   {
     model: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 200,
+      nullable(Type.String({ minLength: 1, maxLength: 200 }), {
         description: 'A model from `GET /models`. Defaults to the default model.',
         examples: ['parley-builtin'],
       }),
     ),
-    input: Type.Unsafe<string | Record<string, unknown>[]>({
-      anyOf: [
-        { type: 'string', maxLength: MAX_ASKED, description: 'A message of the user.' },
-        {
-          type: 'array',
-          items: { $ref: 'ResponseInputItem#' },
-          minItems: 1,
-          maxItems: 10_000,
-          description: 'A list of items.',
-        },
-      ],
-      description: 'The input: text, or a list of items.',
-      examples: ['How do I create a key?'],
-    }),
+    input: Type.Optional(
+      Type.Unsafe<string | Record<string, unknown>[] | null>({
+        anyOf: [
+          { type: ['string', 'null'], maxLength: MAX_ASKED, description: 'A message of the user.' },
+          {
+            type: 'array',
+            items: { $ref: 'ResponseInputItem#' },
+            maxItems: 10_000,
+            description: 'A list of items.',
+          },
+        ],
+        description: 'The input: text, or a list of items. Required without `previous_response_id`.',
+        examples: ['How do I create a key?'],
+      }),
+    ),
     instructions: Type.Optional(
       nullable(Type.String({ maxLength: MAX_ASKED }), {
         description: 'Instructions to the model. They do not carry over to the next response.',
@@ -193,6 +191,13 @@ export const ResponseRequest = Type.Object(
       nullable(Type.Integer({ minimum: 1, maximum: 1_000_000, format: 'int32' }), {
         description: 'The maximum number of tokens in the answer.',
         examples: [500],
+      }),
+    ),
+    top_logprobs: Type.Optional(
+      nullable(Type.Integer({ minimum: 0, maximum: 20, format: 'int32' }), {
+        description:
+          'The number of most likely tokens to return for each token. Requires `message.output_text.logprobs` in `include`.',
+        examples: [2],
       }),
     ),
     tools: Type.Optional(

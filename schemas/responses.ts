@@ -1,6 +1,7 @@
 /** OpenAI's Responses API: contract section 14. */
 import { Type } from '@sinclair/typebox';
 import { Count, extensible, nullable, ref, stringConst, stringEnum } from './common.ts';
+import { PassedObject } from './passed-objects.ts';
 import {
   MAX_ASKED,
   ResponseInputItem,
@@ -21,13 +22,11 @@ const itemId = (description: string) =>
 const answered = (description: string, example = 'Open "Your API" and press Create key.') =>
   Type.String({ maxLength: MAX_ANSWERED, description, examples: [example] });
 
-export const ResponseAnnotation = Type.Object(
-  {},
-  { $id: 'ResponseAnnotation', additionalProperties: true, description: 'An annotation. Parley makes none.' },
-);
-
-const none = Type.Optional(
-  Type.Array(ref(ResponseAnnotation), { maxItems: 0, description: 'Always empty.' }),
+export const logprobs = Type.Optional(
+  Type.Array(ref(PassedObject), {
+    maxItems: 1_000_000,
+    description: 'The log probabilities of the tokens of a text, if the request includes them.',
+  }),
 );
 
 export const ResponsePart = Type.Object(
@@ -38,8 +37,13 @@ export const ResponsePart = Type.Object(
     }),
     text: Type.Optional(answered('The text of the part.')),
     refusal: Type.Optional(answered('The reason for a refusal.', 'I cannot help with that.')),
-    annotations: none,
-    logprobs: none,
+    annotations: Type.Optional(
+      Type.Array(ref(PassedObject), {
+        maxItems: 10_000,
+        description: 'What a text cites, if anything.',
+      }),
+    ),
+    logprobs,
   },
   { $id: 'ResponsePart', additionalProperties: false, description: 'A part of a message or of reasoning.' },
 );
@@ -255,6 +259,21 @@ export const CancelledResponse = Type.Object(
 
 export const ResponseParams = Type.Object({ id: responseId }, { additionalProperties: false });
 
+/** OpenAI's clients send `include` and others. All that was kept is returned without them. */
+const others = { additionalProperties: true };
+
+export const ResponseQuery = Type.Object(
+  {
+    stream: Type.Optional(
+      Type.Boolean({
+        description: 'Must not be true: stored responses are returned as a whole.',
+        examples: [false],
+      }),
+    ),
+  },
+  others,
+);
+
 export const ResponseInputQuery = Type.Object(
   {
     limit: Type.Optional(
@@ -272,5 +291,5 @@ export const ResponseInputQuery = Type.Object(
     ),
     after: Type.Optional(itemId('The `last_id` of the previous page.')),
   },
-  { additionalProperties: false },
+  others,
 );

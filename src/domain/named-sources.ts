@@ -38,7 +38,11 @@ const saidTexts = new Set([
   ...['input_schema', 'input_examples', 'parameters', 'format'],
 ]);
 /** Members that hold text if they are strings. `data` is base64, or the text of a document. */
-const saidStrings = new Set(['content', 'output', 'title', 'context', 'description', 'data']);
+const saidStrings = new Set([
+  ...['content', 'output', 'title', 'context', 'description', 'data'],
+  // Where a result of a search is from.
+  'source',
+]);
 const none: ReadonlySet<string> = new Set();
 
 // Names of megabytes are not read as a whole.

@@ -2,7 +2,8 @@
  * The order of reasoning, texts, and calls in a message of the assistant. Chat completions cannot say it, so it is kept beside
  * the message while the message is translated from one API to another. Contract sections 14 and 15.
  */
-import { isObject, type JsonObject, stringIn } from './upstream/json.ts';
+import { objectsIn } from './text-details.ts';
+import { type JsonObject, stringIn } from './upstream/json.ts';
 
 const stepsByMessage = new WeakMap<JsonObject, JsonObject[]>();
 
@@ -20,19 +21,20 @@ export const stepsOf = (message: JsonObject): readonly JsonObject[] =>
 /** A message of all its steps. Texts follow each other; what was thought is in paragraphs. */
 export function messageOf(steps: readonly JsonObject[]): JsonObject {
   const textsIn = (field: string) => steps.map((step) => stringIn(step[field])).filter((text) => text !== '');
-  const listIn = (field: string) =>
-    steps.flatMap((step) => (Array.isArray(step[field]) ? (step[field] as unknown[]).filter(isObject) : []));
+  const listIn = (field: string) => steps.flatMap((step) => objectsIn(step[field]));
   const content = textsIn('content').join('');
   const refusal = textsIn('refusal').join('');
   const reasoning = textsIn('reasoning_content').join('\n\n');
-  const details = listIn('reasoning_details');
   const calls = listIn('tool_calls');
+  const others = ['reasoning_details', 'annotations', 'citations'].map(
+    (field) => [field, listIn(field)] as const,
+  );
   const message: JsonObject = {
     role: 'assistant',
     content: content === '' && calls.length > 0 ? null : content,
     ...(refusal !== '' && { refusal }),
     ...(reasoning !== '' && { reasoning_content: reasoning }),
-    ...(details.length > 0 && { reasoning_details: details }),
+    ...Object.fromEntries(others.filter(([, list]) => list.length > 0)),
     ...(calls.length > 0 && { tool_calls: calls }),
   };
   for (const step of steps) addStep(message, step);

@@ -18,8 +18,8 @@ declare module 'fastify' {
     passesBodyOn?: true;
     /** What the event loop may be handed of a large body, where the default is too little: see `lighten`. */
     bodyCost?: number;
-    /** Derived from the body schema. */
-    bodyIsOptional?: true;
+    /** Derived from the body schema, unless the route sets it. */
+    bodyIsOptional?: boolean;
   }
 }
 
@@ -79,7 +79,7 @@ export default fp(
 
     app.addHook('onRoute', (route) => {
       if (route.schema?.body === undefined || !mayBeLeftOut(app, route.schema.body)) return;
-      route.config = { ...route.config, bodyIsOptional: true };
+      route.config = { bodyIsOptional: true, ...route.config };
     });
     app.addHook('preValidation', (request, _reply, done) => {
       if (request.body === undefined && request.routeOptions.config.bodyIsOptional) request.body = {};

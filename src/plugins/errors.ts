@@ -12,6 +12,7 @@ import { ApiError } from '../errors.ts';
 import { rateHeaderNames } from '../rate-headers.ts';
 import { envelopeFor } from '../requests/envelope.ts';
 import { toApiError } from '../requests/errors.ts';
+import { methodNotAllowed } from './methods.ts';
 
 /** Requests fail by the hundred if Postgres has no connections left. The advice is logged once per interval. */
 const HINT_MS = 60_000;
@@ -60,6 +61,10 @@ export default fp(
       );
     });
     app.setNotFoundHandler(async (request, reply) => {
+      // Files that are missing have a route too.
+      const isRouted = app.supportedMethods.includes(request.method);
+      const route = isRouted ? undefined : app.routeAt(request.url.split('?', 1)[0] as string);
+      if (route !== undefined) return answer(methodNotAllowed(app, route), request, reply);
       await app.limits.countPage(request);
       if (wantsNotFoundPage(request)) return sendDashboard(reply.code(404));
       return answer(new ApiError('notFound'), request, reply);

@@ -9,6 +9,7 @@ import { writeInTurns } from '../bodies/write-in-turns.ts';
 import { ignoredFields } from '../domain/completion-fields.ts';
 import { noSuchModel, resolveModel } from '../domain/models.ts';
 import { checkNamedSources, checkSaidSources } from '../domain/named-sources.ts';
+import { isObject } from '../engines/upstream/json.ts';
 import { estimatedUsage, tokensOf } from '../engines/upstream/usage.ts';
 import { chatCost } from '../requests/cost.ts';
 import { answerJson } from '../requests/json-answer.ts';
@@ -18,7 +19,7 @@ import { blocksOf } from '../surfaces/answer-blocks.ts';
 import { wholeMessage } from '../surfaces/messages-answer.ts';
 import { messagesWriter } from '../surfaces/messages-events.ts';
 import { refuseFiles, writeToolInputs } from '../surfaces/messages-input.ts';
-import { conversationInput, messagesFields, messagesInput } from '../surfaces/messages-request.ts';
+import { conversationInput, dropNulls, messagesFields, messagesInput } from '../surfaces/messages-request.ts';
 import { optionalEffort } from '../surfaces/optional-effort.ts';
 import { messagesSaid } from '../surfaces/passed-on.ts';
 import { assertReadable } from '../surfaces/readable-body.ts';
@@ -61,7 +62,8 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       },
       // Also before a replayed response.
       preValidation: async ({ body }, reply) => {
-        if (typeof body !== 'object' || body === null) return;
+        if (!isObject(body)) return;
+        dropNulls(body);
         const ignored = ignoredFields(body, messagesFields);
         if (ignored !== '') reply.header('x-parley-ignored-fields', ignored);
       },
@@ -95,7 +97,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       return answerJson(request, reply, cost, async ({ id }, signal) => {
         const completion = await chat.complete(input, signal);
         const tokens = tokensOf(completion.usage);
-        const value = wholeMessage(contextOf(id), blocksOf(completion), tokens);
+        const value = wholeMessage(contextOf(id), blocksOf(completion, true), tokens);
         return { value, outcome: { model, ...tokens } };
       });
     },
@@ -120,6 +122,9 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         surface: 'anthropic',
         errors: ['notFound', 'modelNotInPlan'],
         errorExamples: { ForModel: noSuchModel() },
+      },
+      preValidation: async ({ body }) => {
+        if (isObject(body)) dropNulls(body);
       },
     },
     async (request, reply) => {

@@ -11,6 +11,7 @@ import {
   ResponseInputList,
   ResponseInputQuery,
   ResponseParams,
+  ResponseQuery,
 } from '../../schemas/responses.ts';
 import { bodyLimits } from '../bodies/limits.ts';
 import { writeInTurns } from '../bodies/write-in-turns.ts';
@@ -35,6 +36,7 @@ import { endedResponse, type ResponseContext, requestIdOf, responseId } from '..
 import { responseWriter } from '../surfaces/response-events.ts';
 import {
   completionInput,
+  inputRequired,
   type ResponseBody,
   refuseUnsupported,
   responseFields,
@@ -42,6 +44,12 @@ import {
 import { ResponseTools } from '../surfaces/response-tools.ts';
 import { assertStorable, conversationOf, listedInput, noSuchResponse } from '../surfaces/stored-responses.ts';
 import { surfaceScript } from '../surfaces/surface-script.ts';
+
+const wholeOnly = () =>
+  new ApiError('invalidRequest', {
+    message: 'Stored responses are returned as a whole. Leave out `stream`.',
+    param: 'stream',
+  });
 
 const routes: FastifyPluginAsyncTypebox = async (app) => {
   const engine = optionalEffort(app.engines.chat);
@@ -79,8 +87,10 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         scope: 'chat',
         meter: 'chat',
         errors: ['notFound', 'modelNotInPlan', 'tooManyStreams'],
-        errorExamples: { ForModel: noSuchModel() },
+        errorExamples: { ForModel: noSuchModel(), ForEmptyInput: inputRequired() },
         ignoresFields: true,
+        // No field is required, but an empty request has nothing to answer.
+        bodyIsOptional: false,
       },
       // Also before a replayed response.
       preValidation: async ({ body }, reply) => {
@@ -99,7 +109,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       if (isKept) assertStorable(input);
       const tools = new ResponseTools(body.tools ?? []);
       const plan = app.config.plans.of(request.caller).id;
-      const resolved = await resolveModel(engine, body.model, plan);
+      const resolved = await resolveModel(engine, body.model ?? undefined, plan);
       const { id: model } = resolved;
       const said = responseSaid(body, items, tools);
       // A stored response may be continued, and its ID is that of the request.
@@ -148,14 +158,23 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       schema: {
         operationId: 'getResponse',
         summary: 'Retrieve a response',
-        description: 'Returns a stored response. A key sees the responses that it created.',
+        description:
+          'Returns a stored response. A key sees the responses that it created. Other query parameters are ignored.',
         tags: ['Responses'],
         params: ResponseParams,
+        querystring: ResponseQuery,
         response: { 200: ref(ModelResponse) },
       },
-      config: { scope: 'chat', errors: ['notFound'], errorExamples: { ForResponse: noSuchResponse() } },
+      config: {
+        scope: 'chat',
+        errors: ['notFound'],
+        errorExamples: { ForResponse: noSuchResponse(), ForStream: wholeOnly() },
+      },
     },
-    async (request) => JSON.parse((await stored(request.caller, request.params.id)).body),
+    async (request) => {
+      if (request.query.stream) throw wholeOnly();
+      return JSON.parse((await stored(request.caller, request.params.id)).body);
+    },
   );
 
   app.delete(
@@ -212,7 +231,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'listResponseInput',
         summary: 'List the input of a response',
         description:
-          'Lists the input items of a stored response, without those of the responses that it continues. Newest first, unless `order` is `asc`.',
+          'Lists the input items of a stored response, without those of the responses that it continues. Newest first, unless `order` is `asc`. Other query parameters are ignored.',
         tags: ['Responses'],
         params: ResponseParams,
         querystring: ResponseInputQuery,

@@ -2,6 +2,7 @@
 import { newId } from '../domain/ids.ts';
 import { stepsOf } from '../engines/message-steps.ts';
 import { type Seal, type SealedReasoning, sealedReasoning } from '../engines/reasoning-details.ts';
+import { boundaryOf, chatLogprobs, objectsIn } from '../engines/text-details.ts';
 import type { CompletionChunk, CompletionResult } from '../engines/types.ts';
 import { isObject, type JsonObject, stringIn, wholeNumber } from '../engines/upstream/json.ts';
 
@@ -18,12 +19,32 @@ export type AnswerBlock = {
   phase?: string;
   /** Of reasoning that only its model can read or verify. It may arrive after the text. */
   seal?: Seal;
+  /** Of a text. */
+  notes?: TextNotes;
+};
+
+/** What a model said of a text besides its characters, as its API does. */
+export type TextNotes = {
+  /** Where the text begins among all texts, in characters. Annotations count from the first. */
+  start: number;
+  /** In the form of chat completions. */
+  annotations: JsonObject[];
+  /** Of Anthropic's models. */
+  citations: JsonObject[];
+  /** Of OpenAI's tokens. */
+  logprobs: JsonObject[];
 };
 
 /** What a surface sends for each step of a block. In `open`, nothing of the block's text has been sent. */
 export type BlockWriter = {
+  /** Whether texts that follow each other stay apart, as in Anthropic's messages. */
+  keepsTexts?: boolean;
   open(block: AnswerBlock): string;
-  delta(block: AnswerBlock, text: string): string;
+  /** @param logprobs - of the tokens of the text */
+  delta(block: AnswerBlock, text: string, logprobs: readonly JsonObject[]): string;
+  /** Sends an annotation or a citation that is the block's newest of its kind. */
+  annotate?(block: AnswerBlock, annotation: JsonObject): string;
+  cite?(block: AnswerBlock, citation: JsonObject): string;
   close(block: AnswerBlock): string;
 };
 
@@ -55,16 +76,24 @@ export class AnswerBlocks {
   isStopped = false;
   /** The stop sequence that ended the answer, if the engine names it. */
   stopSequence: string | null = null;
+  /** Why the engine says that it ended, in its own words. */
+  nativeReason: string | null = null;
+  /** What the engine says of its refusal. */
+  stopDetails: JsonObject | null = null;
   /** Parts of the token counts, 0 if the engine does not count them. */
   cachedTokens = 0;
   cacheWriteTokens = 0;
   reasoningTokens = 0;
+  /** The parts of `cacheWriteTokens`, if the engine tells them. */
+  cacheCreation: JsonObject | null = null;
   readonly #writer: BlockWriter;
   readonly #calls = new Map<unknown, AnswerBlock>();
   /** The position of the open block; -1 before the first. */
   #open = -1;
   /** Set if another block began before the open tool call was complete: the others wait for the end of the answer. */
   #isBlocked = false;
+  /** Of all texts, in characters. */
+  #length = 0;
 
   constructor(writer: BlockWriter) {
     this.#writer = writer;
@@ -76,7 +105,7 @@ export class AnswerBlocks {
     if (usage) this.#count(usage as Delta);
     if (choice === undefined) return '';
     const { delta, finish_reason: finishReason, ...rest } = choice;
-    const told = this.#read(delta as Delta);
+    const told = this.#read(delta as JsonObject, logprobsOf(rest));
     if (finishReason !== null) this.#finish(finishReason, rest);
     return told;
   }
@@ -93,26 +122,31 @@ export class AnswerBlocks {
   /** Sends the blocks so far as a whole, to another writer. */
   replayTo(writer: BlockWriter): string {
     return this.all
-      .map((block) => writer.open(block) + deltaOf(writer, block) + writer.close(block))
+      .map((block) => writer.open(block) + contentOf(writer, block) + writer.close(block))
       .join('');
   }
 
-  #finish(finishReason: string, { stop_reason: stopSequence }: Delta): void {
+  #finish(finishReason: string, rest: Delta): void {
+    const { native_finish_reason: native, stop_details: details, stop_reason: stopSequence } = rest;
     this.finishReason = finishReason;
+    // OpenRouter's name for it.
+    if (typeof native === 'string') this.nativeReason = native;
     // vLLM's name for it.
     if (typeof stopSequence === 'string') this.stopSequence = stopSequence;
+    if (isObject(details)) this.stopDetails = details;
   }
 
   #count({ completion_tokens_details: output, prompt_tokens_details: input }: Delta): void {
     if (isObject(input)) {
       this.cachedTokens = wholeNumber(input.cached_tokens) ?? 0;
       this.cacheWriteTokens = wholeNumber(input.cache_write_tokens) ?? 0;
+      if (isObject(input.cache_creation)) this.cacheCreation = input.cache_creation;
     }
     if (isObject(output)) this.reasoningTokens = wholeNumber(output.reasoning_tokens) ?? 0;
   }
 
-  #read(delta: Delta): string {
-    const sealed = sealedReasoning(delta as JsonObject);
+  #read(delta: JsonObject, logprobs: readonly JsonObject[]): string {
+    const sealed = sealedReasoning(delta);
     let told = sealed.map((one) => this.#seal(one)).join('');
     // The same text is in whatever was sealed.
     let hasReasoning = sealed.length > 0;
@@ -121,10 +155,40 @@ export class AnswerBlocks {
       // Some servers send the same reasoning under both names.
       if (text === '' || (kind === 'reasoning' && hasReasoning)) continue;
       hasReasoning ||= kind === 'reasoning';
-      told += this.#append(this.#textBlock(kind, stringIn(delta.phase)), text);
+      told += kind === 'text' ? this.#write(delta, text, logprobs) : this.#append(this.#blockOf(kind), text);
     }
+    told += this.#note(delta);
     if (Array.isArray(delta.tool_calls))
       for (const call of delta.tool_calls as unknown[]) if (isObject(call)) told += this.#call(call);
+    return told;
+  }
+
+  #write(delta: JsonObject, text: string, logprobs: readonly JsonObject[]): string {
+    const block = this.#textBlock(delta);
+    this.#length += text.length;
+    if (logprobs.length > 0) block.notes?.logprobs.push(...logprobs);
+    return this.#append(block, text, logprobs);
+  }
+
+  /** Annotations belong to the text before them. A citation may come before the text of its block. */
+  #note(delta: JsonObject): string {
+    let told = '';
+    const citations = objectsIn(delta.citations);
+    if (citations.length > 0) {
+      const block = stringIn(delta.content) === '' ? this.#textBlock(delta) : this.all.at(-1);
+      if (block !== undefined) told += this.#append(block, '') + this.#noteAll(block, 'citations', citations);
+    }
+    const annotations = objectsIn(delta.annotations);
+    const text = annotations.length > 0 ? this.all.findLast(({ kind }) => kind === 'text') : undefined;
+    return text === undefined ? told : told + this.#noteAll(text, 'annotations', annotations);
+  }
+
+  #noteAll(block: AnswerBlock, kind: 'annotations' | 'citations', added: JsonObject[]): string {
+    let told = '';
+    for (const note of added) {
+      block.notes?.[kind].push(note);
+      if (block.index === this.#open) told += noted[kind](this.#writer, block, note);
+    }
     return told;
   }
 
@@ -139,13 +203,21 @@ export class AnswerBlocks {
     return this.#append(block, stringIn(text));
   }
 
-  /** A text with a phase begins another message. */
-  #textBlock(kind: TextKind, phase: string): AnswerBlock {
+  #blockOf(kind: TextKind): AnswerBlock {
     const last = this.all.at(-1);
-    const begins = kind === 'text' && phase !== '';
-    if (last?.kind === kind && last.seal === undefined && !begins) return last;
-    const block = this.#add(kind);
-    if (begins) block.phase = phase;
+    return last?.kind === kind && last.seal === undefined ? last : this.#add(kind);
+  }
+
+  #textBlock(delta: JsonObject): AnswerBlock {
+    const boundary = boundaryOf(delta);
+    const phase = stringIn(delta.phase);
+    const begins =
+      phase !== '' || boundary === 'message' || (boundary === 'block' && this.#writer.keepsTexts === true);
+    const last = this.all.at(-1);
+    if (last?.kind === 'text' && !begins) return last;
+    const block = this.#add('text');
+    if (phase !== '') block.phase = phase;
+    block.notes = { start: this.#length, annotations: [], citations: [], logprobs: [] };
     return block;
   }
 
@@ -164,11 +236,11 @@ export class AnswerBlocks {
     return block;
   }
 
-  #append(block: AnswerBlock, text: string): string {
+  #append(block: AnswerBlock, text: string, logprobs: readonly JsonObject[] = []): string {
     // Its arguments were complete, so this can only be white space.
     if (block.index < this.#open) return '';
     block.text += text;
-    if (block.index === this.#open) return text === '' ? '' : this.#writer.delta(block, text);
+    if (block.index === this.#open) return text === '' ? '' : this.#writer.delta(block, text, logprobs);
     let told = '';
     while (this.#open < block.index && this.#canClose()) {
       if (this.#open >= 0) told += this.#close();
@@ -191,21 +263,45 @@ export class AnswerBlocks {
   #openNext(): string {
     this.#open += 1;
     const block = this.all[this.#open] as AnswerBlock;
-    return this.#writer.open(block) + deltaOf(this.#writer, block);
+    return this.#writer.open(block) + contentOf(this.#writer, block);
   }
 }
 
-const deltaOf = (writer: BlockWriter, block: AnswerBlock): string =>
-  block.text === '' ? '' : writer.delta(block, block.text);
+const noted = {
+  annotations: (writer: BlockWriter, block: AnswerBlock, note: JsonObject) =>
+    writer.annotate?.(block, note) ?? '',
+  citations: (writer: BlockWriter, block: AnswerBlock, note: JsonObject) => writer.cite?.(block, note) ?? '',
+};
 
-/** The blocks of a whole answer, and how it ended. */
-export function blocksOf({ choices, usage }: CompletionResult): AnswerBlocks {
-  const blocks = new AnswerBlocks({ open: () => '', delta: () => '', close: () => '' });
+/** All of a block so far. */
+function contentOf(writer: BlockWriter, block: AnswerBlock): string {
+  const { annotations = [], citations = [], logprobs = [] } = block.notes ?? {};
+  return [
+    block.text === '' ? '' : writer.delta(block, block.text, logprobs),
+    ...annotations.map((note) => noted.annotations(writer, block, note)),
+    ...citations.map((note) => noted.citations(writer, block, note)),
+  ].join('');
+}
+
+const logprobsOf = ({ logprobs }: Delta): JsonObject[] =>
+  isObject(logprobs) ? objectsIn(logprobs.content) : [];
+
+/**
+ * The blocks of a whole answer, and how it ended.
+ *
+ * @param keepsTexts - as in `BlockWriter`
+ */
+export function blocksOf({ choices, usage }: CompletionResult, keepsTexts = false): AnswerBlocks {
+  const blocks = new AnswerBlocks({ keepsTexts, open: () => '', delta: () => '', close: () => '' });
   const [choice] = choices;
   if (choice === undefined) return blocks;
-  const { message, ...rest } = choice;
-  const deltas = stepsOf(message as unknown as JsonObject);
-  const steps = deltas.map((delta) => ({ choices: [{ index: choice.index, delta, finish_reason: null }] }));
+  const { logprobs, message, ...rest } = choice;
+  const whole = message as unknown as JsonObject;
+  const steps = stepsOf(whole).map((delta) => {
+    // The tokens of a whole message are those of its choice.
+    const own = delta === whole ? logprobs : chatLogprobs(delta.logprobs);
+    return { choices: [{ index: choice.index, delta, finish_reason: null, logprobs: own }] };
+  });
   for (const chunk of [...steps, { choices: [{ ...rest, delta: {} }], usage }])
     blocks.add(chunk as unknown as CompletionChunk);
   return blocks;

@@ -58,14 +58,25 @@ function wholeBlock(block: AnswerBlock): ContentBlock {
   const empty = emptyBlock(block);
   if (empty.type === 'redacted_thinking') return empty;
   if (empty.type === 'thinking') return { ...empty, thinking: block.text, signature: signatureOf(block) };
-  return empty.type === 'tool_use'
-    ? { ...empty, input: inputOf(block.text) }
-    : { ...empty, text: block.text };
+  if (empty.type === 'tool_use') return { ...empty, input: inputOf(block.text) };
+  const { citations = [] } = block.notes ?? {};
+  return { ...empty, text: block.text, ...(citations.length > 0 && { citations }) };
 }
 
 export const notStopped: Stop = { stop_reason: null, stop_sequence: null, stop_details: null };
 
-function reasonOf({ all, finishReason }: AnswerBlocks, sequence: string | null): StopReason {
+/** Anthropic's reasons that have no name in chat completions, with the reason that stands for each there. */
+const nativeReasons = {
+  pause_turn: 'stop',
+  model_context_window_exceeded: 'length',
+} as const satisfies Partial<Record<StopReason, string>>;
+
+const isNative = (reason: string | null): reason is keyof typeof nativeReasons =>
+  reason !== null && Object.hasOwn(nativeReasons, reason);
+
+function reasonOf({ all, finishReason, nativeReason }: AnswerBlocks, sequence: string | null): StopReason {
+  if (isNative(nativeReason) && nativeReasons[nativeReason] === finishReason) return nativeReason;
+
   const has = (kind: AnswerBlock['kind']) => all.some((block) => block.kind === kind);
   if (finishReason === 'length') return 'max_tokens';
   if (finishReason === 'content_filter' || has('refusal')) return 'refusal';
@@ -78,16 +89,21 @@ export function stopOf(blocks: AnswerBlocks, { stopSequences }: MessageContext):
   const named = blocks.stopSequence;
   const sequence = named !== null && stopSequences.includes(named) ? named : null;
   const reason = reasonOf(blocks, sequence);
-  return { ...notStopped, stop_reason: reason, stop_sequence: reason === 'stop_sequence' ? sequence : null };
+  return {
+    stop_reason: reason,
+    stop_sequence: reason === 'stop_sequence' ? sequence : null,
+    stop_details: reason === 'refusal' ? blocks.stopDetails : null,
+  };
 }
 
-const uncached = { cachedTokens: 0, cacheWriteTokens: 0 };
+type CachedTokens = Pick<AnswerBlocks, 'cachedTokens' | 'cacheWriteTokens' | 'cacheCreation'>;
+const uncached: CachedTokens = { cachedTokens: 0, cacheWriteTokens: 0, cacheCreation: null };
 
 /** Anthropic counts tokens that were read from or written to a cache separately. */
 export function usageOf(
   { inputTokens, outputTokens }: AnswerTokens,
-  { cachedTokens, cacheWriteTokens }: Pick<AnswerBlocks, 'cachedTokens' | 'cacheWriteTokens'> = uncached,
-) {
+  { cacheCreation, cachedTokens, cacheWriteTokens } = uncached,
+): AnsweredMessage['usage'] {
   const read = Math.min(cachedTokens, inputTokens);
   const written = Math.min(cacheWriteTokens, inputTokens - read);
   return {
@@ -95,6 +111,7 @@ export function usageOf(
     output_tokens: outputTokens,
     cache_creation_input_tokens: written,
     cache_read_input_tokens: read,
+    ...(cacheCreation !== null && { cache_creation: cacheCreation }),
   };
 }
 

@@ -10,7 +10,8 @@ import { ApiError } from '../errors.ts';
 export type Part = JsonObject & { type: string; text?: string };
 /** Every kind of block; those of system prompts and tool results have fewer members. */
 export type InputBlock = Static<typeof MessagesInputBlockSchema>;
-export type Content = string | readonly JsonObject[] | undefined;
+export type Content = string | readonly JsonObject[] | undefined | null;
+type Source = Static<typeof MessagesSource>;
 
 const MEDIA_TYPE = /^image\/[a-z0-9.+-]{1,100}$/i;
 
@@ -27,7 +28,11 @@ export function required(value: unknown, path: string): string {
 /** Blocks stay separate paragraphs. */
 export const joined = (texts: readonly string[]): string => texts.join('\n\n');
 
-function imagePart(source: Static<typeof MessagesSource> | undefined, path: string): Part {
+/** The source of an image or a document. */
+const sourceOf = ({ source }: InputBlock): Source | undefined =>
+  isObject(source) ? (source as Source) : undefined;
+
+function imagePart(source: Source | undefined, path: string): Part {
   if (source?.type === 'url') return imageOf(required(source.url, `${path}.source.url`));
   if (source?.type !== 'base64')
     throw refused(path, 'must have a `source` of type `base64` or `url`: this service stores no files.');
@@ -50,11 +55,14 @@ const unreadable = (path: string): ApiError =>
     'is a document that this model cannot read. Send its text: a `source` of type `text` with the text as `data`.',
   );
 
-const isPdf = ({ source, type }: InputBlock): boolean =>
-  type === 'document' && source?.type === 'base64' && source.media_type === PDF;
+function isPdf(block: InputBlock): boolean {
+  const source = sourceOf(block);
+  return block.type === 'document' && source?.type === 'base64' && source.media_type === PDF;
+}
 
 function documentParts(block: InputBlock & JsonObject, path: string): Part[] {
-  const { source, title } = block;
+  const { title } = block;
+  const source = sourceOf(block);
   const name = typeof title === 'string' ? title : '';
   if (isPdf(block)) {
     const data = `data:${PDF};base64,${required(source?.data, `${path}.source.data`)}`;
@@ -66,6 +74,14 @@ function documentParts(block: InputBlock & JsonObject, path: string): Part[] {
   if (source?.type === 'content' && (typeof content === 'string' || Array.isArray(content)))
     return [...heading, ...partsOf(content, `${path}.source.content`)];
   throw unreadable(path);
+}
+
+/** What a tool found: its title, where it is from, and its text. */
+function searchResultParts({ content, source, title }: InputBlock & JsonObject, path: string): Part[] {
+  const labels = [title, source].flatMap((label) =>
+    typeof label === 'string' && label !== '' ? [textPart(label)] : [],
+  );
+  return [...labels, ...partsOf(content as Content, `${path}.content`)];
 }
 
 /** Throws `invalidRequest` for the first PDF document: the built-in engine reads only text. */
@@ -81,16 +97,18 @@ export function refusePdfs(content: Content, path: string): void {
 
 /** The parts of text, images, documents, and names of tools. Other kinds of blocks are left out. */
 export function partsOf(content: Content, path: string): Part[] {
-  if (content === undefined) return [];
+  if (content === undefined || content === null) return [];
   if (typeof content === 'string') return content === '' ? [] : [textPart(content)];
-  return content.flatMap((one, index) => {
+  if (!Array.isArray(content)) throw refused(path, 'must be a string or a list of blocks.');
+  return (content as readonly JsonObject[]).flatMap((one, index) => {
     const block = one as InputBlock;
     const place = `${path}.${index}`;
     if (typeof one !== 'object' || one === null) throw refused(place, 'must be an object.');
     if (block.type === 'text') return [textPart(required(block.text, `${place}.text`))];
     // The tools it names are all offered as functions.
     if (block.type === 'tool_reference') return [textPart(required(one.tool_name, `${place}.tool_name`))];
-    if (block.type === 'image') return [imagePart(block.source, place)];
+    if (block.type === 'image') return [imagePart(sourceOf(block), place)];
+    if (block.type === 'search_result') return searchResultParts(block as InputBlock & JsonObject, place);
     return block.type === 'document' ? documentParts(block, place) : [];
   });
 }

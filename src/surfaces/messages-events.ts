@@ -24,12 +24,14 @@ export function messagesWriter(context: MessageContext, estimatedInput: number):
   const delta = ({ index }: AnswerBlock, change: object) =>
     event('content_block_delta', { index, delta: change });
   return {
+    keepsTexts: true,
     start: () =>
       event('message_start', {
         message: begunMessage(context, { inputTokens: estimatedInput, outputTokens: 0 }),
       }),
     open: (block) => event('content_block_start', { index: block.index, content_block: emptyBlock(block) }),
     delta: (block, text) => delta(block, deltaOf(block, text)),
+    cite: (block, citation) => delta(block, { type: 'citations_delta', citation }),
     close: (block) =>
       (emptyBlock(block).type === 'thinking'
         ? delta(block, { type: 'signature_delta', signature: signatureOf(block) })

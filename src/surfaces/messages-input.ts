@@ -35,7 +35,7 @@ function systemMessage(content: Content, path: string): Message[] {
 }
 
 /** The text of a tool's result. Tool messages have no member that says whether the tool failed. */
-function resultText(texts: readonly string[], isError: boolean | undefined): string {
+function resultText(texts: readonly string[], isError: boolean | null | undefined): string {
   const text = joined(texts);
   return isError ? `Error: ${text}` : text;
 }
@@ -51,7 +51,7 @@ function userMessages({ content }: Asked, path: string): Message[] {
     if (block.type !== 'tool_result') continue;
     const place = `${path}.${index}`;
     const id = required(block.tool_use_id, `${place}.tool_use_id`);
-    const parts = partsOf(block.content, `${place}.content`);
+    const parts = partsOf(block.content as Content, `${place}.content`);
     const content = resultText(textsOf(parts), block.is_error);
     const result: Message = { role: 'tool', tool_call_id: id, content };
     tools.push(result);

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { Static } from '@sinclair/typebox';
 import type { MessagesCountRequest, MessagesRequest } from '../../schemas/messages-requests.ts';
 import type { CompletionInput } from '../engines/types.ts';
-import { type JsonObject, present } from '../engines/upstream/json.ts';
+import { isObject, type JsonObject, present } from '../engines/upstream/json.ts';
 import { ApiError } from '../errors.ts';
 import { messagesOf } from './messages-input.ts';
 import { toolFields } from './messages-tools.ts';
@@ -19,6 +19,17 @@ export const messagesFields: ReadonlySet<string> = new Set([
   // How Anthropic keeps prompts. Claude Code always sends the second.
   ...['cache_control', 'context_management'],
 ]);
+
+function dropNullsOf(fields: JsonObject): void {
+  for (const [name, value] of Object.entries(fields)) if (value === null) delete fields[name];
+}
+
+/** Removes fields of the body and of its tools that are null: some clients send them for those that are not set. */
+export function dropNulls(body: JsonObject): void {
+  dropNullsOf(body);
+  if (Array.isArray(body.tools))
+    for (const tool of body.tools as unknown[]) if (isObject(tool)) dropNullsOf(tool);
+}
 
 const MEDIUM_TOKENS = 4096;
 const HIGH_TOKENS = 16_384;

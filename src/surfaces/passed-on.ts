@@ -3,11 +3,12 @@
  * and without blocks and sources that the translation does not read. Contract sections 14 and 15.
  */
 import { MESSAGES_FORMAT, RESPONSES_FORMAT, readSeal } from '../engines/reasoning-details.ts';
+import { LOGPROBS } from '../engines/text-details.ts';
 import type { SaidRequest } from '../engines/types.ts';
 import { isObject, type JsonObject, present, stringIn } from '../engines/upstream/json.ts';
 import { UNSIGNED } from './messages-input.ts';
 import { type Conversation, messagesFields } from './messages-request.ts';
-import type { ResponseBody } from './response-request.ts';
+import { includes, type ResponseBody } from './response-request.ts';
 import type { ResponseTools } from './response-tools.ts';
 
 const only = (body: JsonObject, fields: ReadonlySet<string>): JsonObject =>
@@ -16,10 +17,16 @@ const only = (body: JsonObject, fields: ReadonlySet<string>): JsonObject =>
 /** The blocks of each role that the translation reads. */
 const blockTypes = {
   system: new Set<unknown>(['text']),
-  user: new Set<unknown>(['text', 'image', 'document', 'tool_result']),
+  user: new Set<unknown>(['text', 'image', 'document', 'search_result', 'tool_result']),
   assistant: new Set<unknown>(['text', 'tool_use', 'thinking', 'redacted_thinking']),
 };
-const resultTypes: ReadonlySet<unknown> = new Set(['text', 'image', 'document', 'tool_reference']);
+const resultTypes: ReadonlySet<unknown> = new Set([
+  'text',
+  'image',
+  'document',
+  'search_result',
+  'tool_reference',
+]);
 
 /** Whether the upstream can read its own reasoning: it rejects what another model wrote. */
 function isReadable({ data, signature, type }: JsonObject): boolean {
@@ -33,8 +40,7 @@ function isReadable({ data, signature, type }: JsonObject): boolean {
 }
 
 /** Only what the translation read. The ID of a file would name one that the operator stored. */
-function sourceOf(source: unknown): unknown {
-  if (!isObject(source)) return source;
+function sourceOf(source: JsonObject): JsonObject {
   const { content, data, media_type, type, url } = source;
   if (type === 'url') return { type, url };
   if (type === 'content') return { type, content: blocks(content, resultTypes) };
@@ -43,7 +49,10 @@ function sourceOf(source: unknown): unknown {
 
 function blockOf(block: JsonObject): JsonObject {
   if (block.type === 'tool_result') return { ...block, content: blocks(block.content, resultTypes) };
-  return 'source' in block ? { ...block, source: sourceOf(block.source) } : block;
+  if (!('source' in block)) return block;
+  const { source, ...rest } = block;
+  if (block.type === 'search_result') return { ...block, content: blocks(block.content, blockTypes.system) };
+  return isObject(source) ? { ...rest, source: sourceOf(source) } : rest;
 }
 
 const blocks = (content: unknown, types: ReadonlySet<unknown>): unknown =>
@@ -94,7 +103,7 @@ export function messagesSaid(body: Conversation, betas: string | string[] | unde
 const responseFields: ReadonlySet<string> = new Set([
   ...['instructions', 'temperature', 'top_p', 'max_output_tokens', 'parallel_tool_calls', 'tool_choice'],
   ...['reasoning', 'text', 'user', 'safety_identifier', 'prompt_cache_key'],
-  ...['prompt_cache_retention', 'truncation'],
+  ...['prompt_cache_retention', 'truncation', 'top_logprobs'],
 ]);
 
 const itemTypes: ReadonlySet<unknown> = new Set([
@@ -122,8 +131,9 @@ const parts = (content: unknown): unknown =>
 /** An item without its ID, which names nothing that the upstream has stored. */
 function itemOf(item: unknown): JsonObject[] {
   if (!isObject(item)) return [];
-  const { id: _id, status: _status, ...rest } = item;
-  const { type = 'message' } = rest;
+  const { id: _id, status: _status, type: given, ...members } = item;
+  const type = given ?? 'message';
+  const rest: JsonObject = typeof given === 'string' ? { type: given, ...members } : members;
   if (type === 'reasoning') {
     const seal = stringIn(rest.encrypted_content);
     const isOwn = seal !== '' && readSeal(seal, RESPONSES_FORMAT, 'data').format === RESPONSES_FORMAT;
@@ -134,7 +144,8 @@ function itemOf(item: unknown): JsonObject[] {
   return [{ ...rest, ...('output' in rest && { output: parts(rest.output) }) }];
 }
 
-const ENCRYPTED = 'reasoning.encrypted_content';
+/** What an answer may include. The rest is of tools that run on the upstream. */
+const includable = ['reasoning.encrypted_content', LOGPROBS];
 
 /** @param items - the whole conversation, including stored responses that precede the input */
 export function responseSaid(
@@ -147,13 +158,13 @@ export function responseSaid(
     body() {
       const { tool_choice: choice, ...fields } = only(body, responseFields);
       const chosen = tools.passedChoice(choice);
-      const asksForSeals = Array.isArray(body.include) && (body.include as unknown[]).includes(ENCRYPTED);
+      const include = includable.filter((what) => includes(body, what));
       return {
         ...fields,
         input: items.flatMap(itemOf),
         ...(tools.offered.length > 0 && { tools: tools.offered }),
         ...(chosen !== undefined && { tool_choice: chosen }),
-        ...(asksForSeals && { include: [ENCRYPTED] }),
+        ...(include.length > 0 && { include }),
       };
     },
   };
@@ -163,10 +174,11 @@ export function responseSaid(
 export const saidWithoutEffort = (said: SaidRequest): SaidRequest => ({
   ...said,
   body() {
-    const { context_management: _edits, include: _seals, output_config: config, ...body } = said.body();
-    const { reasoning: _effort, thinking: _thinking, ...rest } = body;
+    const { context_management: _edits, include, output_config: config, ...body } = said.body();
+    const { reasoning: _effort, thinking: _thinking, ...others } = body;
+    const rest = includes({ include }, LOGPROBS) ? { ...others, include: [LOGPROBS] } : others;
     if (!isObject(config)) return rest;
-    const { effort: _also, ...others } = config;
-    return Object.keys(others).length === 0 ? rest : { ...rest, output_config: others };
+    const { effort: _also, ...kept } = config;
+    return Object.keys(kept).length === 0 ? rest : { ...rest, output_config: kept };
   },
 });

@@ -3,8 +3,10 @@ import type { Static } from '@sinclair/typebox';
 import type {
   ModelResponse as ModelResponseSchema,
   ResponseItem as ResponseItemSchema,
+  ResponsePart as ResponsePartSchema,
 } from '../../schemas/responses.ts';
 import { RESPONSES_FORMAT, writtenSeal } from '../engines/reasoning-details.ts';
+import { responsesAnnotation } from '../engines/text-details.ts';
 import type { AnswerTokens } from '../engines/upstream/usage.ts';
 import type { AnswerBlock, AnswerBlocks } from './answer-blocks.ts';
 import type { ResponseBody } from './response-request.ts';
@@ -12,6 +14,7 @@ import { customInputOf, type ResponseTools } from './response-tools.ts';
 
 export type ModelResponse = Static<typeof ModelResponseSchema>;
 export type ResponseItem = Static<typeof ResponseItemSchema>;
+export type ResponsePart = Static<typeof ResponsePartSchema>;
 
 /** What a response is made of besides the model's answer. */
 export type ResponseContext = {
@@ -67,12 +70,20 @@ export function emptyItem({ body, id, tools }: ResponseContext, block: AnswerBlo
 
 export const wantsSummary = ({ reasoning }: ResponseBody): boolean => Boolean(reasoning?.summary);
 
-/** The one part of a message or of reasoning. */
-export function partOf({ kind }: AnswerBlock, text: string, isSummary = false) {
-  if (kind === 'refusal') return { type: 'refusal' as const, refusal: text };
-  if (kind === 'reasoning')
-    return { type: isSummary ? ('summary_text' as const) : ('reasoning_text' as const), text };
-  return { type: 'output_text' as const, text, annotations: [], logprobs: [] };
+/** The one part of a message or of reasoning, as it is when it begins. */
+export function emptyPart({ kind }: AnswerBlock, isSummary = false): ResponsePart {
+  if (kind === 'refusal') return { type: 'refusal', refusal: '' };
+  if (kind === 'reasoning') return { type: isSummary ? 'summary_text' : 'reasoning_text', text: '' };
+  return { type: 'output_text', text: '', annotations: [], logprobs: [] };
+}
+
+export function wholePart(block: AnswerBlock, isSummary = false): ResponsePart {
+  const { kind, notes, text } = block;
+  const part = emptyPart(block, isSummary);
+  if (kind === 'refusal') return { ...part, refusal: text };
+  if (notes === undefined) return { ...part, text };
+  const annotations = notes.annotations.map((one) => responsesAnnotation(one, notes.start));
+  return { ...part, text, annotations, logprobs: notes.logprobs };
 }
 
 export function wholeItem(context: ResponseContext, block: AnswerBlock): ResponseItem {
@@ -80,11 +91,11 @@ export function wholeItem(context: ResponseContext, block: AnswerBlock): Respons
   if (item.type === 'custom_tool_call')
     return { ...item, status: 'completed', input: customInputOf(block.text) };
   if (item.type === 'function_call') return { ...item, status: 'completed', arguments: block.text || '{}' };
-  if (item.type === 'message') return { ...item, status: 'completed', content: [partOf(block, block.text)] };
+  if (item.type === 'message') return { ...item, status: 'completed', content: [wholePart(block)] };
   const isSummary = wantsSummary(context.body);
   return {
     ...item,
-    ...(block.text !== '' && { [isSummary ? 'summary' : 'content']: [partOf(block, block.text, isSummary)] }),
+    ...(block.text !== '' && { [isSummary ? 'summary' : 'content']: [wholePart(block, isSummary)] }),
     ...(block.seal && { encrypted_content: writtenSeal(block.seal, RESPONSES_FORMAT) }),
   };
 }

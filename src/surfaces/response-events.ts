@@ -1,14 +1,17 @@
 /** Streams of OpenAI's Responses API. Contract section 14. */
 import type { ResponseEventType } from '../../schemas/response-events.ts';
+import { responsesAnnotation } from '../engines/text-details.ts';
+import type { JsonObject } from '../engines/upstream/json.ts';
 import type { AnswerBlock } from './answer-blocks.ts';
 import {
   begunResponse,
   emptyItem,
+  emptyPart,
   endedResponse,
-  partOf,
   type ResponseContext,
   wantsSummary,
   wholeItem,
+  wholePart,
 } from './response-answer.ts';
 import type { SurfaceWriter } from './surface-script.ts';
 
@@ -71,7 +74,8 @@ export function responseWriter(context: ResponseContext): SurfaceWriter {
       [block.kind === 'reasoning' && isSummary ? 'summary_index' : 'content_index']: 0,
     }),
   });
-  const noLogprobs = ({ kind }: AnswerBlock) => (kind === 'text' ? { logprobs: [] } : {});
+  const tokensOf = ({ kind }: AnswerBlock, logprobs: readonly JsonObject[]) =>
+    kind === 'text' ? { logprobs } : {};
 
   return {
     start() {
@@ -83,13 +87,21 @@ export function responseWriter(context: ResponseContext): SurfaceWriter {
       const item = emptyItem(context, block);
       const opened = event('response.output_item.added', { output_index: block.index, item });
       if (events.added === undefined || isEmptyReasoning(block)) return opened;
-      return opened + event(events.added, { ...placeOf(block, events), part: partOf(block, '', isSummary) });
+      return opened + event(events.added, { ...placeOf(block, events), part: emptyPart(block, isSummary) });
     },
-    delta(block, delta) {
+    delta(block, delta, logprobs) {
       const events = eventsOf(block);
       // Its arguments are JSON around the input, which can be read only as a whole.
       if (events === textEvents.custom) return '';
-      return event(events.delta, { ...placeOf(block, events), delta, ...noLogprobs(block) });
+      return event(events.delta, { ...placeOf(block, events), delta, ...tokensOf(block, logprobs) });
+    },
+    annotate(block, annotation) {
+      const { annotations = [], start = 0 } = block.notes ?? {};
+      return event('response.output_text.annotation.added', {
+        ...placeOf(block, textEvents.text),
+        annotation_index: annotations.indexOf(annotation),
+        annotation: responsesAnnotation(annotation, start),
+      });
     },
     close(block) {
       const events = eventsOf(block);
@@ -105,11 +117,11 @@ export function responseWriter(context: ResponseContext): SurfaceWriter {
           ...place,
           [events.whole]: whole,
           ...(events === textEvents.function && { name: item.name }),
-          ...noLogprobs(block),
+          ...tokensOf(block, block.notes?.logprobs ?? []),
         }),
         events.partDone === undefined
           ? ''
-          : event(events.partDone, { ...place, part: partOf(block, block.text, isSummary) }),
+          : event(events.partDone, { ...place, part: wholePart(block, isSummary) }),
         done(),
       ].join('');
     },

@@ -98,7 +98,7 @@ class Conversation {
   #sealed: JsonObject[] = [];
 
   add(item: JsonObject, path: string): void {
-    const { type = 'message' } = item;
+    const type = item.type ?? 'message';
     if (type === 'message') this.#message(item, path);
     else if (type === 'function_call' || type === 'custom_tool_call') this.#call(item, path);
     else if (type === 'function_call_output' || type === 'custom_tool_call_output') this.#result(item, path);

@@ -1,6 +1,7 @@
 /** Translates requests of the Responses API to chat completions. Contract section 14. */
 import type { Static } from '@sinclair/typebox';
 import type { ResponseRequest } from '../../schemas/response-requests.ts';
+import { LOGPROBS } from '../engines/text-details.ts';
 import type { CompletionInput } from '../engines/types.ts';
 import { isObject, type JsonObject, present } from '../engines/upstream/json.ts';
 import { ApiError } from '../errors.ts';
@@ -16,7 +17,7 @@ export const responseFields: ReadonlySet<string> = new Set([
   ...['reasoning', 'text', 'metadata', 'user', 'safety_identifier', 'prompt_cache_key'],
   'prompt_cache_retention',
   // Clients that cannot do without what these ask for get it without asking.
-  ...['include', 'truncation', 'background', 'client_metadata'],
+  ...['include', 'top_logprobs', 'truncation', 'background', 'client_metadata'],
 ]);
 
 /** Passed to the model under the same names. */
@@ -43,9 +44,18 @@ function formatOf(text: unknown): JsonObject | undefined {
   return type === 'json_object' ? { type } : undefined;
 }
 
+export const includes = ({ include }: JsonObject, what: string): boolean =>
+  Array.isArray(include) && (include as unknown[]).includes(what);
+
 /** The input as items: a string is a message of the user. */
 export const inputItems = ({ input }: Pick<ResponseBody, 'input'>): readonly unknown[] =>
-  typeof input === 'string' ? [{ type: 'message', role: 'user', content: input }] : input;
+  typeof input === 'string' ? [{ type: 'message', role: 'user', content: input }] : (input ?? []);
+
+export const inputRequired = () =>
+  new ApiError('invalidRequest', {
+    message: 'In the body, `input` is required, unless `previous_response_id` names a response to continue.',
+    param: 'input',
+  });
 
 /**
  * @param model - the resolved one
@@ -60,6 +70,7 @@ export function completionInput(
 ): CompletionInput {
   const { max_output_tokens: most, reasoning, text } = body;
   const functions = tools.allowed(body.tool_choice);
+  const hasLogprobs = includes(body, LOGPROBS);
   const hasTools = functions.length > 0;
   return {
     model,
@@ -67,6 +78,8 @@ export function completionInput(
     ...present({
       ...Object.fromEntries(passed.map((name) => [name, body[name]])),
       max_completion_tokens: most,
+      logprobs: hasLogprobs || undefined,
+      top_logprobs: hasLogprobs ? body.top_logprobs : undefined,
       tools: hasTools ? functions : undefined,
       tool_choice: tools.choice(body.tool_choice),
       parallel_tool_calls: hasTools ? body.parallel_tool_calls : undefined,

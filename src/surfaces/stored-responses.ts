@@ -6,7 +6,7 @@ import { ApiError } from '../errors.ts';
 import type { Owner } from '../store/conversations.ts';
 import { findResponse, type ResponseRow, readChain } from '../store/responses.ts';
 import { itemPlaceOf, requestIdOf } from './response-answer.ts';
-import { inputItems, type ResponseBody } from './response-request.ts';
+import { inputItems, inputRequired, type ResponseBody } from './response-request.ts';
 
 const MOST_RESPONSES = 1000;
 /** Writing more at once would block the event loop. */
@@ -43,8 +43,13 @@ async function earlierItems(db: Db, owner: Owner, previous: string): Promise<Ear
   return { items: rows.flatMap(itemsOf), rootId: rows[0]?.id };
 }
 
-const referenceOf = (item: unknown): string | undefined =>
-  isObject(item) && item.type === 'item_reference' && typeof item.id === 'string' ? item.id : undefined;
+/** OpenAI's clients may leave out the type of a reference. */
+function referenceOf(item: unknown): string | undefined {
+  if (!isObject(item) || typeof item.id !== 'string') return undefined;
+  const { type } = item;
+  const isBare = (type === undefined || type === null) && item.role === undefined;
+  return type === 'item_reference' || isBare ? item.id : undefined;
+}
 
 /** Replaces references to items of stored responses with the items. */
 async function resolvedItems(db: Db, owner: Owner, items: readonly unknown[]): Promise<readonly unknown[]> {
@@ -101,16 +106,27 @@ export async function conversationOf(
   body: ResponseBody,
 ): Promise<{ items: readonly unknown[]; input: readonly unknown[]; rootId: string | undefined }> {
   const previous = body.previous_response_id;
+  const given = inputItems(body);
+  if (given.length === 0 && !previous) throw inputRequired();
   const [earlier, input] = await Promise.all([
     previous ? earlierItems(db, owner, previous) : undefined,
-    resolvedItems(db, owner, inputItems(body)),
+    resolvedItems(db, owner, given),
   ]);
   return { items: [...(earlier?.items ?? []), ...input], input, rootId: earlier?.rootId };
 }
 
-/** The items of a stored response's input, each with an ID. */
+/** A message with its type, and with its text as a part. */
+function listedItem(item: JsonObject): JsonObject {
+  const { content, role, type } = item;
+  if (type !== undefined && type !== null && type !== 'message') return item;
+  const kind = role === 'assistant' ? 'output_text' : 'input_text';
+  const parts = typeof content === 'string' ? [{ type: kind, text: content }] : content;
+  return { ...item, type: 'message', content: parts };
+}
+
+/** The items of a stored response's input, each with an ID and a type. */
 export const listedInput = ({ id, input }: ResponseRow): JsonObject[] =>
   (JSON.parse(input) as JsonObject[]).map((item, index) => ({
-    ...item,
+    ...listedItem(item),
     id: typeof item.id === 'string' ? item.id : `item_${id.replaceAll('-', '')}_${index}`,
   }));

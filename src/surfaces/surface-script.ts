@@ -56,8 +56,9 @@ export function surfaceScript(engine: ChatEngine, input: CompletionInput, surfac
     error: (envelope) => start() + writer.error(envelope),
     replay(envelope) {
       const again = surface.writer();
-      const end = envelope === undefined ? again.end(blocks, tally.tokens()) : again.error(envelope);
-      return again.start() + blocks.replayTo(again) + end;
+      // In this order, because writers number their events.
+      const begun = again.start() + blocks.replayTo(again);
+      return begun + (envelope === undefined ? again.end(blocks, tally.tokens()) : again.error(envelope));
     },
   };
 }

@@ -23,10 +23,14 @@ function commonTests(t: Test, OpenAI: Client, { apiKey, baseURL, model }: Parley
     const response = await openai.responses.create({ model, input });
     t.match(response.output_text, /key/);
     t.ok((response.usage?.total_tokens ?? 0) > 0);
-    t.match(await openai.responses.retrieve(response.id), { id: response.id, output: response.output });
+    const include = ['message.output_text.logprobs' as const];
+    t.match(await openai.responses.retrieve(response.id, { include }), {
+      id: response.id,
+      output: response.output,
+    });
     const items = [];
     for await (const item of openai.responses.inputItems.list(response.id, { limit: 1 })) items.push(item);
-    t.match(items, [{ type: 'message', role: 'user', content: input }]);
+    t.match(items, [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: input }] }]);
     const next = await openai.responses.create({ model, input: 'And?', previous_response_id: response.id });
     t.equal(next.previous_response_id, response.id);
     await openai.responses.delete(response.id);

@@ -88,6 +88,19 @@ onEachDatabase(t, plansFile(t, { chat: 1000 }), async (t, service) => {
       }
   });
 
+  await t.test('fields that are null count as not set', async (t) => {
+    const unset = ['system', 'stop_sequences', 'temperature', 'top_p', 'top_k', 'tools', 'tool_choice'];
+    const more = ['thinking', 'metadata', 'stream', 'output_config', 'output_format', 'cache_control'];
+    const nulls = Object.fromEntries([...unset, ...more].map((name) => [name, null]));
+    const tools = [{ name: 'f', type: null, description: null, input_schema: null, strict: null }];
+    for (const fields of [nulls, { ...nulls, tools }]) {
+      const answer = await client.post('/messages', ask(fields), { key });
+      t.equal(answer.status, 200, answer.text);
+      const { max_tokens: _, ...conversation } = ask(fields) as Record<string, unknown>;
+      t.equal((await client.post('/messages/count_tokens', conversation, { key })).status, 200);
+    }
+  });
+
   await t.test('POST /messages 200: the events of a stream, in order, add up to the message', async (t) => {
     const whole = await client.post('/messages', ask(), { key });
     const { body: events, headers, status } = await client.post('/messages', ask({ stream: true }), { key });

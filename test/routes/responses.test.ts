@@ -52,7 +52,12 @@ t.test('the built-in engine', async (t) => {
       t.same(stored.body, answer.body);
       const items = await client.get(`/responses/${answer.body.id}/input_items`, { key });
       t.match(items.body, {
-        data: [{ type: 'message', role: 'user', content: 'How do I create a key?' }],
+        data: [
+          {
+            ...{ type: 'message', role: 'user' },
+            content: [{ type: 'input_text', text: 'How do I create a key?' }],
+          },
+        ],
         has_more: false,
       });
     });
@@ -140,6 +145,10 @@ t.test('the built-in engine', async (t) => {
         if (stream) {
           t.same(again.body.at(-1).data.response, first.body.at(-1).data.response);
           t.equal(typesOf(again.body).filter((type) => type === 'response.output_text.delta').length, 1);
+          t.same(
+            again.body.map(({ data }: ServerEvent) => data.sequence_number),
+            again.body.map((_: ServerEvent, index: number) => index),
+          );
         } else t.same(again.body, first.body);
       }
     });
@@ -149,12 +158,45 @@ t.test('the built-in engine', async (t) => {
       const { body } = await client.post('/responses', { input }, { key });
       const path = `/responses/${body.id}/input_items`;
       const first = await client.get(`${path}?limit=2&order=asc`, { key });
-      t.match(first.body, { data: [{ content: 'one' }, { content: 'two' }], has_more: true });
+      const said = (text: string) => ({ type: 'message', content: [{ type: 'input_text', text }] });
+      t.match(first.body, { data: [said('one'), said('two')], has_more: true });
       const second = await client.get(`${path}?limit=2&order=asc&after=${first.body.last_id}`, { key });
-      t.match(second.body, { data: [{ content: 'three' }], has_more: false });
+      t.match(second.body, { data: [said('three')], has_more: false });
       t.equal(second.body.data.length, 1);
-      t.match((await client.get(path, { key })).body.data, [{ content: 'three' }, {}, { content: 'one' }]);
+      t.match((await client.get(path, { key })).body.data, [said('three'), {}, said('one')]);
       t.equal((await client.get(`${path}?after=nobody`, { key })).status, 404);
+    });
+
+    await t.test('a response continues without an input, and from items by their ID alone', async (t) => {
+      const { body: first } = await client.post('/responses', { input: 'Hello', model: null }, { key });
+      for (const input of [undefined, null, []]) {
+        const answer = await client.post('/responses', { previous_response_id: first.id, input }, { key });
+        t.equal(answer.status, 200, answer.text);
+      }
+      const [{ id }] = first.output;
+      for (const type of [undefined, null, 'item_reference']) {
+        const input = [
+          { type: null, role: 'user', content: 'Hello' },
+          { id, type },
+          { role: 'user', content: 'And?' },
+        ];
+        const answer = await client.post('/responses', { input }, { key });
+        t.equal(answer.status, 200, answer.text);
+        const items = await client.get(`/responses/${answer.body.id}/input_items?order=asc`, { key });
+        t.match(items.body.data, [{ type: 'message' }, { id, role: 'assistant' }, { role: 'user' }]);
+      }
+    });
+
+    await t.test('retrieval ignores what to include, but cannot stream', async (t) => {
+      const { body } = await client.post('/responses', { input: 'Hello' }, { key });
+      const include = 'include=message.output_text.logprobs&include[]=x&starting_after=1';
+      for (const query of [include, `stream=false&${include}`])
+        t.same((await client.get(`/responses/${body.id}?${query}`, { key })).body, body);
+      t.equal((await client.get(`/responses/${body.id}/input_items?${include}`, { key })).status, 200);
+      t.match(await client.get(`/responses/${body.id}?stream=true`, { key }), {
+        status: 400,
+        body: { error: { code: 'invalidRequest', param: 'stream' } },
+      });
     });
 
     await t.test('refusals name the field, and charge nothing', async (t) => {

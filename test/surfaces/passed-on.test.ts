@@ -216,6 +216,68 @@ t.test('tools that the client runs, references to tools, and no empty turns reac
   });
 });
 
+t.test('results of searches reach models, and blocks of tools that ran elsewhere are left out', async (t) => {
+  const { calls, env } = await startVendors(t);
+  onEachDatabase(t, env, async (t, { client }) => {
+    const { key } = await client.createKey(await client.signUp());
+    const found = {
+      ...{ type: 'search_result', source: 'https://wiki.internal/rain', title: 'Rain' },
+      ...{ content: [{ type: 'text', text: 'It rains.' }], citations: { enabled: true } },
+    };
+    const elsewhere = [
+      { type: 'web_search_tool_result', tool_use_id: 'b', content: { error_code: 'unavailable' } },
+      { type: 'code_execution_tool_result', tool_use_id: 'b', content: { type: 'x', stdout: '' } },
+      { type: 'compaction', content: null },
+    ];
+    const said = [user([found, text]), assistant([call]), user([result([found]), result(null), text])];
+    const messages = said.map((message) =>
+      message.role === 'assistant' ? assistant([...elsewhere, call]) : message,
+    );
+    const ask = (model: string) => client.post('/messages', { model, max_tokens: 10, messages }, { key });
+    const answer = await ask('anthropic');
+    t.equal(answer.status, 200, answer.text);
+    t.same(calls.anthropic.at(-1)?.body.messages, said);
+
+    t.equal((await ask('openai-responses')).status, 200);
+    const input = JSON.stringify(calls['openai-responses'].at(-1)?.body.input);
+    for (const part of ['Rain', 'https://wiki.internal/rain', 'It rains.'])
+      t.equal(input.split(part).length - 1, 2, part);
+  });
+});
+
+t.test('IDs of calls and names of tools are made such that the model server accepts them', async (t) => {
+  const { calls, env } = await startVendors(t);
+  onEachDatabase(t, env, async (t, { client }) => {
+    const { key } = await client.createKey(await client.signUp());
+    const call_id = 'functions.f:0';
+    const tool = { type: 'function', name: 'g', parameters: { type: 'object' } };
+    const body = {
+      ...{ model: 'anthropic', store: false },
+      tools: [{ type: 'namespace', name: 'mcp.x y', tools: [tool] }],
+      input: [
+        user('x'),
+        { type: 'function_call', call_id, name: 'g', namespace: 'mcp.x y', arguments: '{}' },
+        { type: 'function_call_output', call_id, output: 'x' },
+      ],
+    };
+    t.equal((await client.post('/responses', body, { key })).status, 200);
+    const { messages, tools } = calls.anthropic.at(-1)?.body ?? {};
+    const [
+      ,
+      {
+        content: [used],
+      },
+      {
+        content: [given],
+      },
+    ] = messages;
+    t.match(tools[0].name, /^mcp_x_y__g_[0-9a-f]{8}$/);
+    t.equal(used.name, tools[0].name);
+    t.match(used.id, /^functions_f_0_[0-9a-f]{8}$/);
+    t.equal(given.tool_use_id, used.id);
+  });
+});
+
 t.test('a PDF document of a client of the Messages API reaches models that can read it', async (t) => {
   const { calls, env } = await startVendors(t, (kind, sent) =>
     sent.path.endsWith('/count_tokens') ? { body: { input_tokens: 1600 } } : answerOf(kind, sent),

@@ -5,9 +5,11 @@
 // - Chat completions: images and documents in the result of a tool, and the order of thoughts, texts, and calls in a turn (see
 //   `turns.test.ts`), which clients of the Responses and Messages APIs lose only with an upstream of this API; thoughts of which
 //   only some are sealed, and whether a tool failed, which they lose with every upstream that does not speak theirs.
-// - Responses: a stop sequence, and log probabilities, which are not asked for.
-// - Messages: what the system says after the beginning, for most models; it becomes part of what the user says. Arguments of a tool call that are not a JSON object, a refusal apart from text, text without a visible
-//   character, the name of a schema, and whether it is strict. The efforts `none` and `minimal` have no equal there.
+// - Responses: a stop sequence.
+// - Messages: what the system says after the beginning, for most models; it becomes part of what the user says. Arguments of a
+//   tool call that are not a JSON object, a refusal apart from text, text without a visible character, the name of a schema,
+//   and whether it is strict. The efforts `none` and `minimal` have no equal there. OpenAI's annotations and log
+//   probabilities, as Anthropic's citations have no equal elsewhere (see `text-details.test.ts`).
 // - Responses and Messages, as upstreams: reasoning that another model wrote, or without its signature.
 // - `allowed_tools` of chat completions, elsewhere.
 import fc from 'fast-check';

@@ -1,6 +1,7 @@
 /** Answers of Anthropic's Messages API as chat completions. Contract section 15. */
 import { messageOf } from '../message-steps.ts';
 import { detailOf, MESSAGES_FORMAT, type SealedReasoning } from '../reasoning-details.ts';
+import { beginText, objectsIn } from '../text-details.ts';
 import { isObject, type JsonObject, parseJson, stringIn, wholeNumber } from '../upstream/json.ts';
 import type { Broken } from '../upstream/transport.ts';
 import type { EventReader } from './dialect.ts';
@@ -15,12 +16,19 @@ const finishReasons: Readonly<Record<string, string>> = {
   refusal: 'content_filter',
 };
 
-function finishOf({ stop_reason: reason, stop_sequence: sequence }: JsonObject): JsonObject {
+function finishOf({
+  stop_details: details,
+  stop_reason: reason,
+  stop_sequence: sequence,
+}: JsonObject): JsonObject {
   const known = typeof reason === 'string' && Object.hasOwn(finishReasons, reason);
   return {
     finish_reason: known ? finishReasons[reason] : 'stop',
+    // OpenRouter's name for it.
+    ...(known && { native_finish_reason: reason }),
     // vLLM's name for it.
     ...(typeof sequence === 'string' && { stop_reason: sequence }),
+    ...(isObject(details) && { stop_details: details }),
   };
 }
 
@@ -35,7 +43,10 @@ export function usageOf(usage: JsonObject): JsonObject | undefined {
     prompt_tokens: input + read + written,
     completion_tokens: output,
     total_tokens: input + read + written + output,
-    prompt_tokens_details: { cached_tokens: read, cache_write_tokens: written },
+    prompt_tokens_details: {
+      ...{ cached_tokens: read, cache_write_tokens: written },
+      ...(isObject(usage.cache_creation) && { cache_creation: usage.cache_creation }),
+    },
   };
 }
 
@@ -52,9 +63,17 @@ const callOf = ({ id, name }: JsonObject, text: string): JsonObject => ({
   function: { name: stringIn(name), arguments: text },
 });
 
+function textStep(step: JsonObject): JsonObject {
+  beginText(step, 'block');
+  return step;
+}
+
 /** The deltas that a stream would have of a block. */
 function stepsIn(block: JsonObject): JsonObject[] {
-  if (block.type === 'text') return [{ content: stringIn(block.text) }];
+  if (block.type === 'text') {
+    const citations = objectsIn(block.citations);
+    return [textStep({ content: stringIn(block.text), ...(citations.length > 0 && { citations }) })];
+  }
   if (block.type === 'tool_use') return [{ tool_calls: [callOf(block, JSON.stringify(block.input ?? {}))] }];
   const details = sealOf(block).map(detailOf);
   return [
@@ -67,7 +86,7 @@ function stepsIn(block: JsonObject): JsonObject[] {
 export function completionOf(answer: JsonObject, broken: Broken): JsonObject {
   const { content, id, usage } = answer;
   if (!Array.isArray(content)) throw broken('The message has no content.');
-  const message = messageOf((content as unknown[]).filter(isObject).flatMap(stepsIn));
+  const message = messageOf(objectsIn(content).flatMap(stepsIn));
   return {
     id,
     choices: [{ index: 0, message, ...finishOf(answer) }],
@@ -76,7 +95,7 @@ export function completionOf(answer: JsonObject, broken: Broken): JsonObject {
 }
 
 /** A block of a stream. `text` is all of its thinking, or of its input as JSON. */
-type OpenBlock = { block: JsonObject; call: number; text: string; signature: string };
+type OpenBlock = { block: JsonObject; call: number; text: string; signature: string; hasBegun: boolean };
 
 export class MessagesReader implements EventReader {
   isDone = false;
@@ -127,14 +146,21 @@ export class MessagesReader implements EventReader {
 
   #openBlock({ content_block: block, index }: JsonObject): JsonObject[] {
     if (!isObject(block)) return [];
-    const open: OpenBlock = { block, call: this.#calls, text: '', signature: '' };
+    const open: OpenBlock = { block, call: this.#calls, text: '', signature: '', hasBegun: false };
     this.#open.set(index, open);
-    if (block.type === 'text' && stringIn(block.text) !== '') return this.#chunk({ content: block.text });
+    if (block.type === 'text' && stringIn(block.text) !== '')
+      return this.#write(open, { content: block.text });
     if (block.type === 'thinking' && stringIn(block.thinking) !== '')
       return this.#think(open, stringIn(block.thinking));
     if (block.type !== 'tool_use') return [];
     this.#calls += 1;
     return this.#chunk({ tool_calls: [{ index: open.call, ...callOf(block, '') }] });
+  }
+
+  #write(open: OpenBlock, delta: JsonObject): JsonObject[] {
+    if (!open.hasBegun) beginText(delta, 'block');
+    open.hasBegun = true;
+    return this.#chunk(delta);
   }
 
   #think(open: OpenBlock, text: string): JsonObject[] {
@@ -145,8 +171,10 @@ export class MessagesReader implements EventReader {
   #delta({ delta, index }: JsonObject): JsonObject[] {
     const open = this.#open.get(index);
     if (!isObject(delta) || open === undefined) return [];
-    const { partial_json: json, signature, text, thinking, type } = delta;
-    if (type === 'text_delta') return this.#chunk({ content: stringIn(text) });
+    const { citation, partial_json: json, signature, text, thinking, type } = delta;
+    if (type === 'text_delta') return this.#write(open, { content: stringIn(text) });
+    if (type === 'citations_delta')
+      return isObject(citation) ? this.#write(open, { citations: [citation] }) : [];
     if (type === 'thinking_delta') return this.#think(open, stringIn(thinking));
     if (type === 'signature_delta') open.signature += stringIn(signature);
     if (type !== 'input_json_delta' || stringIn(json) === '') return [];

@@ -1,9 +1,10 @@
 /** Requests to Anthropic's Messages API. Contract section 15. */
+import { plainCallId } from '../../domain/tool-names.ts';
 import { stepsOf } from '../message-steps.ts';
 import { MESSAGES_FORMAT, sealedReasoning } from '../reasoning-details.ts';
 import { reminderOf } from '../system-messages.ts';
 import { ownContent, resultContent } from '../tool-files.ts';
-import { isObject, type JsonObject, parseJson, present } from '../upstream/json.ts';
+import { isObject, type JsonObject, parseJson, present, stringIn } from '../upstream/json.ts';
 import type { Asked } from './dialect.ts';
 import {
   callsOf,
@@ -74,7 +75,7 @@ function stepBlocks(step: JsonObject, path: string): Block[] {
     ...(typeof refusal === 'string' ? textBlocks(refusal) : []),
     ...callsOf(step, path).map(({ arguments: given, id, name }) => ({
       type: 'tool_use',
-      id,
+      id: plainCallId(id),
       name,
       input: inputOf(given),
     })),
@@ -91,7 +92,10 @@ function turnOf(message: JsonObject, path: string): Turn {
     const blocks = parts.every(({ type }) => type === 'text')
       ? textsOf(content, place)
       : parts.flatMap((part, index) => blocksOf(part, `${place}.${index}`));
-    return { role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content: blocks }] };
+    return {
+      role: 'user',
+      content: [{ type: 'tool_result', tool_use_id: plainCallId(stringIn(id)), content: blocks }],
+    };
   }
   if (role !== 'user') throw cannotExpress(`${path}.role`, 'must not be `function`. Use `tool`.');
   const blocks = partsOf(ownContent(message), place).flatMap((part, index) =>

@@ -2,6 +2,7 @@
 import { flatName } from '../../domain/tool-names.ts';
 import { messageOf } from '../message-steps.ts';
 import { detailOf, RESPONSES_FORMAT } from '../reasoning-details.ts';
+import { beginText, chatAnnotation, chatLogprobs, objectsIn } from '../text-details.ts';
 import { refusalError } from '../upstream/errors.ts';
 import { isObject, type JsonObject, parseJson, stringIn, textWithin, wholeNumber } from '../upstream/json.ts';
 import { reasonOf } from '../upstream/problems.ts';
@@ -9,9 +10,6 @@ import type { Broken } from '../upstream/transport.ts';
 import type { EventReader } from './dialect.ts';
 
 const MAX_PHASE_LENGTH = 60;
-
-const objectsIn = (value: unknown): JsonObject[] =>
-  Array.isArray(value) ? (value as unknown[]).filter(isObject) : [];
 
 export function usageOf({
   input_tokens,
@@ -68,21 +66,57 @@ function phaseOf(item: JsonObject): JsonObject {
   return phase === undefined ? {} : { phase };
 }
 
-const said = (field: string, text: unknown, rest: JsonObject = {}): JsonObject[] =>
-  stringIn(text) === '' ? [] : [{ [field]: text, ...rest }];
+const said = (field: string, text: unknown): JsonObject[] =>
+  stringIn(text) === '' ? [] : [{ [field]: text }];
 
 const sealSteps = (item: JsonObject): JsonObject[] =>
   sealOf(item).map((detail) => ({ reasoning_details: [detail] }));
 
-/** The deltas that a stream would have of an item. */
-function stepsIn(item: JsonObject): JsonObject[] {
+/** @param start - where the text begins in the content of the message, in characters */
+function textStep({ annotations, logprobs, text }: JsonObject, start: number): JsonObject {
+  const noted = objectsIn(annotations).map((one) => chatAnnotation(one, start));
+  const tokens = objectsIn(logprobs);
+  return {
+    content: stringIn(text),
+    ...(noted.length > 0 && { annotations: noted }),
+    ...(tokens.length > 0 && { logprobs: tokens }),
+  };
+}
+
+const lengthOf = (steps: readonly JsonObject[]): number =>
+  steps.reduce((sum, { content }) => sum + stringIn(content).length, 0);
+
+/** The texts and refusals of a message. */
+function messageSteps(item: JsonObject, start: number): JsonObject[] {
+  const steps: JsonObject[] = [];
+  for (const [index, part] of objectsIn(item.content).entries()) {
+    if (part.type === 'refusal') steps.push(...said('refusal', part.refusal));
+    if (part.type !== 'output_text' || stringIn(part.text) === '') continue;
+    const step = { ...textStep(part, start + lengthOf(steps)), ...(index === 0 && phaseOf(item)) };
+    if (index === 0) beginText(step, 'message');
+    steps.push(step);
+  }
+  return steps;
+}
+
+/**
+ * The deltas that a stream would have of an item.
+ *
+ * @param start - the characters of the texts before it
+ */
+function stepsIn(item: JsonObject, start: number): JsonObject[] {
   if (isCall(item)) return [{ tool_calls: [callOf(item, argumentsOf(item))] }];
   if (item.type === 'reasoning')
     return [...said('reasoning_content', reasoningText(item)), ...sealSteps(item)];
-  if (item.type !== 'message') return [];
-  return objectsIn(item.content).flatMap(({ refusal, text, type }, index) => {
-    if (type === 'refusal') return said('refusal', refusal);
-    return type === 'output_text' ? said('content', text, index === 0 ? phaseOf(item) : {}) : [];
+  return item.type === 'message' ? messageSteps(item, start) : [];
+}
+
+function stepsOfAll(items: readonly JsonObject[]): JsonObject[] {
+  let start = 0;
+  return items.flatMap((item) => {
+    const steps = stepsIn(item, start);
+    start += lengthOf(steps);
+    return steps;
   });
 }
 
@@ -101,13 +135,15 @@ export function completionOf(answer: JsonObject, broken: Broken): JsonObject {
   if (answer.status === 'failed' || isObject(answer.error)) throw failure(answer, broken);
   if (!Array.isArray(answer.output)) throw broken('The response has no output.');
   const items = objectsIn(answer.output);
+  const steps = stepsOfAll(items);
   return {
     id: answer.id,
     created: answer.created_at,
     choices: [
       {
         index: 0,
-        message: messageOf(items.flatMap(stepsIn)),
+        message: messageOf(steps),
+        logprobs: chatLogprobs(steps.flatMap(({ logprobs }) => objectsIn(logprobs))),
         finish_reason: finishOf(answer, items.some(isCall)),
       },
     ],
@@ -123,8 +159,19 @@ const deltas: Readonly<Record<string, string>> = {
   'response.reasoning_summary_text.delta': 'reasoning_content',
 };
 
-/** An item of a stream: the number of its call, the length of what was read of it, and what its first text has besides. */
-type OpenItem = { call: number; length: number; phase: JsonObject };
+/** An item of a stream. */
+type OpenItem = {
+  /** The number of its call, or -1. */
+  call: number;
+  /** Of what was read of it, in characters. */
+  length: number;
+  /** What its first text has besides. */
+  phase: JsonObject;
+  /** Where its parts begin in the content of the message, in characters. */
+  starts: Map<unknown, number>;
+  /** The number of annotations read. */
+  annotations: number;
+};
 
 export class ResponsesReader implements EventReader {
   isDone = false;
@@ -132,6 +179,8 @@ export class ResponsesReader implements EventReader {
   readonly #items = new Map<unknown, OpenItem>();
   #head: JsonObject = {};
   #calls = 0;
+  /** Of all texts, in characters. */
+  #length = 0;
 
   constructor(broken: Broken) {
     this.#broken = broken;
@@ -152,6 +201,8 @@ export class ResponsesReader implements EventReader {
         return this.#open(event);
       case 'response.reasoning_summary_part.added':
         return this.#nextPart(event);
+      case 'response.output_text.annotation.added':
+        return this.#annotate(event);
       case 'response.function_call_arguments.delta':
         return this.#arguments(event.output_index, stringIn(event.delta));
       case 'response.output_item.done':
@@ -168,12 +219,18 @@ export class ResponsesReader implements EventReader {
     }
   }
 
-  #chunk(delta: JsonObject, finish: string | null = null): JsonObject[] {
-    return [{ ...this.#head, choices: [{ index: 0, delta, finish_reason: finish }] }];
+  #chunk(delta: JsonObject, finish: string | null = null, logprobs?: JsonObject): JsonObject[] {
+    return [{ ...this.#head, choices: [{ index: 0, delta, finish_reason: finish, logprobs }] }];
   }
 
   #itemOf(place: unknown): OpenItem {
-    const item = this.#items.get(place) ?? { call: -1, length: 0, phase: {} };
+    const item = this.#items.get(place) ?? {
+      call: -1,
+      length: 0,
+      phase: {},
+      starts: new Map(),
+      annotations: 0,
+    };
     this.#items.set(place, item);
     return item;
   }
@@ -187,13 +244,31 @@ export class ResponsesReader implements EventReader {
     return this.#chunk({ tool_calls: [{ index: open.call, ...callOf(item, '') }] });
   }
 
-  #delta({ delta, output_index: place }: JsonObject, field: string): JsonObject[] {
+  #delta(
+    { content_index: part = 0, delta, logprobs, output_index: place }: JsonObject,
+    field: string,
+  ): JsonObject[] {
     const text = stringIn(delta);
     if (text === '') return [];
     const open = this.#itemOf(place);
-    const phase = field === 'content' && open.length === 0 ? open.phase : {};
+    const isFirst = open.length === 0;
     open.length += text.length;
-    return this.#chunk({ [field]: text, ...phase });
+    if (field !== 'content') return this.#chunk({ [field]: text });
+    if (!open.starts.has(part)) open.starts.set(part, this.#length);
+    this.#length += text.length;
+    return this.#text({ content: text, ...(isFirst && open.phase) }, isFirst, chatLogprobs(logprobs));
+  }
+
+  #text(delta: JsonObject, isFirst: boolean, logprobs: JsonObject | undefined): JsonObject[] {
+    if (isFirst) beginText(delta, 'message');
+    return this.#chunk(delta, null, logprobs);
+  }
+
+  #annotate({ annotation, content_index: part = 0, output_index: place }: JsonObject): JsonObject[] {
+    if (!isObject(annotation)) return [];
+    const open = this.#itemOf(place);
+    open.annotations += 1;
+    return this.#chunk({ annotations: [chatAnnotation(annotation, open.starts.get(part) ?? this.#length)] });
   }
 
   /** Parts of a summary are paragraphs. */
@@ -213,10 +288,26 @@ export class ResponsesReader implements EventReader {
     if (!isObject(item)) return [];
     const hasBegun = this.#items.has(place);
     const begun = isCall(item) && !hasBegun ? this.#open({ item, output_index: place }) : [];
-    const { length } = this.#itemOf(place);
-    if (isCall(item)) return [...begun, ...(length === 0 ? this.#arguments(place, argumentsOf(item)) : [])];
+    const open = this.#itemOf(place);
+    if (isCall(item))
+      return [...begun, ...(open.length === 0 ? this.#arguments(place, argumentsOf(item)) : [])];
     // The text came before, but what seals it comes last.
-    return (length === 0 ? stepsIn(item) : sealSteps(item)).flatMap((step) => this.#chunk(step));
+    if (open.length > 0)
+      return [...this.#unread(item, open), ...sealSteps(item).flatMap((step) => this.#chunk(step))];
+    const steps = stepsIn(item, this.#length);
+    this.#length += lengthOf(steps);
+    return steps.flatMap(({ logprobs, ...delta }, index) =>
+      this.#text(delta, index === 0 && item.type === 'message', chatLogprobs(logprobs)),
+    );
+  }
+
+  /** Some servers send annotations only with the whole item. */
+  #unread({ content }: JsonObject, { annotations, starts }: OpenItem): JsonObject[] {
+    const all = objectsIn(content).flatMap((part, index) =>
+      objectsIn(part.annotations).map((one) => chatAnnotation(one, starts.get(index) ?? this.#length)),
+    );
+    const unread = all.slice(annotations);
+    return unread.length === 0 ? [] : this.#chunk({ annotations: unread });
   }
 
   #finish(response: JsonObject): JsonObject[] {

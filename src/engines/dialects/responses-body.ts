@@ -1,6 +1,7 @@
 /** Requests to OpenAI's Responses API. Contract section 15. */
 import { stepsOf } from '../message-steps.ts';
 import { RESPONSES_FORMAT, sealedReasoning } from '../reasoning-details.ts';
+import { LOGPROBS } from '../text-details.ts';
 import { ownContent, resultContent } from '../tool-files.ts';
 import { isObject, type JsonObject, present } from '../upstream/json.ts';
 import type { Asked } from './dialect.ts';
@@ -122,6 +123,7 @@ export function responsesBody({ input, isStream, model }: Asked): JsonObject {
       reasoning: effort === undefined || effort === null ? undefined : { effort },
       text: textOf(asked),
     }),
+    ...(asked.logprobs === true && present({ include: [LOGPROBS], top_logprobs: asked.top_logprobs })),
     ...(isStream && { stream: true }),
   };
 }

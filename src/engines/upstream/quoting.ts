@@ -82,7 +82,7 @@ export function withoutEcho(said: string, asked: string): string {
     words,
     (word) => (known.includes(word.toLowerCase()) ? HIDDEN : word),
   );
-  return masked.replace(/…([^\p{L}\p{N}]{0,3}…)+/gu, HIDDEN);
+  return masked.replace(/\u2026([^\p{L}\p{N}]{0,3}\u2026)+/gu, HIDDEN);
 }
 
 /** Describes an invalid answer without quoting it: its error code and type, or else its length. */
