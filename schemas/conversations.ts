@@ -98,7 +98,8 @@ export const ConversationSummary = Type.Object(
     snippet: Type.Optional(
       Type.String({
         maxLength: 300,
-        description: 'In search results: the part of the newest message that contains the words.',
+        description:
+          'In search results: the part of the newest message that contains the words, as plain text.',
         examples: ['Open "Your API" and press Create key.'],
       }),
     ),
@@ -196,6 +197,11 @@ export const ConversationListQuery = Type.Object(
         description:
           'Only conversations in which all of these words occur in the title or in one of the last 1,000 messages, ignoring case.',
         examples: ['create key'],
+      }),
+    ),
+    source: Type.Optional(
+      stringEnum(['web'], {
+        description: '`web`: only conversations of the web chat, not those that API keys created.',
       }),
     ),
   },

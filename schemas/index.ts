@@ -19,6 +19,7 @@ import * as messagesRequests from './messages-requests.ts';
 import * as models from './models.ts';
 import * as operator from './operator.ts';
 import * as operatorLog from './operator-log.ts';
+import * as passedObjects from './passed-objects.ts';
 import * as plans from './plans.ts';
 import * as requestLog from './request-log.ts';
 import * as responseEvents from './response-events.ts';
@@ -49,6 +50,7 @@ const resources = [
   models,
   operator,
   operatorLog,
+  passedObjects,
   plans,
   requestLog,
   responseEvents,

@@ -1,4 +1,4 @@
--- Revision 16. Raise it with every change: a database keeps the highest (src/database/functions.ts).
+-- Revision 17. Raise it with every change: a database keeps the highest (src/database/functions.ts).
 --
 -- The ledger's batch protocol: admission, settlement and sweep. Contract sections 5 and 10, argued in
 -- docs/decisions/0010-the-ledgers-protocol.md.
@@ -627,6 +627,7 @@ END $$;
 -- Stores the turns of settlements that moved. Never recreates a deleted conversation or account.
 --
 -- Messages get their positions under the conversation's row lock, not from a clock: replicas' clocks differ.
+-- A turn that replaces a message deletes it and all later ones first.
 CREATE OR REPLACE FUNCTION ledger_store_turns(settlements jsonb, moved uuid[], now_at timestamptz) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM FROM conversations c
@@ -634,6 +635,15 @@ BEGIN
     ON c.account_id = s.account_id AND c.id = (s.turn ->> 'conversation_id')::uuid
   ORDER BY c.account_id, c.id
   FOR UPDATE OF c;
+
+  IF jsonb_path_exists(settlements, '$[*].turn.replaced_id') THEN
+    DELETE FROM messages m USING jsonb_to_recordset(settlements) AS s (account_id uuid, id uuid, turn jsonb), messages r
+    WHERE s.id = ANY (moved)
+      AND r.account_id = s.account_id AND r.conversation_id = (s.turn ->> 'conversation_id')::uuid
+      AND r.id = (s.turn ->> 'replaced_id')::uuid
+      AND m.account_id = r.account_id AND m.conversation_id = r.conversation_id
+      AND (m.position, m.id) >= (r.position, r.id);
+  END IF;
 
   WITH t AS MATERIALIZED (
     SELECT s.account_id, t.*, 2 * row_number() OVER (PARTITION BY s.account_id, t.conversation_id ORDER BY s.ordinality) AS place

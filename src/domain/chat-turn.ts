@@ -21,6 +21,7 @@ export type ChatTurn = {
   /** Null: nothing is stored. */
   conversationId: string | null;
   isNew: boolean;
+  replacedId: string | undefined;
 };
 
 type Asked = Static<typeof ChatRequest>;
@@ -49,6 +50,7 @@ export function chatTurn(
     instructions,
     max_output_tokens: maxTokens,
     message,
+    replaces: replacedId,
     temperature,
   } = body;
   return {
@@ -58,6 +60,7 @@ export function chatTurn(
     history: { included: history.included, omitted: history.omitted },
     conversationId: body.store === false ? null : (continued ?? newId()),
     isNew: continued === undefined,
+    replacedId,
     input: {
       model,
       messages: [
@@ -99,13 +102,14 @@ export function replyTo(turn: ChatTurn, answered: Answered): Static<typeof ChatR
 }
 
 export function storedTurn(turn: ChatTurn, text: string, isStopped: boolean): { turn?: Turn } {
-  const { conversationId, images, input, isNew, message, owner } = turn;
+  const { conversationId, images, input, isNew, message, owner, replacedId } = turn;
   if (conversationId === null) return {};
   return {
     turn: {
       ...owner,
       conversationId,
       isNew,
+      ...(replacedId !== undefined && { replacedId }),
       title: titleOf(message),
       question: { id: newId(), content: message, ...(images.urls.length > 0 && { images }) },
       answer: { id: newId(), content: text, model: input.model, isStopped },

@@ -6,7 +6,9 @@ import {
   type ListPosition,
   listConversations,
   type Owner,
+  type Source,
 } from '../store/conversations.ts';
+import { plainText } from './plain-text.ts';
 
 /** Conversations that one statement reads. */
 const WINDOW = 25;
@@ -18,7 +20,7 @@ export type Found = Conversation & { snippet?: string };
 
 /** Line ends and runs of spaces would only make an excerpt shorter. */
 const snippetOf = ({ excerpt, isCut }: Hit): string =>
-  `${isCut ? '…' : ''}${excerpt.replace(/\s+/g, ' ').trim()}`;
+  `${isCut ? '…' : ''}${plainText(excerpt).replace(/\s+/g, ' ').trim()}`;
 
 const wordsOf = (query: string): string[] =>
   query.toLowerCase().split(/\s+/).filter(Boolean).slice(0, WORDS_AT_MOST);
@@ -36,12 +38,13 @@ export async function searchConversations(
   query: string,
   limit: number,
   from?: ListPosition,
+  source?: Source,
 ): Promise<{ found: Found[]; end: ListPosition | null }> {
   const words = wordsOf(query);
   const found: Found[] = [];
   let after = from;
   for (let windows = 0; windows < WINDOWS_AT_MOST && found.length < limit; windows += 1) {
-    const seen = await listConversations(db, owner, WINDOW, after);
+    const seen = await listConversations(db, owner, WINDOW, after, source);
     const hits = await searchMessages(
       db,
       owner.accountId,

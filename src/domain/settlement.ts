@@ -17,10 +17,11 @@ const latencyMs = (admission: Admission) => Math.round(performance.now() - admis
 /** Models can produce text that Postgres cannot store. */
 const storable = (text: string) => text.toWellFormed().replaceAll('\u0000', '\ufffd');
 
-const turnRow = ({ answer, conversationId, isNew, keyId, question, title }: Turn): TurnRow => ({
+const turnRow = ({ answer, conversationId, isNew, keyId, question, replacedId, title }: Turn): TurnRow => ({
   conversation_id: conversationId,
   key_id: keyId,
   is_new: isNew,
+  ...(replacedId !== undefined && { replaced_id: replacedId }),
   title: storable(title),
   question_id: question.id,
   question: storable(question.content),

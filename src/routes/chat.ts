@@ -22,7 +22,13 @@ import { chatCost } from '../requests/cost.ts';
 import { answerJson } from '../requests/json-answer.ts';
 import { chatFor } from '../requests/routed.ts';
 import { answerStream } from '../requests/stream-answer.ts';
-import { type Conversation, findConversation, type Owner } from '../store/conversations.ts';
+import {
+  type Conversation,
+  findConversation,
+  findQuestion,
+  type MessagePlace,
+  type Owner,
+} from '../store/conversations.ts';
 import { type History, type HistoryBudget, readHistory } from '../store/history.ts';
 
 const routes: FastifyPluginAsyncTypebox = async (app) => {
@@ -35,6 +41,26 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         param: 'conversation_id',
       });
     return conversation;
+  }
+
+  /** The message that the new one replaces. */
+  async function replaced(
+    conversation: Conversation | undefined,
+    id: string | undefined,
+  ): Promise<MessagePlace | undefined> {
+    if (id === undefined) return undefined;
+    if (conversation === undefined)
+      throw new ApiError('invalidRequest', {
+        message: '`replaces` needs the `conversation_id` of the message.',
+        param: 'replaces',
+      });
+    const place = await findQuestion(app.db, conversation.accountId, conversation.id, id);
+    if (place === undefined)
+      throw new ApiError('notFound', {
+        message: 'The conversation does not have a message of yours with this ID.',
+        param: 'replaces',
+      });
+    return place;
   }
 
   /** The earlier messages of the conversation to send to the model. */
@@ -50,7 +76,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'chat',
         summary: 'Send a message and get the reply',
         description:
-          'Sends a message and returns the reply. Without `conversation_id`, starts a new conversation. With it, also sends the model as much of the recent history as fits; `history` reports how much. `images` shows the model images, which stay part of the conversation. With `stream`, the reply arrives as it is generated.',
+          'Sends a message and returns the reply. Without `conversation_id`, starts a new conversation. With it, also sends the model as much of the recent history as fits; `history` reports how much. `replaces` sends a message in the place of an earlier one. `images` shows the model images, which stay part of the conversation. With `stream`, the reply arrives as it is generated.',
         tags: ['Chat'],
         body: ref(ChatRequest),
         response: {
@@ -80,6 +106,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       if (images.length > 0) assertTakesImages(resolved);
       const kinds = checkImages(images, request.body.store !== false);
       const conversation = await continued(caller, request.body.conversation_id);
+      const before = await replaced(conversation, request.body.replaces);
       const body = withSettings(request.body, conversation);
       const characters = historyBudget(
         app.config.chatHistoryCharacters,
@@ -88,6 +115,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         body.max_output_tokens,
       );
       const budget = {
+        before,
         characters,
         imageCharacters: IMAGE_CHARACTERS,
         ...(takesImages(resolved) && { imageBytes: MOST_EARLIER_IMAGES }),

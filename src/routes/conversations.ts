@@ -73,17 +73,17 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       config: { scope: 'chat', isListing: true, errors: ['listingNotAllowed'] },
     },
     async (request) => {
-      const { cursor, limit = 20, q } = request.query;
+      const { cursor, limit = 20, q, source } = request.query;
       const after = cursor === undefined ? undefined : positionFrom(cursor);
       if (q !== undefined) {
-        const { end, found } = await searchConversations(app.db, request.caller, q, limit, after);
+        const { end, found } = await searchConversations(app.db, request.caller, q, limit, after, source);
         const data = found.map(({ snippet, ...row }) => ({
           ...toSummary(row),
           ...(snippet !== undefined && { snippet }),
         }));
         return { data, next_cursor: end && encodeCursor(partsOf(end)) };
       }
-      const rows = await store.listConversations(app.db, request.caller, limit + 1, after);
+      const rows = await store.listConversations(app.db, request.caller, limit + 1, after, source);
       const { nextCursor, page } = pageOf(rows, limit, ({ id, isPinned, updatedAt: at }) =>
         partsOf({ id, isPinned, at }),
       );

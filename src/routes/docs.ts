@@ -8,9 +8,10 @@ import { type Guide, groupOf, guideGroups, guides, guideUrl, withOwnOrigin } fro
 import { withKeyNote } from '../docs/key-note.ts';
 import { markdownLinks, type Page, pageFiles, sendPage, wantsPage } from '../docs/layout.ts';
 import { guideMarkdown, llmsFull, llmsIndex } from '../docs/llms.ts';
-import { guideHtml } from '../docs/markdown.ts';
+import { guideHtml, withBreaks } from '../docs/markdown.ts';
 import { neighbourLinks } from '../docs/pager.ts';
 import { referenceFiles } from '../docs/reference.ts';
+import { contents, outline, sideList } from '../docs/side.ts';
 import { ApiError } from '../errors.ts';
 
 const MARKDOWN = '.md';
@@ -20,30 +21,28 @@ const YEAR_SECONDS = 31_536_000;
 /** A page of results has up to 10 KB. */
 const KEPT_SEARCHES = 500;
 
+/** On a phone, in characters. */
+const COLUMN_WIDTH = 12;
+
 const GuideParams = Type.Object({ slug: Type.String({ maxLength: 100 }) });
 const SearchQuery = Type.Object({ q: Type.String({ maxLength: MAX_QUERY_LENGTH, default: '' }) });
 const ErrorParams = Type.Object({ code: Type.String({ maxLength: 100 }) });
-
-const contents = ({ sections }: Guide) => html`<nav class="contents" aria-label="On this page"><details>
-<summary>On this page</summary>
-<ul>!${sections.map(({ anchor, heading }) => html`<li><a href="#${anchor}">${heading}</a></li>`)}</ul>
-</details></nav>
-`;
 
 const asMarkdown = ({ slug }: Guide) =>
   html`<p class="source">!${markdownLinks(`${guideUrl('', slug)}${MARKDOWN}`)}</p>
 `;
 
-const link = (guide: Guide | undefined) => guide && { href: guideUrl('', guide.slug), title: guide.title };
+const toLink = ({ slug, title }: Guide) => ({ href: guideUrl('', slug), title });
+const link = (guide: Guide | undefined) => guide && toLink(guide);
+
+const ofGroup = (group: string, all: readonly Guide[]) => all.filter((guide) => groupOf(guide) === group);
 
 const groupHtml = (group: string, all: readonly Guide[], publicUrl: string) => html`<h2>${group}</h2>
 <dl class="guides">
-!${all
-  .filter((guide) => groupOf(guide) === group)
-  .map(
-    ({ slug, summary, title }) =>
-      html`<dt><a href="${guideUrl('', slug)}">${title}</a></dt><dd>${withOwnOrigin(summary, publicUrl)}</dd>`,
-  )}
+!${ofGroup(group, all).map(
+  ({ slug, summary, title }) =>
+    html`<dt><a href="${guideUrl('', slug)}">${title}</a></dt><dd>${withOwnOrigin(summary, publicUrl)}</dd>`,
+)}
 </dl>
 `;
 
@@ -72,8 +71,22 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     const position = all.indexOf(guide);
     const { opening, sections } = guideHtml(guide, publicUrl);
     const neighbours = neighbourLinks('Guides', link(all[position - 1]), link(all[position + 1]));
-    const main = opening + asMarkdown(guide) + contents(guide) + sections + neighbours;
-    return { title: `${guide.title} · Parley`, description: guide.summary, main, copiesMarkdown: true };
+    const groups = guideGroups.map((name) => ({ name, links: ofGroup(name, all).map(toLink) }));
+    return {
+      title: `${guide.title} · Parley`,
+      description: guide.summary,
+      main:
+        opening +
+        asMarkdown(guide) +
+        contents(guide.sections) +
+        withBreaks(sections, COLUMN_WIDTH) +
+        neighbours,
+      copiesMarkdown: true,
+      beside: {
+        list: sideList('All guides', groups, guideUrl('', guide.slug)),
+        outline: outline(guide.sections),
+      },
+    };
   };
 
   app.get('/docs/guides', { schema: { hide: true } }, async (_request, reply) => {

@@ -111,7 +111,7 @@ export interface Operations {
 
   /**
    * Send a message and get the reply.
-   * Sends a message and returns the reply. Without `conversation_id`, starts a new conversation. With it, also sends the model as much of the recent history as fits; `history` reports how much. `images` shows the model images, which stay part of the conversation. With `stream`, the reply arrives as it is generated.
+   * Sends a message and returns the reply. Without `conversation_id`, starts a new conversation. With it, also sends the model as much of the recent history as fits; `history` reports how much. `replaces` sends a message in the place of an earlier one. `images` shows the model images, which stay part of the conversation. With `stream`, the reply arrives as it is generated.
    *
    * Requires the `chat` scope when called with a key.
    *
@@ -301,7 +301,7 @@ export interface Operations {
 
   /**
    * Retrieve a response.
-   * Returns a stored response. A key sees the responses that it created.
+   * Returns a stored response. A key sees the responses that it created. Other query parameters are ignored.
    *
    * Requires the `chat` scope when called with a key.
    */
@@ -407,7 +407,7 @@ export interface Operations {
 
   /**
    * List the input of a response.
-   * Lists the input items of a stored response, without those of the responses that it continues. Newest first, unless `order` is `asc`.
+   * Lists the input items of a stored response, without those of the responses that it continues. Newest first, unless `order` is `asc`. Other query parameters are ignored.
    *
    * Requires the `chat` scope when called with a key.
    */

@@ -123,7 +123,7 @@ export interface paths {
         put?: never;
         /**
          * Send a message and get the reply
-         * @description Sends a message and returns the reply. Without `conversation_id`, starts a new conversation. With it, also sends the model as much of the recent history as fits; `history` reports how much. `images` shows the model images, which stay part of the conversation. With `stream`, the reply arrives as it is generated.
+         * @description Sends a message and returns the reply. Without `conversation_id`, starts a new conversation. With it, also sends the model as much of the recent history as fits; `history` reports how much. `replaces` sends a message in the place of an earlier one. `images` shows the model images, which stay part of the conversation. With `stream`, the reply arrives as it is generated.
          *
          *     Requires the `chat` scope when called with a key.
          *
@@ -833,7 +833,7 @@ export interface paths {
         };
         /**
          * Retrieve a response
-         * @description Returns a stored response. A key sees the responses that it created.
+         * @description Returns a stored response. A key sees the responses that it created. Other query parameters are ignored.
          *
          *     Requires the `chat` scope when called with a key.
          */
@@ -883,7 +883,7 @@ export interface paths {
         };
         /**
          * List the input of a response
-         * @description Lists the input items of a stored response, without those of the responses that it continues. Newest first, unless `order` is `asc`.
+         * @description Lists the input items of a stored response, without those of the responses that it continues. Newest first, unless `order` is `asc`. Other query parameters are ignored.
          *
          *     Requires the `chat` scope when called with a key.
          */
@@ -1314,8 +1314,8 @@ export interface components {
              * @example null
              */
             stop_sequence: string | null;
-            /** @description Always null. */
-            stop_details: components["schemas"]["MessagesStopDetails"] | null;
+            /** @description Details of a refusal, if the upstream gives them. */
+            stop_details: components["schemas"]["PassedObject"] | null;
             usage: components["schemas"]["MessagesUsage"];
         };
         /** @description An API key, without its secret. */
@@ -1970,6 +1970,12 @@ export interface components {
              */
             conversation_id?: string;
             /**
+             * Format: uuid
+             * @description A message of yours in the conversation, such as one to correct or to ask again. When the reply is stored, it and all later messages are deleted. The model does not see them.
+             * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
+             */
+            replaces?: string;
+            /**
              * @description A model from `GET /models`. Defaults to the default model.
              * @example parley-builtin
              */
@@ -2496,7 +2502,7 @@ export interface components {
              */
             updated_at: string;
             /**
-             * @description In search results: the part of the newest message that contains the words.
+             * @description In search results: the part of the newest message that contains the words, as plain text.
              * @example Open "Your API" and press Create key.
              */
             snippet?: string;
@@ -3721,6 +3727,8 @@ export interface components {
              * @example Open "Your API" and press Create key.
              */
             text?: string;
+            /** @description What the text of a `text` block cites, if anything. */
+            citations?: components["schemas"]["PassedObject"][];
             /**
              * @description The text of a `thinking` block.
              * @example The user wants a key.
@@ -3748,7 +3756,7 @@ export interface components {
             name?: string;
             input?: components["schemas"]["MessagesToolInput"];
         };
-        /** @description Anthropic's request to count the tokens of a conversation. Other fields are ignored. */
+        /** @description Anthropic's request to count the tokens of a conversation. Other fields are ignored. Fields of it and of its tools that are null count as left out. */
         MessagesCountRequest: {
             /**
              * @description A model from `GET /models`, or a name for which the operator has set an alias. Defaults to the default model.
@@ -3779,12 +3787,13 @@ export interface components {
              * @example text_delta
              * @enum {string}
              */
-            type?: "text_delta" | "thinking_delta" | "signature_delta" | "input_json_delta";
+            type?: "text_delta" | "citations_delta" | "thinking_delta" | "signature_delta" | "input_json_delta";
             /**
              * @description Text to append.
              * @example Open
              */
             text?: string;
+            citation?: components["schemas"]["PassedObject"];
             /**
              * @description Thinking to append.
              * @example The user
@@ -3810,8 +3819,8 @@ export interface components {
              * @example null
              */
             stop_sequence?: string | null;
-            /** @description Always null. */
-            stop_details?: components["schemas"]["MessagesStopDetails"] | null;
+            /** @description Details of a refusal, if the upstream gives them. */
+            stop_details?: components["schemas"]["PassedObject"] | null;
         };
         /** @description The error. */
         MessagesErrorObject: {
@@ -3909,7 +3918,7 @@ export interface components {
         /** @description A block of a message. You can send blocks of an earlier answer back unchanged. Unknown members are ignored. */
         MessagesInputBlock: {
             /**
-             * @description `text`, `image`, `document`, `tool_use`, `tool_result`, `thinking`, … Kinds that no model here understands are left out.
+             * @description `text`, `image`, `document`, `search_result`, `tool_use`, `tool_result`, `thinking`, … Kinds that no model here understands are left out.
              * @example text
              */
             type: string;
@@ -3918,7 +3927,11 @@ export interface components {
              * @example How do I create a key?
              */
             text?: string;
-            source?: components["schemas"]["MessagesSource"];
+            /**
+             * @description The image or the document; of a `search_result` block, where it is from.
+             * @example https://example.com/weather
+             */
+            source?: components["schemas"]["MessagesSource"] | (string | null);
             /**
              * @description The ID of a `tool_use` block.
              * @example toolu_1
@@ -3936,15 +3949,15 @@ export interface components {
              */
             tool_use_id?: string;
             /**
-             * @description The content of a `tool_result` block.
+             * @description Of a `tool_result` block: text, or a list of blocks. Of a `search_result` block: a list of `text` blocks.
              * @example Sunny, 21 °C
              */
-            content?: string | components["schemas"]["MessagesPart"][];
+            content?: components["schemas"]["JsonValue"];
             /**
              * @description Whether the tool of a `tool_result` block failed.
              * @example false
              */
-            is_error?: boolean;
+            is_error?: boolean | null;
             /**
              * @description The text of a `thinking` block.
              * @example The user wants a key.
@@ -4145,7 +4158,7 @@ export interface components {
         /** @description A part of a system prompt or of a tool result. Unknown members are ignored. */
         MessagesPart: {
             /**
-             * @description `text`, `image`, or `document`. Other kinds are left out.
+             * @description `text`, `image`, `document`, or `search_result`. Other kinds are left out.
              * @example text
              */
             type: string;
@@ -4154,7 +4167,11 @@ export interface components {
              * @example Answer in one sentence.
              */
             text?: string;
-            source?: components["schemas"]["MessagesSource"];
+            /**
+             * @description The image or the document; of a `search_result` block, where it is from.
+             * @example https://example.com/weather
+             */
+            source?: components["schemas"]["MessagesSource"] | (string | null);
         } & {
             [key: string]: components["schemas"]["JsonValue"];
         };
@@ -4266,7 +4283,7 @@ export interface components {
              */
             charged?: boolean;
         };
-        /** @description Anthropic's request for a message. Other fields are ignored and listed in `X-Parley-Ignored-Fields`. */
+        /** @description Anthropic's request for a message. Other fields are ignored and listed in `X-Parley-Ignored-Fields`. Fields of it and of its tools that are null count as left out. */
         MessagesRequest: {
             /**
              * @description A model from `GET /models`, or a name for which the operator has set an alias. Defaults to the default model.
@@ -4462,16 +4479,12 @@ export interface components {
         } & {
             [key: string]: components["schemas"]["JsonValue"];
         };
-        /** @description Details of a refusal. Parley has none. */
-        MessagesStopDetails: {
-            [key: string]: components["schemas"]["JsonValue"];
-        };
         /**
          * @description The reason that the answer ended.
          * @example end_turn
          * @enum {string}
          */
-        MessagesStopReason: "end_turn" | "max_tokens" | "stop_sequence" | "tool_use" | "refusal";
+        MessagesStopReason: "end_turn" | "max_tokens" | "stop_sequence" | "tool_use" | "refusal" | "pause_turn" | "model_context_window_exceeded";
         /** @description An event of a streamed message. `event` repeats the type. Lines that begin with a colon are comments. */
         MessagesStreamEvent: {
             event: components["schemas"]["MessagesEventType"];
@@ -4804,6 +4817,7 @@ export interface components {
              * @example 0
              */
             cache_read_input_tokens: number;
+            cache_creation?: components["schemas"]["PassedObject"];
         };
         /**
          * @description A daily quota that calls count toward.
@@ -5613,6 +5627,10 @@ export interface components {
              */
             charged?: boolean;
         };
+        /** @description An object of the model's own API, as the model server returned it. */
+        PassedObject: {
+            [key: string]: components["schemas"]["JsonValue"];
+        };
         /** @description Status 401: `sessionRequired`, `invalidLogin`. */
         PasswordUnauthorizedError: {
             error: components["schemas"]["PasswordUnauthorizedErrorBody"];
@@ -5991,10 +6009,6 @@ export interface components {
          * @enum {string}
          */
         RequestState: "admitted" | "final" | "refunded" | "refused";
-        /** @description An annotation. Parley makes none. */
-        ResponseAnnotation: {
-            [key: string]: components["schemas"]["JsonValue"];
-        };
         /** @description The data of an event. Its members depend on `type`. The last event is `response.completed` or `response.incomplete`, or `error` if the response is interrupted. */
         ResponseEvent: {
             type: components["schemas"]["ResponseEventType"];
@@ -6060,8 +6074,15 @@ export interface components {
              * @example Open
              */
             input?: string;
-            /** @description Always empty. */
-            logprobs?: components["schemas"]["ResponseAnnotation"][];
+            /** @description The log probabilities of the tokens of a text, if the request includes them. */
+            logprobs?: components["schemas"]["PassedObject"][];
+            annotation?: components["schemas"]["PassedObject"];
+            /**
+             * Format: int64
+             * @description The place of the annotation in the part.
+             * @example 0
+             */
+            annotation_index?: number;
             /**
              * @description The code of an error.
              * @example upstreamError
@@ -6084,7 +6105,7 @@ export interface components {
          * @example response.created
          * @enum {string}
          */
-        ResponseEventType: "response.created" | "response.in_progress" | "response.output_item.added" | "response.content_part.added" | "response.output_text.delta" | "response.output_text.done" | "response.refusal.delta" | "response.refusal.done" | "response.content_part.done" | "response.reasoning_text.delta" | "response.reasoning_text.done" | "response.reasoning_summary_part.added" | "response.reasoning_summary_text.delta" | "response.reasoning_summary_text.done" | "response.reasoning_summary_part.done" | "response.function_call_arguments.delta" | "response.function_call_arguments.done" | "response.custom_tool_call_input.delta" | "response.custom_tool_call_input.done" | "response.output_item.done" | "response.completed" | "response.incomplete" | "response.failed" | "error";
+        ResponseEventType: "response.created" | "response.in_progress" | "response.output_item.added" | "response.content_part.added" | "response.output_text.delta" | "response.output_text.done" | "response.output_text.annotation.added" | "response.refusal.delta" | "response.refusal.done" | "response.content_part.done" | "response.reasoning_text.delta" | "response.reasoning_text.done" | "response.reasoning_summary_part.added" | "response.reasoning_summary_text.delta" | "response.reasoning_summary_text.done" | "response.reasoning_summary_part.done" | "response.function_call_arguments.delta" | "response.function_call_arguments.done" | "response.custom_tool_call_input.delta" | "response.custom_tool_call_input.done" | "response.output_item.done" | "response.completed" | "response.incomplete" | "response.failed" | "error";
         /** @description The reason that a response failed. */
         ResponseFailure: {
             /**
@@ -6120,10 +6141,10 @@ export interface components {
         /** @description An item of the input. You can send items of an earlier `output` back unchanged. */
         ResponseInputItem: {
             /**
-             * @description The kind of item: `message` (the default), `function_call`, `function_call_output`, `reasoning`, `item_reference`, … Kinds that no model here understands are ignored.
+             * @description The kind of item: `message` (the default), `function_call`, `function_call_output`, `reasoning`, `item_reference`, … Kinds that no model here understands are ignored. An item with only an `id` is a reference.
              * @example message
              */
-            type?: string;
+            type?: string | null;
             /**
              * @description The ID of an item of an earlier output.
              * @example msg_01932f624e207d90a1b27e8f90a1b2c3_0
@@ -6273,10 +6294,10 @@ export interface components {
              * @example I cannot help with that.
              */
             refusal?: string;
-            /** @description Always empty. */
-            annotations?: components["schemas"]["ResponseAnnotation"][];
-            /** @description Always empty. */
-            logprobs?: components["schemas"]["ResponseAnnotation"][];
+            /** @description What a text cites, if anything. */
+            annotations?: components["schemas"]["PassedObject"][];
+            /** @description The log probabilities of the tokens of a text, if the request includes them. */
+            logprobs?: components["schemas"]["PassedObject"][];
         };
         /** @description Options for reasoning. */
         ResponseReasoning: {
@@ -6299,12 +6320,12 @@ export interface components {
              * @description A model from `GET /models`. Defaults to the default model.
              * @example parley-builtin
              */
-            model?: string;
+            model?: string | null;
             /**
-             * @description The input: text, or a list of items.
+             * @description The input: text, or a list of items. Required without `previous_response_id`.
              * @example How do I create a key?
              */
-            input: string | components["schemas"]["ResponseInputItem"][];
+            input?: (string | null) | components["schemas"]["ResponseInputItem"][];
             /**
              * @description Instructions to the model. They do not carry over to the next response.
              * @example Answer in one sentence.
@@ -6341,6 +6362,12 @@ export interface components {
              * @example 500
              */
             max_output_tokens?: number | null;
+            /**
+             * Format: int32
+             * @description The number of most likely tokens to return for each token. Requires `message.output_text.logprobs` in `include`.
+             * @example 2
+             */
+            top_logprobs?: number | null;
             /** @description The tools that the model may call. */
             tools?: components["schemas"]["ResponseTool"][] | null;
             /** @description Options for reasoning. */
@@ -7616,6 +7643,29 @@ export interface components {
          * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
          *     - `invalidRequest`: The request is not valid.
          */
+        CallerBadRequestForEmptyInput: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                Vary: components["headers"]["Vary"];
+                "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["BadRequestError"];
+            };
+        };
+        /**
+         * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
+         *     - `invalidRequest`: The request is not valid.
+         */
         CallerBadRequestForLimitOver100: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -7640,6 +7690,29 @@ export interface components {
          *     - `invalidRequest`: The request is not valid.
          */
         CallerBadRequestForLimitOver500: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                Vary: components["headers"]["Vary"];
+                "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["BadRequestError"];
+            };
+        };
+        /**
+         * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
+         *     - `invalidRequest`: The request is not valid.
+         */
+        CallerBadRequestForStream: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 "Cache-Control": components["headers"]["Cache-Control"];
@@ -10376,6 +10449,11 @@ export interface operations {
                  * @example create key
                  */
                 q?: string;
+                /**
+                 * @description `web`: only conversations of the web chat, not those that API keys created.
+                 * @example web
+                 */
+                source?: "web";
             };
             header?: never;
             path?: never;
@@ -11065,7 +11143,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description Anthropic's request for a message. Other fields are ignored and listed in `X-Parley-Ignored-Fields`. */
+        /** @description Anthropic's request for a message. Other fields are ignored and listed in `X-Parley-Ignored-Fields`. Fields of it and of its tools that are null count as left out. */
         requestBody: {
             content: {
                 "application/json": components["schemas"]["MessagesRequest"];
@@ -11125,7 +11203,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description Anthropic's request to count the tokens of a conversation. Other fields are ignored. */
+        /** @description Anthropic's request to count the tokens of a conversation. Other fields are ignored. Fields of it and of its tools that are null count as left out. */
         requestBody: {
             content: {
                 "application/json": components["schemas"]["MessagesCountRequest"];
@@ -12012,7 +12090,7 @@ export interface operations {
                     "text/event-stream": components["schemas"]["ResponseStreamEvent"];
                 };
             };
-            400: components["responses"]["CallerBadRequestWithoutInput"];
+            400: components["responses"]["CallerBadRequestForEmptyInput"];
             401: components["responses"]["CallerUnauthorized"];
             403: components["responses"]["CallerModelForbiddenForChat"];
             404: components["responses"]["CallerNotFoundForModel"];
@@ -12029,7 +12107,13 @@ export interface operations {
     };
     getResponse: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description Must not be true: stored responses are returned as a whole.
+                 * @example false
+                 */
+                stream?: boolean;
+            };
             header?: never;
             path: {
                 /**
@@ -12061,7 +12145,7 @@ export interface operations {
                     "application/json": components["schemas"]["ModelResponse"];
                 };
             };
-            400: components["responses"]["CallerBadRequest"];
+            400: components["responses"]["CallerBadRequestForStream"];
             401: components["responses"]["CallerUnauthorized"];
             403: components["responses"]["CallerForbiddenForChat"];
             404: components["responses"]["CallerNotFoundForResponse"];

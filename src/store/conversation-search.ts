@@ -7,8 +7,8 @@ import { type Db, rowsOf } from '../database/client.ts';
 
 /** The newest messages of a conversation that a search reads. */
 const MESSAGES_AT_MOST = 1000;
-/** Around the first word. */
-const BEFORE_CHARACTERS = 60;
+/** Around the first word, which the list of the dashboard has to show in two short lines. */
+const BEFORE_CHARACTERS = 30;
 const EXCERPT_CHARACTERS = 200;
 
 export type Hit = { id: string; excerpt: string; isCut: boolean };

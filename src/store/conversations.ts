@@ -1,5 +1,5 @@
 /** A key sees the conversations that it created; the web sees all of the account's. Contract section 1. */
-import { and, desc, eq, getTableColumns, not, type SQL, sql } from 'drizzle-orm';
+import { and, desc, eq, getTableColumns, isNull, not, type SQL, sql } from 'drizzle-orm';
 import type { Db } from '../database/client.ts';
 import { conversations, type MessageImage, messages } from '../database/tables.ts';
 
@@ -10,12 +10,16 @@ export type Conversation = typeof conversations.$inferSelect;
 /** Without the content of its images. */
 export type Message = Omit<typeof messages.$inferSelect, 'imageUrls'>;
 
+export type MessagePlace = Pick<Message, 'id' | 'position'>;
+
 /** Stored in the transaction that settles the charge. */
 export type Turn = {
   accountId: string;
   keyId: string | null;
   conversationId: string;
   isNew: boolean;
+  /** A message that is deleted with all later ones. */
+  replacedId?: string;
   title: string;
   question: {
     id: string;
@@ -37,6 +41,9 @@ export async function findConversation(db: Db, owner: Owner, id: string): Promis
   return row;
 }
 
+/** `web`: only those of the web chat. */
+export type Source = 'web';
+
 /** Pinned conversations come first, then the most recently updated. */
 export type ListPosition = { isPinned: boolean; at: Date; id: string };
 
@@ -47,8 +54,9 @@ export function conversationsStatement(
   pinned: boolean,
   limit: number,
   after?: ListPosition,
+  source?: Source,
 ) {
-  const { id, isPinned, updatedAt } = conversations;
+  const { id, isPinned, keyId, updatedAt } = conversations;
   // A row comparison, which an index scan can start from.
   const position =
     after?.isPinned === pinned
@@ -57,7 +65,14 @@ export function conversationsStatement(
   return db
     .select()
     .from(conversations)
-    .where(and(visibleTo(owner), pinned ? isPinned : not(isPinned), position))
+    .where(
+      and(
+        visibleTo(owner),
+        source === 'web' ? isNull(keyId) : undefined,
+        pinned ? isPinned : not(isPinned),
+        position,
+      ),
+    )
     .orderBy(desc(updatedAt), desc(id))
     .limit(limit);
 }
@@ -68,11 +83,12 @@ export async function listConversations(
   owner: Owner,
   limit: number,
   after?: ListPosition,
+  source?: Source,
 ): Promise<Conversation[]> {
   const hasPinned = after === undefined || after.isPinned;
-  const pinned = hasPinned ? await conversationsStatement(db, owner, true, limit, after) : [];
+  const pinned = hasPinned ? await conversationsStatement(db, owner, true, limit, after, source) : [];
   if (pinned.length === limit) return pinned;
-  const others = await conversationsStatement(db, owner, false, limit - pinned.length, after);
+  const others = await conversationsStatement(db, owner, false, limit - pinned.length, after, source);
   return [...pinned, ...others];
 }
 
@@ -130,6 +146,28 @@ export function listMessages(
     .limit(limit);
 }
 
+const isMessage = (accountId: string, conversationId: string, messageId: string): SQL | undefined =>
+  and(
+    eq(messages.accountId, accountId),
+    eq(messages.conversationId, conversationId),
+    eq(messages.id, messageId),
+  );
+
+/** Where a message of the user is in its conversation. */
+export async function findQuestion(
+  db: Db,
+  accountId: string,
+  conversationId: string,
+  messageId: string,
+): Promise<MessagePlace | undefined> {
+  const { id, position, role } = messages;
+  const [row] = await db
+    .select({ id, position })
+    .from(messages)
+    .where(and(isMessage(accountId, conversationId, messageId), eq(role, 'user')));
+  return row;
+}
+
 /** The images of a message, with their `data:` URLs. None if there is no such message. */
 export async function readImages(
   db: Db,
@@ -141,13 +179,7 @@ export async function readImages(
   const [row] = await db
     .select({ images, imageUrls })
     .from(messages)
-    .where(
-      and(
-        eq(messages.accountId, accountId),
-        eq(messages.conversationId, conversationId),
-        eq(messages.id, messageId),
-      ),
-    );
+    .where(isMessage(accountId, conversationId, messageId));
   const urls = JSON.parse(row?.imageUrls ?? '[]') as string[];
   return (row?.images ?? []).map((image, index) => ({ ...image, url: urls[index] ?? '' }));
 }

@@ -1,6 +1,7 @@
 /** The history of a continued conversation, read only as far as necessary. Contract section 7. */
 import { sql } from 'drizzle-orm';
 import { type Db, rowsOf } from '../database/client.ts';
+import type { MessagePlace } from './conversations.ts';
 
 export type HistoryMessage = {
   role: 'user' | 'assistant';
@@ -10,7 +11,13 @@ export type HistoryMessage = {
 };
 
 /** How much history is sent. Without `imageBytes`, images are left out. */
-export type HistoryBudget = { characters: number; imageCharacters: number; imageBytes?: number };
+export type HistoryBudget = {
+  characters: number;
+  imageCharacters: number;
+  imageBytes?: number;
+  /** This message and all later ones are left out. */
+  before?: MessagePlace | undefined;
+};
 
 export type History = {
   /** Oldest first. */
@@ -34,9 +41,12 @@ export async function readHistory(
   db: Db,
   accountId: string,
   conversationId: string,
-  { characters, imageBytes, imageCharacters }: HistoryBudget,
+  { before, characters, imageBytes, imageCharacters }: HistoryBudget,
 ): Promise<History> {
-  const isOf = sql`m.account_id = ${accountId}::uuid and m.conversation_id = ${conversationId}::uuid`;
+  const isBefore = before
+    ? sql` and (m.position, m.id) < (${before.position}::int, ${before.id}::uuid)`
+    : sql.empty();
+  const isOf = sql`m.account_id = ${accountId}::uuid and m.conversation_id = ${conversationId}::uuid${isBefore}`;
   const hasImages = imageBytes !== undefined;
   // The length of a value is known without reading it.
   const bytesOf = hasImages ? sql`coalesce(octet_length(m.image_urls), 0)::bigint` : sql`0::bigint`;

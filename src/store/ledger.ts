@@ -42,6 +42,7 @@ export type TurnRow = {
   conversation_id: string;
   key_id: string | null;
   is_new: boolean;
+  replaced_id?: string;
   title: string;
   question_id: string;
   question: string;

@@ -164,6 +164,11 @@ t.test('76 lists read fewer than 1,000 buffers a page, at 300,000 conversations'
     query(conversationsStatement(db, owner(null), false, 101, deep)),
   );
   await readsLittle(t, 'pinned', query(conversationsStatement(db, owner(null), true, 101)));
+  await readsLittle(
+    t,
+    'of the web chat',
+    query(conversationsStatement(db, owner(null), false, 101, undefined, 'web')),
+  );
   await readsLittle(t, "a key's", query(conversationsStatement(db, owner(key), false, 101)));
   await readsLittle(
     t,

@@ -130,7 +130,9 @@ t.test('conversations', async (t) =>
       const { accountId, cookie } = owner;
       const filler = 'x '.repeat(500);
       const contents = Array.from({ length: 120 }, (_, index) =>
-        index % 10 === 3 ? `${filler}How do I ROTATE\n a ${index} key? ${filler}` : `${filler}${index}`,
+        index % 10 === 3
+          ? `${filler}How do **I** ROTATE\n- a ${index} [**key**](/keys)? ${filler}`
+          : `${filler}${index}`,
       );
       const ids = await fill(app.db, accountId, contents);
       const wanted = ids.filter((_, index) => index % 10 === 3);
@@ -158,6 +160,10 @@ t.test('conversations', async (t) =>
       t.same(await readAll(client, stranger.cookie, 'q=rotate'), []);
       const { id: keyId, key } = await client.createKey(owner);
       const [own] = await fill(app.db, accountId, ['rotate mine'], keyId);
+      for (const query of ['source=web&limit=7', 'source=web&q=x'])
+        t.same((await readAll(client, cookie, query)).length, ids.length, `${query}: without those of keys`);
+      t.same((await client.get('/conversations?source=web', { key })).body.data, []);
+      t.equal((await client.get('/conversations?source=other', { cookie })).status, 400);
       const ofKey = await client.get('/conversations?q=rotate', { key });
       t.same(
         ofKey.body.data.map(({ id }: Body) => id),

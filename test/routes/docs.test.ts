@@ -28,6 +28,20 @@ t.test('the plain pages', async (t) => {
     ),
   );
 
+  t.test('every page: the header marks the part that the page belongs to', async (t) => {
+    for (const [path, part] of [
+      ['/docs/guides', '/docs/guides" aria-current="page'],
+      ['/docs/guides/keys', '/docs/guides" aria-current="true'],
+      ['/docs', '/docs" aria-current="page'],
+      ['/docs/api/chat', '/docs" aria-current="true'],
+      ['/docs/errors/quotaExceeded', '/docs/errors" aria-current="true'],
+      ['/docs/search?q=key', '/docs/search" aria-current="page'],
+    ] as const) {
+      const [header = ''] = (await page(path)).match(/<header.+<\/header>/s) ?? [];
+      t.same(header.match(/[^"]+" aria-current="\w+/g), [part], path);
+    }
+  });
+
   t.test('GET /docs/guides: names every guide, in reading order, and the API reference', async (t) => {
     const index = await page('/docs/guides');
     t.same(
@@ -125,6 +139,11 @@ t.test('the plain pages', async (t) => {
         for (const reader of [undefined, other.cookie])
           t.match(await read(reader, path), link, 'for others as before');
       }
+      t.match(
+        await read(cookie, '/docs/guides/getting-started'),
+        /id="send-the-first-chat-message".+class="key"/s,
+        'not where the variable is set',
+      );
       await client.delete(`/keys/${newest.id}`, { cookie });
       t.match(await read(cookie), /<a[^>]*>First<\/a>/, 'a revoked key is not named');
     },

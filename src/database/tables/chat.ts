@@ -42,6 +42,9 @@ export const conversations = pgTable(
     index('conversations_of_key')
       .on(table.accountId, table.keyId, table.updatedAt.desc().nullsFirst(), table.id.desc().nullsFirst())
       .where(sql`key_id is not null`),
+    index('conversations_of_web')
+      .on(table.accountId, table.updatedAt.desc().nullsFirst(), table.id.desc().nullsFirst())
+      .where(sql`key_id is null`),
   ],
 );
 
