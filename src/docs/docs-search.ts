@@ -20,11 +20,22 @@ function beginningOf(text: string): string {
   return line.length <= EXCERPT_LENGTH ? line : `${line.slice(0, EXCERPT_LENGTH).replace(/\s\S*$/, '')}…`;
 }
 
-export const searchForm = (
+type Field = {
+  query?: string;
+  /** Whether the field has the focus once the page is open. */
+  hasFocus?: boolean;
+  placeholder?: string;
+  /** HTML behind the field. */
+  after?: string;
+};
+
+export const searchForm = ({
+  after = '\n<button>Search</button>',
+  hasFocus = false,
+  placeholder = 'Guides, operations, errors',
   query = '',
-): string => html`<form class="search" action="/docs/search" role="search">
-<input type="search" name="q" value="${query}" maxlength="${MAX_QUERY_LENGTH}" aria-label="Search guides, operations, and errors" placeholder="Guides, operations, errors" required>
-<button>Search</button>
+}: Field = {}): string => html`<form class="search" action="/docs/search" role="search">
+<input type="search" name="q" value="${query}" maxlength="${MAX_QUERY_LENGTH}" aria-label="Search guides, operations, and errors" placeholder="${placeholder}" required!${hasFocus ? ' autofocus' : ''}>!${after}
 </form>
 `;
 
@@ -57,5 +68,5 @@ export const searchPage = async (query: string, documentation: Documentation): P
   title: query === '' ? 'Search · Parley' : `${query} · Search · Parley`,
   description: 'Search guides, API operations, and error codes.',
   main: html`<h1>Search</h1>
-!${searchForm(query)}!${query === '' ? '' : await resultsHtml(query, documentation)}`,
+!${searchForm({ query, hasFocus: query === '' })}!${query === '' ? '' : await resultsHtml(query, documentation)}`,
 });

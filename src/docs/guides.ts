@@ -39,14 +39,14 @@ const groups = {
       'coding-agents',
       'sdks',
     ],
-    ...['images', 'search', 'embeddings', 'models', 'idempotent-retries'],
+    ...['images', 'search', 'embeddings', 'models'],
   ],
+  'Reliable clients': ['errors', 'idempotent-retries', 'webhooks', 'versioning'],
   'Limits and accounts': [
     ...['quotas', 'rate-limits', 'usage-history', 'plans', 'accounts', 'sessions-and-security'],
-    ...['webhooks', 'errors', 'versioning'],
   ],
   'Run your own': [
-    ...['running-parley', 'operator-commands', 'operators', 'connect-a-model', 'several-upstreams'],
+    ...['running-parley', 'connect-a-model', 'several-upstreams', 'operators', 'operator-commands'],
   ],
 } as const satisfies Record<string, readonly string[]>;
 

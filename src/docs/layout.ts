@@ -17,10 +17,11 @@ export function pageFile(name: string, type: string, before = '') {
 
 const frameStyles = pageFile('frame.css', 'text/css; charset=utf-8', sharedStyles);
 const stylesheet = pageFile('page.css', 'text/css; charset=utf-8');
+const sideStyles = pageFile('side.css', 'text/css; charset=utf-8');
 const themeScript = pageFile('theme.js', 'text/javascript; charset=utf-8');
 const script = pageFile('page.js', 'text/javascript; charset=utf-8');
 
-export const pageFiles = [frameStyles, stylesheet, themeScript, script];
+export const pageFiles = [frameStyles, stylesheet, sideStyles, themeScript, script];
 
 /** The policy allows only these scripts. */
 const hashOf = ({ content }: { content: string }) => `sha256-${sha256(content).digest('base64')}`;
@@ -58,17 +59,25 @@ const links = {
   '/docs/search': 'Search',
 };
 
+/** The longest path above an address, or the address itself, that the header links to. */
+const partOf = (path: string): string | undefined =>
+  Object.keys(links)
+    .filter((part) => `${path}/`.startsWith(`${part}/`))
+    .sort((one, other) => other.length - one.length)[0];
+
+const currentMark = (isPage: boolean) => ` aria-current="${isPage ? 'page' : 'true'}"`;
+
 /**
- * The header of every page.
+ * The header of every page. It marks the part that the page belongs to.
  *
- * @param current - the address of the page, if it is one of the header's
+ * @param current - the path of the page
  */
-export const frameHeader = (current = '') => html`<header class="frame" data-scalar-scroll-header>
+export const frameHeader = (current: string) => html`<header class="frame" data-scalar-scroll-header>
 <a class="brand" href="/"><svg width="28" height="28" viewBox="0 0 32 32" aria-hidden="true"><path d="M8 3h16a6 6 0 0 1 6 6v9a6 6 0 0 1-6 6H14l-6.3 5.2A1 1 0 0 1 6 28.4V23.7A6 6 0 0 1 2 18V9a6 6 0 0 1 6-6z"/><path class="lines" d="M9.5 11h13M9.5 16h8"/></svg>Parley</a>
 <nav aria-label="Documentation">
 !${Object.entries(links).map(
   ([path, name]) =>
-    html`<a href="${path}"!${path === current ? ' aria-current="page"' : ''}>${name}</a>
+    html`<a href="${path}"!${path === partOf(current) ? currentMark(path === current) : ''}>${name}</a>
 `,
 )}</nav>
 <a class="dashboard" href="/">Dashboard</a>
@@ -83,6 +92,8 @@ export type Page = {
   main: string;
   /** Whether `main` has `markdownLinks`. */
   copiesMarkdown?: boolean;
+  /** HTML of `sideList` and `outline`. */
+  beside?: { list: string; outline: string };
 };
 
 /** A button that copies the Markdown at an address, and the link to it. `page.js` makes the button work. */
@@ -99,7 +110,7 @@ export const isApiPath = (url: string): boolean => /^\/api(?:[/?]|$)/.test(url);
 /** Sends a page. Title and description are text, `main` is HTML. */
 export function sendPage(
   reply: FastifyReply,
-  { copiesMarkdown = false, description, main, title }: Page,
+  { beside, copiesMarkdown = false, description, main, title }: Page,
 ): FastifyReply {
   const document = html`<!doctype html>
 <html lang="en">
@@ -111,14 +122,18 @@ export function sendPage(
 <meta name="color-scheme" content="light dark">
 !${frameHead}
 <link rel="stylesheet" href="${stylesheet.url}">
+!${beside ? html`<link rel="stylesheet" href="${sideStyles.url}">` : ''}
 <script src="${script.url}" integrity="${scriptHash}" defer></script>
 </head>
 <body>
-!${frameHeader()}
-<main>
+<a class="skip" href="#main">Skip to main content</a>
+!${frameHeader(reply.request.url.replace(/\?.*/, ''))}
+<div!${beside ? ' class="columns"' : ''}>
+!${beside?.list ?? ''}<main id="main" tabindex="-1">
 !${main}
 </main>
-<footer>Parley ${version} · <a href="/openapi.json">openapi.json</a></footer>
+!${beside?.outline ?? ''}<footer>Parley ${version} · <a href="/openapi.json">openapi.json</a></footer>
+</div>
 </body>
 </html>
 `;

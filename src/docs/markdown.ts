@@ -62,8 +62,8 @@ const samplesHtml = (blocks: readonly Tokens.Code[]) => html`<div class="samples
 /** Stands in a page before the first sample that needs a key. Text is escaped, so no guide can contain it. */
 export const KEY_NOTE_MARK = '<!-- key -->';
 
-/** A mention of the variable, but no assignment. */
-const readsKey = /PARLEY_KEY(?!=)/;
+/** Whether a sample expects the variable to be set. */
+const readsKey = ({ text }: Tokens.Code) => text.includes('PARLEY_KEY') && !text.includes('PARLEY_KEY=');
 
 /**
  * Use one renderer per document, because it makes the headings' anchors unique.
@@ -74,7 +74,7 @@ function markdownOf(slug: string, marksKey = false): Marked {
   const anchorOf = anchorMaker();
   let isMarked = !marksKey;
   const mark = (...blocks: Tokens.Code[]): string => {
-    if (isMarked || !blocks.some(({ text }) => readsKey.test(text))) return '';
+    if (isMarked || !blocks.some(readsKey)) return '';
     isMarked = true;
     return KEY_NOTE_MARK;
   };
@@ -116,6 +116,14 @@ export function guideHtml(guide: Guide, publicUrl: string): { opening: string; s
   const end = first === -1 ? tokens.length : first;
   return { opening: marked.parser(tokens.slice(0, end)), sections: marked.parser(tokens.slice(end)) };
 }
+
+/** Lets names in tables break after punctuation if they have `least` characters or more. */
+export const withBreaks = (page: string, least: number): string =>
+  page.replace(/<table>.*<\/table>/g, (table) =>
+    table.replace(new RegExp(`<code>(?:&quot;)?[^<&]{${least},}`, 'g'), (name) =>
+      name.replace(/[._/](?=\w)/g, '$&<wbr>'),
+    ),
+  );
 
 export function sectionHtml(guide: Guide, section: Section, publicUrl: string): string {
   const marked = markdownOf(guide.slug);

@@ -26,7 +26,7 @@ for (const block of navigator.clipboard ? document.querySelectorAll('pre') : [])
 // Makes tabs of samples in several languages. The reader's choice holds for all of them, and in the dashboard.
 const choice = 'parley.samples';
 /** What a reader of a language gets where it has no sample. */
-const nearest = { sdk: 'javascript', javascript: 'sdk' };
+const nearest = { sdk: 'javascript', javascript: 'sdk', openaiPython: 'python', openaiNode: 'javascript' };
 const groups = [...document.querySelectorAll('.samples')].map(tabbed);
 
 function chosen() {
@@ -102,6 +102,26 @@ function tabbed(frame, number) {
 
 addEventListener('storage', ({ key, newValue }) => {
   if (key === choice) for (const group of groups) show(group, newValue);
+});
+
+// Shows the current page in the list beside it.
+const current = document.querySelector('.side [aria-current]');
+if (current) {
+  const side = current.closest('.side');
+  side.scrollTop = current.offsetTop - side.clientHeight / 2;
+}
+
+// Ctrl+K, ⌘K, and / lead to the search: the field on this page, or its own page.
+addEventListener('keydown', (event) => {
+  const { altKey, ctrlKey, key, metaKey, shiftKey, target } = event;
+  const isSlash = key === '/' && !ctrlKey && !metaKey && !altKey && !target.closest('input');
+  const isCommand = key === 'k' && (ctrlKey || metaKey) && !altKey && !shiftKey;
+  if (!isSlash && !isCommand) return;
+  event.preventDefault();
+  const field = [...document.querySelectorAll('form.search input')].find((one) => one.checkVisibility());
+  if (field === undefined) return location.assign('/docs/search');
+  field.focus();
+  field.select();
 });
 
 // Copies the page as Markdown. The link beside the button remains where this is not possible.

@@ -25,9 +25,10 @@ function notFilledIn(parameter: Parameter, document: object): Parameter {
 
 const tryIt = `## Try it here
 
-Enter your key under Authentication. The page keeps it in memory until you leave or reload, and sends it only to
-operations that accept a key. These calls send no cookies. Dashboard operations use your session instead: [sign in](/) in
-this browser first. Calls are real: they use your quota, and deletions are permanent.`;
+If you are [signed in](/) in this browser, calls use your session. To call with a key instead, enter it under
+Authentication. The page keeps the key in memory until you leave or reload, and sends it, without cookies, to operations
+that accept a key. Dashboard operations always use your session. Calls are real: they use your quota, and deletions are
+permanent.`;
 
 /** Returns a copy of a document with code samples that call `publicUrl`, and a short form. */
 export function referenceDocument<T extends Document>(document: T, publicUrl: string): T {

@@ -4,10 +4,14 @@ import { tags } from '../openapi/info.ts';
 import { type Operation, operationsOf } from './api-document.ts';
 import { parseGuide } from './guides.ts';
 import { markdownLinks, type Page } from './layout.ts';
-import { guideHtml, inlineHtml } from './markdown.ts';
+import { guideHtml, inlineHtml, withBreaks } from './markdown.ts';
 import { operationMarkdown } from './operation-markdown.ts';
 import { neighbourLinks } from './pager.ts';
 import { operationUrl, tryUrl } from './reference.ts';
+import { outline, sideList } from './side.ts';
+
+/** In characters. */
+const COLUMN_WIDTH = 21;
 
 const titleOf = ({ summary }: Operation) => `${summary} · Parley API`;
 
@@ -39,8 +43,8 @@ export const referenceIndex = (document: object): Page => ({
   )}`,
 });
 
-const link = (operation: Operation | undefined) =>
-  operation && { href: operationUrl(operation), title: operation.summary };
+const toLink = (operation: Operation) => ({ href: operationUrl(operation), title: operation.summary });
+const link = (operation: Operation | undefined) => operation && toLink(operation);
 
 /**
  * `/docs/api/OPERATION`.
@@ -55,10 +59,15 @@ export function operationPage(document: object, operation: Operation, publicUrl:
   const sources = html`<p class="source">!${markdownLinks(`${operationUrl(operation)}.md`)} · <a href="${tryUrl(operation)}">Try it</a> · <a href="/docs#${operation.tag.toLowerCase()}">${operation.tag}</a></p>
 `;
   const neighbours = neighbourLinks('Operations', link(all[position - 1]), link(all[position + 1]));
+  const groups = byTag(document).map(([{ name }, operations]) => ({ name, links: operations.map(toLink) }));
   return {
     title: titleOf(operation),
     description: guide.summary,
     copiesMarkdown: true,
-    main: html`<div class="operation">!${opening}!${sources}!${sections}</div>!${neighbours}`,
+    beside: {
+      list: sideList('All operations', groups, operationUrl(operation)),
+      outline: outline(guide.sections),
+    },
+    main: html`<div class="operation">!${opening}!${sources}!${withBreaks(sections, COLUMN_WIDTH)}</div>!${neighbours}`,
   };
 }

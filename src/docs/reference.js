@@ -20,6 +20,8 @@ const rendererNames = {
   javascript: 'custom/javascript',
   sdk: 'custom/javascript',
   python: 'custom/python',
+  openaiPython: 'custom/python',
+  openaiNode: 'custom/javascript',
 };
 try {
   const chosen = rendererNames[localStorage.getItem(choice)];
@@ -52,14 +54,16 @@ function learn({ paths }) {
 
 /**
  * Sends the renderer's requests. Operations that accept a key get the key but no cookie, as from any other client. All
- * others get the session of a signed-in reader.
+ * others, and calls without a key, get the session of a signed-in reader.
  */
 async function send(input, init) {
   const request = new Request(input, init);
   const { origin, pathname } = new URL(request.url);
   const operation = operations.find(({ method, path }) => method === request.method && path.test(pathname));
   const headers = new Headers(request.headers);
-  if (origin !== location.origin || operation?.takesKey === false) headers.delete('authorization');
+  // Without a key, the renderer sends the scheme alone.
+  const hasKey = /^Bearer ./.test(headers.get('authorization') ?? '');
+  if (!hasKey || origin !== location.origin || operation?.takesKey === false) headers.delete('authorization');
   const credentials = headers.has('authorization') ? 'omit' : 'same-origin';
   const response = await fetch(new Request(request, { credentials, headers }));
   if (pathname === document.querySelector('#reference').dataset.document)

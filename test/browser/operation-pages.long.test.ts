@@ -14,7 +14,7 @@ t.setTimeout(1_800_000);
 t.test('the API reference', { skip: noBrowser }, async (t) => {
   const { port } = await startTestService(t, 'postgres', { PUBLIC_URL: HOME, TRUST_PROXY: 'loopback' });
   const { context } = await startBrowser(t, { 'parley.test': proxyTo(port) });
-  const { complaints, look, page } = await startWalk(
+  const { complaints, fitsBetween, look, page } = await startWalk(
     t,
     context,
     `${HOME}/docs`,
@@ -30,7 +30,22 @@ t.test('the API reference', { skip: noBrowser }, async (t) => {
     await look(t, 'operation-completion');
     await page.goto(`${HOME}/docs/api/createResponse`);
     await look(t, 'operation-response');
+    t.ok(
+      await page.evaluate(
+        `[...document.querySelectorAll('.operation tr')].every(({ cells }) => cells[1].offsetWidth < cells[2].offsetWidth)`,
+      ),
+      'the meaning has more room than the type',
+    );
     await page.getByRole('link', { name: 'Try it' }).last().waitFor();
+  });
+
+  await t.test('guides and the search, wide and narrow, light and dark', async (t) => {
+    await page.goto(`${HOME}/docs/guides/running-parley`);
+    await look(t, 'guide');
+    await page.goto(`${HOME}/docs/guides/getting-started`);
+    await fitsBetween(t, 'guide');
+    await page.goto(`${HOME}/docs/search?q=key`);
+    await look(t, 'search');
   });
 
   await t.test(`shown within ${SHOWN_MS} ms at a quarter of the speed`, async (t) => {

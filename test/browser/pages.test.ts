@@ -38,6 +38,31 @@ t.test('the pages load what they need, and let nothing else in', { skip: noBrows
   await searching.waitForURL(/\/docs\/(?:guides|api)\//);
   t.same(complaints, [], 'the policy lets the form go');
 
+  const focused = 'document.activeElement.name';
+  const slash = searching.getByText('/', { exact: true });
+  await searching.goto('https://parley.test/docs/search');
+  t.equal(await searching.evaluate(focused), 'q', 'the search page is opened to type');
+  await searching.goto('https://parley.test/docs/guides/several-upstreams');
+  t.ok(await searching.getByRole('navigation', { name: 'On this page' }).isVisible(), 'its headings');
+  const current = searching.getByRole('link', { name: 'Several upstreams', exact: true });
+  t.equal(await current.getAttribute('aria-current'), 'page');
+  const { y = 9999 } = (await current.boundingBox()) ?? {};
+  t.ok(y < 720, 'the list is scrolled to the page');
+  for (const key of ['/', 'Control+k']) {
+    await slash.waitFor();
+    await searching.keyboard.press(key);
+    t.equal(await searching.evaluate(focused), 'q', `${key}: the field beside the page`);
+    await searching.keyboard.type('a/b');
+    t.equal(await searching.getByRole('searchbox').inputValue(), 'a/b', 'what is typed stays there');
+    await searching.getByRole('searchbox').fill('');
+    await searching.getByRole('heading', { level: 1 }).click();
+  }
+  await searching.setViewportSize({ width: 390, height: 844 });
+  t.notOk(await current.isVisible(), 'nothing beside the page on a phone');
+  await searching.keyboard.press('Control+k');
+  await searching.waitForURL('https://parley.test/docs/search');
+  t.same(complaints, [], 'the policy holds');
+
   await context.grantPermissions(['clipboard-write'], { origin: 'https://parley.test' });
   const { page } = await open('https://parley.test/docs/guides/authentication');
   const block = page.locator('pre').first();
@@ -110,7 +135,7 @@ t.test('all samples are in the language that the reader chose anywhere', { skip:
   const dashboard = await context.newPage();
   await dashboard.goto(`${HOME}/your-api`);
   await dashboard.getByRole('tab', { name: 'Python', selected: true }).waitFor();
-  await dashboard.getByRole('tab', { name: 'SDK', exact: true }).click();
+  await dashboard.getByRole('tab', { name: 'TypeScript SDK', exact: true }).click();
   await page.getByRole('tab', { name: 'JavaScript', selected: true }).waitFor();
   t.same(await chosen(), ['JavaScript'], 'the nearest language, in a page that is open');
   await tab('curl').click();

@@ -118,6 +118,16 @@ t.test('the API reference', { skip: noReference }, async (t) => {
     }
   });
 
+  await t.test('a call without a key gets the session of a signed-in reader', async (t) => {
+    const section = await openOperation(page, 'tag/models/listModels');
+    await section.getByRole('button', { name: 'Test Request' }).click();
+    const { headers, response } = await send();
+    t.equal(response.status(), 200);
+    t.equal(headers.authorization, undefined);
+    t.match(headers.cookie, cookie);
+    await page.keyboard.press('Escape');
+  });
+
   await t.test('a call with a key: the key goes alone, the answer is shown, nothing is kept', async (t) => {
     await page.evaluate(`location.hash = 'description/introduction'`);
     await page.getByLabel('Bearer Token').first().fill(key);

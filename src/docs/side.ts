@@ -1,0 +1,52 @@
+/** What stands beside a page where there is room: the list that the page is part of, and the page's own headings. */
+import { html } from 'ghtml';
+import { searchForm } from './docs-search.ts';
+
+type Link = { href: string; title: string };
+export type LinkGroup = { name: string; links: readonly Link[] };
+
+/**
+ * The search and the list.
+ *
+ * @param label - names the list, such as "Guides"
+ * @param current - the address of the page
+ */
+export const sideList = (
+  label: string,
+  groups: readonly LinkGroup[],
+  current: string,
+): string => html`<div class="side">
+!${searchForm({ placeholder: 'Search', after: '<kbd>/</kbd>' })}
+<nav aria-label="${label}"><ul>
+!${groups.map(
+  ({ links, name }) => html`<li><p class="name">${name}</p><ul>
+!${links.map(
+    ({ href, title }) =>
+      html`<li><a href="${href}"!${href === current ? ' aria-current="page"' : ''}>${title}</a></li>
+`,
+  )}</ul></li>
+`,
+)}</ul></nav>
+</div>
+`;
+
+const headings = (sections: readonly { anchor: string; heading: string }[]) =>
+  html`<ul>!${sections.map(({ anchor, heading }) => html`<li><a href="#${anchor}">${heading}</a></li>`)}</ul>`;
+
+type Sections = Parameters<typeof headings>[0];
+
+/** The headings beside the page. */
+export const outline = (sections: Sections): string => html`<nav class="outline" aria-label="On this page">
+<p class="name">On this page</p>
+!${headings(sections)}
+</nav>
+`;
+
+/** The headings within the page, folded, where there is no room beside it. */
+export const contents = (
+  sections: Sections,
+): string => html`<nav class="contents" aria-label="On this page"><details>
+<summary>On this page</summary>
+!${headings(sections)}
+</details></nav>
+`;
