@@ -67,7 +67,7 @@ const theme = createTheme({
     NativeSelect: NativeSelect.extend({ defaultProps: { size: 'md' } }),
     Modal: Modal.extend({
       defaultProps: { padding: 'md' },
-      styles: { title: { fontWeight: 650, fontSize: '1.125rem', overflowWrap: 'anywhere' } },
+      styles: { title: { fontWeight: 650, fontSize: '1.125rem', lineHeight: 1.3, overflowWrap: 'anywhere' } },
     }),
   },
 });

@@ -69,6 +69,38 @@ t.test('failed questions', { skip: noDashboard }, async (t) => {
   t.same(complaints, []);
 });
 
+t.test('a page that is loaded again while an answer is in progress', { skip: noDashboard }, async (t) => {
+  const { button, chats, expectRefusals, look, page, text } = await startDashboard(t, '/chat', {
+    CHAT_URL: upstream.url,
+  });
+  const log = page.getByRole('log');
+  const interrupted = async (message: string) => {
+    await upstream.configure({ chunks: 60, chunkSize: 6, chunkIntervalMs: 100 });
+    await page.getByLabel('Your message').fill(message);
+    await page.getByLabel('Your message').press('Enter');
+    await log.getByText('0xxx').last().waitFor();
+    // The service says that the answer is in progress.
+    expectRefusals();
+    await page.reload();
+    await text('Answer in progress…').waitFor();
+    t.equal(await log.getByText(message, { exact: true }).count(), 1, 'the question is there');
+    t.equal(await text('Conversation not found').count(), 0);
+  };
+
+  await interrupted('The first question');
+  await look(t, 'chat-resumed');
+  await log.getByText('59xx').waitFor();
+  t.equal(await log.getByRole('article').count(), 2);
+  await interrupted('The second question');
+  await log.getByText('59xx').nth(1).waitFor();
+  t.equal(await log.getByRole('article').count(), 4);
+  t.equal(new Set(chats).size, 2, 'each is charged once');
+  await interrupted('The third question');
+  await button('Sign out').click();
+  await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
+  t.notMatch(await page.evaluate('JSON.stringify(sessionStorage)'), /question/, 'gone with signing out');
+});
+
 t.test('the reader’s place', { skip: noDashboard }, async (t) => {
   const { accountId, button, complaints, database, look, page } = await startDashboard(t, '/chat');
   await fillConversations(database.db, accountId, 200);

@@ -22,6 +22,8 @@ t.test('what models can do and cost', { skip: noDashboard }, async (t) => {
         description: 'For long documents.',
       },
       { name: 'costly', targets, units: 2 },
+      // Not for chats.
+      { name: 'vectors', task: 'embeddings', targets },
     ],
   });
   const { complaints, look, page } = await startDashboard(t, '/chat', env);

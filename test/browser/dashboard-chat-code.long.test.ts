@@ -32,6 +32,8 @@ The area is \\(\\pi r^2\\), and $e^{i\\pi} = -1$. In full:
 \\int_0^1 x^2\\,dx = \\frac{1}{3}
 \\]
 
+$$a^2 + b^2 = c^2$$
+
 This one has a mistake: \\(\\frac{1\\).
 `;
 
@@ -73,9 +75,9 @@ t.test('code and formulas of a reply', { skip: noDashboard }, async (t) => {
 
   await t.test('formulas are MathML, prices and mistakes stay text', async (t) => {
     const formulas = page.locator('[role="log"] math');
-    await formulas.nth(2).waitFor();
-    t.equal(await formulas.count(), 3);
-    t.equal(await page.locator('[role="log"] math[display="block"]').count(), 1);
+    await formulas.nth(3).waitFor();
+    t.equal(await formulas.count(), 4);
+    t.equal(await page.locator('[role="log"] math[display="block"]').count(), 2);
     const prices = page.getByText('Prices are $5 and $10.');
     t.equal(await prices.count(), 1);
     t.match(await page.locator('[role="log"]').textContent(), /mistake: .*\\frac\{1/);

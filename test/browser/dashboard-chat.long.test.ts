@@ -68,10 +68,24 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
   await t.test('an empty chat', async (t) => {
     await page.getByRole('heading', { name: 'What would you like to know?' }).waitFor();
     await text('8 of 8 replies left today').waitFor();
+    t.equal(await focused(), 'Your message', 'the field has the focus');
     await look(t, 'chat-empty');
     await field.fill('a');
     await field.press('Shift+Enter');
     t.equal(await field.inputValue(), 'a\n');
+    await button('Conversation settings').click();
+    await dialog.getByLabel('Instructions').fill('Answer in a rhyme.');
+    await dialog.getByLabel('Temperature').fill('9');
+    await dialog.getByText('Between 0 and 2.').waitFor();
+    await page.keyboard.press('Enter');
+    t.equal(await dialog.getByLabel('Temperature').inputValue(), '9', 'what is entered stays');
+    await look(t, 'chat-settings');
+    await dialog.getByLabel('Temperature').fill('0.5');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await page.reload();
+    await button('Conversation settings').waitFor();
+    await look(t, 'chat-settings-set');
   });
 
   await t.test('an answer comes as it is made, and is announced once', async (t) => {
@@ -88,7 +102,10 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
     await ended();
     t.match(await said(), /The answer was stopped: You said: Two/, 'announced');
     t.equal(await focused(), 'Your message', 'the button is gone, the field is next');
-    t.equal((await upstream.calls()).open, 0, 'the engine has stopped, too');
+    const { last, open } = await upstream.calls();
+    t.equal(open, 0, 'the engine has stopped, too');
+    const settings = { temperature: 0.5, messages: [{ role: 'system', content: 'Answer in a rhyme.' }] };
+    t.match(last.at(-1)?.body, settings, 'with the settings of the new chat');
     await look(t, 'chat-stopped');
     const listed = page.getByRole('complementary', { name: 'Conversations' }).getByRole('link');
     await listed.filter({ hasText: 'Two ways' }).waitFor();
@@ -99,6 +116,10 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
     await button('Regenerate').click();
     await text('Send it as').last().waitFor({ timeout: 60_000 });
     await ended();
+    t.equal(await log.getByRole('article').count(), 2, 'in the place of the old answer');
+    const spoken = await said();
+    t.match(spoken, /Answer ready: You said: Two ways to call it:\s+curl .*Create a key in Your API\./s);
+    t.notMatch(spoken, /```|\*\*|\|/, 'without the marks of Markdown');
     await text('6 of 8 replies left today').waitFor();
     await button('Copy code').last().click();
     t.match(await clipboardText(context), /^curl .*'$/);
@@ -108,7 +129,7 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
     await page.reload();
     await page.getByRole('heading', { level: 1, name: /Two ways/ }).waitFor();
     await log.getByRole('table').last().waitFor();
-    t.equal(await log.getByRole('article').count(), 4);
+    t.equal(await log.getByRole('article').count(), 2);
   });
 
   await t.test('a lost connection: tried again, and not charged twice', async (t) => {
@@ -126,22 +147,55 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
     expectRefusals(0);
     await text('5 of 8 replies left today').waitFor();
     t.equal(chats.at(-1), chats.at(-2));
-    t.equal(await log.getByRole('article').count(), 6);
+    t.equal(await log.getByRole('article').count(), 4);
   });
 
   await t.test('a question taken up again: it is said what will happen, and Escape leaves it', async (t) => {
     await field.fill('half a thought');
     await button('Edit message').last().click();
-    await text('Your edited message is sent as a new message.').waitFor();
+    const notice = text('Your edited message replaces the original and everything after it.');
+    await notice.waitFor();
     t.match(await field.inputValue(), /^one two three/);
     await look(t, 'chat-edit');
     await page.keyboard.press('Escape');
-    await text('Your edited message is sent as a new message.').waitFor({ state: 'detached' });
+    await notice.waitFor({ state: 'detached' });
     t.equal(await field.inputValue(), 'half a thought', 'what was being written is back');
     await button('Edit message').last().click();
     await button('Cancel').click();
     t.equal(await field.inputValue(), 'half a thought');
     await field.fill('');
+  });
+
+  await t.test(
+    'an edited question replaces its turn and those after it, here and after a reload',
+    async (t) => {
+      await upstream.configure({});
+      await button('Edit message').first().click();
+      await field.fill('Shorter, please.');
+      await field.press('Enter');
+      await log.getByText('You said: Shorter, please.').waitFor();
+      await ended();
+      t.equal(await log.getByRole('article').count(), 2);
+      await page.reload();
+      await log.getByText('You said: Shorter, please.').waitFor();
+      t.equal(await log.getByRole('article').count(), 2);
+    },
+  );
+
+  await t.test('if asking again fails, the answer stays, and another try replaces it', async (t) => {
+    await upstream.configure({ fault: 'status', status: 500 });
+    expectRefusals();
+    await button('Regenerate').click();
+    await button('Try again').waitFor();
+    t.equal(await log.getByText('You said: Shorter, please.').count(), 1);
+    t.equal(await log.getByRole('article').count(), 4);
+    t.match(await log.getByRole('article').last().textContent(), /Nothing was charged/);
+    await upstream.configure({});
+    await button('Try again').click();
+    await button('Try again').waitFor({ state: 'detached' });
+    await ended();
+    expectRefusals(0);
+    t.equal(await log.getByRole('article').count(), 2);
   });
 
   await t.test('the end is followed while somebody is there', async (t) => {
@@ -167,7 +221,7 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
     await button('Scroll to the end').click();
     t.ok((await offset()) < 300);
     await page.keyboard.press('Escape');
-    await text('You stopped the answer here.').nth(1).waitFor();
+    await text('You stopped the answer here.').waitFor();
     await upstream.configure({});
   });
 
@@ -181,6 +235,9 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
     await list.getByRole('link', { name: 'How many keys' }).waitFor();
     t.equal(await list.getByRole('link').count(), 2);
     t.match(await list.getByRole('link').first().textContent(), /(just now|ago)$/, 'when it was last used');
+    const [title, row] = [list.getByText('How many keys'), list.getByRole('listitem').first()];
+    const [wide, whole] = [(await title.boundingBox())?.width, (await row.boundingBox())?.width];
+    t.ok((wide ?? 0) > (whole ?? 0) - 32, `a title has the row for itself: ${wide} of ${whole} px`);
     await look(t, 'chat-conversations');
     await list.getByLabel('Search conversations').fill('WAYS');
     await eventually('One is found.', async () => (await list.getByRole('link').count()) === 1);
@@ -197,11 +254,14 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
     await page.setViewportSize({ width: 1280, height: 800 });
     await list.getByLabel('Search conversations').fill('have how');
     await list.getByText('How many keys may I have?').nth(1).waitFor();
+    t.same(await list.locator('mark').allTextContents(), ['How', 'have', 'How', 'have']);
     await look(t, 'chat-search');
     await list.getByLabel('Search conversations').fill('nothing like it');
     await list.getByText('No matching conversations.').waitFor();
     await list.getByLabel('Search conversations').fill('');
     await list.getByRole('button', { name: /^Edit “Two ways/ }).click();
+    t.equal(await dialog.getByLabel('Instructions').inputValue(), 'Answer in a rhyme.');
+    t.equal(await dialog.getByLabel('Temperature').inputValue(), '0.5');
     await dialog.getByLabel('Title').fill('A new name');
     await dialog.getByLabel('Pin to the top of the list').check({ force: true });
     await dialog.getByLabel('Instructions').fill('Be brief.');
@@ -235,7 +295,8 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
     await field.fill('Is anybody there?');
     await field.press('Enter');
     await page.getByRole('alert').waitFor();
-    t.match(await page.getByRole('alert').textContent(), /Request ID [0-9a-f-]{36}/);
+    t.match(await page.getByRole('alert').textContent(), /Nothing was charged.*Request ID [0-9a-f-]{36}/);
+    t.equal(await text('charged twice').count(), 0);
     await look(t, 'chat-failed');
     await upstream.configure({});
     expectRefusals(0);

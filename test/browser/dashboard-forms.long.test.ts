@@ -1,4 +1,5 @@
 // What the forms say about a wrong value: a sentence for people, beside the field.
+import type { Locator } from 'playwright-core';
 import t from 'tap';
 import { HOME, noDashboard, startDashboard } from '../support/dashboard-pages.ts';
 
@@ -24,12 +25,38 @@ t.test('forms', { skip: noDashboard }, async (t) => {
     await dialog.waitFor({ state: 'detached' });
   });
 
+  await t.test('a key without a name, or without its last day', async (t) => {
+    await page.goto(`${HOME}/your-api`);
+    await page.setViewportSize({ width: 1440, height: 620 });
+    await button('Create key').first().click();
+    const create = dialog.getByRole('button', { name: 'Create key' });
+    const { height = 0, y = 620 } = (await create.boundingBox()) ?? {};
+    t.ok(y + height < 620, 'the button is on the screen');
+    await create.click();
+    await text('Enter a name of 1 to 100 characters.').waitFor();
+    t.equal(await page.getByLabel('Name').getAttribute('aria-invalid'), 'true');
+    await page.getByLabel('Name').fill('Website');
+    await page.getByText('Expiry and allowed origins').click();
+    await page.getByLabel('Expires').selectOption('On a specific date');
+    await create.click();
+    await text('Choose a date in the future.').waitFor();
+    t.equal(await page.evaluate('document.activeElement.type'), 'date');
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    await page.setViewportSize({ width: 1280, height: 800 });
+  });
+
   await t.test('origins as people paste them', async (t) => {
     await page.goto(`${HOME}/your-api`);
     await button('Create key').first().click();
     await page.getByLabel('Name').fill('Website');
     await page.getByText('Expiry and allowed origins').click();
     const field = page.getByLabel('Add an origin');
+    const rightOf = async (one: Locator) => {
+      const { width = 0, x = 0 } = (await one.boundingBox()) ?? {};
+      return x + width;
+    };
+    t.ok((await rightOf(field)) - (await rightOf(button('Add'))) < 10, 'the button ends with the field');
     const add = async (typed: string) => {
       await field.fill(typed);
       await field.press('Enter');

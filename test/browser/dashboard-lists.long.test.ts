@@ -105,6 +105,25 @@ t.test('lists longer than a page', { skip: noDashboard }, async (t) => {
     await list.getByRole('button', { name: 'Show older conversations' }).click();
     await links.nth(229).waitFor();
     t.equal(await list.getByRole('button', { name: 'Show older conversations' }).count(), 0);
+    await fill(
+      1,
+      'id, key_id, title, created_at, updated_at',
+      `gen_random_uuid(), gen_random_uuid(), 'Of a key', now(), now()`,
+      'conversations',
+    );
+    await page.reload();
+    await list.getByRole('link', { name: 'Of a key' }).waitFor();
+    await look(t, 'chat-api-conversations');
+    await list.getByLabel('Hide API conversations').check();
+    await list.getByRole('link', { name: 'Of a key' }).waitFor({ state: 'detached' });
+    t.equal(await links.count(), 100);
+    await page.reload();
+    await links.nth(99).waitFor();
+    t.equal(
+      await list.getByRole('link', { name: 'Of a key' }).count(),
+      0,
+      'also when the page is loaded again',
+    );
   });
 
   await t.test('security events: more on demand', async (t) => {

@@ -1,6 +1,7 @@
 // The usage page with a day of 5,000 requests and large numbers.
+import { eq } from 'drizzle-orm';
 import t from 'tap';
-import { keyUsage, usageCounters } from '../../src/database/tables.ts';
+import { apiKeys, keyUsage, usageCounters } from '../../src/database/tables.ts';
 import { HOME, noDashboard, startDashboard } from '../support/dashboard-pages.ts';
 import { fillRequests } from '../support/dashboard-volume.ts';
 
@@ -24,15 +25,19 @@ const watchShifts = `(() => {
 })()`;
 const MOST_SHIFTED = 0.02;
 
-/** Texts of the chart that begin outside of it, or cover each other. */
+/** Texts of the chart that begin outside of it, or cover each other or the line of the limit. */
 const badTexts = `(() => {
   const svg = document.querySelector('svg[role=img]');
   const { left } = svg.getBoundingClientRect();
   const texts = [...svg.querySelectorAll('text')].map((one) => [one.textContent, one.getBoundingClientRect()]);
   const covers = (one, other) =>
     one.left < other.right && other.left < one.right && one.top < other.bottom - 2 && other.top < one.bottom - 2;
+  const line = [...svg.querySelectorAll('line')]
+    .find((one) => getComputedStyle(one).strokeDasharray !== 'none')?.getBoundingClientRect();
+  const isStruck = (box) =>
+    line && box.right > line.left && box.top < line.bottom && line.top < box.bottom;
   return texts
-    .filter(([, box], at) => box.left < left || texts.some(([, other], index) => index !== at && covers(box, other)))
+    .filter(([, box], at) => box.left < left || isStruck(box) || texts.some(([, other], index) => index !== at && covers(box, other)))
     .map(([text]) => text);
 })()`;
 
@@ -78,12 +83,13 @@ t.test('usage', { skip: noDashboard }, async (t) => {
   const today = new Date().toISOString().slice(0, 10);
   await database.db.insert(keyUsage).values([
     { accountId, day: today, keyId, meter: 'tokens', used: TOKENS },
-    { accountId, day: today, keyId, meter: 'chat', used: 2 },
+    { accountId, day: today, keyId, meter: 'chat', used: 1 },
   ]);
+  await database.db.update(apiKeys).set({ lastUsedAt: new Date() }).where(eq(apiKeys.id, keyId));
   const source = page.getByLabel('Source');
   await database.db.insert(usageCounters).values([
     { accountId, day: today, meter: 'tokens', used: TOKENS },
-    { accountId, day: today, meter: 'chat', used: 2 },
+    { accountId, day: today, meter: 'chat', used: 1 },
   ]);
   const meter = page.getByRole('radiogroup', { name: 'Usage type' });
   const chartKey = page.getByRole('combobox', { name: 'Key', exact: true });
@@ -95,15 +101,18 @@ t.test('usage', { skip: noDashboard }, async (t) => {
       { width: 390, height: 844 },
     ]) {
       await page.setViewportSize(size);
-      await page.goto(`${HOME}/usage`);
-      await button(/^Details for/)
-        .first()
-        .waitFor();
-      const shifted = await page.evaluate<number>('shifted');
-      t.ok(
-        shifted < MOST_SHIFTED,
-        `${size.width} px: ${shifted} ${await page.evaluate<string>('movers.join()')}`,
-      );
+      for (const [path, last] of [
+        ['/your-api', page.getByRole('img', { name: /^Usage of Website/ })],
+        ['/usage', button(/^Details for/).first()],
+      ] as const) {
+        await page.goto(HOME + path);
+        await last.waitFor();
+        const shifted = await page.evaluate<number>('shifted');
+        t.ok(
+          shifted < MOST_SHIFTED,
+          `${path}, ${size.width} px: ${shifted} ${await page.evaluate<string>('movers.join()')}`,
+        );
+      }
     }
     await page.setViewportSize({ width: 1280, height: 800 });
   });
@@ -115,10 +124,7 @@ t.test('usage', { skip: noDashboard }, async (t) => {
       await page.getByText('10M', { exact: true }).waitFor();
       t.same(await page.evaluate(badTexts), [], `${width} px: tokens`);
       await meter.getByText('Chat', { exact: true }).click();
-      await text('(above the chart)')
-        .or(text(/^Limit \d/))
-        .first()
-        .waitFor();
+      await text('(above the chart)').waitFor();
       t.same(await page.evaluate(badTexts), [], `${width} px: chat`);
       await text('502 upstreamError').first().waitFor();
       t.same(await page.evaluate(cutBadges), [], `${width} px: no badge is cut`);
@@ -126,6 +132,14 @@ t.test('usage', { skip: noDashboard }, async (t) => {
     }
     await page.setViewportSize({ width: 1280, height: 800 });
     await look(t, 'usage-5000-requests');
+  });
+
+  await t.test('the filters offer what the log has', async (t) => {
+    const optionsOf = (label: string) => page.getByLabel(label, { exact: true }).locator('option');
+    t.notMatch((await optionsOf('Endpoint').allTextContents()).join(), 'Carried over');
+    await page.getByLabel('Model', { exact: true }).selectOption('test-model');
+    await page.waitForURL('**/usage?model=test-model');
+    t.same(await optionsOf('Model').allTextContents(), ['Any model', 'parley-builtin', 'test-model']);
   });
 
   await t.test('a key’s requests', async (t) => {

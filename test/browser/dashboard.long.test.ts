@@ -52,6 +52,7 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
     await heading('Create an account').waitFor();
     t.equal(new URL(page.url()).pathname, '/sign-up');
     await look(t, 'sign-up');
+    t.equal(await page.evaluate('document.activeElement.name'), 'email');
     for (const [label, autocomplete] of [
       ['Email address', 'username'],
       ['Password', 'new-password'],
@@ -84,6 +85,7 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
     await page.getByRole('link', { name: 'Your API' }).click();
     await button('Create key').click();
     await page.getByLabel('Name').fill('Website');
+    t.ok(await page.getByLabel('models').isChecked(), 'clients list the models first');
     await page.getByLabel('usage').check();
     await look(t, 'create');
     await page.emulateMedia({ forcedColors: 'active' });

@@ -23,8 +23,8 @@ const wrapped = `[...document.querySelectorAll('button, [role=tab], nav a')]
   .map((one) => one.textContent)`;
 
 t.test('on a phone', { skip: noDashboard }, async (t) => {
-  const { accountId, button, client, complaints, cookie, database, dialog, look, page, text } =
-    await startDashboard(t, '/your-api');
+  const { accountId, button, client, complaints, cookie, database, dialog, labelsFit, look, page, text } =
+    await startDashboard(t, '/your-api', { PLANS_FILE: '' });
   for (const name of ['First', 'A script with a long name that somebody typed in one afternoon', 'Third'])
     await client.createKey({ cookie }, { name });
   await page.setViewportSize(PHONE);
@@ -85,6 +85,10 @@ t.test('on a phone', { skip: noDashboard }, async (t) => {
     }
     await look(t, 'phone-log', page.getByRole('heading', { name: 'Requests', exact: true }));
     await page.setViewportSize(PHONE);
+    await button(/^Details for POST .*completions/).click();
+    await dialog.getByText('8 replies (refunded)', { exact: true }).waitFor();
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
   });
 
   await t.test('no label wraps', async (t) => {
@@ -93,6 +97,16 @@ t.test('on a phone', { skip: noDashboard }, async (t) => {
       await page.locator('h1').waitFor();
       t.same(await page.evaluate(wrapped), [], path);
     }
+  });
+
+  await t.test('no label of the chart is cut: a plan with every meter, in German', async (t) => {
+    await page.evaluate(`localStorage.setItem('parley.language', 'de')`);
+    await client.post('/chat', { message: 'Hello' }, { cookie });
+    await page.goto(`${HOME}/usage`);
+    const meters = page.getByRole('radiogroup');
+    await meters.getByText('Embeddings').waitFor();
+    t.ok(await meters.evaluate((group) => group.scrollWidth <= group.clientWidth), 'nothing is beside it');
+    await labelsFit(t, 'usage');
   });
 
   t.same(complaints, [], 'nothing in the console');

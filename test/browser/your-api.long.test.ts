@@ -1,11 +1,18 @@
 // The Your API page: base URLs and examples, what each key used, old secrets, and keys that have ended.
 import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import t from 'tap';
+import { outside } from '../sdk/support.ts';
 import { clipboardText } from '../support/browser.ts';
 import { HOME, noDashboard, startDashboard } from '../support/dashboard-pages.ts';
 
 t.setTimeout(1_800_000);
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+/** Has OpenAI's library. */
+const clients = join(root, 'test/clients');
 
 t.test('Your API', { skip: noDashboard }, async (t) => {
   const { button, client, complaints, context, cookie, dialog, fitsBetween, look, page, text } =
@@ -30,8 +37,10 @@ t.test('Your API', { skip: noDashboard }, async (t) => {
     await page.reload();
     await text('1 of 5 keys').waitFor();
     const local = client.origin;
-    const run = async (program: string, args: string[]) =>
-      (await promisify(execFile)(program, args, { env: { ...process.env, PARLEY_KEY: key.key } })).stdout;
+    const run = async (program: string, args: string[], cwd = root) => {
+      const env = { ...process.env, PARLEY_KEY: key.key };
+      return (await promisify(execFile)(program, args, { cwd, env })).stdout;
+    };
     const example = async (language: string) => {
       await page.getByRole('tab', { name: language, exact: true }).click();
       return (await copied(`${language} example`)).replaceAll(HOME, local);
@@ -44,7 +53,25 @@ t.test('Your API', { skip: noDashboard }, async (t) => {
     const python = await example('Python');
     t.match(python, /requests\.post\(\n {4}"http.*\/api\/v1\/chat",\n/);
     await run('python3', ['-c', `import ast, sys; ast.parse(sys.argv[1])`, python]);
-    t.match(await example('SDK'), /createParley\(\{\n {2}baseUrl: 'http:[^']*',/);
+    const openaiPython = await example('OpenAI Python');
+    t.match(
+      openaiPython,
+      /OpenAI\(\n {4}base_url="http.*\/api\/v1",\n {4}api_key=os\.environ\["PARLEY_KEY"\],\n\)/,
+    );
+    await run('python3', ['-c', `import ast, sys; ast.parse(sys.argv[1])`, openaiPython]);
+    const openaiNode = await example('OpenAI Node');
+    t.match(await run(process.execPath, ['--input-type=module', '-e', openaiNode], clients), /key/);
+    t.equal(
+      await page.getByRole('link', { name: 'OpenAI Node guide' }).getAttribute('href'),
+      '/docs/guides/openai-compatible',
+    );
+    const sdk = await example('TypeScript SDK');
+    const project = outside(t);
+    await run(process.execPath, [
+      join(root, 'tools/sdk/build.mjs'),
+      join(project, 'node_modules/parley-sdk'),
+    ]);
+    t.match(await run(process.execPath, ['--input-type=module', '-e', sdk], project), /conversation_id/);
   });
 
   await t.test('what a key used today, and a link to its requests', async (t) => {
@@ -52,8 +79,8 @@ t.test('Your API', { skip: noDashboard }, async (t) => {
     await page.reload();
     const row = page.getByRole('row', { name: /Website/ });
     await row.getByText('1 search today').waitFor();
-    t.match(await row.getByText(/repl(y|ies) today/).textContent(), '2 replies today');
-    await row.getByRole('img', { name: /^Usage of Website over the last 7 days: .*: 3$/ }).waitFor();
+    t.match(await row.getByText(/repl(y|ies) today/).textContent(), '4 replies today');
+    await row.getByRole('img', { name: /^Usage of Website over the last 7 days: .*: 5$/ }).waitFor();
     t.equal(
       await row.getByRole('link', { name: 'Requests made with Website' }).getAttribute('href'),
       `/usage?key_id=${key.id}#log`,

@@ -49,6 +49,16 @@ export const useAccount = () =>
     staleTime: 60_000,
   });
 
+/** The models of every task. */
+export const useModelList = () =>
+  useQuery({
+    queryKey: ['models'],
+    queryFn: ({ signal }) => ok(api.GET('/api/v1/models', { signal })),
+    staleTime: 300_000,
+  });
+
+export const answersChats = ({ task = 'chat' }: Schemas['Model']): boolean => task === 'chat';
+
 export const useService = () =>
   useQuery({
     queryKey: ['service'],

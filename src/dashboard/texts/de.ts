@@ -27,8 +27,9 @@ export default {
     reset: {
       minutes: '{minutes, number} Min.',
       hoursAndMinutes: '{hours, number} Std. {minutes, number} Min.',
-      yourTime: '{time} Uhr Ihrer Zeit',
-      usage: 'Die Nutzung wird <time>um 00:00 Uhr UTC ({localTime}), in {left}</time> zurückgesetzt.',
+      utc: '00:00 Uhr UTC',
+      yourTime: '00:00 Uhr UTC ({time} Uhr Ortszeit)',
+      usage: 'Das Kontingent erneuert sich <time>in {left}, um {localTime}</time>.',
     },
   },
   shell: {
@@ -204,12 +205,12 @@ export default {
     },
   },
   settings: {
-    title: 'Einstellungen',
+    title: 'Konto',
     about: 'Ihre Anmeldedaten, Geräte, Sicherheitsereignisse und Ihr Webhook.',
     change: 'Ändern',
     account: {
-      title: 'Konto',
-      created: 'Erstellt am {day}.',
+      title: 'Anmeldedaten',
+      created: 'Konto erstellt am {day}.',
     },
     language: {
       title: 'Sprache',
@@ -247,8 +248,8 @@ export default {
       browserOn: '{browser} unter {system}',
       unknown: 'Unbekanntes Gerät',
       current: 'Dieses Gerät',
-      signedIn: '{address} · angemeldet <signedIn></signedIn>',
-      lastSeen: '{address} · angemeldet <signedIn></signedIn> · zuletzt aktiv <lastSeen></lastSeen>',
+      signedIn: '{address} · Anmeldung: <signedIn></signedIn>',
+      lastSeen: '{address} · Anmeldung: <signedIn></signedIn> · zuletzt aktiv: <lastSeen></lastSeen>',
       signOut: 'Abmelden',
       signOutDevice: '{device}, {address}, abmelden',
       question: '{device} abmelden?',
@@ -263,7 +264,7 @@ export default {
       types: {
         accountCreated: 'Konto erstellt',
         signedIn: 'Angemeldet',
-        signInFailed: 'Anmeldung fehlgeschlagen',
+        signInFailed: 'Falsches Passwort',
         signedOut: 'Abgemeldet',
         sessionEnded: 'Sitzung von einem anderen Gerät aus beendet',
         passwordChanged: 'Passwort geändert',
@@ -420,6 +421,8 @@ export default {
         'Die neuesten zuerst. Alle Zeiten in UTC. Abgelehnte Anfragen sind nach Minute, Schlüssel und Code zusammengefasst.',
       noEndpoint: 'Sie werden ohne Endpunkt gespeichert, daher blendet dieser Filter sie aus.',
       noModel: 'Sie haben kein Modell, daher blendet dieser Filter sie aus.',
+      notLogged:
+        'Ungültige Anfragen (etwa 400 und 404) werden nicht gespeichert, außer wenn ein Modell sie abgelehnt hat.',
       refresh: 'Aktualisieren',
       older: 'Ältere Anfragen anzeigen',
       carriedOver: 'Von einem gelöschten Konto übernommen',
@@ -451,7 +454,7 @@ export default {
         anyStatus: 'Alle Status',
         statuses: {
           '2xx': '2xx: erfolgreich',
-          '4xx': '4xx: abgelehnt',
+          '4xx': '4xx: abgelehnt oder abgebrochen',
           '403': '403: nicht erlaubt',
           '429': '429: über einem Limit',
           '5xx': '5xx: fehlgeschlagen',
@@ -459,14 +462,15 @@ export default {
         from: 'Von (UTC-Tag)',
         to: 'Bis (UTC-Tag)',
         turnedAround: 'Das Ende liegt vor dem Anfang.',
-        requestIdFrom: 'Aus einem Fehler oder dem Header X-Request-Id',
+        requestIdFrom: 'X-Request-Id einer berechneten Anfrage',
         requestIdLength: 'Eine Anfrage-ID hat 36 Zeichen, zum Beispiel 01932f5e-….',
       },
     },
     details: {
       time: 'Zeit',
       minute: 'Minute',
-      times: '{utc} UTC ({local} Ihrer Zeit)',
+      utc: '{utc} UTC',
+      times: '{utc} UTC ({local} Ortszeit)',
       charge: 'Berechnung',
       charges: {
         admitted: '{charge} (in Bearbeitung)',
@@ -511,6 +515,7 @@ export default {
       guideTo: 'Anleitung: {client}',
       urlOf: 'Basis-URL für {client}',
       example: 'Beispiel für {language}',
+      exampleGuide: 'Anleitung: {language}',
       variable:
         'Setzen Sie die Umgebungsvariable <code>PARLEY_KEY</code> auf Ihren Schlüssel. Vollständige Schlüssel werden nur einmal angezeigt, wenn Sie sie erstellen oder rotieren.',
     },
@@ -571,7 +576,7 @@ export default {
         week: 'nach 7 Tagen',
       },
       oldStopped: 'Das alte Secret funktioniert nicht mehr.',
-      oldWorks: 'Das alte Secret gilt bis {until} (Ihre Zeit). Ersetzen Sie es bis dahin durch das neue.',
+      oldWorks: 'Das alte Secret gilt bis {until} (Ortszeit). Ersetzen Sie es bis dahin durch das neue.',
     },
     scopes: {
       chat: 'Mit einem Modell chatten sowie die Unterhaltungen dieses Schlüssels lesen und löschen. Verbraucht Ihr Tageskontingent für den Chat.',
@@ -635,8 +640,8 @@ export default {
       inList: 'Diese Origin steht bereits in der Liste.',
       add: 'Origin hinzufügen',
       addAction: 'Hinzufügen',
-      used: '{used, number} von {limit, number} Einträgen verwendet.',
-      full: '{used, number} von {limit, number} Einträgen verwendet: Entfernen Sie einen, um einen neuen hinzuzufügen.',
+      used: '{used, number} von {limit, number} Origins.',
+      full: '{used, number} von {limit, number} Origins: Entfernen Sie eine, um eine neue hinzuzufügen.',
       suggestion: '{origin} verwenden',
       remove: '{origin} entfernen',
       removed: '{origin} wurde entfernt.',
@@ -672,6 +677,7 @@ export default {
       stop: 'Stoppen',
       stopByKey: 'Stoppen (Esc)',
       editing: 'Ihre bearbeitete Nachricht wird als neue Nachricht gesendet.',
+      replacing: 'Ihre bearbeitete Nachricht ersetzt die ursprüngliche und alles danach.',
       cancelEdit: 'Abbrechen (Esc)',
       tooLong: 'Eine Nachricht kann höchstens {length, number} Zeichen haben.',
     },
@@ -707,6 +713,7 @@ export default {
       searchOlder: 'Ältere durchsuchen',
       empty: 'Hier erscheinen Ihre Unterhaltungen.',
       noMatch: 'Keine passenden Unterhaltungen.',
+      hideApi: 'API-Unterhaltungen ausblenden',
       older: 'Ältere anzeigen',
       pinned: 'Angeheftet',
       api: 'API',
@@ -716,6 +723,7 @@ export default {
     },
     edit: {
       dialog: 'Unterhaltung bearbeiten',
+      settings: 'Einstellungen der Unterhaltung',
       title: 'Titel',
       noTitle: 'Geben Sie einen Titel ein.',
       pin: 'Oben in der Liste anheften',
@@ -723,6 +731,7 @@ export default {
       instructionsAbout: 'Das Modell erhält sie mit jeder Nachricht dieser Unterhaltung.',
       temperature: 'Temperatur',
       temperatureAbout: 'Von 0 bis 2: wie stark die Antworten variieren. Leer: Standardwert des Modells.',
+      temperatureRange: 'Zwischen 0 und 2.',
       save: 'Speichern',
     },
     delete: {
@@ -752,6 +761,7 @@ export default {
       theAnswer: 'Die Antwort:',
       image: 'Bild',
       waiting: 'Warten auf die Antwort …',
+      inProgress: 'Die Antwort wird noch erstellt …',
       edit: 'Nachricht bearbeiten',
       regenerate: 'Neu erzeugen',
       copyQuestion: 'Frage',
@@ -784,7 +794,7 @@ export default {
       quota:
         'Sie haben alle heutigen Antworten genutzt. Es wurde nichts berechnet. Versuchen Sie es nach 00:00 Uhr UTC erneut.',
       quotaUntil:
-        'Sie haben alle heutigen Antworten genutzt. Es wurde nichts berechnet. Versuchen Sie es nach 00:00 Uhr UTC ({localTime}) erneut.',
+        'Sie haben alle heutigen Antworten genutzt. Es wurde nichts berechnet. Versuchen Sie es nach {localTime} erneut.',
       rateLimit:
         'Ihr Tarif erlaubt {count, plural, one {# Anfrage} other {# Anfragen}} pro Minute im Web und über die API, und Sie haben dieses Limit erreicht. Es wurde nichts berechnet.',
       higherLimit: 'Für ein höheres Limit <plans>vergleichen Sie die Tarife</plans>.',

@@ -28,8 +28,9 @@ export default {
     reset: {
       minutes: '{minutes, number} min',
       hoursAndMinutes: '{hours, number} h {minutes, number} min',
-      yourTime: '{time} your time',
-      usage: 'Usage resets <time>at 00:00 UTC ({localTime}), in {left}</time>.',
+      utc: '00:00 UTC',
+      yourTime: '00:00 UTC ({time} your time)',
+      usage: 'Usage resets <time>at {localTime}, in {left}</time>.',
     },
   },
   shell: {
@@ -253,7 +254,7 @@ export default {
       types: {
         accountCreated: 'Account created',
         signedIn: 'Signed in',
-        signInFailed: 'Failed sign-in',
+        signInFailed: 'Wrong password',
         signedOut: 'Signed out',
         sessionEnded: 'Session ended from another device',
         passwordChanged: 'Password changed',
@@ -405,6 +406,7 @@ export default {
       about: 'Newest first. Times are in UTC. Refused requests are grouped by minute, key, and code.',
       noEndpoint: 'They are recorded without an endpoint, so this filter hides them.',
       noModel: 'They have no model, so this filter hides them.',
+      notLogged: 'Invalid requests (such as 400 and 404) are not logged, unless a model rejected them.',
       refresh: 'Refresh',
       older: 'Show older requests',
       carriedOver: 'Carried over from a deleted account',
@@ -436,7 +438,7 @@ export default {
         anyStatus: 'Any status',
         statuses: {
           '2xx': '2xx: succeeded',
-          '4xx': '4xx: refused',
+          '4xx': '4xx: refused or canceled',
           '403': '403: not allowed',
           '429': '429: over a limit',
           '5xx': '5xx: failed',
@@ -444,13 +446,14 @@ export default {
         from: 'From (UTC day)',
         to: 'To (UTC day)',
         turnedAround: 'The end date is before the start date.',
-        requestIdFrom: 'From an error or the X-Request-Id header',
+        requestIdFrom: 'X-Request-Id of a charged request',
         requestIdLength: 'A request ID has 36 characters, such as 01932f5e-….',
       },
     },
     details: {
       time: 'Time',
       minute: 'Minute',
+      utc: '{utc} UTC',
       times: '{utc} UTC ({local} your time)',
       charge: 'Charge',
       charges: {
@@ -495,6 +498,7 @@ export default {
       guideTo: 'Guide to {client}',
       urlOf: 'base URL for {client}',
       example: '{language} example',
+      exampleGuide: '{language} guide',
       variable:
         'Set the environment variable <code>PARLEY_KEY</code> to your key. Full keys are shown only once, when you create or rotate them.',
     },
@@ -617,8 +621,8 @@ export default {
       inList: 'This origin is already in the list.',
       add: 'Add an origin',
       addAction: 'Add',
-      used: '{used, number} of {limit, number} entries used.',
-      full: '{used, number} of {limit, number} entries used: remove one to add another.',
+      used: '{used, number} of {limit, number} origins.',
+      full: '{used, number} of {limit, number} origins: remove one to add another.',
       suggestion: 'Use {origin}',
       remove: 'Remove {origin}',
       removed: 'Removed {origin}.',
@@ -654,6 +658,7 @@ export default {
       stop: 'Stop',
       stopByKey: 'Stop (Esc)',
       editing: 'Your edited message is sent as a new message.',
+      replacing: 'Your edited message replaces the original and everything after it.',
       cancelEdit: 'Cancel (Esc)',
       tooLong: 'A message can have at most {length, number} characters.',
     },
@@ -686,6 +691,7 @@ export default {
       searchOlder: 'Search older conversations',
       empty: 'Your conversations will appear here.',
       noMatch: 'No matching conversations.',
+      hideApi: 'Hide API conversations',
       older: 'Show older conversations',
       pinned: 'Pinned',
       api: 'API',
@@ -695,6 +701,7 @@ export default {
     },
     edit: {
       dialog: 'Edit conversation',
+      settings: 'Conversation settings',
       title: 'Title',
       noTitle: 'Enter a title.',
       pin: 'Pin to the top of the list',
@@ -702,6 +709,7 @@ export default {
       instructionsAbout: 'Sent to the model with each message of this conversation.',
       temperature: 'Temperature',
       temperatureAbout: "From 0 to 2: how much the replies vary. Empty: the model's default.",
+      temperatureRange: 'Between 0 and 2.',
       save: 'Save',
     },
     delete: {
@@ -731,6 +739,7 @@ export default {
       theAnswer: 'The answer:',
       image: 'Image',
       waiting: 'Waiting for the answer…',
+      inProgress: 'Answer in progress…',
       edit: 'Edit message',
       regenerate: 'Regenerate',
       copyQuestion: 'question',
@@ -760,8 +769,7 @@ export default {
     failed: {
       connectionLost: 'The connection was lost before the answer was complete.',
       quota: "You have used all of today's replies. Nothing was charged. Try again after 00:00 UTC.",
-      quotaUntil:
-        "You have used all of today's replies. Nothing was charged. Try again after 00:00 UTC ({localTime}).",
+      quotaUntil: "You have used all of today's replies. Nothing was charged. Try again after {localTime}.",
       rateLimit:
         'Your plan allows {count, plural, one {# request} other {# requests}} a minute across the web and the API, and you have reached that limit. Nothing was charged.',
       higherLimit: 'For a higher limit, <plans>compare plans</plans>.',

@@ -124,7 +124,7 @@ function Drawing({ bars, label, limit, onSelect, selected, width }: Props & { wi
       {limit !== null && (
         <>
           <line x1={LEFT} x2={width} y1={limitY} y2={limitY} className={classes.limit} />
-          <text x={LEFT + 4} y={isToScale ? limitY - 5 : limitY + 11} className={classes.limitText}>
+          <text x={LEFT + 4} y={isToScale ? limitY - 5 : limitY + 14} className={classes.limitText}>
             {t(isToScale ? 'ui.chart.limit' : 'ui.chart.limitAbove', { limit: compactCount(limit) })}
           </text>
         </>

@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from 'react';
 import { t } from '../texts/language.ts';
-import { clockTime } from './when.tsx';
+import { clockTime, isUtc } from './when.tsx';
 
 const TICK_MS = 15_000;
 
@@ -24,7 +24,8 @@ export function timeUntil(at: string, now: number): string {
     : t('ui.reset.hoursAndMinutes', { hours, minutes: minutes % 60 });
 }
 
-export const localReset = (at: string): string => t('ui.reset.yourTime', { time: clockTime(new Date(at)) });
+export const localReset = (at: string): string =>
+  isUtc(at) ? t('ui.reset.utc') : t('ui.reset.yourTime', { time: clockTime(new Date(at)) });
 
 export function Reset({ at }: { at: string }) {
   const now = useNow();

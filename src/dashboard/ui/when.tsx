@@ -17,6 +17,8 @@ const clock = dates({ hour: '2-digit', minute: '2-digit' });
 
 export const clockTime = (at: Date): string => clock().format(at);
 export const exactTime = (at: string): string => exact().format(new Date(at));
+/** Whether local time at that moment is UTC. */
+export const isUtc = (at: string): boolean => new Date(at).getTimezoneOffset() === 0;
 export const dayOf = (at: string): string => day().format(new Date(at));
 
 /** "Last month" would be wrong for most dates that are a month away. */

@@ -1,5 +1,5 @@
 import { Button, PasswordInput, Stack, TextInput } from '@mantine/core';
-import { type FormEvent, type ReactNode, useState } from 'react';
+import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react';
 import { toProblem } from '../../api/errors.ts';
 import { t } from '../../texts/language.ts';
 import { FieldError } from '../../ui/field-error.tsx';
@@ -48,12 +48,17 @@ export function CredentialsForm({ action, error: refused, isNew, isPending, onSu
     if (wrong.length === 0)
       onSubmit({ email: inputOf('email').value.trim(), password: inputOf('password').value });
   };
+  const first = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    if (isNew) first.current?.focus();
+  }, [isNew]);
   const emailError = errorAt(error, 'email');
   const passwordError = errorAt(error, 'password');
   return (
     <form ref={form} method="post" noValidate onSubmit={submit}>
       <Stack>
         <TextInput
+          ref={first}
           label={t('auth.email')}
           name="email"
           type="email"

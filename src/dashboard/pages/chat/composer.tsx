@@ -34,13 +34,16 @@ type Props = {
   onSend: (message: string, images: readonly string[]) => void;
   onStop: (() => void) | undefined;
   onCancelEdit: (() => void) | undefined;
+  /** Whether the message that is edited takes the place of another. */
+  isReplacing: boolean;
   isClosed: boolean;
   models: ReturnType<typeof useModels>;
   children: ReactNode;
 };
 
 export function Composer(props: Props) {
-  const { children, conversationId, field, isClosed, models, onCancelEdit, onSend, onStop } = props;
+  const { children, conversationId, field, isClosed, isReplacing, models } = props;
+  const { onCancelEdit, onSend, onStop } = props;
   const hint = useId();
   const state = useDraftState(conversationId);
   const attaching = useAttaching(conversationId, models.takesImages);
@@ -69,7 +72,7 @@ export function Composer(props: Props) {
         {onCancelEdit && (
           <>
             <Text size="xs" c="dimmed">
-              {t('chat.composer.editing')}
+              {t(isReplacing ? 'chat.composer.replacing' : 'chat.composer.editing')}
             </Text>
             <Button
               size="compact-sm"

@@ -7,7 +7,8 @@ type Message = Schemas['Message'];
 
 export type Line =
   | { kind: 'message'; key: string; message: Message }
-  | { kind: 'turn'; key: string; turn: Turn };
+  /** `messageId` is that of its question, once it is stored. */
+  | { kind: 'turn'; key: string; turn: Turn; messageId?: string | undefined };
 
 /** @param isThere - false until the service has stored the conversation */
 export const useConversation = (id: string | undefined, isThere: boolean) =>
@@ -32,9 +33,11 @@ export const messagesOf = (pages: Pages | undefined): Message[] =>
 
 /**
  * Merges the stored messages with the turns of this tab. Stored messages replace a completed turn under its keys, so
- * that nothing is drawn again. A stopped turn stays as it was read. A failed one stays where it was asked.
+ * that nothing is drawn again. A stopped turn stays as it was read. A failed one stays where it was asked. What a turn
+ * replaces is left out, although the service deletes it only with the answer.
  */
-export function linesOf(messages: readonly Message[], turns: readonly Turn[]): Line[] {
+export function linesOf(stored: readonly Message[], turns: readonly Turn[]): Line[] {
+  const messages = stored.slice(0, firstReplaced(stored, turns));
   const lines: Line[] = messages.map((message) => ({ kind: 'message', key: message.id, message }));
   const places = placesOf(messages, turns);
   const unstored = new Map<number, Line[]>();
@@ -51,7 +54,7 @@ export function linesOf(messages: readonly Message[], turns: readonly Turn[]): L
     before = Math.max(before, place);
     const [question, answer] = [lines[place], lines[place + 1]];
     if (turn.state === 'stopped' || isUnderWay(turn)) {
-      lines[place] = line;
+      lines[place] = { ...line, messageId: messages[place]?.id };
       if (answer) replaced.add(answer);
     } else {
       if (question) question.key = questionKey(turn.id);
@@ -64,11 +67,48 @@ export function linesOf(messages: readonly Message[], turns: readonly Turn[]): L
   ]);
 }
 
-/** Where the images of the last question are. */
-export function lastQuestionOf(lines: readonly Line[]): { images?: string[]; messageId?: string } {
+/** A question, and where its images are: in this tab, or stored with the message. */
+export type Question = {
+  text: string;
+  images?: readonly string[] | undefined;
+  /** Of a stored message, which has `imageCount` images. */
+  messageId?: string | undefined;
+  imageCount?: number | undefined;
+};
+
+/** The last question, without its text. */
+export function lastQuestionOf(lines: readonly Line[]): Omit<Question, 'text'> {
   const last = lines.findLast((line) => line.kind === 'turn' || line.message.role === 'user');
-  if (last?.kind === 'turn') return last.turn.body.images ? { images: last.turn.body.images } : {};
-  return last?.message.images ? { messageId: last.message.id } : {};
+  if (last?.kind === 'turn') return { images: last.turn.body.images, messageId: last.messageId };
+  return { messageId: last?.message.id, imageCount: last?.message.images?.length };
+}
+
+const indexOf = (messages: readonly Message[], messageId: string): number =>
+  messages.findIndex(({ id }) => id === messageId);
+
+/** Without an answer, the service keeps what the turn would have replaced. */
+const isReplacing = ({ state, text }: Turn): boolean =>
+  state !== 'failed' && !(state === 'stopped' && text === '');
+
+/** The length of the messages where nothing is replaced. */
+function firstReplaced(messages: readonly Message[], turns: readonly Turn[]): number {
+  const places = turns.flatMap((turn) =>
+    turn.body.replaces !== undefined && isReplacing(turn) ? indexOf(messages, turn.body.replaces) : [],
+  );
+  return Math.min(messages.length, ...places.filter((place) => place >= 0));
+}
+
+/** The turns of a message and of all later ones, which a new turn replaces. */
+export function turnsFrom(
+  messages: readonly Message[],
+  turns: readonly Turn[],
+  messageId: string,
+): ReadonlySet<Turn> {
+  const first = indexOf(messages, messageId);
+  const places = placesOf(messages, turns);
+  const isLater = (turn: Turn) =>
+    (places.get(turn) ?? -1) >= first || (turn.afterId !== null && indexOf(messages, turn.afterId) >= first);
+  return new Set(turns.filter(isLater));
 }
 
 export const questionKey = (key: string) => `${key} question`;
@@ -78,16 +118,21 @@ export const answerKey = (key: string) => `${key} answer`;
 const indexAfter = (messages: readonly Message[], { afterId }: Turn): number =>
   messages.findIndex(({ id }) => id === afterId) + 1;
 
-const placeOfFailed = (messages: readonly Message[], turn: Turn): number =>
-  turn.afterId === null && turn.body.conversation_id !== undefined
-    ? messages.length
-    : indexAfter(messages, turn);
+function placeOfFailed(messages: readonly Message[], turn: Turn): number {
+  const { conversation_id: continued, replaces } = turn.body;
+  // Below the answer of the question that it did not replace.
+  const kept = replaces === undefined ? -1 : indexOf(messages, replaces);
+  if (kept >= 0) return Math.min(kept + 2, messages.length);
+  return turn.afterId === null && continued !== undefined ? messages.length : indexAfter(messages, turn);
+}
 
 /** Where the questions of turns are stored. Failed turns come last: the same question may have been asked again. */
 function placesOf(messages: readonly Message[], turns: readonly Turn[]): Map<Turn, number> {
   const places = new Map<Turn, number>();
   const taken = new Set<number>();
   const find = (turn: Turn, from: number) => {
+    // What it replaces is deleted when it is stored.
+    if (turn.body.replaces !== undefined && indexOf(messages, turn.body.replaces) >= 0) return from;
     const start = Math.max(from, indexAfter(messages, turn));
     const place = messages.findIndex(
       ({ content, role }, index) =>

@@ -1,5 +1,5 @@
-import { ActionIcon, Badge, Text, TextInput, Tooltip, VisuallyHidden } from '@mantine/core';
-import { useDebouncedValue, useMediaQuery } from '@mantine/hooks';
+import { ActionIcon, Badge, Checkbox, Text, TextInput, Tooltip, VisuallyHidden } from '@mantine/core';
+import { useDebouncedValue, useLocalStorage, useMediaQuery } from '@mantine/hooks';
 import { keepPreviousData, useInfiniteQuery, useMutation } from '@tanstack/react-query';
 import { memo, useEffect, useState } from 'react';
 import { Link } from 'wouter';
@@ -27,9 +27,9 @@ const LOOK_AGAIN_MS = 3000;
 /** A reply that the service could not complete is never stored, so polling slows down and ends. */
 const LONGEST_LOOK_MS = 600_000;
 
-const useConversations = (expected: readonly Expected[], words: string) =>
+const useConversations = (expected: readonly Expected[], words: string, isWebOnly: boolean) =>
   useInfiniteQuery({
-    queryKey: ['conversations', words],
+    queryKey: ['conversations', words, isWebOnly],
     initialPageParam: '',
     queryFn: ({ pageParam: cursor, signal }) =>
       ok(
@@ -39,6 +39,7 @@ const useConversations = (expected: readonly Expected[], words: string) =>
               limit: words === '' ? 100 : FOUND_AT_ONCE,
               ...(cursor !== '' && { cursor }),
               ...(words !== '' && { q: words }),
+              ...(isWebOnly && { source: 'web' as const }),
             },
           },
           signal,
@@ -79,7 +80,12 @@ type Props = {
 export const Conversations = memo(function Conversations({ currentId, onDeleted, onOpen }: Props) {
   const [wanted, setWanted] = useState('');
   const [words] = useDebouncedValue(wanted.trim(), TYPING_MS);
-  const query = useConversations(useExpected(), words);
+  const [isWebOnly, setIsWebOnly] = useLocalStorage({
+    key: 'parley.webChatsOnly',
+    defaultValue: false,
+    getInitialValueInEffect: false,
+  });
+  const query = useConversations(useExpected(), words, isWebOnly);
   const { fetchNextPage, hasNextPage, isFetching, isFetchNextPageError } = query;
   const [doomed, setDoomed] = useState<Conversation | null>(null);
   const [edited, setEdited] = useState<Conversation | null>(null);
@@ -105,6 +111,14 @@ export const Conversations = memo(function Conversations({ currentId, onDeleted,
         value={wanted}
         onChange={(event) => setWanted(event.currentTarget.value)}
       />
+      {(isWebOnly || shown.some(({ key_id: keyId }) => keyId !== null)) && (
+        <Checkbox
+          size="sm"
+          label={t('chat.list.hideApi')}
+          checked={isWebOnly}
+          onChange={(event) => setIsWebOnly(event.currentTarget.checked)}
+        />
+      )}
       <Loaded query={query}>
         {() => {
           if (shown.length === 0)
@@ -124,6 +138,7 @@ export const Conversations = memo(function Conversations({ currentId, onDeleted,
                   key={conversation.id}
                   conversation={conversation}
                   isCurrent={conversation.id === currentId}
+                  words={words}
                   onOpen={onOpen}
                   onDelete={setDoomed}
                   onEdit={setEdited}
@@ -148,12 +163,15 @@ export const Conversations = memo(function Conversations({ currentId, onDeleted,
 type ItemProps = {
   conversation: Conversation;
   isCurrent: boolean;
+  /** That were searched for. */
+  words: string;
   onOpen: (() => void) | undefined;
   onDelete: (conversation: Conversation) => void;
   onEdit: (conversation: Conversation) => void;
 };
 
-const Item = memo(function Item({ conversation, isCurrent, onDelete, onEdit, onOpen }: ItemProps) {
+const Item = memo(function Item(props: ItemProps) {
+  const { conversation, isCurrent, onDelete, onEdit, onOpen, words } = props;
   const { id, key_id: keyId, pinned, snippet, title, updated_at: at } = conversation;
   return (
     <li className={classes.item} data-current={isCurrent || undefined}>
@@ -164,52 +182,65 @@ const Item = memo(function Item({ conversation, isCurrent, onDelete, onEdit, onO
         title={title}
         onClick={() => onOpen?.()}
       >
-        <span className={classes.words}>
-          <span className={classes.title}>{title}</span>{' '}
-          {snippet && <span className={classes.snippet}>{snippet}</span>}{' '}
-          <span className={classes.when}>
-            <When at={at} />
+        <span className={classes.title}>
+          <Marked text={title} words={words} />
+        </span>{' '}
+        {snippet && (
+          <span className={classes.snippet}>
+            <Marked text={snippet} words={words} />
           </span>
+        )}{' '}
+        <span className={classes.facts}>
+          {pinned && (
+            <>
+              <PinIcon size={14} />
+              <VisuallyHidden>{t('chat.list.pinned')}</VisuallyHidden>
+            </>
+          )}
+          {keyId !== null && (
+            <Badge size="xs" variant="default">
+              {t('chat.list.api')}
+            </Badge>
+          )}{' '}
+          <When at={at} />
         </span>
-        {pinned && (
-          <>
-            <PinIcon size={14} />
-            <VisuallyHidden>{t('chat.list.pinned')}</VisuallyHidden>
-          </>
-        )}
-        {keyId !== null && (
-          <Badge size="xs" variant="default" className={classes.badge ?? ''}>
-            {t('chat.list.api')}
-          </Badge>
-        )}
       </Link>
-      <Tooltip label={t('chat.list.edit')}>
-        <ActionIcon
-          variant="subtle"
-          color="gray"
-          size={32}
-          className={classes.edit ?? ''}
-          aria-label={t('chat.list.editTitle', { title })}
-          onClick={() => onEdit(conversation)}
-        >
-          <EditIcon size={18} />
-        </ActionIcon>
-      </Tooltip>
-      <Tooltip label={t('chat.delete.action')}>
-        <ActionIcon
-          variant="subtle"
-          color="gray"
-          size={32}
-          className={classes.delete ?? ''}
-          aria-label={t('chat.list.deleteTitle', { title })}
-          onClick={() => onDelete(conversation)}
-        >
-          <TrashIcon size={18} />
-        </ActionIcon>
-      </Tooltip>
+      <div className={classes.actions}>
+        <Tooltip label={t('chat.list.edit')}>
+          <ActionIcon
+            variant="subtle"
+            color="gray"
+            size={28}
+            aria-label={t('chat.list.editTitle', { title })}
+            onClick={() => onEdit(conversation)}
+          >
+            <EditIcon size={16} />
+          </ActionIcon>
+        </Tooltip>
+        <Tooltip label={t('chat.delete.action')}>
+          <ActionIcon
+            variant="subtle"
+            color="gray"
+            size={28}
+            aria-label={t('chat.list.deleteTitle', { title })}
+            onClick={() => onDelete(conversation)}
+          >
+            <TrashIcon size={16} />
+          </ActionIcon>
+        </Tooltip>
+      </div>
     </li>
   );
 });
+
+const escaped = (word: string) => word.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+
+/** Emphasizes the words in a text. */
+function Marked({ text, words }: { text: string; words: string }) {
+  if (words === '') return text;
+  const parts = text.split(new RegExp(`(${words.split(/\s+/).map(escaped).join('|')})`, 'gi'));
+  return parts.map((part, index) => (index % 2 === 1 ? <mark key={index}>{part}</mark> : part));
+}
 
 type DeleteProps = { conversation: Conversation; onClose: () => void; onDeleted: (id: string) => void };
 

@@ -7,6 +7,7 @@ import { t } from '../../texts/language.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
 import { ProblemAlert } from '../../ui/problem.tsx';
+import { type Settings, setNewSettings } from './new-settings.ts';
 
 type Conversation = Schemas['Conversation'];
 
@@ -41,8 +42,7 @@ function Fields({ conversation, onClose }: { conversation: Conversation; onClose
   const { id } = conversation;
   const [title, setTitle] = useState(conversation.title);
   const [pinned, setPinned] = useState(conversation.pinned);
-  const [instructions, setInstructions] = useState(conversation.instructions ?? '');
-  const [temperature, setTemperature] = useState<number | string>(conversation.temperature ?? '');
+  const settings = useSettings(conversation.instructions, conversation.temperature);
   const isEmpty = title.trim() === '';
   const change = useMutation({
     mutationFn: () =>
@@ -52,8 +52,8 @@ function Fields({ conversation, onClose }: { conversation: Conversation; onClose
           body: {
             title: title.trim(),
             pinned,
-            instructions: instructions.trim() === '' ? null : instructions,
-            temperature: typeof temperature === 'number' ? temperature : null,
+            instructions: settings.instructions,
+            temperature: settings.temperature,
           },
         }),
       ),
@@ -67,7 +67,7 @@ function Fields({ conversation, onClose }: { conversation: Conversation; onClose
   });
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    if (!isEmpty && !change.isPending) change.mutate();
+    if (!isEmpty && settings.isValid && !change.isPending) change.mutate();
   };
   return (
     <form onSubmit={submit} noValidate>
@@ -85,38 +85,93 @@ function Fields({ conversation, onClose }: { conversation: Conversation; onClose
           checked={pinned}
           onChange={(event) => setPinned(event.currentTarget.checked)}
         />
-        <Textarea
-          size="md"
-          label={t('chat.edit.instructions')}
-          description={t('chat.edit.instructionsAbout')}
-          autosize
-          minRows={3}
-          maxRows={10}
-          maxLength={100_000}
-          value={instructions}
-          onChange={(event) => setInstructions(event.currentTarget.value)}
-        />
-        <NumberInput
-          size="md"
-          label={t('chat.edit.temperature')}
-          description={t('chat.edit.temperatureAbout')}
-          min={0}
-          max={2}
-          step={0.1}
-          decimalScale={2}
-          value={temperature}
-          onChange={setTemperature}
-        />
+        {settings.fields}
         {change.isError && <ProblemAlert error={change.error} />}
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
-            {t('ui.cancel')}
-          </Button>
-          <Button type="submit" loading={change.isPending}>
-            {t('chat.edit.save')}
-          </Button>
-        </Group>
+        <Buttons isPending={change.isPending} onClose={onClose} />
       </Stack>
     </form>
   );
 }
+
+/** Sets what the replies of a new conversation go by, before its first message. */
+export function NewSettings({ settings, onClose }: { settings: Settings; onClose: () => void }) {
+  const { fields, instructions, isValid, temperature } = useSettings(
+    settings.instructions ?? null,
+    settings.temperature ?? null,
+  );
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (!isValid) return;
+    setNewSettings({
+      ...(instructions !== null && { instructions }),
+      ...(temperature !== null && { temperature }),
+    });
+    onClose();
+  };
+  return (
+    <Dialog title={t('chat.edit.settings')} onClose={onClose}>
+      <form onSubmit={submit} noValidate>
+        <Stack>
+          {fields}
+          <Buttons isPending={false} onClose={onClose} />
+        </Stack>
+      </form>
+    </Dialog>
+  );
+}
+
+/** In the contract, too. */
+const HIGHEST_TEMPERATURE = 2;
+
+/** The fields, and what is entered; null for what is not set. */
+function useSettings(initialInstructions: string | null, initialTemperature: number | null) {
+  const [instructions, setInstructions] = useState(initialInstructions ?? '');
+  const [temperature, setTemperature] = useState<number | string>(initialTemperature ?? '');
+  const entered = temperature === '' ? null : Number(temperature);
+  const isValid = entered === null || (entered >= 0 && entered <= HIGHEST_TEMPERATURE);
+  const fields = (
+    <>
+      <Textarea
+        size="md"
+        label={t('chat.edit.instructions')}
+        description={t('chat.edit.instructionsAbout')}
+        autosize
+        minRows={3}
+        maxRows={10}
+        maxLength={100_000}
+        value={instructions}
+        onChange={(event) => setInstructions(event.currentTarget.value)}
+      />
+      <NumberInput
+        size="md"
+        label={t('chat.edit.temperature')}
+        description={t('chat.edit.temperatureAbout')}
+        min={0}
+        max={HIGHEST_TEMPERATURE}
+        clampBehavior="none"
+        step={0.1}
+        decimalScale={2}
+        value={temperature}
+        error={!isValid && t('chat.edit.temperatureRange')}
+        onChange={setTemperature}
+      />
+    </>
+  );
+  return {
+    fields,
+    isValid,
+    instructions: instructions.trim() === '' ? null : instructions,
+    temperature: entered,
+  };
+}
+
+const Buttons = ({ isPending, onClose }: { isPending: boolean; onClose: () => void }) => (
+  <Group justify="flex-end">
+    <Button variant="default" onClick={onClose}>
+      {t('ui.cancel')}
+    </Button>
+    <Button type="submit" loading={isPending}>
+      {t('chat.edit.save')}
+    </Button>
+  </Group>
+);

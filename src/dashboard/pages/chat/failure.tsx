@@ -29,9 +29,9 @@ export function Failed({ isClosed, onRetry, problem }: Props) {
         <Countdown until={problem.limit.resetsAt} /> {t.rich('chat.failed.higherLimit', { plans: plansLink })}
       </Waiting>
     );
-  // Another attempt would need a reply, and none is left.
-  if (isClosed && problem.requestId !== null && !problem.isCharged)
-    return <ProblemAlert error={problem} mt="sm" />;
+  // The message says that nothing was charged. If no reply is left, another attempt cannot help.
+  if (problem.requestId !== null && !problem.isCharged)
+    return <ProblemAlert error={problem} mt="sm" {...(!isClosed && { onRetry })} />;
   return (
     <>
       <ProblemAlert error={problem} onRetry={onRetry} mt="sm" />

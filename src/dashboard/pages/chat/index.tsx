@@ -1,37 +1,53 @@
-import { ActionIcon, Alert, Button, Text, Title, Tooltip } from '@mantine/core';
+import { ActionIcon, Alert, Button, Text } from '@mantine/core';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { useLocation, useParams } from 'wouter';
 import { toProblem, unreachable } from '../../api/errors.ts';
+import { useAccount } from '../../api/queries.ts';
 import { useUsage } from '../../api/usage.ts';
-import { wasNavigated } from '../../shell/navigation.ts';
 import { t } from '../../texts/language.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
-import { DownloadIcon, PlusIcon } from '../../ui/icons.tsx';
 import { LoadingLines } from '../../ui/loaded.tsx';
 import { ProblemAlert } from '../../ui/problem.tsx';
 import classes from './chat.module.css';
 import { Composer } from './composer.tsx';
-import { lastQuestionOf, linesOf, messagesOf, useConversation } from './conversation.ts';
+import {
+  lastQuestionOf,
+  linesOf,
+  messagesOf,
+  type Question,
+  turnsFrom,
+  useConversation,
+} from './conversation.ts';
 import { Conversations } from './conversations.tsx';
-import { DownloadDialog } from './download-dialog.tsx';
 import { draftOf, moveDraft, setDraft } from './drafts.ts';
-import { DownIcon, ListIcon } from './icons.tsx';
-import type { Question } from './message.tsx';
+import { Header } from './header.tsx';
+import { DownIcon } from './icons.tsx';
 import { useModels } from './models.ts';
+import { setNewSettings, settingsOf, useNewSettings } from './new-settings.ts';
 import { movePictures, readPictures, setPictures } from './pictures.ts';
 import { leftOf, OutOfQuota, QuotaLine } from './quota.tsx';
 import { useFollowing } from './scroll.ts';
 import { useStable } from './stable.ts';
 import { Suggestions } from './suggestions.tsx';
 import { Transcript } from './transcript.tsx';
-import { adopt, ask, askAgain, forget, isUnderWay, isUnstored, stop, type Turn, useTurns } from './turns.ts';
+import {
+  adopt,
+  ask,
+  askAgain,
+  forget,
+  isUnderWay,
+  isUnstored,
+  resume,
+  stop,
+  type Turn,
+  useTurns,
+} from './turns.ts';
 
 export default function Chat() {
   const { id } = useParams<{ id?: string }>();
   const [, navigate] = useLocation();
   const [isListOpen, setIsListOpen] = useState(false);
-  const [isDownloadOpen, setIsDownloadOpen] = useState(false);
   const field = useRef<HTMLTextAreaElement>(null);
   const heading = useRef<HTMLHeadingElement>(null);
   const content = useRef<HTMLDivElement>(null);
@@ -47,6 +63,8 @@ export default function Chat() {
   const messages = useMemo(() => messagesOf(data?.pages), [data?.pages]);
   const lines = linesOf(messages, turns);
   const current = turns.find(isUnderWay);
+  // Those of a first question that failed apply to the next one.
+  const settings = useNewSettings() ?? settingsOf(turns.at(-1)?.body ?? {});
   const title =
     data?.pages[0]?.title ?? turns[0]?.body.message ?? t(id === undefined ? 'chat.new' : 'chat.conversation');
   const isEmpty = lines.length === 0 && (id === undefined || (data !== undefined && !isNew));
@@ -59,23 +77,31 @@ export default function Chat() {
       shownId.current = 'elsewhere';
     };
   }, [id]);
-  const named = (conversationId: string) => {
+  const named = useStable((conversationId: string) => {
     if (shownId.current !== undefined) return;
     moveDraft(id ?? '', conversationId);
     movePictures(id ?? '', conversationId);
     navigate(`/chat/${conversationId}`, { replace: true });
-  };
+  });
+  // Not before the kept turns of another account are forgotten.
+  const accountId = useAccount().data?.id;
+  useEffect(() => {
+    if (accountId !== undefined) resume(named);
+  }, [accountId, named]);
 
   useEffect(() => {
     document.title = `${title} · Parley`;
   }, [title]);
 
-  const isWide = useRef(matchMedia('(min-width: 48em)').matches);
-  /** The pressed button may be gone. On phones, focusing the field would open the keyboard. */
-  const refocus = () => (isWide.current ? field : heading).current?.focus({ preventScroll: true });
+  // On touch devices, focusing the field would open the keyboard.
+  const isDesktop = useRef(
+    matchMedia('(min-width: 48em)').matches && !matchMedia('(pointer: coarse)').matches,
+  );
+  /** The pressed button may be gone. */
+  const refocus = () => (isDesktop.current ? field : heading).current?.focus({ preventScroll: true });
   useEffect(() => {
     toEnd();
-    if (wasNavigated() && isWide.current) field.current?.focus({ preventScroll: true });
+    if (isDesktop.current) field.current?.focus({ preventScroll: true });
   }, [id, toEnd]);
 
   const currentId = current?.id;
@@ -88,7 +114,8 @@ export default function Chat() {
     return () => removeEventListener('keydown', onKeyDown);
   }, [currentId]);
 
-  const send = (message: string, images: readonly string[] = []) => {
+  /** `replaced` is the stored message that the new one takes the place of. */
+  const send = (message: string, images: readonly string[] = [], replaced?: string) => {
     // A conversation that failed before it was stored cannot be continued, so start a new one.
     const isLost = isNew && turns.every(({ state }) => state === 'failed');
     const continued = isLost ? undefined : id;
@@ -99,15 +126,26 @@ export default function Chat() {
     const body = {
       message,
       ...(images.length > 0 && { images: [...images] }),
-      ...(continued !== undefined && { conversation_id: continued }),
+      ...(continued === undefined ? settings : { conversation_id: continued }),
+      ...(continued !== undefined && replaced !== undefined && { replaces: replaced }),
       ...(models.chosen !== undefined && { model: models.chosen }),
     };
-    ask({ conversationId: continued ?? null, body, afterId: messages.at(-1)?.id ?? null }, named);
+    const last = replaced === undefined ? messages.length : messages.findIndex(({ id }) => id === replaced);
+    if (replaced !== undefined) {
+      const later = turnsFrom(messages, turns, replaced);
+      forget((turn) => later.has(turn));
+    }
+    ask({ conversationId: continued ?? null, body, afterId: messages[last - 1]?.id ?? null }, named);
+    if (continued === undefined) setNewSettings(null);
     requestAnimationFrame(toEnd);
   };
 
   /** `before` is the draft to restore if the edit is canceled. */
-  const [edit, setEdit] = useState<{ id: string | undefined; before: string } | null>(null);
+  const [edit, setEdit] = useState<{
+    id: string | undefined;
+    before: string;
+    messageId: string | undefined;
+  } | null>(null);
   const cancelEdit = (before: string) => {
     setEdit(null);
     setDraft(id ?? '', before);
@@ -131,9 +169,10 @@ export default function Chat() {
   const list = <Conversations currentId={id} onOpen={closeList} onDeleted={onDeleted} />;
   const [isUnread, setIsUnread] = useState(false);
   /** Undefined, and says so, if they cannot be read. */
-  const imagesOf = async ({ images = [], messageId }: Question): Promise<readonly string[] | undefined> => {
+  const imagesOf = async (question: Omit<Question, 'text'>): Promise<readonly string[] | undefined> => {
+    const { imageCount = 0, images = [], messageId } = question;
     setIsUnread(false);
-    if (messageId === undefined || id === undefined) return images;
+    if (messageId === undefined || imageCount === 0 || id === undefined) return images;
     try {
       return await readPictures(id, messageId);
     } catch {
@@ -144,15 +183,17 @@ export default function Chat() {
   const onEdit = useStable(async (question: Question) => {
     const images = await imagesOf(question);
     if (images === undefined || shownId.current !== id) return;
-    setEdit(edit?.id === id && edit ? edit : { id, before: draftOf(id ?? '') });
+    const before = edit?.id === id && edit ? edit.before : draftOf(id ?? '');
+    setEdit({ id, before, messageId: question.messageId });
     setDraft(id ?? '', question.text);
     setPictures(id ?? '', images);
     field.current?.focus();
   });
   const onAsk = useStable(async (text: string) => {
-    const images = await imagesOf({ text, ...lastQuestionOf(lines) });
+    const question = lastQuestionOf(lines);
+    const images = await imagesOf(question);
     if (images === undefined || shownId.current !== id) return;
-    send(text, images);
+    send(text, images, question.messageId);
     refocus();
   });
   const onRetry = useStable((turn: Turn) => {
@@ -169,35 +210,15 @@ export default function Chat() {
         {list}
       </aside>
       <div className={classes.column}>
-        <header className={classes.header}>
-          <Title order={1} tabIndex={-1} title={title} ref={heading}>
-            {title}
-          </Title>
-          <ActionIcon
-            variant="default"
-            size={36}
-            className={classes.narrowOnly ?? ''}
-            aria-label={t('chat.list.title')}
-            onClick={() => setIsListOpen(true)}
-          >
-            <ListIcon />
-          </ActionIcon>
-          {data !== undefined && (
-            <Tooltip label={t('chat.download.short')}>
-              <ActionIcon
-                variant="default"
-                size={36}
-                aria-label={t('chat.download.title')}
-                onClick={() => setIsDownloadOpen(true)}
-              >
-                <DownloadIcon size={18} />
-              </ActionIcon>
-            </Tooltip>
-          )}
-          <Button variant="default" leftSection={<PlusIcon size={18} />} onClick={newChat}>
-            {t('chat.new')}
-          </Button>
-        </header>
+        <Header
+          heading={heading}
+          title={title}
+          id={id}
+          isStored={data !== undefined}
+          newSettings={id === undefined && current === undefined ? settings : undefined}
+          onOpenList={() => setIsListOpen(true)}
+          onNew={newChat}
+        />
         {data === undefined && (error || query.isPaused) ? (
           <Missing error={error ?? unreachable(undefined)} onRetry={() => query.refetch()} />
         ) : query.isLoading && !isNew && id !== undefined ? (
@@ -245,9 +266,10 @@ export default function Chat() {
             conversationId={id ?? ''}
             onSend={(message, images) => {
               setEdit(null);
-              send(message, images);
+              send(message, images, edit?.id === id ? edit?.messageId : undefined);
             }}
             onCancelEdit={edit && edit.id === id ? () => cancelEdit(edit.before) : undefined}
+            isReplacing={edit?.messageId !== undefined}
             onStop={
               current &&
               (() => {
@@ -262,9 +284,6 @@ export default function Chat() {
           </Composer>
         </div>
       </div>
-      {isDownloadOpen && id !== undefined && (
-        <DownloadDialog id={id} onClose={() => setIsDownloadOpen(false)} />
-      )}
       {isListOpen && (
         <Dialog title={t('chat.list.title')} onClose={() => setIsListOpen(false)}>
           {list}

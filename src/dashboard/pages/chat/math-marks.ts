@@ -17,7 +17,13 @@ const isInDollars = (text: string, start: number, end: number): boolean =>
   !/[\d$]/.test(text.charAt(end + 1)) &&
   isLikely.test(text.slice(start, end));
 
-/** Marks every formula of a text with `$$`. Takes time in proportion to the text. */
+/** The indentation of what has a line for itself; undefined for the rest. By four spaces, it would be code. */
+const indentAlone = (text: string, start: number, after: number): string | undefined =>
+  /^[ \t\r]{0,3}(?:\n|$)/.test(text.slice(after, after + 4))
+    ? /(?:^|\n)( {0,3})$/.exec(text.slice(Math.max(0, start - 4), start))?.[1]
+    : undefined;
+
+/** Marks every formula of a text with `$$`, on lines of its own if it is a block. Takes time in proportion to the text. */
 export function withMathMarks(text: string): string {
   const parts: string[] = [];
   /** Where each closing mark is next. */
@@ -36,12 +42,17 @@ export function withMathMarks(text: string): string {
     }
     if (end === -1) continue;
     const after = end + closing.length;
-    if (/^[`~]|^\$\$/.test(mark)) {
+    if (/^[`~]/.test(mark)) {
       marks.lastIndex = after;
       continue;
     }
+    const indent = mark === '$' || mark === '\\(' ? undefined : indentAlone(text, found.index, after);
     const formula = end - start > LONGEST_FORMULA ? '' : text.slice(start, end).trim();
     const isOnLines = text.slice(start, Math.min(end, start + LONGEST_FORMULA)).includes('\n');
+    if (mark === '$$' && (formula === '' || isOnLines || indent === undefined)) {
+      marks.lastIndex = after;
+      continue;
+    }
     const isFormula =
       formula !== '' &&
       (mark === '$'
@@ -50,7 +61,7 @@ export function withMathMarks(text: string): string {
           ? text[after] !== '('
           : !isOnLines);
     if (!isFormula) continue;
-    const around = mark === '\\[' && isOnLines ? '\n' : '';
+    const around = isOnLines ? '\n' : indent === undefined ? '' : `\n${indent}`;
     parts.push(text.slice(written, found.index), '$$', around, formula, around, '$$');
     written = marks.lastIndex = after;
   }

@@ -4,29 +4,14 @@ import { t } from '../../texts/language.ts';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { InfoIcon } from '../../ui/icons.tsx';
 import classes from './chat.module.css';
+import type { Question } from './conversation.ts';
 import { Failed } from './failure.tsx';
 import { AgainIcon, EditIcon } from './icons.tsx';
 import { Answer } from './markdown.tsx';
 import { PictureList, StoredPictures } from './picture-list.tsx';
 import { isUnderWay, type Turn } from './turns.ts';
 
-type QuestionProps = {
-  text: string;
-  /** Of a turn of this tab. */
-  images?: readonly string[] | undefined;
-  /** Of a stored message, which has `imageCount` images. */
-  messageId?: string | undefined;
-  imageCount?: number | undefined;
-  conversationId: string;
-  onEdit: (question: Question) => void;
-};
-
-/** Its images are in this tab, or stored with a message. */
-export type Question = {
-  text: string;
-  images?: readonly string[] | undefined;
-  messageId?: string | undefined;
-};
+type QuestionProps = Question & { conversationId: string; onEdit: (question: Question) => void };
 
 export const QuestionView = memo(function QuestionView(props: QuestionProps) {
   const { conversationId, imageCount = 0, images = [], messageId, onEdit, text } = props;
@@ -51,7 +36,7 @@ export const QuestionView = memo(function QuestionView(props: QuestionProps) {
           variant="subtle"
           color="gray"
           leftSection={<EditIcon size={16} />}
-          onClick={() => onEdit({ text, images, ...(imageCount > 0 && { messageId }) })}
+          onClick={() => onEdit({ text, images, messageId, imageCount })}
         >
           {t('chat.message.edit')}
         </Button>
@@ -87,7 +72,9 @@ export const AnswerView = memo(function AnswerView(props: AnswerProps) {
       {isOpen && (
         <Group gap="xs" mt={text === '' ? 0 : 8} c="dimmed">
           <Loader type="dots" size="sm" color="gray" aria-hidden />
-          {text === '' && <Text size="sm">{t('chat.message.waiting')}</Text>}
+          {text === '' && (
+            <Text size="sm">{t(turn.isResumed ? 'chat.message.inProgress' : 'chat.message.waiting')}</Text>
+          )}
         </Group>
       )}
       {isCut && (

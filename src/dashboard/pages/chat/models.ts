@@ -1,6 +1,6 @@
-import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { api, ok, type Schemas } from '../../api/client.ts';
+import type { Schemas } from '../../api/client.ts';
+import { answersChats, useModelList } from '../../api/queries.ts';
 import { type TextKey, t } from '../../texts/language.ts';
 
 type Model = Schemas['Model'];
@@ -39,13 +39,9 @@ function remembered(): string | null {
 }
 
 export function useModels() {
-  const { data } = useQuery({
-    queryKey: ['models'],
-    queryFn: ({ signal }) => ok(api.GET('/api/v1/models', { signal })),
-    staleTime: 300_000,
-  });
+  const { data } = useModelList();
   const [wanted, setWanted] = useState(remembered);
-  const models = data?.data ?? [];
+  const models = data?.data.filter(answersChats) ?? [];
   const chosen = models.find(({ id }) => id === wanted) ?? models[0];
   return {
     ids: models.map(({ id }) => id),

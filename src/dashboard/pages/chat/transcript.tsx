@@ -1,10 +1,11 @@
 import { VisuallyHidden } from '@mantine/core';
 import { memo, type RefObject, useEffect, useLayoutEffect, useRef, useState } from 'react';
+import { plainText } from '../../../domain/plain-text.ts';
 import { t } from '../../texts/language.ts';
 import { BusyButton } from '../../ui/busy-button.tsx';
 import classes from './chat.module.css';
-import { answerKey, type Line, questionKey } from './conversation.ts';
-import { AnswerView, type Question, QuestionView } from './message.tsx';
+import { answerKey, type Line, type Question, questionKey } from './conversation.ts';
+import { AnswerView, QuestionView } from './message.tsx';
 import { isUnderWay, type Turn } from './turns.ts';
 
 type Props = {
@@ -50,13 +51,14 @@ export const Transcript = memo(function Transcript(props: Props) {
         {lines.flatMap((line) => {
           const last = canAsk && line === lastLine;
           if (line.kind === 'turn') {
-            const { key, turn } = line;
+            const { key, messageId, turn } = line;
             const { images, message } = turn.body;
             return [
               <QuestionView
                 key={questionKey(key)}
                 text={message}
                 images={images}
+                messageId={messageId}
                 conversationId={conversationId}
                 onEdit={onEdit}
               />,
@@ -158,7 +160,7 @@ function useAnnouncement(lines: readonly Line[], current: Turn | undefined): str
       const isStopped = last?.kind === 'turn' ? last.turn.state === 'stopped' : last?.message.stopped;
       const isFailed = last?.kind === 'turn' && last.turn.state === 'failed';
       const outcome = t(isStopped ? 'chat.transcript.stopped' : 'chat.transcript.ready');
-      setSaid(isFailed ? '' : `${outcome} ${text ?? ''}`);
+      setSaid(isFailed ? '' : `${outcome} ${plainText(text ?? '')}`);
     }
     before.current = currentId;
   }, [currentId]);

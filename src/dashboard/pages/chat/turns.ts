@@ -2,19 +2,30 @@
 
 import { useSyncExternalStore } from 'react';
 import type { ChatEvent } from '../../../sdk/index.ts';
-import { parley } from '../../api/client.ts';
-import { inWords, isFinal, Problem, toProblem } from '../../api/errors.ts';
+import { api, ok, parley } from '../../api/client.ts';
+import { inWords, isFinal, type Problem, toProblem } from '../../api/errors.ts';
 import { noticeEnd, queryClient } from '../../api/queries.ts';
-import { keep, kept, onForgotten } from '../../api/tab-storage.ts';
+import { onForgotten } from '../../api/tab-storage.ts';
 import { usageChanged } from '../../api/usage.ts';
 import { t } from '../../texts/language.ts';
+import { keepTurns, restoredTurns } from './kept-turns.ts';
+import type { Settings } from './new-settings.ts';
 
 export type Turn = {
   id: string;
   /** Its Idempotency-Key, so retries are charged once. Replaced when the outcome is final. */
   key: string;
+  /** When the key was first used. */
+  keyUsedAt: number;
   conversationId: string | null;
-  body: { message: string; images?: string[]; conversation_id?: string; model?: string };
+  body: Settings & {
+    message: string;
+    images?: string[];
+    conversation_id?: string;
+    /** The message that it takes the place of. */
+    replaces?: string;
+    model?: string;
+  };
   afterId: string | null;
   state: 'sending' | 'streaming' | 'done' | 'stopped' | 'failed';
   text: string;
@@ -28,61 +39,24 @@ export type Turn = {
   isEnded?: boolean;
   /** It failed as the first question, and its conversation began with a later one. */
   isAdopted?: boolean;
+  /** The page was reloaded before the answer was complete. */
+  isResumed?: boolean;
 };
 
-/** Of the images of failed turns, in characters: the tab's storage holds about five million. */
-const MOST_KEPT_IMAGES = 2_000_000;
 const SHOWN_EVERY_MS = 40;
 const ASK_AGAIN_MS = 1000;
+const LONGEST_PAUSE_MS = 10_000;
 
-const name = 'failed-turns';
-/** Kept across reloads, with what an error is made from. */
-type KeptTurn = Omit<Turn, 'problem'> & {
-  problem: Pick<
-    Problem,
-    'code' | 'message' | 'status' | 'docs' | 'isCharged' | 'limit' | 'param' | 'requestId'
-  >;
-};
-
-let turns: readonly Turn[] = ((kept(name) ?? []) as KeptTurn[]).map(({ problem, ...turn }) => {
-  const { code, docs, isCharged, limit, message, param, requestId, status } = problem;
-  const envelope = {
-    charged: isCharged,
-    param,
-    ...(limit && { limit }),
-    ...(docs !== null && { docs }),
-    ...(requestId !== null && { request_id: requestId }),
-  };
-  return { ...turn, problem: new Problem({ code, message, status, envelope }) };
-});
+let turns: readonly Turn[] = restoredTurns();
 const listeners = new Set<() => void>();
 const running = new Map<string, AbortController>();
 
 export const isUnderWay = ({ state }: Turn): boolean => state === 'sending' || state === 'streaming';
 
-const failed = (of: readonly Turn[]) => of.filter(({ state }) => state === 'failed');
-
-/** Those whose images fit into the tab's storage. Without its images, a turn would be another request. */
-function keepable(failedTurns: readonly Turn[]): Turn[] {
-  let left = MOST_KEPT_IMAGES;
-  return failedTurns.filter(({ body: { images = [] } }) => {
-    left -= images.reduce((sum, { length }) => sum + length, 0);
-    return images.length === 0 || left >= 0;
-  });
-}
-
 function set(next: readonly Turn[]): void {
-  const [before, after] = [failed(turns), failed(next)];
+  const before = turns;
   turns = next;
-  if (before.length !== after.length || after.some((turn, index) => turn !== before[index]))
-    keep(
-      name,
-      // An error's message is not an enumerable property.
-      keepable(after).map((turn) => ({
-        ...turn,
-        problem: { ...turn.problem, message: turn.problem?.message },
-      })),
-    );
+  keepTurns(before, next);
   for (const listener of listeners) listener();
 }
 
@@ -125,8 +99,16 @@ type Question = Pick<Turn, 'conversationId' | 'body' | 'afterId'>;
 
 export function ask(question: Question, onNamed: (conversationId: string) => void): void {
   const id = randomId();
-  set([...turns, { ...question, id, key: id, state: 'sending', text: '', isCut: false, problem: null }]);
+  const begun = { state: 'sending', text: '', isCut: false, problem: null } as const;
+  set([...turns, { ...question, ...begun, id, key: id, keyUsedAt: Date.now() }]);
   void run(id, onNamed);
+}
+
+/** Takes up the turns that a reload interrupted: the service completes their answers. */
+export function resume(onNamed: (conversationId: string) => void): void {
+  for (const turn of turns)
+    if (isUnderWay(turn) && !running.has(turn.id))
+      void run(turn.id, turn.conversationId === null ? onNamed : () => {});
 }
 
 /** Sends a turn again without a second charge. If its outcome is final, sends it as a new request, which is charged. */
@@ -138,7 +120,8 @@ export function askAgain(id: string, onNamed: (conversationId: string) => void):
     state: 'sending',
     problem: null,
     isStopping: false,
-    ...(problem && isFinal(problem) && { key: randomId(), text: '' }),
+    isResumed: false,
+    ...(problem && isFinal(problem) && { key: randomId(), keyUsedAt: Date.now(), text: '' }),
     // The same key needs the same body.
     ...(problem &&
       isFinal(problem) &&
@@ -197,21 +180,26 @@ async function run(id: string, onNamed: (conversationId: string) => void): Promi
 
 /** Yields the events of the reply. Waits if an earlier attempt is still in progress. */
 async function* answer(turn: Turn, signal: AbortSignal): AsyncGenerator<ChatEvent, void, undefined> {
-  for (;;) {
+  for (let attempt = 1; ; attempt += 1) {
     try {
       return yield* parley.streamChat(turn.body, { idempotencyKey: turn.key, signal });
     } catch (error) {
       if (toProblem(error).code !== 'idempotencyInProgress') throw error;
-      await pause(signal);
+      // Each attempt counts toward the plan's requests per minute.
+      await pause(Math.min(attempt * ASK_AGAIN_MS, LONGEST_PAUSE_MS), signal);
     }
   }
 }
 
-/** Waits until a conversation whose first reply was stopped is stored. */
+/** Waits until a conversation whose first reply was stopped, or interrupted by a reload, is stored. */
 async function firstStored({ body }: Turn, signal: AbortSignal): Promise<void> {
   const { conversation_id: id } = body;
   if (id === undefined || !isUnstored(turns, id)) return;
-  const first = turns.find(({ conversationId, state }) => conversationId === id && state === 'stopped');
+  const first = turns.find(
+    (turn) =>
+      turn.conversationId === id &&
+      (turn.state === 'stopped' || (isUnderWay(turn) && turn.body.conversation_id === undefined)),
+  );
   if (first === undefined) return;
   for await (const _ of answer(first, signal)) break;
 }
@@ -221,9 +209,26 @@ function nameAdopted(conversationId: string): void {
   if (turns.some(isNamed)) set(turns.map((turn) => (isNamed(turn) ? { ...turn, conversationId } : turn)));
 }
 
-const pause = (signal: AbortSignal) =>
+/** The service uses the settings of a message for its reply only. */
+async function storeSettings({ body }: Turn, id: string): Promise<void> {
+  const { conversation_id: continued, instructions = null, temperature = null } = body;
+  if (continued !== undefined || (instructions === null && temperature === null)) return;
+  try {
+    await ok(
+      api.PATCH('/api/v1/conversations/{id}', {
+        params: { path: { id } },
+        body: { instructions, temperature },
+      }),
+    );
+  } catch (error) {
+    // A reply that was stopped before its first word is not stored.
+    if (toProblem(error).code !== 'notFound') throw error;
+  }
+}
+
+const pause = (ms: number, signal: AbortSignal) =>
   new Promise<void>((resolve, reject) => {
-    const timer = setTimeout(resolve, ASK_AGAIN_MS);
+    const timer = setTimeout(resolve, ms);
     signal.addEventListener('abort', () => {
       clearTimeout(timer);
       reject(signal.reason);
@@ -255,6 +260,7 @@ async function read(turn: Turn, signal: AbortSignal, onNamed: (id: string) => vo
       } else {
         text = data.reply;
         clearTimeout(timer);
+        if (data.conversation_id !== null) await storeSettings(turn, data.conversation_id);
         change(
           id,
           data.stopped

@@ -63,6 +63,11 @@ export function History() {
                   value={meter}
                   onChange={(value) => setMeter(value as Counted)}
                   fullWidth
+                  classNames={{
+                    root: classes.meters ?? '',
+                    control: classes.meter ?? '',
+                    label: classes.meterLabel ?? '',
+                  }}
                   aria-label={t('usage.history.type')}
                 />
                 <NativeSelect

@@ -4,10 +4,10 @@ import { t } from '../../texts/language.ts';
 import { CopyField } from '../../ui/copy-field.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { formatCost, formatCount, listOf } from '../../ui/numbers.ts';
-import { exactTime } from '../../ui/when.tsx';
+import { exactTime, isUtc } from '../../ui/when.tsx';
 import { type KeyLabel, keyName } from './keys.ts';
 import { Outcome } from './log-rows.tsx';
-import { chargeOf, msText, type Row, tookOf, utcTime, whatOf } from './requests.ts';
+import { msText, type Row, tookOf, unitsOf, utcTime, whatOf } from './requests.ts';
 import classes from './usage.module.css';
 
 type Props = {
@@ -42,14 +42,16 @@ export function RequestDetails({ currency, keys, onClose, row }: Props) {
   const facts: [string, ReactNode][] = [
     [
       isRequest ? t('usage.details.time') : t('usage.details.minute'),
-      t('usage.details.times', { utc: utcTime(row), local: exactTime(at) }),
+      isUtc(at)
+        ? t('usage.details.utc', { utc: utcTime(row) })
+        : t('usage.details.times', { utc: utcTime(row), local: exactTime(at) }),
     ],
     [t('usage.log.request'), whatOf(row)],
     [t('usage.log.source'), key ? `${key.name} (${key.key_prefix}…)` : keyName(key_id, keys)],
     [t('usage.log.outcome'), <Outcome key="outcome" row={row} />],
     [
       t('usage.details.charge'),
-      isRequest ? t(`usage.details.charges.${state}`, { charge: chargeOf(row) }) : t('usage.states.refused'),
+      isRequest ? t(`usage.details.charges.${state}`, { charge: unitsOf(row) }) : t('usage.states.refused'),
     ],
     ...(isRequest
       ? ([

@@ -1,17 +1,25 @@
 import { NativeSelect, TextInput } from '@mantine/core';
-import { useState } from 'react';
+import { useRef, useState } from 'react';
+import { useModelList } from '../../api/queries.ts';
 import { t } from '../../texts/language.ts';
-import { useModels } from '../chat/models.ts';
 import { type Filters, isRequestId, isTurnedAround } from './filters.ts';
 import { type KeyLabel, keyChoices } from './keys.ts';
-import { endpointFilters, statuses } from './requests.ts';
+import { CARRIED_OVER, endpointFilters, type Row, statuses } from './requests.ts';
 import classes from './usage.module.css';
 
 type Props = {
   filters: Filters;
   keys: readonly KeyLabel[];
+  rows: readonly Row[];
   onChange: (changes: Partial<Filters>) => void;
 };
+
+/** The value of the address and those of all rows so far: a filter must not take away its own choices. */
+function useSeen(chosen: string, values: readonly (string | null)[]): ReadonlySet<string> {
+  const seen = useRef(new Set<string>());
+  for (const value of [chosen, ...values]) if (value) seen.current.add(value);
+  return seen.current;
+}
 
 function RequestId({ filters, onChange }: Pick<Props, 'filters' | 'onChange'>) {
   const [typed, setTyped] = useState(filters.id);
@@ -35,16 +43,20 @@ function RequestId({ filters, onChange }: Pick<Props, 'filters' | 'onChange'>) {
   );
 }
 
-/** Also offers the model of the address, which may no longer exist. */
-function Model({ filters: { model }, onChange }: Pick<Props, 'filters' | 'onChange'>) {
-  const { ids } = useModels();
-  const known = model === '' || ids.includes(model) ? ids : [model, ...ids];
+/** Also offers models that no longer exist. */
+function Model({ filters: { model }, onChange, rows }: Omit<Props, 'keys'>) {
+  const { data: models } = useModelList();
+  const seen = useSeen(
+    model,
+    rows.map((row) => row.model),
+  );
+  const known = new Set([...(models?.data ?? []).map(({ id }) => id), ...seen]);
   return (
     <NativeSelect
       label={t('usage.log.model')}
       data={[
         { value: '', label: t('usage.log.filters.anyModel') },
-        ...known.map((id) => ({ value: id, label: id })),
+        ...Array.from(known, (id) => ({ value: id, label: id })),
       ]}
       value={model}
       onChange={(event) => onChange({ model: event.currentTarget.value })}
@@ -52,7 +64,22 @@ function Model({ filters: { model }, onChange }: Pick<Props, 'filters' | 'onChan
   );
 }
 
-export const LogFilters = ({ filters, keys, onChange }: Props) => (
+function Endpoint({ filters: { endpoint }, onChange, rows }: Omit<Props, 'keys'>) {
+  const seen = useSeen(
+    endpoint,
+    rows.map((row) => row.endpoint),
+  );
+  return (
+    <NativeSelect
+      label={t('usage.log.filters.endpoint')}
+      data={endpointFilters(seen.has(CARRIED_OVER))}
+      value={endpoint}
+      onChange={(event) => onChange({ endpoint: event.currentTarget.value })}
+    />
+  );
+}
+
+export const LogFilters = ({ filters, keys, onChange, rows }: Props) => (
   <div className={classes.logFilters}>
     <NativeSelect
       label={t('usage.log.source')}
@@ -60,13 +87,8 @@ export const LogFilters = ({ filters, keys, onChange }: Props) => (
       value={filters.key_id}
       onChange={(event) => onChange({ key_id: event.currentTarget.value })}
     />
-    <NativeSelect
-      label={t('usage.log.filters.endpoint')}
-      data={endpointFilters()}
-      value={filters.endpoint}
-      onChange={(event) => onChange({ endpoint: event.currentTarget.value })}
-    />
-    <Model filters={filters} onChange={onChange} />
+    <Endpoint filters={filters} onChange={onChange} rows={rows} />
+    <Model filters={filters} onChange={onChange} rows={rows} />
     <NativeSelect
       label={t('usage.log.filters.status')}
       data={statuses()}

@@ -55,12 +55,13 @@ export function LogView({ actions, currency, filters, heading, keys, onFilter, q
           {actions}
         </Group>
       </Group>
-      <LogFilters filters={filters} keys={keys} onChange={onFilter} />
+      <LogFilters filters={filters} keys={keys} rows={rows} onChange={onFilter} />
       <Text size="sm" c="dimmed" mt="xs" mb="md">
         {[
           t('usage.log.about'),
           filters.endpoint !== '' && t('usage.log.noEndpoint'),
           filters.model !== '' && t('usage.log.noModel'),
+          t('usage.log.notLogged'),
         ]
           .filter((sentence) => sentence !== false)
           .join(' ')}

@@ -17,12 +17,13 @@ const endpoints = [
 ];
 
 /** The endpoint of charges by a deleted account with the same address on that day. */
-const CARRIED_OVER = 'carriedOver';
+export const CARRIED_OVER = 'carriedOver';
 
-export const endpointFilters = () => [
+/** Few accounts have carried over charges, so the filter is offered only with them. */
+export const endpointFilters = (isCarriedOver: boolean) => [
   { value: '', label: t('usage.log.filters.anyEndpoint') },
   ...endpoints.map((endpoint) => ({ value: endpoint, label: endpoint })),
-  { value: CARRIED_OVER, label: t('usage.log.carriedOver') },
+  ...(isCarriedOver ? [{ value: CARRIED_OVER, label: t('usage.log.carriedOver') }] : []),
 ];
 
 export const statuses = () => [
@@ -61,10 +62,13 @@ export function whatOf({ count, endpoint, kind }: Row): string {
   return endpoint ?? '';
 }
 
-export function chargeOf({ meter, state, units }: Row): string {
-  if (meter === null || state === 'refused') return t('usage.states.refused');
-  const charge = t(`meters.count.${meter}`, { count: units });
-  return state === 'refunded' ? t('usage.log.refunded', { charge }) : charge;
+export const unitsOf = ({ meter, units }: Row): string =>
+  meter === null ? '' : t(`meters.count.${meter}`, { count: units });
+
+export function chargeOf(row: Row): string {
+  if (row.meter === null || row.state === 'refused') return t('usage.states.refused');
+  const charge = unitsOf(row);
+  return row.state === 'refunded' ? t('usage.log.refunded', { charge }) : charge;
 }
 
 export const msText = (ms: number): string =>

@@ -1,18 +1,17 @@
 /** Where the API is, and how to call it: on the page at all times. */
 
 import { Anchor, Stack, Text } from '@mantine/core';
-import { useService } from '../../api/queries.ts';
 import { t } from '../../texts/language.ts';
 import { CopyField } from '../../ui/copy-field.tsx';
 import { Panel } from '../../ui/panel.tsx';
+import { useChatEngine } from './engine.ts';
 import { anthropicUrl, apiUrl, examples } from './examples.ts';
 import { Samples } from './samples.tsx';
 import { scopeNames } from './scopes.ts';
 import classes from './your-api.module.css';
 
 export function Connect() {
-  const { data: service } = useService();
-  const hasModel = service !== undefined && service.engine.chat !== 'builtin';
+  const engine = useChatEngine();
   const urls = [
     { client: t('keys.connect.parley'), url: apiUrl(), guide: 'getting-started' },
     { client: t('keys.connect.openai'), url: apiUrl(), guide: 'openai-compatible' },
@@ -41,7 +40,7 @@ export function Connect() {
             </div>
           ))}
         </dl>
-        <Samples code={examples(null, scopeNames, hasModel)} />
+        <Samples code={examples(null, scopeNames, engine)} />
         <Text size="sm" c="dimmed">
           {t.rich('keys.connect.variable', { code: (chunks) => <code>{chunks}</code> })}
         </Text>

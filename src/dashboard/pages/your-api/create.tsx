@@ -16,24 +16,31 @@ import { scopeNames } from './scopes.ts';
 import { withoutSlash } from './suggested-origin.ts';
 import classes from './your-api.module.css';
 
-const fields = ['name', 'scopes', 'expires_at', 'allowed_origins'];
+const fields = ['name', 'scopes', 'expires_at', 'allowed_origins'] as const;
+type Field = (typeof fields)[number];
 
 export function CreateDialog({ onClose }: { onClose: () => void }) {
   const create = useCreateKey();
   const [name, setName] = useState('');
-  const [chosen, setChosen] = useState<Scope[]>(['chat']);
+  const [chosen, setChosen] = useState<Scope[]>(['chat', 'models']);
   const [expiry, setExpiry] = useState('never');
   const [date, setDate] = useState('');
   const [origins, setOrigins] = useState<string[]>([]);
   const [entry, setEntry] = useState('');
   const [refusal, setRefusal] = useState<string>();
+  /** What is missing, found before the form is sent. */
+  const [missing, setMissing] = useState<{ field: Field }>();
 
-  const form = useFocusOnError<HTMLFormElement>(create.error);
+  const form = useFocusOnError<HTMLFormElement>(missing ?? create.error);
   const list = useRef<HTMLDivElement>(null);
 
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (create.isPending) return;
+    create.reset();
+    const empty = name.trim() === '' ? 'name' : expiry === 'date' && date === '' ? 'expires_at' : undefined;
+    setMissing(empty && { field: empty });
+    if (empty !== undefined) return;
     const typed = withoutSlash(entry.trim());
     const listed = typed === '' ? origins : withOrigin(typed);
     if (listed === undefined) {
@@ -69,10 +76,14 @@ export function CreateDialog({ onClose }: { onClose: () => void }) {
 
   const problem = create.error && toProblem(create.error);
   const field = fields.find((one) => isOfField(problem, one));
-  const errorAt = (one: string) => problem && field === one && <FieldError problem={problem} field={one} />;
+  const errorAt = (one: Field) => {
+    if (missing?.field === one) return <span role="alert">{sentenceFor(one)}</span>;
+    return problem && field === one && <FieldError problem={problem} field={one} />;
+  };
+  const dateError = errorAt('expires_at');
   return (
     <Dialog title={t('keys.create.title')} onClose={onClose}>
-      <form ref={form} onSubmit={submit}>
+      <form ref={form} onSubmit={submit} noValidate>
         <Stack gap="lg">
           <TextInput
             label={t('keys.create.name')}
@@ -108,7 +119,7 @@ export function CreateDialog({ onClose }: { onClose: () => void }) {
                   label={t('keys.list.expires')}
                   data={expiries.map((one) => ({ value: one, label: t(`keys.create.expiries.${one}`) }))}
                   value={expiry}
-                  error={errorAt('expires_at')}
+                  error={expiry !== 'date' && dateError}
                   onChange={(event) => setExpiry(event.currentTarget.value)}
                 />
                 {expiry === 'date' && (
@@ -118,6 +129,7 @@ export function CreateDialog({ onClose }: { onClose: () => void }) {
                     required
                     withAsterisk={false}
                     value={date}
+                    error={dateError}
                     onChange={(event) => setDate(event.currentTarget.value)}
                   />
                 )}

@@ -1,6 +1,6 @@
 import type { Scope } from './keys.ts';
 
-type Call = { path: string; method: string; body?: Record<string, unknown> };
+type Call = { path: string; method: string; body?: Record<string, string> };
 
 /** The most useful call for each scope. The key's first scope in this order decides. */
 const calls: [Scope, Call][] = [
@@ -21,12 +21,22 @@ export const languages = {
   curl: 'curl',
   javascript: 'JavaScript',
   python: 'Python',
-  sdk: 'SDK',
+  openaiPython: 'OpenAI Python',
+  openaiNode: 'OpenAI Node',
+  sdk: 'TypeScript SDK',
 } as const;
 export type Language = keyof typeof languages;
 export const languageNames = Object.keys(languages) as Language[];
 
-export type Examples = Record<Language, string>;
+/** Guides to the libraries. */
+export const guides: Partial<Record<Language, string>> = {
+  openaiPython: 'openai-compatible',
+  openaiNode: 'openai-compatible',
+  sdk: 'sdks',
+};
+
+/** OpenAI's libraries need a key that can chat. */
+export type Examples = Partial<Record<Language, string>>;
 
 export const apiUrl = (): string => `${location.origin}/api/v1`;
 
@@ -36,17 +46,27 @@ export const anthropicUrl = (): string => `${location.origin}/api`;
 /**
  * @param key - the raw key, or null to read it from the environment variable `PARLEY_KEY`
  * @param hasModel - whether a language model answers chats
+ * @param model - what answers chats, once it is known
  */
-export function examples(key: string | null, scopes: readonly Scope[], hasModel: boolean): Examples {
+export function examples(
+  key: string | null,
+  scopes: readonly Scope[],
+  { hasModel, model = 'MODEL' }: { hasModel: boolean; model: string | undefined },
+): Examples {
   const [scope, found] = calls.find(([one]) => scopes.includes(one)) ?? [
     'usage',
     { path: '/usage', method: 'getUsage' },
   ];
   const call = scope === 'chat' && !hasModel ? chatWithGuides : found;
+  const message = scope === 'chat' ? call.body?.message : undefined;
   return {
     curl: curl(key, call),
     javascript: javascript(key, call),
     python: python(key, call),
+    ...(message !== undefined && {
+      openaiPython: openaiPython(key, model, message),
+      openaiNode: openaiNode(key, model, message),
+    }),
     sdk: sdk(key, call),
   };
 }
@@ -89,19 +109,58 @@ function python(key: string | null, { body, path }: Call): string {
   ].join('\n');
 }
 
+function openaiPython(key: string | null, model: string, message: string): string {
+  return [
+    '# pip install openai',
+    ...(key === null ? ['import os'] : []),
+    'from openai import OpenAI',
+    '',
+    'client = OpenAI(',
+    `    base_url="${apiUrl()}",`,
+    `    api_key=${key === null ? 'os.environ["PARLEY_KEY"]' : `"${key}"`},`,
+    ')',
+    'completion = client.chat.completions.create(',
+    `    model=${JSON.stringify(model)},`,
+    `    messages=[{"role": "user", "content": "${message}"}],`,
+    ')',
+    'print(completion.choices[0].message.content)',
+  ].join('\n');
+}
+
+function openaiNode(key: string | null, model: string, message: string): string {
+  return [
+    '// npm install openai',
+    "import OpenAI from 'openai';",
+    '',
+    'const client = new OpenAI({',
+    `  baseURL: '${apiUrl()}',`,
+    `  apiKey: ${keyInNode(key)},`,
+    '});',
+    'const completion = await client.chat.completions.create({',
+    `  model: ${JSON.stringify(model)},`,
+    `  messages: [{ role: 'user', content: '${message}' }],`,
+    '});',
+    'console.log(completion.choices[0].message.content);',
+  ].join('\n');
+}
+
 function sdk(key: string | null, { body, method }: Call): string {
   return [
+    '// In a checkout of Parley: make sdk',
+    '// In your project: npm install <checkout>/sdk',
     "import { createParley } from 'parley-sdk';",
     '',
     'const parley = createParley({',
     `  baseUrl: '${location.origin}',`,
-    `  apiKey: ${key === null ? 'process.env.PARLEY_KEY' : `'${key}'`},`,
+    `  apiKey: ${keyInNode(key)},`,
     '});',
     `console.log(await parley.${method}(${body === undefined ? '' : literal(body)}));`,
   ].join('\n');
 }
 
-const literal = (body: Record<string, unknown>) =>
+const keyInNode = (key: string | null) => (key === null ? 'process.env.PARLEY_KEY' : `'${key}'`);
+
+const literal = (body: Record<string, string>) =>
   `{ ${Object.entries(body)
     .map(([name, value]) => `${name}: '${value}'`)
     .join(', ')} }`;

@@ -19,6 +19,7 @@ import { EndPreviousSecretDialog } from './previous-secret.tsx';
 import './raw-key.tsx';
 import { RevokeDialog } from './revoke.tsx';
 import { RotateDialog } from './rotate.tsx';
+import classes from './your-api.module.css';
 
 type OpenKey = { action: KeyAction; id: string; name: string };
 type Open = { action: 'create' } | OpenKey;
@@ -52,7 +53,15 @@ export default function YourApi() {
     <>
       <PageHeader
         title={t('shell.nav.yourApi')}
-        action={keys.length > 0 && <CreateButton isFull={keys.length >= MAX_ACTIVE_KEYS} onClick={create} />}
+        action={
+          (keys.length > 0 || query.isLoading) && (
+            <CreateButton
+              isLoading={query.isLoading}
+              isFull={keys.length >= MAX_ACTIVE_KEYS}
+              onClick={create}
+            />
+          )
+        }
       >
         {t('keys.about')}
       </PageHeader>
@@ -72,8 +81,13 @@ export default function YourApi() {
             )
           }
         </Loaded>
-        <InactiveKeys />
-        <Connect />
+        {/* Later, because the height of the list is unknown. */}
+        {!query.isLoading && (
+          <>
+            <InactiveKeys />
+            <Connect />
+          </>
+        )}
       </Stack>
       {open?.action === 'create' && <CreateDialog onClose={close} />}
       {open !== undefined && open.action !== 'create' && (
@@ -109,9 +123,12 @@ function KeyDialog({ keys, onClose, onRevoked, open: { action, id, name } }: Key
   return apiKey && <Dialog apiKey={apiKey} onClose={onClose} onRevoked={revoked} />;
 }
 
-function CreateButton({ isFull, onClick }: { isFull: boolean; onClick: () => void }) {
+type CreateButtonProps = { isLoading: boolean; isFull: boolean; onClick: () => void };
+
+/** Keeps its place while the keys load. */
+function CreateButton({ isFull, isLoading, onClick }: CreateButtonProps) {
   return (
-    <Stack gap={6} maw={240}>
+    <Stack gap={6} maw={240} className={isLoading ? (classes.invisible ?? '') : ''}>
       <Button
         leftSection={<PlusIcon size={18} />}
         // Stays focusable, so screen readers announce the reason.

@@ -133,7 +133,7 @@ function Cards({ keys, onAction }: Props) {
               <Expires apiKey={apiKey} />
             </dd>
           </dl>
-          <Group gap="xs" grow>
+          <Group gap="xs" grow preventGrowOverflow={false}>
             {(['origins', 'rotate', 'revoke'] as const).map((action) => (
               <Button
                 key={action}

@@ -96,6 +96,7 @@ export function OriginsField(props: Props) {
           onChange={(event) => onEntry(event.currentTarget.value)}
           onKeyDown={onKeyDown}
           rightSectionWidth={108}
+          rightSectionProps={{ className: classes.add }}
           rightSection={
             <Button size="xs" variant="default" loading={isPending} disabled={isFull} onClick={() => add()}>
               {t('keys.origins.addAction')}

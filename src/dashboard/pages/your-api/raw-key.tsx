@@ -1,11 +1,12 @@
 import { Alert, Button, Group, Stack, Switch, Text } from '@mantine/core';
 import { type RefObject, useEffect, useRef, useState } from 'react';
-import { queryClient, useService } from '../../api/queries.ts';
+import { queryClient } from '../../api/queries.ts';
 import { t } from '../../texts/language.ts';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { CopyField } from '../../ui/copy-field.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { WarningIcon } from '../../ui/icons.tsx';
+import { useChatEngine } from './engine.ts';
 import { examples } from './examples.ts';
 import { graceSentence } from './grace.ts';
 import { Samples } from './samples.tsx';
@@ -21,10 +22,9 @@ export default function RawKeyDialog({ created, rotation }: ShownKey) {
   const isWarning = isAsking && !isCopied;
   const foot = useFollowingFocus(isAsking, isWarning);
 
-  const { data: service } = useService();
-  const hasModel = service !== undefined && service.engine.chat !== 'builtin';
-  const shown = examples(isKeyVisible ? key : `${prefix}_••••••••`, scopes, hasModel);
-  const whole = examples(key, scopes, hasModel);
+  const engine = useChatEngine();
+  const shown = examples(isKeyVisible ? key : `${prefix}_••••••••`, scopes, engine);
+  const whole = examples(key, scopes, engine);
   const close = () => {
     showKey(null);
     // The last use may have changed.

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { api, ok, type Schemas } from '../../api/client.ts';
 import { type Meter, meterNames, untilNextDay } from '../../api/usage.ts';
 
-const DAYS = 7;
+export const DAYS = 7;
 
 /** What a key used on one UTC day. Meters without usage are left out. */
 export type DayOfKey = { day: string; used: { meter: Meter; count: number }[]; total: number };

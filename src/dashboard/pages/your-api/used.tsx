@@ -3,7 +3,7 @@ import { t } from '../../texts/language.ts';
 import { shortDay } from '../../ui/daily-bars.tsx';
 import { formatCount } from '../../ui/numbers.ts';
 import type { ApiKey } from './keys.ts';
-import { type DayOfKey, useUsageOfKeys } from './usage.ts';
+import { DAYS, type DayOfKey, useUsageOfKeys } from './usage.ts';
 import classes from './your-api.module.css';
 
 const HEIGHT = 20;
@@ -11,9 +11,16 @@ const BAR = 7;
 const STEP = 9;
 const LEAST = 2;
 
-export function Used({ apiKey: { id, name } }: { apiKey: ApiKey }) {
+export function Used({ apiKey: { id, last_used_at: lastUsedAt, name } }: { apiKey: ApiKey }) {
   const { data: usage } = useUsageOfKeys();
-  if (usage === undefined) return null;
+  // As high as what most likely follows.
+  if (usage === undefined)
+    return (
+      <div className={classes.used}>
+        <div>{'\u00a0'}</div>
+        {wasUsedLately(lastUsedAt) && <svg height={HEIGHT} aria-hidden="true" />}
+      </div>
+    );
   const days = usage.get(id);
   const today = days?.at(-1)?.used ?? [];
   return (
@@ -58,5 +65,8 @@ function Bars({ days, label }: { days: readonly DayOfKey[]; label: string }) {
     </svg>
   );
 }
+
+const wasUsedLately = (at: string | null): boolean =>
+  at !== null && Date.now() - Date.parse(at) < DAYS * 86_400_000;
 
 const ofDay = ({ day, total }: DayOfKey): string => `${shortDay(day)}: ${formatCount(total)}`;
