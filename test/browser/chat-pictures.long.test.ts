@@ -125,14 +125,16 @@ t.test('images in the chat', { skip: noDashboard }, async (t) => {
   });
 
   await t.test('regenerated and edited with its images', async (t) => {
-    await Promise.all([
+    const [answer] = await Promise.all([
       page.waitForResponse((response) => response.url().endsWith('/api/v1/chat')),
       button('Regenerate').click(),
     ]);
+    await answer.finished();
     await button('Regenerate').waitFor();
     const contents = await askedLast();
     t.equal(contents.length, 1, 'without the question and the answer that it replaces');
     t.equal((contents[0] as Part[]).length, 3);
+    await shown.nth(1).waitFor();
     t.equal(await shown.count(), 2);
     await button('Edit message').first().click();
     await count(2);

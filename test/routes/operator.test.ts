@@ -239,7 +239,8 @@ onEachDatabase(t, operatorEnv, async (t, service) => {
     let overview: Body = {};
     await eventually('the refusal is counted', async () => {
       overview = (await client.get('/operator/overview', { cookie })).body;
-      return overview.refused_accounts.some((row: Body) => row.id === id);
+      const isCounted = overview.refusals.some((row: Body) => row.code === 'quotaExceeded');
+      return isCounted && overview.refused_accounts.some((row: Body) => row.id === id);
     });
     t.match(
       overview.refusals.find((row: Body) => row.code === 'quotaExceeded'),
