@@ -3,6 +3,7 @@ import t from 'tap';
 import { savedFile } from '../support/browser.ts';
 import { noDashboard, startDashboard } from '../support/dashboard-pages.ts';
 import { startUpstream } from '../support/upstream/client.ts';
+import { eventually } from '../support/upstream/engine.ts';
 import { upstreamsFile } from '../support/upstreams-file.ts';
 
 t.setTimeout(600_000);
@@ -125,17 +126,14 @@ t.test('images in the chat', { skip: noDashboard }, async (t) => {
   });
 
   await t.test('regenerated and edited with its images', async (t) => {
-    const [answer] = await Promise.all([
-      page.waitForResponse((response) => response.url().endsWith('/api/v1/chat')),
-      button('Regenerate').click(),
-    ]);
-    await answer.finished();
+    await upstream.reset();
+    await button('Regenerate').click();
+    await eventually('the model is asked', async () => (await upstream.calls()).last.length > 0);
     await button('Regenerate').waitFor();
     const contents = await askedLast();
     t.equal(contents.length, 1, 'without the question and the answer that it replaces');
     t.equal((contents[0] as Part[]).length, 3);
-    await shown.nth(1).waitFor();
-    t.equal(await shown.count(), 2);
+    t.equal(await shown.count(), 2, 'which are not loaded again');
     await button('Edit message').first().click();
     await count(2);
     t.equal(await field.inputValue(), 'What is it?');

@@ -6,7 +6,8 @@ import { isUnderWay, type Turn } from './turns.ts';
 type Message = Schemas['Message'];
 
 export type Line =
-  | { kind: 'message'; key: string; message: Message }
+  /** `images` are those of this tab, so that a question that is stored need not load them. */
+  | { kind: 'message'; key: string; message: Message; images?: readonly string[] | undefined }
   /** `messageId` is that of its question, once it is stored. */
   | { kind: 'turn'; key: string; turn: Turn; messageId?: string | undefined };
 
@@ -57,7 +58,10 @@ export function linesOf(stored: readonly Message[], turns: readonly Turn[]): Lin
       lines[place] = { ...line, messageId: messages[place]?.id };
       if (answer) replaced.add(answer);
     } else {
-      if (question) question.key = questionKey(turn.id);
+      if (question?.kind === 'message') {
+        question.key = questionKey(turn.id);
+        question.images = turn.body.images;
+      }
       if (answer) answer.key = answerKey(turn.id);
     }
   }
@@ -76,11 +80,15 @@ export type Question = {
   imageCount?: number | undefined;
 };
 
+/** How many images of a stored message are to be loaded. */
+export const imageCountOf = (line: Line | undefined): number =>
+  line?.kind === 'message' && line.images === undefined ? (line.message.images?.length ?? 0) : 0;
+
 /** The last question, without its text. */
 export function lastQuestionOf(lines: readonly Line[]): Omit<Question, 'text'> {
   const last = lines.findLast((line) => line.kind === 'turn' || line.message.role === 'user');
   if (last?.kind === 'turn') return { images: last.turn.body.images, messageId: last.messageId };
-  return { messageId: last?.message.id, imageCount: last?.message.images?.length };
+  return { images: last?.images, messageId: last?.message.id, imageCount: imageCountOf(last) };
 }
 
 const indexOf = (messages: readonly Message[], messageId: string): number =>

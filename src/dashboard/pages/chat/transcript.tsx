@@ -4,7 +4,7 @@ import { plainText } from '../../../domain/plain-text.ts';
 import { t } from '../../texts/language.ts';
 import { BusyButton } from '../../ui/busy-button.tsx';
 import classes from './chat.module.css';
-import { answerKey, type Line, type Question, questionKey } from './conversation.ts';
+import { answerKey, imageCountOf, type Line, type Question, questionKey } from './conversation.ts';
 import { AnswerView, QuestionView } from './message.tsx';
 import { isUnderWay, type Turn } from './turns.ts';
 
@@ -74,14 +74,15 @@ export const Transcript = memo(function Transcript(props: Props) {
               />,
             ];
           }
-          const { content: text, id, images, model, role, stopped } = line.message;
+          const { content: text, id, model, role, stopped } = line.message;
           if (role === 'user')
             return (
               <QuestionView
                 key={line.key}
                 text={text}
                 messageId={id}
-                imageCount={images?.length}
+                images={line.images}
+                imageCount={imageCountOf(line)}
                 conversationId={conversationId}
                 onEdit={onEdit}
               />
