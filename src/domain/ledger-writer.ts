@@ -72,6 +72,8 @@ export class LedgerWriter {
   readonly #unanswered = new WeakSet<ChargeRow | SettlementRow>();
   readonly #abandoned = new Map<string, { row: SettlementRow; until: number }>();
   readonly #timers: NodeJS.Timeout[] = [];
+  /** What the timers began. */
+  readonly #running = new Set<Promise<void>>();
   #isSettlingAbandoned = false;
 
   constructor({ database, log, metrics, plans, process }: Parts, held: HeldUnits = () => undefined) {
@@ -139,7 +141,11 @@ export class LedgerWriter {
     await this.#renew();
     const every = (ms: number, name: string, work: () => Promise<unknown>) => {
       const logged = loggingOutages(this.#log, name, work);
-      this.#timers.push(setInterval(() => void logged(), ms).unref());
+      const run = () => {
+        const running = logged().finally(() => this.#running.delete(running));
+        this.#running.add(running);
+      };
+      this.#timers.push(setInterval(run, ms).unref());
     };
     every(RENEW_MS, "The renewal of the ledger's lease", () => this.#renew());
     every(SWEEP_MS, "The ledger's sweep", () => this.#sweep());
@@ -150,6 +156,8 @@ export class LedgerWriter {
     for (const timer of this.#timers.splice(0)) clearInterval(timer);
     await this.#admissions.idle();
     await this.#settlements.idle();
+    // A renewal that arrives after the end would keep the lease of a process that is gone.
+    await Promise.all(this.#running);
     // Expires the lease, so that another process can sweep remaining admissions at once.
     await loggingOutages(this.#log, "The end of the ledger's lease", async () => {
       await renewLease(this.#database, this.process, -1);

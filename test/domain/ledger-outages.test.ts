@@ -2,6 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import t from 'tap';
 import { loggingOutages } from '../../src/domain/outage-log.ts';
+import { Gate } from '../support/gate.ts';
 import { failure, start, startLedger, until } from '../support/ledger.ts';
 
 /** A log that keeps its lines. */
@@ -13,6 +14,31 @@ function recorder() {
   };
   return { lines, log };
 }
+
+t.test('a lease ends with its process, though a renewal is on its way', async (t) => {
+  const { database } = await start(t);
+  const sent: string[] = [];
+  const [onItsWay, network] = [new Gate(), new Gate()];
+  onItsWay.hold();
+  const run: typeof database.run = async (text, values) => {
+    if (!text.includes('ledger_renew_lease')) return database.run(text, values);
+    const isRenewal = Number(values[1]) > 0;
+    if (isRenewal && sent.length === 1) {
+      network.hold();
+      onItsWay.release();
+      await network.pass();
+    }
+    sent.push(isRenewal ? 'renewal' : 'end');
+    return database.run(text, values);
+  };
+  const ledger = await startLedger(t, { ...database, run });
+  await onItsWay.pass();
+  const stopped = ledger.stop();
+  await new Promise(setImmediate);
+  network.release();
+  await stopped;
+  t.same(sent, ['renewal', 'renewal', 'end']);
+});
 
 t.test('an outage is two lines, however often the work fails', async (t) => {
   const { lines, log } = recorder();
