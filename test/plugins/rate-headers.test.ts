@@ -3,6 +3,7 @@ import type { OpenApi } from '../support/http.ts';
 import { limitFields } from '../support/rate-headers.ts';
 import { type Documented, resolved } from '../support/response-checker.ts';
 import { onEachDatabase, plansFile, startTestService } from '../support/service.ts';
+import { chatSurface, surfaces } from '../support/surfaces.ts';
 
 const rateNames = ['limit', 'remaining', 'reset'];
 const isWholeNumber = (value: unknown) => Number.isInteger(value) && Number(value) >= 0;
@@ -36,17 +37,19 @@ onEachDatabase(t, plansFile(t, { chat: 3, search: 50 }, 40), async (t, { client 
     },
   );
 
-  await t.test('a stream tells the same', async (t) => {
-    const stranger = await client.signUp();
-    const body = { message: 'Hello', store: false, stream: true };
-    const answer = await client.post('/chat', body, { cookie: stranger.cookie });
-    t.match(answer.headers.get('content-type'), /^text\/event-stream/);
-    t.match(limitFields(answer), {
-      three: { limit: 3, remaining: 2 },
-      policies: { requests: { q: 40, w: 60 }, chat: { q: 3, w: 86_400 } },
-      limits: { requests: { r: 39 }, chat: { r: 2 } },
+  for (const { body, path } of [chatSurface, ...surfaces])
+    await t.test(`${path} tells the same, whole and streamed`, async (t) => {
+      const { cookie } = await client.signUp();
+      for (const [before, stream] of [false, true].entries()) {
+        const answer = await client.post(path, body('Hello', { stream }), { cookie });
+        t.match(answer.headers.get('content-type'), stream ? /^text\/event-stream/ : /^application\/json/);
+        t.match(limitFields(answer), {
+          three: { limit: 3, remaining: 2 - before },
+          policies: { requests: { q: 40, w: 60 }, chat: { q: 3, w: 86_400 } },
+          limits: { requests: { r: 39 - before }, chat: { r: 2 - before } },
+        });
+      }
     });
-  });
 
   await t.test('a request that is not charged tells of the minute only', async (t) => {
     for (const answer of [

@@ -6,6 +6,7 @@ import type { ServerEvent } from '../support/event-reader.ts';
 import type { Answer } from '../support/http.ts';
 import { onEachDatabase, plansFile, type TestService } from '../support/service.ts';
 import { lastCharge } from '../support/spending.ts';
+import { chatSurface, surfaces } from '../support/surfaces.ts';
 import { startUpstream } from '../support/upstream/client.ts';
 
 const upstream = await startUpstream();
@@ -157,14 +158,14 @@ t.test('65: an upstream that is silent or away', async (t) => {
   };
   onEachDatabase(t, env, async (t, service) => {
     const { client } = service;
-    const chat = { path: '/chat', body: { message: 'Hi' } };
-    const stream = { path: '/chat', body: { message: 'Hi', stream: true } };
-    const completion = { path: '/chat/completions', body: { messages } };
+    const kinds = [chatSurface, ...surfaces].flatMap(({ body, path }) =>
+      [false, true].map((stream) => ({ path, body: body('Hi', { stream }) })),
+    );
 
     await t.test('timeouts after the model has the request are refunded 20 times an hour', async (t) => {
       await upstream.configure({ fault: 'hang' });
       const { owner, used } = await signUp(service);
-      const calls = Array.from({ length: 8 }, () => [chat, stream, completion]).flat();
+      const calls = Array.from({ length: 3 }, () => kinds).flat();
       const answers = await Promise.all(
         calls.map(async ({ body, path }) => {
           const headers = retryKey();
@@ -188,9 +189,7 @@ t.test('65: an upstream that is silent or away', async (t) => {
       const { owner, used } = await signUp(service);
       for (const fault of ['reset', 'status', 'bad-json'] as const) {
         await upstream.configure({ fault });
-        for (let call = 0; call < 8; call += 1) {
-          const { body } = [chat, stream, completion][call % 3] ?? chat;
-          const { path } = [chat, stream, completion][call % 3] ?? chat;
+        for (const { body, path } of kinds) {
           const answer = await client.post(path, body, owner);
           t.match(answer, { status: 502, body: { error: { code: 'upstreamError' } } });
           t.equal(answer.body.error.charged, undefined);

@@ -3,6 +3,7 @@ import t, { type Test } from 'tap';
 import { audit } from '../../src/store/audit.ts';
 import type { Owner } from '../support/http.ts';
 import { onEachDatabase, plansFile, type TestService } from '../support/service.ts';
+import { chatSurface, surfaces } from '../support/surfaces.ts';
 import { MODEL, startUpstream } from '../support/upstream/client.ts';
 import { anyTarget, arrives, setWebhook, startReceiver } from '../support/webhook-receiver.ts';
 
@@ -177,21 +178,37 @@ onEachDatabase(t, env, async (t, service) => {
     await upstream.reset();
   });
 
-  await t.test('a failure releases what it reserved, and a replay reserves nothing', async (t) => {
-    const owner = await client.signUp();
-    await upstream.configure({ fault: 'status', status: 500 });
-    t.equal((await client.post('/chat', chat, owner)).status, 502);
-    await upstream.reset();
-    t.match(await usage(owner), { used: { tokens: 0 }, reserved_tokens: 0 });
-    const headers = { 'idempotency-key': 'one' };
-    const first = await client.post('/chat', chat, { ...owner, headers });
-    const { used } = await usage(owner);
-    const again = await client.post('/chat', chat, { ...owner, headers });
-    t.equal(again.headers.get('idempotency-replayed'), 'true');
-    t.same(again.body, first.body);
-    t.match(await usage(owner), { used: { tokens: used.tokens }, reserved_tokens: 0 });
-    await isClean(service, t);
-  });
+  for (const { body, limit, path } of [chatSurface, ...surfaces])
+    for (const stream of [false, true])
+      await t.test(`${path}, stream: ${stream}: reserved, released, refused, and not again`, async (t) => {
+        const owner = await client.signUp();
+        const asked = body('Hello', { stream });
+        await upstream.configure({ fault: 'status', status: 500 });
+        t.equal((await client.post(path, asked, owner)).status, 502);
+        await upstream.reset();
+        t.match(await usage(owner), { used: { tokens: 0 }, reserved_tokens: 0 }, 'a failure releases all');
+
+        const headers = { 'idempotency-key': 'one' };
+        const first = await client.post(path, asked, { ...owner, headers });
+        t.equal(first.status, 200);
+        const { reserved_tokens, used } = await usage(owner);
+        t.ok(used.tokens > 0 && used.tokens < 100, `${used.tokens} tokens`);
+        t.equal(reserved_tokens, 0);
+        const again = await client.post(path, asked, { ...owner, headers });
+        t.equal(again.headers.get('idempotency-replayed'), 'true');
+        t.equal(again.text, first.text);
+        t.match(await usage(owner), { used: { tokens: used.tokens }, reserved_tokens: 0 }, 'nor a replay');
+
+        const { body: refused, status } = await client.post(path, { ...asked, [limit]: LIMIT }, owner);
+        t.equal(status, 429);
+        t.match(refused.error, {
+          code: 'quotaExceeded',
+          limit: { name: 'tokens', remaining: LIMIT - used.tokens },
+        });
+        t.ok(refused.error.limit.needed > LIMIT);
+        t.equal((await upstream.calls()).chat, 1);
+        await isClean(service, t);
+      });
 
   await t.test('embeddings reserve their bytes, and count what was reported', async (t) => {
     const owner = await client.signUp();

@@ -6,6 +6,8 @@ export type Surface = {
   path: string;
   /** A request that asks `text`. `user` is read by the test upstream. */
   body(text: string, fields?: { stream?: boolean; user?: string }): Record<string, unknown>;
+  /** The field that limits the tokens of an answer. */
+  limit: 'max_tokens' | 'max_output_tokens';
   /** Fields with which an answer may be as long as the service allows, if that is not the default. */
   longest?: { max_tokens: number };
   /** The text of a whole answer. */
@@ -36,6 +38,7 @@ function failedResponse(events: readonly ServerEvent[]): string | undefined {
 /** `POST /chat`, whose stream is Parley's own, in the same words. */
 export const chatSurface: Omit<Surface, 'textOf'> = {
   path: '/chat',
+  limit: 'max_output_tokens',
   body: (message, fields) => ({ message, ...fields }),
   streamedText: (events) => joined(events, ({ text }) => text),
   isEnd: ({ event }) => event === 'done',
@@ -46,6 +49,7 @@ export const chatSurface: Omit<Surface, 'textOf'> = {
 export const surfaces: readonly Surface[] = [
   {
     path: '/chat/completions',
+    limit: 'max_tokens',
     body: (text, fields) => ({ messages: [{ role: 'user', content: text }], ...fields }),
     textOf: (answer) => answer.choices[0].message.content,
     streamedText: (events) => joined(events, ({ choices }) => choices?.[0]?.delta?.content),
@@ -55,6 +59,7 @@ export const surfaces: readonly Surface[] = [
   },
   {
     path: '/responses',
+    limit: 'max_output_tokens',
     body: (text, fields) => ({ input: text, ...fields }),
     textOf: (answer) => answer.output[0].content[0].text,
     streamedText: (events) => joined(events, ({ delta }) => delta),
@@ -64,6 +69,7 @@ export const surfaces: readonly Surface[] = [
   },
   {
     path: '/messages',
+    limit: 'max_tokens',
     longest: { max_tokens: 1_000_000 },
     body: (text, { user, ...fields } = {}) => ({
       max_tokens: 1000,
