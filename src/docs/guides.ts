@@ -37,6 +37,7 @@ const groups = {
       'anthropic-compatible',
       'frameworks',
       'coding-agents',
+      'agent-units',
       'sdks',
     ],
     ...['images', 'search', 'embeddings', 'models'],

@@ -168,6 +168,19 @@ t.test('Claude Code without the name of a model gets the one that an alias names
   t.equal(await used(), claude.requests);
 });
 
+t.test('the guide tells the units and the refusals of each', async (t) => {
+  const guide = readFileSync(new URL('../../docs/guides/agent-units.md', import.meta.url), 'utf8');
+  const cellsOf = ({ name }: Agent) =>
+    guide.split('\n').flatMap((line) => (line.startsWith(`| ${name} |`) ? [line.split(' | ').slice(1)] : []));
+  for (const agent of agents) {
+    const [units, refused] = cellsOf(agent).map((cells) =>
+      cells.map((cell) => Number(/\d+/.exec(cell)?.[0])),
+    );
+    t.same(units, [agent.requests, agent.requests + agent.edit('').length], `${agent.name}: units`);
+    t.equal(refused?.at(-1), agent.refusals, `${agent.name}: refusals`);
+  }
+});
+
 t.test('a spent quota: nothing is charged, and nobody hammers', async (t) => {
   await upstream.reset();
   await Promise.all(agents.map((agent) => meetSpentQuota(t, agent)));
