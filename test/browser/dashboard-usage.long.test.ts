@@ -134,6 +134,17 @@ t.test('usage', { skip: noDashboard }, async (t) => {
     await look(t, 'usage-5000-requests');
   });
 
+  await t.test('rows tell the model and its tokens, and the filters take two rows', async (t) => {
+    const rows = page.getByRole('row', { name: /test-model · 1,234 tokens/ });
+    await rows.first().waitFor();
+    t.ok((await rows.count()) > 10, `${await rows.count()} rows`);
+    const [first, last] = [
+      await source.boundingBox(),
+      await page.getByLabel('Request ID', { exact: true }).boundingBox(),
+    ];
+    t.ok(first && last && last.y - first.y < 100, `${first?.y} to ${last?.y} px`);
+  });
+
   await t.test('the filters offer what the log has', async (t) => {
     const optionsOf = (label: string) => page.getByLabel(label, { exact: true }).locator('option');
     t.notMatch((await optionsOf('Endpoint').allTextContents()).join(), 'Carried over');

@@ -123,7 +123,7 @@ export async function walkThrough(
 
   await t.test('finds it in the usage', async (t) => {
     await openPage('Usage');
-    await text(`1 of ${FREE}`).waitFor();
+    await text(`${FREE - 1} of ${FREE} left`).waitFor();
     await page.getByRole('img', { name: /^Bar chart: 1 chat reply over the last 30 days/ }).waitFor();
     await button(/^Details for POST \/api\/v1\/chat/).waitFor();
     await look(t, 'walk-06-usage');
@@ -200,8 +200,8 @@ export async function walkThrough(
     await text("Today's replies are used up").waitFor();
     await look(t, 'walk-16-spent');
     await openPage('Usage');
-    await text(`${PLUS} of ${PLUS}`).waitFor();
-    await text('None left today').waitFor();
+    await text(`${PLUS} used`).waitFor();
+    await text(`None of ${PLUS} left`).waitFor();
     await text('429 quotaExceeded').or(button('Refresh')).first().waitFor();
     // Refusals are written a moment later.
     while (!(await text('429 quotaExceeded').isVisible())) {

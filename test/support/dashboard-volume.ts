@@ -86,6 +86,8 @@ export async function fillRequests(
       status: isFailed ? 502 : 200,
       code: isFailed ? 'upstreamError' : null,
       model: 'test-model',
+      inputTokens: 1_200,
+      outputTokens: 34,
       latencyMs: 1234,
     };
   });

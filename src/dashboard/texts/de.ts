@@ -366,11 +366,10 @@ export default {
       title: 'Heute',
       tokens: 'Tokens der Modelle',
       tokensAbout: 'Eingabe und Ausgabe. Kein Limit.',
-      used: '{used, number} <small>genutzt</small>',
-      usedOf: '{used, number} <small>von {limit, number}</small>',
+      used: 'genutzt',
       noLimit: 'Kein Limit',
-      left: 'Noch {left, number}',
-      noneLeft: 'Heute aufgebraucht',
+      left: 'Noch {left, number} von {limit, number}',
+      noneLeft: 'Nichts mehr von {limit, number}',
       meters: {
         chat: 'Chat-Antworten',
         images: 'Bilder',
@@ -436,6 +435,7 @@ export default {
       outcome: 'Ergebnis',
       charged: 'Berechnet',
       duration: 'Dauer',
+      firstOutput: 'Beginn nach {time}',
       details: 'Details',
       detailsFor: 'Details zu {request}, {time}',
       empty: {

@@ -354,11 +354,10 @@ export default {
       title: 'Today',
       tokens: 'Model tokens',
       tokensAbout: 'Input and output. No limit.',
-      used: '{used, number} <small>used</small>',
-      usedOf: '{used, number} <small>of {limit, number}</small>',
+      used: 'used',
       noLimit: 'No limit',
-      left: '{left, number} left',
-      noneLeft: 'None left today',
+      left: '{left, number} of {limit, number} left',
+      noneLeft: 'None of {limit, number} left',
       meters: {
         chat: 'Chat replies',
         images: 'Images',
@@ -420,6 +419,7 @@ export default {
       outcome: 'Outcome',
       charged: 'Charged',
       duration: 'Duration',
+      firstOutput: 'began after {time}',
       details: 'Details',
       detailsFor: 'Details for {request}, {time}',
       empty: {

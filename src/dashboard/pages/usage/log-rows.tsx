@@ -3,7 +3,17 @@ import { Fragment } from 'react';
 import { t } from '../../texts/language.ts';
 import type { KeyLabel } from './keys.ts';
 import { keyName } from './keys.ts';
-import { chargeOf, isCall, outcomeOf, type Row, tookOf, utcTime, whatOf } from './requests.ts';
+import {
+  chargeOf,
+  isCall,
+  modelOf,
+  msText,
+  outcomeOf,
+  type Row,
+  tookOf,
+  utcTime,
+  whatOf,
+} from './requests.ts';
 import classes from './usage.module.css';
 
 type Props = { rows: readonly Row[]; keys: readonly KeyLabel[]; onShow: (row: Row) => void };
@@ -33,6 +43,15 @@ const What = ({ row }: { row: Row }) =>
         {part}
       </Fragment>
     ));
+
+function Model({ row }: { row: Row }) {
+  const model = modelOf(row);
+  return model === '' ? null : (
+    <Text size="xs" c="dimmed" className={classes.model ?? ''}>
+      {model}
+    </Text>
+  );
+}
 
 const DetailsButton = ({ onShow, row }: { row: Row; onShow: (row: Row) => void }) => (
   <Button
@@ -66,15 +85,25 @@ export function RequestTable({ keys, onShow, rows }: Props) {
           {rows.map((row) => (
             <Table.Tr key={row.id}>
               <Table.Td className={classes.time ?? ''}>{utcTime(row)}</Table.Td>
-              <Table.Td className={isCall(row) ? (classes.code ?? '') : ''}>
-                <What row={row} />
+              <Table.Td>
+                <div className={isCall(row) ? (classes.code ?? '') : ''}>
+                  <What row={row} />
+                </div>
+                <Model row={row} />
               </Table.Td>
               <Table.Td className={classes.who ?? ''}>{keyName(row.key_id, keys)}</Table.Td>
               <Table.Td>
                 <Outcome row={row} />
               </Table.Td>
               <Table.Td>{chargeOf(row)}</Table.Td>
-              <Table.Td className={classes.time ?? ''}>{tookOf(row)}</Table.Td>
+              <Table.Td className={classes.time ?? ''}>
+                {tookOf(row)}
+                {row.first_output_ms !== null && (
+                  <Text size="xs" c="dimmed">
+                    {t('usage.log.firstOutput', { time: msText(row.first_output_ms) })}
+                  </Text>
+                )}
+              </Table.Td>
               <Table.Td>
                 <DetailsButton row={row} onShow={onShow} />
               </Table.Td>
@@ -106,6 +135,7 @@ export function RequestCards({ keys, onShow, rows }: Props) {
           </Text>
           <Group justify="space-between" gap="xs" wrap="nowrap" mt={4}>
             <Outcome row={row} />
+            <Model row={row} />
             <DetailsButton row={row} onShow={onShow} />
           </Group>
         </Paper>

@@ -71,6 +71,13 @@ export function chargeOf(row: Row): string {
   return row.state === 'refunded' ? t('usage.log.refunded', { charge }) : charge;
 }
 
+/** The model, and the tokens in and out together: "gpt-5 · 1,204 tokens". Empty where neither is known. */
+export function modelOf({ input_tokens, model, output_tokens }: Row): string {
+  const isKnown = input_tokens !== null || output_tokens !== null;
+  const tokens = (input_tokens ?? 0) + (output_tokens ?? 0);
+  return [model, isKnown && t('usage.history.count.tokens', { count: tokens })].filter(Boolean).join(' · ');
+}
+
 export const msText = (ms: number): string =>
   ms < 1000 ? `${formatCount(ms)} ms` : `${formatCount(Math.round(ms / 100) / 10)} s`;
 

@@ -1,5 +1,4 @@
 import { Box, Paper, Skeleton, Text, Title, VisuallyHidden } from '@mantine/core';
-import type { ReactNode } from 'react';
 import { metersOf, useUsage } from '../../api/usage.ts';
 import { t } from '../../texts/language.ts';
 import { Loaded } from '../../ui/loaded.tsx';
@@ -63,16 +62,18 @@ const Loading = () => (
   </div>
 );
 
-const small = (chunks: ReactNode) => <small>{chunks}</small>;
+const Count = ({ used }: { used: number }) => (
+  <div className={classes.figure} title={formatCount(used)}>
+    {used < 1_000_000 ? formatCount(used) : compactCount(used)} <small>{t('usage.today.used')}</small>
+  </div>
+);
 
 const Tokens = ({ used }: { used: number }) => (
   <Paper withBorder p="md" bg="var(--parley-panel)">
     <Text size="sm" c="dimmed" mb={4}>
       {t('usage.today.tokens')}
     </Text>
-    <div className={classes.figure} title={formatCount(used)}>
-      {used < 1_000_000 ? formatCount(used) : compactCount(used)}
-    </div>
+    <Count used={used} />
     <Text size="sm" c="dimmed" mt="sm">
       {t('usage.today.tokensAbout')}
     </Text>
@@ -88,11 +89,7 @@ function Figure({ label, limit, reserved = 0, used }: FigureProps) {
       <Text size="sm" c="dimmed" mb={4}>
         {label}
       </Text>
-      <div className={classes.figure}>
-        {limit === null
-          ? t.rich('usage.today.used', { used, small })
-          : t.rich('usage.today.usedOf', { used, limit, small })}
-      </div>
+      <Count used={used} />
       {left === null || limit === null ? (
         <Text size="sm" c="dimmed" mt="sm">
           {t('usage.today.noLimit')}
@@ -110,7 +107,7 @@ function Figure({ label, limit, reserved = 0, used }: FigureProps) {
             </svg>
           </Box>
           <Text size="sm" c={left === 0 ? 'var(--mantine-color-error)' : 'dimmed'}>
-            {left === 0 ? t('usage.today.noneLeft') : t('usage.today.left', { left: left ?? 0 })}
+            {left === 0 ? t('usage.today.noneLeft', { limit }) : t('usage.today.left', { left, limit })}
           </Text>
         </>
       )}
