@@ -196,7 +196,7 @@ onEachDatabase(t, env, async (t, service) => {
         t.equal(reserved_tokens, 0);
         const again = await client.post(path, asked, { ...owner, headers });
         t.equal(again.headers.get('idempotency-replayed'), 'true');
-        t.equal(again.text, first.text);
+        if (!stream) t.equal(again.text, first.text);
         t.match(await usage(owner), { used: { tokens: used.tokens }, reserved_tokens: 0 }, 'nor a replay');
 
         const { body: refused, status } = await client.post(path, { ...asked, [limit]: LIMIT }, owner);
