@@ -48,6 +48,8 @@ export const own = {
   mutatedCursor: '<mutated cursor>',
   email: '<email>',
   key: '<key>',
+  /** Of that conversation. */
+  message: '<message>',
   /** Of a key of that account. */
   prefix: '<prefix>',
   response: '<response>',
@@ -75,6 +77,7 @@ const hints: Hints = {
     ['http://localhost:5173'],
   ),
   expires_at: some('2099-01-01T00:00:00.000Z', null),
+  message_id: some(own.message),
   n: some(1, 2, null),
   size: some('256x256', null),
   url: some('https://hooks.example.com/parley', 'https://hooks.example.org'),
@@ -161,40 +164,46 @@ function ownIdOf({ template }: Call): string | undefined {
   return template.includes('{id}') ? idsOf[template.split('/{')[0]?.split('/').at(-1) ?? ''] : undefined;
 }
 
+const parametersOf = (document: OpenApi, { operation }: Call): Parameter[] =>
+  (operation.parameters ?? []).map((one) => resolved<Parameter>(document, one));
+
+const fittingValue = (document: OpenApi, { name, schema }: Parameter): Arbitrary<string> =>
+  (hints[name] ?? valid(document, schema)).map(String);
+
+const valuesOf = (parameters: Parameter[], arbitrary: (parameter: Parameter) => Arbitrary<string>) =>
+  Object.fromEntries(parameters.map((parameter) => [parameter.name, arbitrary(parameter)]));
+
 /** Inputs of one operation that ask for nothing out of the ordinary: most of them succeed. */
-export const plainInputsOf = (document: OpenApi, call: Call): Arbitrary<Input> =>
-  bodyOf(document, call).map((body) => ({
+export function plainInputsOf(document: OpenApi, call: Call): Arbitrary<Input> {
+  const required = parametersOf(document, call).filter((one) => one.in === 'query' && one.required);
+  const query = fc.record(valuesOf(required, (one) => fittingValue(document, one)));
+  return fc.tuple(bodyOf(document, call), query).map(([body, query]) => ({
     call,
     credential: 'session',
     id: ownIdOf(call),
     rawId: undefined,
-    query: [],
+    query: Object.entries(query),
     rawQuery: undefined,
     headers: {},
     body,
     raw: undefined,
   }));
+}
 
 /** The inputs of one operation. */
 export function inputsOf(document: OpenApi, call: Call): Arbitrary<Input> {
   const { operation } = call;
-  const all = (operation.parameters ?? []).map((one) => resolved<Parameter>(document, one));
+  const all = parametersOf(document, call);
   const ownId = ownIdOf(call);
   const id =
     ownId === undefined
       ? fc.constant(undefined)
       : fc.oneof({ weight: 6, arbitrary: fc.constant(ownId) }, fc.uuid({ version: 7 }), garbage);
-  const values = (schema: Json) =>
-    fc.oneof(
-      { weight: 9, arbitrary: valid(document, schema).map(String) },
-      { weight: 1, arbitrary: garbage },
-    );
+  const values = (parameter: Parameter) =>
+    fc.oneof({ weight: 9, arbitrary: fittingValue(document, parameter) }, { weight: 1, arbitrary: garbage });
+  const inQuery = all.filter((one) => one.in === 'query');
   const known = fc.record(
-    Object.fromEntries(
-      all
-        .filter((one) => one.in === 'query')
-        .map(({ name, schema }) => [name, name === 'cursor' ? cursors : values(schema)]),
-    ),
+    valuesOf(inQuery, (one) => (one.name === 'cursor' ? cursors : values(one))),
     { requiredKeys: [], noNullPrototype: true },
   );
   const further = fc.oneof(

@@ -180,9 +180,12 @@ class Worker {
   }
 
   /** Has the account have a conversation and a stored response. */
-  async #converse({ ids, key }: Account): Promise<void> {
+  async #converse({ cookie, ids, key }: Account): Promise<void> {
     const chat = await this.#run.client.post('/chat', { message: 'How do I create a key?' }, { key });
-    ids[own.conversation] = chat.body.conversation_id;
+    const { conversation_id: conversation } = chat.body;
+    ids[own.conversation] = conversation;
+    const { body: kept } = await this.#run.client.get(`/conversations/${conversation}`, { cookie });
+    ids[own.message] = kept.messages[0].id;
     const { body } = await this.#run.client.post('/responses', { input: 'How do I create a key?' }, { key });
     ids[own.response] = body.id;
     const items = await this.#run.client.get(`/responses/${body.id}/input_items`, { key });
@@ -201,7 +204,7 @@ class Worker {
           );
     const query = input.query.flatMap(([name, value]): [string, string][] => {
       const cursor = this.#cursorOf(operationId, value);
-      return cursor === undefined ? [] : [[name, cursor]];
+      return cursor === undefined ? [] : [[name, String(filled(cursor))]];
     });
     const body = filled(input.body);
     const id = input.id === undefined ? '' : encodeURIComponent(String(filled(input.id)));
