@@ -692,6 +692,9 @@ export default {
         'Eine Nachricht kann höchstens {count, number} Bilder haben. Entfernen Sie eines, um ein anderes anzuhängen.',
       modelTakesNone:
         'Dieses Modell nimmt keine Bilder an. Entfernen Sie die Bilder, oder wählen Sie ein anderes Modell.',
+      notTaken: 'Dieses Modell nimmt keine Bilder an.',
+      chooseModel:
+        'Dieses Modell nimmt keine Bilder an. Wählen Sie ein anderes Modell, um Bilder anzuhängen.',
       notLoaded: 'Die Bilder der Nachricht konnten nicht geladen werden. Versuchen Sie es noch einmal.',
     },
     suggestions: {

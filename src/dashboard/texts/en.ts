@@ -671,6 +671,8 @@ export default {
       tooLarge: '“{name}” is too large. Choose a smaller image.',
       tooMany: 'A message can have up to {count, number} images. Remove one to attach another.',
       modelTakesNone: 'This model does not take images. Remove them, or choose another model.',
+      notTaken: 'This model does not take images.',
+      chooseModel: 'This model does not take images. Choose another model to attach them.',
       notLoaded: 'The images of the message could not be loaded. Try again.',
     },
     suggestions: {
