@@ -39,6 +39,8 @@ export type Turn = {
   isEnded?: boolean;
   /** It failed as the first question, and its conversation began with a later one. */
   isAdopted?: boolean;
+  /** The model reasons before it answers. */
+  isThinking?: boolean;
   /** The page was reloaded before the answer was complete. */
   isResumed?: boolean;
 };
@@ -121,6 +123,7 @@ export function askAgain(id: string, onNamed: (conversationId: string) => void):
     problem: null,
     isStopping: false,
     isResumed: false,
+    isThinking: false,
     ...(problem && isFinal(problem) && { key: randomId(), keyUsedAt: Date.now(), text: '' }),
     // The same key needs the same body.
     ...(problem &&
@@ -248,7 +251,11 @@ async function read(turn: Turn, signal: AbortSignal, onNamed: (id: string) => vo
   try {
     for await (const { data, event } of answer(turn, signal)) {
       if (event === 'start') {
-        change(id, { state: 'streaming', conversationId: data.conversation_id });
+        change(id, {
+          state: 'streaming',
+          conversationId: data.conversation_id,
+          isThinking: data.reasoning === true,
+        });
         if (data.conversation_id !== null) {
           nameAdopted(data.conversation_id);
           onNamed(data.conversation_id);
