@@ -7,7 +7,7 @@ import type { ChatEngine, CompletionInput } from '../engines/types.ts';
 import type { Conversation, Owner, Turn } from '../store/conversations.ts';
 import type { History } from '../store/history.ts';
 import { contentOf } from './chat-images.ts';
-import { titleOf } from './conversation.ts';
+import { titleOf } from './conversation-title.ts';
 import { newId } from './ids.ts';
 import { wasStopped } from './stop.ts';
 import { type Script, Tally } from './stream-script.ts';

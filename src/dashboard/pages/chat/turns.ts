@@ -31,8 +31,8 @@ export type Turn = {
   text: string;
   isCut: boolean;
   problem: Problem | null;
-  /** When it was stopped. */
-  stoppedAt?: number;
+  /** When it was done or stopped. */
+  endedAt?: number;
   /** The service was asked to stop it. */
   isStopping?: boolean;
   /** The service ended the answer where it was stopped, and has stored it so. */
@@ -165,7 +165,7 @@ async function run(id: string, onNamed: (conversationId: string) => void): Promi
     await read(turn, controller.signal, onNamed);
     isSettled = true;
   } catch (error) {
-    if (controller.signal.aborted) change(id, { state: 'stopped', stoppedAt: Date.now() });
+    if (controller.signal.aborted) change(id, { state: 'stopped', endedAt: Date.now() });
     else {
       change(id, { state: 'failed', problem: toProblem(error) });
       noticeEnd(error);
@@ -271,8 +271,8 @@ async function read(turn: Turn, signal: AbortSignal, onNamed: (id: string) => vo
         change(
           id,
           data.stopped
-            ? { state: 'stopped', text, stoppedAt: Date.now(), isEnded: true }
-            : { state: 'done', text, isCut: data.finish_reason === 'length' },
+            ? { state: 'stopped', text, endedAt: Date.now(), isEnded: true }
+            : { state: 'done', text, endedAt: Date.now(), isCut: data.finish_reason === 'length' },
         );
       }
     }
