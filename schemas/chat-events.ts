@@ -27,6 +27,12 @@ export const ChatStreamOpening = Type.Object(
       description: 'The model that generates the reply.',
       examples: ['parley-builtin'],
     }),
+    reasoning: Type.Optional(
+      Type.Boolean({
+        description: 'True if the model reasons before it replies: the text can take a while.',
+        examples: [true],
+      }),
+    ),
   },
   {
     $id: 'ChatStreamOpening',

@@ -2,11 +2,12 @@
 import type { Static } from '@sinclair/typebox';
 import { type ChatReply, type ChatRequest, finishReasons } from '../../schemas/chat.ts';
 import type { MessageImage } from '../database/tables.ts';
+import { hasOutput, hasReasoning } from '../engines/first-output.ts';
 import type { ChatEngine, CompletionInput } from '../engines/types.ts';
 import type { Conversation, Owner, Turn } from '../store/conversations.ts';
 import type { History } from '../store/history.ts';
 import { contentOf } from './chat-images.ts';
-import { titleOf } from './conversation.ts';
+import { titleOf } from './conversation-title.ts';
 import { newId } from './ids.ts';
 import { wasStopped } from './stop.ts';
 import { type Script, Tally } from './stream-script.ts';
@@ -128,11 +129,11 @@ export function chatScript(engine: ChatEngine, turn: ChatTurn, id: string): Scri
   let signal: AbortSignal | undefined;
   const isStopped = () => signal !== undefined && wasStopped(signal);
 
-  const started = event('start', { id, conversation_id: conversationId, model: input.model });
-  const start = () => {
+  const opening = { id, conversation_id: conversationId, model: input.model };
+  const start = (isReasoning = false) => {
     if (hasStarted) return '';
     hasStarted = true;
-    return started;
+    return event('start', { ...opening, ...(isReasoning && { reasoning: true }) });
   };
   let told: string | undefined;
   const done = () => {
@@ -153,7 +154,8 @@ export function chatScript(engine: ChatEngine, turn: ChatTurn, id: string): Scri
       const [choice] = chunk.choices;
       finishReason = choice?.finish_reason ?? finishReason;
       const piece = choice?.delta.content;
-      if (!piece) return start();
+      // The role alone does not say how the model begins.
+      if (!piece) return hasStarted || !hasOutput(chunk) ? '' : start(hasReasoning(chunk));
       text += piece;
       return start() + event('delta', { text: piece });
     },
@@ -165,7 +167,7 @@ export function chatScript(engine: ChatEngine, turn: ChatTurn, id: string): Scri
     }),
     end: () => start() + done(),
     replay: (envelope) =>
-      started +
+      event('start', opening) +
       (text === '' ? '' : event('delta', { text })) +
       (envelope === undefined ? done() : event('error', envelope)),
     error: (envelope) => start() + event('error', envelope),

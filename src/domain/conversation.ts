@@ -1,7 +1,5 @@
-/** The history and the title of a conversation. Contract section 7. */
+/** The history of a conversation. Contract section 7. */
 import type { History } from '../store/history.ts';
-
-const TITLE_CHARACTERS = 80;
 
 /** Below the average for English, so that other languages fit too. */
 const CHARACTERS_PER_TOKEN = 3;
@@ -29,16 +27,4 @@ export function fromFirstQuestion({ messages, omitted }: History): History {
   const left = first < 0 ? messages.length : first;
   const kept = messages.slice(left);
   return { messages: kept, included: kept.length, omitted: omitted + left };
-}
-
-export function titleOf(message: string): string {
-  const line = message.replace(/\s+/g, ' ').trim();
-  if (line === '') return 'Untitled';
-  const characters = [...line];
-  return characters.length <= TITLE_CHARACTERS
-    ? line
-    : `${characters
-        .slice(0, TITLE_CHARACTERS - 1)
-        .join('')
-        .trimEnd()}…`;
 }

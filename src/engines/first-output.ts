@@ -15,6 +15,14 @@ export const hasOutput = ({ choices }: CompletionChunk): boolean =>
       Object.entries(delta).some(([name, value]) => name !== 'role' && isSomething(value)),
   );
 
+/** Servers name reasoning in one of two ways, or send what only the model can read. */
+const reasoningFields = ['reasoning_content', 'reasoning', 'reasoning_details'] as const;
+
+export const hasReasoning = ({ choices }: CompletionChunk): boolean =>
+  choices.some(({ delta }) =>
+    reasoningFields.some((name) => isSomething((delta as Record<string, unknown>)[name])),
+  );
+
 /** Returns all chunks up to and including the first with output. */
 export async function firstOutput(chunks: AsyncIterator<CompletionChunk, void>): Promise<CompletionChunk[]> {
   const held: CompletionChunk[] = [];

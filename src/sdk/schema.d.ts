@@ -2057,6 +2057,11 @@ export interface components {
              * @example parley-builtin
              */
             model: string;
+            /**
+             * @description True if the model reasons before it replies: the text can take a while.
+             * @example true
+             */
+            reasoning?: boolean;
         };
         /** @description The first event. */
         ChatStreamStart: {

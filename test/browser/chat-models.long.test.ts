@@ -39,3 +39,31 @@ t.test('what models can do and cost', { skip: noDashboard }, async (t) => {
   await look(t, 'chat-model-picker');
   t.same(complaints, [], 'nothing in the console');
 });
+
+t.test('a model that reasons before it answers', { skip: noDashboard }, async (t) => {
+  const upstream = await startUpstream();
+  t.teardown(() => upstream.stop());
+  const { complaints, look, page } = await startDashboard(t, '/chat', { CHAT_URL: upstream.url });
+  const chunk = (delta: Record<string, string>, finish: string | null = null) =>
+    JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }] });
+  await upstream.configure({
+    chunkIntervalMs: 250,
+    events: [
+      chunk({ role: 'assistant', content: '' }),
+      ...Array.from({ length: 24 }, () => chunk({ reasoning_content: 'Hm. ' })),
+      chunk({ content: 'An answer.' }),
+      chunk({}, 'stop'),
+      '[DONE]',
+    ],
+  });
+  const log = page.getByRole('log');
+  await page.getByLabel('Your message').fill('Why?');
+  await page.getByLabel('Your message').press('Enter');
+  await log.getByText('Thinking…', { exact: true }).waitFor();
+  t.match((await page.getByRole('status').allTextContents()).join(' '), /The model is thinking\./);
+  await look(t, 'chat-thinking');
+  await log.getByText('An answer.').waitFor();
+  await page.locator('[role=log][aria-busy=false]').waitFor();
+  t.equal(await log.getByText(/Thinking|Hm/).count(), 0, 'the reasoning is not shown');
+  t.same(complaints, [], 'nothing in the console');
+});

@@ -54,6 +54,20 @@ t.test('images in the chat', { skip: noDashboard }, async (t) => {
   await t.test('offered only where the model takes them', async (t) => {
     await model.waitFor();
     t.equal(await attach.count(), 0);
+    const alert = page.locator('form').getByRole('alert');
+    const refused = 'This model does not take images. Choose another model to attach them.';
+    for (const event of ["ClipboardEvent('paste', options)", "DragEvent('drop', options)"]) {
+      const goesOn = await page.evaluate(given(event));
+      t.equal(goesOn, false, 'the browser does not open the file');
+      await alert.waitFor();
+      t.equal(await alert.textContent(), refused);
+      if (event.includes('paste')) await look(t, 'chat-pictures-refused');
+      await model.selectOption('sees');
+      await alert.waitFor({ state: 'detached' });
+      await attach.waitFor();
+      await model.selectOption('blind');
+      await attach.waitFor({ state: 'detached' });
+    }
     await model.selectOption('sees');
     await attach.waitFor();
   });
@@ -154,4 +168,29 @@ t.test('images in the chat', { skip: noDashboard }, async (t) => {
   });
 
   t.same(complaints, [], 'nothing in the console');
+});
+
+t.test('images for a model that nobody described', { skip: noDashboard }, async (t) => {
+  const upstream = await startUpstream();
+  t.teardown(() => upstream.stop());
+  const { button, complaints, page } = await startDashboard(t, '/chat', { CHAT_URL: upstream.url });
+  await button('Attach images').waitFor();
+  await page.evaluate(given("ClipboardEvent('paste', options)"));
+  await page.locator('form li img').waitFor();
+  await page.getByLabel('Your message').fill('What is it?');
+  await page.getByLabel('Your message').press('Enter');
+  await button('Regenerate').waitFor();
+  const { last } = await upstream.calls();
+  const { body } = last.findLast(({ path }) => path.endsWith('/chat/completions')) ?? {};
+  t.match(body, { messages: [{ content: [{ type: 'text' }, { type: 'image_url' }] }] });
+  t.same(complaints, [], 'nothing in the console');
+});
+
+t.test('the built-in engine takes no images', { skip: noDashboard }, async (t) => {
+  const { button, page } = await startDashboard(t, '/chat');
+  await page.getByText('parley-builtin').waitFor();
+  await page.getByText('No language model is connected').waitFor();
+  t.equal(await button('Attach images').count(), 0);
+  await page.evaluate(given("ClipboardEvent('paste', options)"));
+  await page.getByText('This model does not take images.', { exact: true }).waitFor();
 });

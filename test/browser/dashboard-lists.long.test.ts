@@ -112,9 +112,14 @@ t.test('lists longer than a page', { skip: noDashboard }, async (t) => {
       'conversations',
     );
     await page.reload();
+    await links.nth(99).waitFor();
+    t.equal(await list.getByRole('link', { name: 'Of a key' }).count(), 0, 'those of the API are hidden');
+    await list.getByLabel('Show API conversations').check();
     await list.getByRole('link', { name: 'Of a key' }).waitFor();
     await look(t, 'chat-api-conversations');
-    await list.getByLabel('Hide API conversations').check();
+    await page.reload();
+    await list.getByRole('link', { name: 'Of a key' }).waitFor();
+    await list.getByLabel('Show API conversations').uncheck();
     await list.getByRole('link', { name: 'Of a key' }).waitFor({ state: 'detached' });
     t.equal(await links.count(), 100);
     await page.reload();

@@ -104,6 +104,29 @@ t.test('an upstream', async (t) => {
       t.match((await rest()).at(-1)?.data, { reply: 'You said: Hi' });
     });
 
+    await t.test('POST /chat stream: start says that the model reasons before it replies', async (t) => {
+      const chunk = (delta: Record<string, unknown>, finish: string | null = null) =>
+        JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }] });
+      const role = chunk({ role: 'assistant', content: '' });
+      const end = [chunk({ content: 'Yes' }), chunk({}, 'stop'), '[DONE]'];
+      for (const reasoning of [
+        { reasoning_content: 'Hm.' },
+        { reasoning: 'Hm.' },
+        { reasoning_details: [{ type: 'reasoning.encrypted', data: 'x' }] },
+      ]) {
+        await upstream.configure({ events: [role, chunk(reasoning), chunk(reasoning), ...end] });
+        const { body } = await client.post('/chat', { message: 'Hi', stream: true }, { key });
+        t.same(
+          (body as ServerEvent[]).map(({ event }) => event),
+          ['start', 'delta', 'done'],
+        );
+        t.equal(body[0].data.reasoning, true);
+      }
+      await upstream.configure({ events: [role, ...end] });
+      const { body } = await client.post('/chat', { message: 'Hi', stream: true }, { key });
+      t.notOk('reasoning' in body[0].data, 'not if it replies at once');
+    });
+
     await t.test(
       'POST /chat stream: a role without output is no output, so that what follows is refunded',
       async (t) => {

@@ -2,6 +2,7 @@ import { ActionIcon, Tooltip } from '@mantine/core';
 import { type ClipboardEvent, type DragEvent, useRef, useState } from 'react';
 import { t } from '../../texts/language.ts';
 import { AttachIcon } from './icons.tsx';
+import type { useModels } from './models.ts';
 import { acceptedTypes, attach, MOST_PICTURES, type Refusal, setPictures, usePictures } from './pictures.ts';
 
 const sentences: Record<Refusal, (name: string) => string> = {
@@ -10,10 +11,14 @@ const sentences: Record<Refusal, (name: string) => string> = {
   tooMany: () => t('chat.pictures.tooMany', { count: MOST_PICTURES }),
 };
 
+type Models = Pick<ReturnType<typeof useModels>, 'anyTakesImages' | 'takesImages'>;
+
 /** What the composer does with images: those attached, what is wrong, and handlers for pasted and dropped files. */
-export function useAttaching(conversationId: string, takesImages: boolean) {
+export function useAttaching(conversationId: string, { anyTakesImages, takesImages }: Models) {
   const urls = usePictures(conversationId);
   const [refused, setRefused] = useState<string | null>(null);
+  /** The conversation in which files were given to a model that does not take images. */
+  const [turnedAwayIn, setTurnedAwayIn] = useState<string | null>(null);
   /** How many are being read. Sending now would leave them behind. */
   const [adding, setAdding] = useState(0);
   const add = async (files: readonly File[]) => {
@@ -23,10 +28,19 @@ export function useAttaching(conversationId: string, takesImages: boolean) {
     setRefused(refusal && sentences[refusal.refusal](refusal.name));
   };
   const isUnwanted = urls.length > 0 && !takesImages;
+  const errorOf = (): string | null => {
+    if (isUnwanted) return t('chat.pictures.modelTakesNone');
+    if (turnedAwayIn !== conversationId || takesImages) return refused;
+    return t(anyTakesImages ? 'chat.pictures.chooseModel' : 'chat.pictures.notTaken');
+  };
+  const take = (files: readonly File[]) => {
+    setTurnedAwayIn(takesImages ? null : conversationId);
+    if (takesImages) void add(files);
+  };
   return {
     urls,
     canSend: !isUnwanted && adding === 0,
-    error: isUnwanted ? t('chat.pictures.modelTakesNone') : refused,
+    error: errorOf(),
     add,
     remove(index: number): void {
       setRefused(null);
@@ -37,22 +51,26 @@ export function useAttaching(conversationId: string, takesImages: boolean) {
     },
     clear(): void {
       setRefused(null);
+      setTurnedAwayIn(null);
       setPictures(conversationId, []);
     },
     onPaste(event: ClipboardEvent): void {
-      const files = [...event.clipboardData.files];
-      if (!takesImages || files.length === 0) return;
+      const { files, types } = event.clipboardData;
+      if (files.length === 0) return;
+      // Office programs add a picture of the text that is pasted.
+      if (!takesImages && types.includes('text/plain')) return;
       event.preventDefault();
-      void add(files);
+      take([...files]);
     },
+    // Otherwise, the browser would leave the page and open the file.
     onDragOver(event: DragEvent): void {
-      if (takesImages && event.dataTransfer.types.includes('Files')) event.preventDefault();
+      if (event.dataTransfer.types.includes('Files')) event.preventDefault();
     },
     onDrop(event: DragEvent): void {
       const files = [...event.dataTransfer.files];
-      if (!takesImages || files.length === 0) return;
+      if (files.length === 0) return;
       event.preventDefault();
-      void add(files);
+      take(files);
     },
   };
 }

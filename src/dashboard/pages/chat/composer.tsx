@@ -46,7 +46,7 @@ export function Composer(props: Props) {
   const { onCancelEdit, onSend, onStop } = props;
   const hint = useId();
   const state = useDraftState(conversationId);
-  const attaching = useAttaching(conversationId, models.takesImages);
+  const attaching = useAttaching(conversationId, models);
   const canSend = !isClosed && attaching.canSend && state === 'ready' && onStop === undefined;
   const send = (event?: FormEvent) => {
     event?.preventDefault();

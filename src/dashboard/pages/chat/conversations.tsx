@@ -1,22 +1,20 @@
-import { ActionIcon, Badge, Checkbox, Text, TextInput, Tooltip, VisuallyHidden } from '@mantine/core';
+import { Checkbox, Text, TextInput } from '@mantine/core';
 import { useDebouncedValue, useLocalStorage, useMediaQuery } from '@mantine/hooks';
 import { keepPreviousData, useInfiniteQuery, useMutation } from '@tanstack/react-query';
 import { memo, useEffect, useState } from 'react';
-import { Link } from 'wouter';
-import { api, ok, type Schemas } from '../../api/client.ts';
+import { api, ok } from '../../api/client.ts';
 import { queryClient } from '../../api/queries.ts';
 import { t } from '../../texts/language.ts';
 import { BusyButton } from '../../ui/busy-button.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
 import { ProblemAlert } from '../../ui/problem.tsx';
-import { When } from '../../ui/when.tsx';
+import { type Conversation, expectedOf, LONGEST_WAIT_MS, rowsOf, useBegun } from './begun.ts';
+import { Item } from './conversation-item.tsx';
 import classes from './conversations.module.css';
 import { EditConversation } from './edit-conversation.tsx';
-import { EditIcon, PinIcon, SearchIcon, TrashIcon } from './icons.tsx';
-import { forget, type Turn, useOfTurns } from './turns.ts';
-
-type Conversation = Schemas['ConversationSummary'];
+import { SearchIcon } from './icons.tsx';
+import { forget } from './turns.ts';
 
 /** How many results a search looks for before it waits to be asked for more. */
 const FOUND_AT_ONCE = 20;
@@ -24,27 +22,25 @@ const FOUND_AT_ONCE = 20;
 const TYPING_MS = 250;
 /** How often to poll for a conversation whose first reply is not stored yet. */
 const LOOK_AGAIN_MS = 3000;
-/** A reply that the service could not complete is never stored, so polling slows down and ends. */
-const LONGEST_LOOK_MS = 600_000;
 
-const useConversations = (expected: readonly Expected[], words: string, isWebOnly: boolean) =>
+async function listed(words: string, showsApi: boolean, cursor: string, signal: AbortSignal) {
+  const list = (query: { limit: number; cursor?: string; q?: string; source?: 'web' }) =>
+    ok(api.GET('/api/v1/conversations', { params: { query }, signal }));
+  const page = await list({
+    limit: words === '' ? 100 : FOUND_AT_ONCE,
+    ...(cursor !== '' && { cursor }),
+    ...(words !== '' && { q: words }),
+    ...(!showsApi && { source: 'web' as const }),
+  });
+  const isNone = !showsApi && words === '' && cursor === '' && page.data.length === 0;
+  return { ...page, hasOnlyApi: isNone && (await list({ limit: 1 })).data.length > 0 };
+}
+
+const useConversations = (expected: readonly Expected[], words: string, showsApi: boolean) =>
   useInfiniteQuery({
-    queryKey: ['conversations', words, isWebOnly],
+    queryKey: ['conversations', words, showsApi],
     initialPageParam: '',
-    queryFn: ({ pageParam: cursor, signal }) =>
-      ok(
-        api.GET('/api/v1/conversations', {
-          params: {
-            query: {
-              limit: words === '' ? 100 : FOUND_AT_ONCE,
-              ...(cursor !== '' && { cursor }),
-              ...(words !== '' && { q: words }),
-              ...(isWebOnly && { source: 'web' as const }),
-            },
-          },
-          signal,
-        }),
-      ),
+    queryFn: ({ pageParam: cursor, signal }) => listed(words, showsApi, cursor, signal),
     getNextPageParam: ({ next_cursor }) => next_cursor,
     // The list keeps its height while words are typed.
     placeholderData: keepPreviousData,
@@ -53,22 +49,12 @@ const useConversations = (expected: readonly Expected[], words: string, isWebOnl
       if (words !== '') return false;
       const missing = expected.filter(({ id }) => !known.has(id));
       const waited = Date.now() - Math.max(...missing.map(({ since }) => since));
-      return missing.length > 0 && waited < LONGEST_LOOK_MS && Math.max(LOOK_AGAIN_MS, waited / 2);
+      // A reply that the service could not complete is never stored, so polling slows down and ends.
+      return missing.length > 0 && waited < LONGEST_WAIT_MS && Math.max(LOOK_AGAIN_MS, waited / 2);
     },
   });
 
-type Expected = { id: string; since: number };
-
-/** New conversations whose first reply was stopped. The service stores them once the reply is complete. */
-const expectedOf = (turns: readonly Turn[]): Expected[] =>
-  turns.flatMap(({ body, conversationId, state, stoppedAt = 0 }) =>
-    state === 'stopped' && conversationId !== null && body.conversation_id === undefined
-      ? { id: conversationId, since: stoppedAt }
-      : [],
-  );
-
-const expectedText = (turns: readonly Turn[]) => JSON.stringify(expectedOf(turns));
-const useExpected = () => JSON.parse(useOfTurns(expectedText)) as Expected[];
+type Expected = ReturnType<typeof expectedOf>[number];
 
 type Props = {
   currentId: string | undefined;
@@ -80,18 +66,32 @@ type Props = {
 export const Conversations = memo(function Conversations({ currentId, onDeleted, onOpen }: Props) {
   const [wanted, setWanted] = useState('');
   const [words] = useDebouncedValue(wanted.trim(), TYPING_MS);
-  const [isWebOnly, setIsWebOnly] = useLocalStorage({
-    key: 'parley.webChatsOnly',
+  const [showsApi, setShowsApi] = useLocalStorage({
+    key: 'parley.apiChats',
     defaultValue: false,
     getInitialValueInEffect: false,
   });
-  const query = useConversations(useExpected(), words, isWebOnly);
+  const begun = useBegun();
+  const query = useConversations(expectedOf(begun.begun), words, showsApi);
   const { fetchNextPage, hasNextPage, isFetching, isFetchNextPageError } = query;
   const [doomed, setDoomed] = useState<Conversation | null>(null);
   const [edited, setEdited] = useState<Conversation | null>(null);
   const shown = query.data?.pages.flatMap(({ data }) => data) ?? [];
   const isLooking = words !== '' && shown.length < FOUND_AT_ONCE && hasNextPage;
+  // A search finds what is stored.
+  const rows = rowsOf(shown, words === '' ? begun : { ...begun, begun: [] }, currentId, query.dataUpdatedAt);
+  const hasOnlyApi = query.data?.pages[0]?.hasOnlyApi ?? false;
   const isTouch = useMediaQuery('(pointer: coarse)', undefined, { getInitialValueInEffect: false });
+  const pin = useMutation({
+    mutationFn: ({ id, pinned }: Conversation) =>
+      ok(
+        api.PATCH('/api/v1/conversations/{id}', { params: { path: { id } }, body: { pinned: !pinned } }),
+      ),
+    onSettled: () => queryClient.invalidateQueries({ queryKey: ['conversations'] }),
+  });
+
+  const emptyText =
+    words !== '' ? 'chat.list.noMatch' : hasOnlyApi ? 'chat.list.onlyApi' : 'chat.list.empty';
 
   // A page of a search can be empty although more follow.
   useEffect(() => {
@@ -111,35 +111,35 @@ export const Conversations = memo(function Conversations({ currentId, onDeleted,
         value={wanted}
         onChange={(event) => setWanted(event.currentTarget.value)}
       />
-      {(isWebOnly || shown.some(({ key_id: keyId }) => keyId !== null)) && (
+      {(showsApi || hasOnlyApi || rows.length > 0 || words !== '') && (
         <Checkbox
           size="sm"
-          label={t('chat.list.hideApi')}
-          checked={isWebOnly}
-          onChange={(event) => setIsWebOnly(event.currentTarget.checked)}
+          label={t('chat.list.showApi')}
+          checked={showsApi}
+          onChange={(event) => setShowsApi(event.currentTarget.checked)}
         />
       )}
+      {pin.isError && <ProblemAlert error={pin.error} />}
       <Loaded query={query}>
         {() => {
-          if (shown.length === 0)
+          if (rows.length === 0)
             return (
               <Text size="sm" c="dimmed" px="xs" role="status">
-                {isFetching || isLooking
-                  ? t('chat.list.searching')
-                  : words === ''
-                    ? t('chat.list.empty')
-                    : t('chat.list.noMatch')}
+                {isFetching || isLooking ? t('chat.list.searching') : t(emptyText)}
               </Text>
             );
           return (
             <ul>
-              {shown.map((conversation) => (
+              {rows.map(({ key, conversation, isListed, progress }) => (
                 <Item
-                  key={conversation.id}
+                  key={key}
                   conversation={conversation}
-                  isCurrent={conversation.id === currentId}
+                  progress={progress}
+                  isListed={isListed}
+                  isCurrent={key === (currentId ?? '')}
                   words={words}
                   onOpen={onOpen}
+                  onPin={pin.mutate}
                   onDelete={setDoomed}
                   onEdit={setEdited}
                 />
@@ -159,88 +159,6 @@ export const Conversations = memo(function Conversations({ currentId, onDeleted,
     </div>
   );
 });
-
-type ItemProps = {
-  conversation: Conversation;
-  isCurrent: boolean;
-  /** That were searched for. */
-  words: string;
-  onOpen: (() => void) | undefined;
-  onDelete: (conversation: Conversation) => void;
-  onEdit: (conversation: Conversation) => void;
-};
-
-const Item = memo(function Item(props: ItemProps) {
-  const { conversation, isCurrent, onDelete, onEdit, onOpen, words } = props;
-  const { id, key_id: keyId, pinned, snippet, title, updated_at: at } = conversation;
-  return (
-    <li className={classes.item} data-current={isCurrent || undefined}>
-      <Link
-        href={`/chat/${id}`}
-        className={classes.link ?? ''}
-        aria-current={isCurrent ? 'page' : undefined}
-        title={title}
-        onClick={() => onOpen?.()}
-      >
-        <span className={classes.title}>
-          <Marked text={title} words={words} />
-        </span>{' '}
-        {snippet && (
-          <span className={classes.snippet}>
-            <Marked text={snippet} words={words} />
-          </span>
-        )}{' '}
-        <span className={classes.facts}>
-          {pinned && (
-            <>
-              <PinIcon size={14} />
-              <VisuallyHidden>{t('chat.list.pinned')}</VisuallyHidden>
-            </>
-          )}
-          {keyId !== null && (
-            <Badge size="xs" variant="default">
-              {t('chat.list.api')}
-            </Badge>
-          )}{' '}
-          <When at={at} />
-        </span>
-      </Link>
-      <div className={classes.actions}>
-        <Tooltip label={t('chat.list.edit')}>
-          <ActionIcon
-            variant="subtle"
-            color="gray"
-            size={28}
-            aria-label={t('chat.list.editTitle', { title })}
-            onClick={() => onEdit(conversation)}
-          >
-            <EditIcon size={16} />
-          </ActionIcon>
-        </Tooltip>
-        <Tooltip label={t('chat.delete.action')}>
-          <ActionIcon
-            variant="subtle"
-            color="gray"
-            size={28}
-            aria-label={t('chat.list.deleteTitle', { title })}
-            onClick={() => onDelete(conversation)}
-          >
-            <TrashIcon size={16} />
-          </ActionIcon>
-        </Tooltip>
-      </div>
-    </li>
-  );
-});
-
-const escaped = (word: string) => word.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
-
-/** Emphasizes the words in a text. */
-function Marked({ text, words }: { text: string; words: string }) {
-  if (words === '') return text;
-  const parts = text.split(new RegExp(`(${words.split(/\s+/).map(escaped).join('|')})`, 'gi'));
-  return parts.map((part, index) => (index % 2 === 1 ? <mark key={index}>{part}</mark> : part));
-}
 
 type DeleteProps = { conversation: Conversation; onClose: () => void; onDeleted: (id: string) => void };
 

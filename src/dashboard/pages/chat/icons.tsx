@@ -12,6 +12,7 @@ export const SearchIcon = icon(
   </>,
 );
 export const PinIcon = icon(<path d="M9 4h6l-1 6 3 3v2H7v-2l3-3zM12 15v6" />);
+export const PinnedIcon = icon(<path d="M9 4h6l-1 6 3 3v2H7v-2l3-3zM12 15v6" fill="currentColor" />);
 export const ListIcon = icon(<path d="M4 6h16M4 12h16M4 18h10" />);
 export const EditIcon = icon(<path d="M4 20h4L19 9l-4-4L4 16zM13 7l4 4" />);
 export const AttachIcon = icon(

@@ -73,7 +73,7 @@ export const AnswerView = memo(function AnswerView(props: AnswerProps) {
         <Group gap="xs" mt={text === '' ? 0 : 8} c="dimmed">
           <Loader type="dots" size="sm" color="gray" aria-hidden />
           {text === '' && (
-            <Text size="sm">{t(turn.isResumed ? 'chat.message.inProgress' : 'chat.message.waiting')}</Text>
+            <Text size="sm">{t(stageOf(turn))}</Text>
           )}
         </Group>
       )}
@@ -123,6 +123,12 @@ export const AnswerView = memo(function AnswerView(props: AnswerProps) {
     </article>
   );
 });
+
+/** What happens before the first word. */
+function stageOf({ isResumed, isThinking }: Turn) {
+  if (isThinking) return 'chat.message.thinking';
+  return isResumed ? 'chat.message.inProgress' : 'chat.message.waiting';
+}
 
 const whereStopped = (text: string) =>
   text === '' ? t('chat.message.stoppedBefore') : t('chat.message.stoppedHere');

@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import type { Schemas } from '../../api/client.ts';
-import { answersChats, useModelList } from '../../api/queries.ts';
+import { answersChats, useModelList, useService } from '../../api/queries.ts';
 import { type TextKey, t } from '../../texts/language.ts';
 
 type Model = Schemas['Model'];
@@ -38,8 +38,14 @@ function remembered(): string | null {
   }
 }
 
+/** If the operator did not describe the model, its server decides. The built-in engine does not look at images. */
+const canSee = ({ capabilities: supported }: Model, isUpstream: boolean): boolean =>
+  supported?.includes('images') ?? isUpstream;
+
 export function useModels() {
   const { data } = useModelList();
+  const { data: service } = useService();
+  const isUpstream = service?.engine.chat === 'upstream';
   const [wanted, setWanted] = useState(remembered);
   const models = data?.data.filter(answersChats) ?? [];
   const chosen = models.find(({ id }) => id === wanted) ?? models[0];
@@ -47,7 +53,9 @@ export function useModels() {
     ids: models.map(({ id }) => id),
     choices: models.map((model) => ({ value: model.id, label: labelOf(model) })),
     chosen: chosen?.id,
-    takesImages: chosen?.capabilities?.includes('images') ?? false,
+    takesImages: chosen !== undefined && canSee(chosen, isUpstream),
+    /** Whether there is a model to choose for images. */
+    anyTakesImages: models.some((model) => canSee(model, isUpstream)),
     /** What the chosen model is for, in the operator's words. */
     description: chosen?.description,
     choose(id: string): void {

@@ -152,9 +152,11 @@ function useAnnouncement(lines: readonly Line[], current: Turn | undefined): str
   const latest = useRef(lines);
   latest.current = lines;
   const currentId = current && isUnderWay(current) ? current.id : undefined;
+  const isThinking = current?.isThinking === true;
 
   useEffect(() => {
-    if (currentId !== undefined) setSaid(t('chat.transcript.waiting'));
+    if (currentId !== undefined) 
+      setSaid(t(isThinking ? 'chat.transcript.thinking' : 'chat.transcript.waiting'));
     else if (before.current !== undefined) {
       const last = latest.current.at(-1);
       const text = last?.kind === 'turn' ? last.turn.text : last?.message.content;
@@ -164,7 +166,7 @@ function useAnnouncement(lines: readonly Line[], current: Turn | undefined): str
       setSaid(isFailed ? '' : `${outcome} ${plainText(text ?? '')}`);
     }
     before.current = currentId;
-  }, [currentId]);
+  }, [currentId, isThinking]);
 
   return said;
 }

@@ -31,14 +31,16 @@ export type Turn = {
   text: string;
   isCut: boolean;
   problem: Problem | null;
-  /** When it was stopped. */
-  stoppedAt?: number;
+  /** When it was done or stopped. */
+  endedAt?: number;
   /** The service was asked to stop it. */
   isStopping?: boolean;
   /** The service ended the answer where it was stopped, and has stored it so. */
   isEnded?: boolean;
   /** It failed as the first question, and its conversation began with a later one. */
   isAdopted?: boolean;
+  /** The model reasons before it answers. */
+  isThinking?: boolean;
   /** The page was reloaded before the answer was complete. */
   isResumed?: boolean;
 };
@@ -121,6 +123,7 @@ export function askAgain(id: string, onNamed: (conversationId: string) => void):
     problem: null,
     isStopping: false,
     isResumed: false,
+    isThinking: false,
     ...(problem && isFinal(problem) && { key: randomId(), keyUsedAt: Date.now(), text: '' }),
     // The same key needs the same body.
     ...(problem &&
@@ -162,7 +165,7 @@ async function run(id: string, onNamed: (conversationId: string) => void): Promi
     await read(turn, controller.signal, onNamed);
     isSettled = true;
   } catch (error) {
-    if (controller.signal.aborted) change(id, { state: 'stopped', stoppedAt: Date.now() });
+    if (controller.signal.aborted) change(id, { state: 'stopped', endedAt: Date.now() });
     else {
       change(id, { state: 'failed', problem: toProblem(error) });
       noticeEnd(error);
@@ -248,7 +251,11 @@ async function read(turn: Turn, signal: AbortSignal, onNamed: (id: string) => vo
   try {
     for await (const { data, event } of answer(turn, signal)) {
       if (event === 'start') {
-        change(id, { state: 'streaming', conversationId: data.conversation_id });
+        change(id, {
+          state: 'streaming',
+          conversationId: data.conversation_id,
+          isThinking: data.reasoning === true,
+        });
         if (data.conversation_id !== null) {
           nameAdopted(data.conversation_id);
           onNamed(data.conversation_id);
@@ -264,8 +271,8 @@ async function read(turn: Turn, signal: AbortSignal, onNamed: (id: string) => vo
         change(
           id,
           data.stopped
-            ? { state: 'stopped', text, stoppedAt: Date.now(), isEnded: true }
-            : { state: 'done', text, isCut: data.finish_reason === 'length' },
+            ? { state: 'stopped', text, endedAt: Date.now(), isEnded: true }
+            : { state: 'done', text, endedAt: Date.now(), isCut: data.finish_reason === 'length' },
         );
       }
     }

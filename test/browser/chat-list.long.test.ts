@@ -1,0 +1,173 @@
+// The list of conversations: those that begin, those of the API, and pins.
+import t from 'tap';
+import { HOME, noDashboard, startDashboard } from '../support/dashboard-pages.ts';
+import { startUpstream } from '../support/upstream/client.ts';
+
+t.setTimeout(1_800_000);
+
+const upstream = await startUpstream();
+t.teardown(() => upstream.stop());
+t.afterEach(() => upstream.reset());
+
+/** An answer that takes six seconds. */
+const slow = { chunks: 60, chunkSize: 6, chunkIntervalMs: 100 };
+
+/** How many rows the first question has had since, whenever the page changed. */
+const watchRows = `(() => {
+  globalThis.rowCounts = new Set();
+  new MutationObserver(() =>
+    rowCounts.add([...document.querySelectorAll('aside li a')].filter(({ title }) => title === 'The first question').length),
+  ).observe(document.body, { childList: true, subtree: true });
+})()`;
+
+t.test('a conversation is in the list while its first answer is under way', { skip: noDashboard }, async (t) => {
+  const { button, complaints, expectRefusals, look, page } = await startDashboard(t, '/chat', {
+    CHAT_URL: upstream.url,
+  });
+  const field = page.getByLabel('Your message');
+  const log = page.getByRole('log');
+  const list = page.getByRole('complementary', { name: 'Conversations' });
+  const row = (name: string | RegExp) => list.getByRole('link', { name });
+  const ended = () => page.locator('[role=log][aria-busy=false]').waitFor();
+  const ask = async (message: string) => {
+    await field.fill(message);
+    await field.press('Enter');
+  };
+
+  await t.test('before the first word, then while it is read, and once it is stored', async (t) => {
+    await list.getByText('Your conversations will appear here.').waitFor();
+    await upstream.configure(slow);
+    let send = () => {};
+    const sent = new Promise<void>((resolve) => {
+      send = resolve;
+    });
+    await page.route('**/api/v1/chat', async (route) => {
+      await sent;
+      await route.continue();
+    });
+    await ask('The first question');
+    const first = row(/^The first question Answering…$/);
+    await first.waitFor();
+    t.equal(new URL(page.url()).pathname, '/chat', 'it has no ID yet');
+    t.equal(await first.getAttribute('aria-current'), 'page');
+    send();
+    await log.getByText('0xxx').waitFor();
+    t.equal(await first.getAttribute('aria-current'), 'page');
+    const height = (await first.boundingBox())?.height;
+    await page.evaluate(watchRows);
+    await look(t, 'chat-list-answering');
+    await row(/^The first question just now$/).waitFor();
+    t.same(await page.evaluate('[...rowCounts]'), [1], 'never missing, never twice');
+    t.equal((await row('The first question').boundingBox())?.height, height, 'as high as before');
+  });
+
+  await t.test('from another conversation, and after a reload', async (t) => {
+    await upstream.configure(slow);
+    await button('New chat').click();
+    await ask('The second question');
+    await log.getByText('0xxx').waitFor();
+    const second = row(/^The second question Answering…$/);
+    await row('The first question').click();
+    await log.getByText('The first question').waitFor();
+    t.equal(await second.getAttribute('aria-current'), null);
+    await second.click();
+    await log.getByText('The second question').waitFor();
+    t.equal(await second.getAttribute('aria-current'), 'page');
+    // The service says that the answer is in progress.
+    expectRefusals();
+    await page.reload();
+    await second.waitFor();
+    t.equal(await second.getAttribute('aria-current'), 'page');
+    t.equal(await row('The second question').count(), 1);
+    await log.getByText('59xx').waitFor();
+    await row(/^The second question just now$/).waitFor();
+    t.equal(await list.getByRole('link').count(), 2);
+    expectRefusals(0);
+  });
+
+  await t.test('a later answer of a stored conversation', async () => {
+    await upstream.configure(slow);
+    await ask('And then?');
+    await row(/^The second question Answering…$/).waitFor();
+    await button('Stop').click();
+    await ended();
+    await row(/^The second question just now$/).waitFor();
+  });
+
+  await t.test('one that failed is there only while its page is open', async (t) => {
+    await upstream.configure({ fault: 'status', status: 500 });
+    await button('New chat').click();
+    expectRefusals();
+    await ask('The third question');
+    const third = row(/^The third question Not saved$/);
+    await third.waitFor();
+    t.equal(await third.getAttribute('aria-current'), 'page');
+    await look(t, 'chat-list-not-saved');
+    await row('The first question').click();
+    await third.waitFor({ state: 'detached' });
+    t.equal(await list.getByRole('link').count(), 2);
+    expectRefusals(0);
+  });
+
+  t.same(complaints, [], 'nothing in the console');
+});
+
+t.test('pins', { skip: noDashboard }, async (t) => {
+  const { client, complaints, cookie, expectRefusals, look, page, setBetween } = await startDashboard(
+    t,
+    '/settings',
+  );
+  for (const message of ['One', 'Two', 'Three']) await client.post('/chat', { message }, { cookie });
+  await page.goto(`${HOME}/chat`);
+  const list = page.getByRole('complementary', { name: 'Conversations' });
+  const titles = () => list.getByRole('link').evaluateAll((links) => links.map((link) => link.getAttribute('title')));
+  const pin = list.getByRole('button', { name: 'Pin “One”' });
+  const unpin = list.getByRole('button', { name: 'Unpin “One”' });
+  const opacity = () => unpin.evaluate('(one) => getComputedStyle(one).opacity');
+  await pin.waitFor();
+  t.same(await titles(), ['Three', 'Two', 'One']);
+  await pin.press('Enter');
+  await unpin.waitFor();
+  t.same(await titles(), ['One', 'Three', 'Two']);
+  t.ok(await unpin.evaluate((one) => one.matches(':focus')), 'it keeps the focus');
+  await page.getByLabel('Your message').focus();
+  t.equal(await opacity(), '1', 'seen without pointing at it');
+  await look(t, 'chat-list-pinned');
+  await unpin.press('Space');
+  await pin.waitFor();
+  t.same(await titles(), ['Three', 'Two', 'One']);
+  t.ok(await pin.evaluate((one) => one.matches(':focus')));
+
+  setBetween({ breaks: '/api/v1/conversations/' });
+  expectRefusals(1);
+  await pin.press('Enter');
+  await list.getByRole('alert').waitFor();
+  setBetween({});
+  await pin.press('Enter');
+  await unpin.waitFor();
+  t.equal(await list.getByRole('alert').count(), 0);
+
+  const width = async () => (await list.boundingBox())?.width;
+  t.equal(await width(), 288);
+  await page.setViewportSize({ width: 1279, height: 800 });
+  t.equal(await width(), 224);
+  t.same(complaints, [], 'nothing in the console');
+});
+
+t.test('an account whose conversations are all of the API', { skip: noDashboard }, async (t) => {
+  const { client, complaints, cookie, look, page } = await startDashboard(t, '/settings');
+  const { key } = await client.createKey({ cookie });
+  const { body } = await client.post('/chat', { message: 'From a program' }, { key });
+  await page.goto(`${HOME}/chat/${body.conversation_id}`);
+  await page.getByRole('heading', { level: 1, name: 'From a program' }).waitFor();
+  const list = page.getByRole('complementary', { name: 'Conversations' });
+  const link = list.getByRole('link', { name: 'From a program' });
+  await list.getByText('You only have API conversations.').waitFor();
+  t.equal(await link.count(), 0);
+  await look(t, 'chat-list-only-api');
+  await list.getByLabel('Show API conversations').press('Space');
+  await link.waitFor();
+  t.equal(await link.getAttribute('aria-current'), 'page');
+  t.ok(await list.getByLabel('Show API conversations').evaluate((one) => one.matches(':focus')));
+  t.same(complaints, [], 'nothing in the console');
+});
