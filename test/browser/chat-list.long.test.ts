@@ -20,97 +20,101 @@ const watchRows = `(() => {
   ).observe(document.body, { childList: true, subtree: true });
 })()`;
 
-t.test('a conversation is in the list while its first answer is under way', { skip: noDashboard }, async (t) => {
-  const { button, complaints, expectRefusals, look, page } = await startDashboard(t, '/chat', {
-    CHAT_URL: upstream.url,
-  });
-  const field = page.getByLabel('Your message');
-  const log = page.getByRole('log');
-  const list = page.getByRole('complementary', { name: 'Conversations' });
-  const row = (name: string | RegExp) => list.getByRole('link', { name });
-  const ended = () => page.locator('[role=log][aria-busy=false]').waitFor();
-  const ask = async (message: string) => {
-    await field.fill(message);
-    await field.press('Enter');
-  };
-
-  await t.test('before the first word, then while it is read, and once it is stored', async (t) => {
-    await list.getByText('Your conversations will appear here.').waitFor();
-    await upstream.configure(slow);
-    let send = () => {};
-    const sent = new Promise<void>((resolve) => {
-      send = resolve;
+t.test(
+  'a conversation is in the list while its first answer is under way',
+  { skip: noDashboard },
+  async (t) => {
+    const { button, complaints, expectRefusals, look, page } = await startDashboard(t, '/chat', {
+      CHAT_URL: upstream.url,
     });
-    await page.route('**/api/v1/chat', async (route) => {
-      await sent;
-      await route.continue();
+    const field = page.getByLabel('Your message');
+    const log = page.getByRole('log');
+    const list = page.getByRole('complementary', { name: 'Conversations' });
+    const row = (name: string | RegExp) => list.getByRole('link', { name });
+    const ended = () => page.locator('[role=log][aria-busy=false]').waitFor();
+    const ask = async (message: string) => {
+      await field.fill(message);
+      await field.press('Enter');
+    };
+
+    await t.test('before the first word, then while it is read, and once it is stored', async (t) => {
+      await list.getByText('Your conversations will appear here.').waitFor();
+      await upstream.configure(slow);
+      let send = () => {};
+      const sent = new Promise<void>((resolve) => {
+        send = resolve;
+      });
+      await page.route('**/api/v1/chat', async (route) => {
+        await sent;
+        await route.continue();
+      });
+      await ask('The first question');
+      const first = row(/^The first question Answering…$/);
+      await first.waitFor();
+      t.equal(new URL(page.url()).pathname, '/chat', 'it has no ID yet');
+      t.equal(await first.getAttribute('aria-current'), 'page');
+      send();
+      await log.getByText('0xxx').waitFor();
+      t.equal(await first.getAttribute('aria-current'), 'page');
+      const height = (await first.boundingBox())?.height;
+      await page.evaluate(watchRows);
+      await look(t, 'chat-list-answering');
+      await row(/^The first question just now$/).waitFor();
+      t.same(await page.evaluate('[...rowCounts]'), [1], 'never missing, never twice');
+      t.equal((await row('The first question').boundingBox())?.height, height, 'as high as before');
     });
-    await ask('The first question');
-    const first = row(/^The first question Answering…$/);
-    await first.waitFor();
-    t.equal(new URL(page.url()).pathname, '/chat', 'it has no ID yet');
-    t.equal(await first.getAttribute('aria-current'), 'page');
-    send();
-    await log.getByText('0xxx').waitFor();
-    t.equal(await first.getAttribute('aria-current'), 'page');
-    const height = (await first.boundingBox())?.height;
-    await page.evaluate(watchRows);
-    await look(t, 'chat-list-answering');
-    await row(/^The first question just now$/).waitFor();
-    t.same(await page.evaluate('[...rowCounts]'), [1], 'never missing, never twice');
-    t.equal((await row('The first question').boundingBox())?.height, height, 'as high as before');
-  });
 
-  await t.test('from another conversation, and after a reload', async (t) => {
-    await upstream.configure(slow);
-    await button('New chat').click();
-    await ask('The second question');
-    await log.getByText('0xxx').waitFor();
-    const second = row(/^The second question Answering…$/);
-    await row('The first question').click();
-    await log.getByText('The first question').waitFor();
-    t.equal(await second.getAttribute('aria-current'), null);
-    await second.click();
-    await log.getByText('The second question').waitFor();
-    t.equal(await second.getAttribute('aria-current'), 'page');
-    // The service says that the answer is in progress.
-    expectRefusals();
-    await page.reload();
-    await second.waitFor();
-    t.equal(await second.getAttribute('aria-current'), 'page');
-    t.equal(await row('The second question').count(), 1);
-    await log.getByText('59xx').waitFor();
-    await row(/^The second question just now$/).waitFor();
-    t.equal(await list.getByRole('link').count(), 2);
-    expectRefusals(0);
-  });
+    await t.test('from another conversation, and after a reload', async (t) => {
+      await upstream.configure(slow);
+      await button('New chat').click();
+      await ask('The second question');
+      await log.getByText('0xxx').waitFor();
+      const second = row(/^The second question Answering…$/);
+      await row('The first question').click();
+      await log.getByText('The first question').waitFor();
+      t.equal(await second.getAttribute('aria-current'), null);
+      await second.click();
+      await log.getByText('The second question').waitFor();
+      t.equal(await second.getAttribute('aria-current'), 'page');
+      // The service says that the answer is in progress.
+      expectRefusals();
+      await page.reload();
+      await second.waitFor();
+      t.equal(await second.getAttribute('aria-current'), 'page');
+      t.equal(await row('The second question').count(), 1);
+      await log.getByText('59xx').waitFor();
+      await row(/^The second question just now$/).waitFor();
+      t.equal(await list.getByRole('link').count(), 2);
+      expectRefusals(0);
+    });
 
-  await t.test('a later answer of a stored conversation', async () => {
-    await upstream.configure(slow);
-    await ask('And then?');
-    await row(/^The second question Answering…$/).waitFor();
-    await button('Stop').click();
-    await ended();
-    await row(/^The second question just now$/).waitFor();
-  });
+    await t.test('a later answer of a stored conversation', async () => {
+      await upstream.configure(slow);
+      await ask('And then?');
+      await row(/^The second question Answering…$/).waitFor();
+      await button('Stop').click();
+      await ended();
+      await row(/^The second question just now$/).waitFor();
+    });
 
-  await t.test('one that failed is there only while its page is open', async (t) => {
-    await upstream.configure({ fault: 'status', status: 500 });
-    await button('New chat').click();
-    expectRefusals();
-    await ask('The third question');
-    const third = row(/^The third question Not saved$/);
-    await third.waitFor();
-    t.equal(await third.getAttribute('aria-current'), 'page');
-    await look(t, 'chat-list-not-saved');
-    await row('The first question').click();
-    await third.waitFor({ state: 'detached' });
-    t.equal(await list.getByRole('link').count(), 2);
-    expectRefusals(0);
-  });
+    await t.test('one that failed is there only while its page is open', async (t) => {
+      await upstream.configure({ fault: 'status', status: 500 });
+      await button('New chat').click();
+      expectRefusals();
+      await ask('The third question');
+      const third = row(/^The third question Not saved$/);
+      await third.waitFor();
+      t.equal(await third.getAttribute('aria-current'), 'page');
+      await look(t, 'chat-list-not-saved');
+      await row('The first question').click();
+      await third.waitFor({ state: 'detached' });
+      t.equal(await list.getByRole('link').count(), 2);
+      expectRefusals(0);
+    });
 
-  t.same(complaints, [], 'nothing in the console');
-});
+    t.same(complaints, [], 'nothing in the console');
+  },
+);
 
 t.test('pins', { skip: noDashboard }, async (t) => {
   const { client, complaints, cookie, expectRefusals, look, page, setBetween } = await startDashboard(
@@ -120,7 +124,8 @@ t.test('pins', { skip: noDashboard }, async (t) => {
   for (const message of ['One', 'Two', 'Three']) await client.post('/chat', { message }, { cookie });
   await page.goto(`${HOME}/chat`);
   const list = page.getByRole('complementary', { name: 'Conversations' });
-  const titles = () => list.getByRole('link').evaluateAll((links) => links.map((link) => link.getAttribute('title')));
+  const titles = () =>
+    list.getByRole('link').evaluateAll((links) => links.map((link) => link.getAttribute('title')));
   const pin = list.getByRole('button', { name: 'Pin “One”' });
   const unpin = list.getByRole('button', { name: 'Unpin “One”' });
   const opacity = () => unpin.evaluate('(one) => getComputedStyle(one).opacity');

@@ -717,8 +717,7 @@ export default {
       empty: 'Hier erscheinen Ihre Unterhaltungen.',
       noMatch: 'Keine passenden Unterhaltungen.',
       showApi: 'API-Unterhaltungen anzeigen',
-      onlyApi:
-        'Sie haben nur API-Unterhaltungen. Wählen Sie „API-Unterhaltungen anzeigen“, um sie zu sehen.',
+      onlyApi: 'Sie haben nur API-Unterhaltungen. Wählen Sie „API-Unterhaltungen anzeigen“, um sie zu sehen.',
       older: 'Ältere anzeigen',
       underWay: 'Antwort läuft …',
       unsaved: 'Nicht gespeichert',

@@ -84,14 +84,11 @@ export const Conversations = memo(function Conversations({ currentId, onDeleted,
   const isTouch = useMediaQuery('(pointer: coarse)', undefined, { getInitialValueInEffect: false });
   const pin = useMutation({
     mutationFn: ({ id, pinned }: Conversation) =>
-      ok(
-        api.PATCH('/api/v1/conversations/{id}', { params: { path: { id } }, body: { pinned: !pinned } }),
-      ),
+      ok(api.PATCH('/api/v1/conversations/{id}', { params: { path: { id } }, body: { pinned: !pinned } })),
     onSettled: () => queryClient.invalidateQueries({ queryKey: ['conversations'] }),
   });
 
-  const emptyText =
-    words !== '' ? 'chat.list.noMatch' : hasOnlyApi ? 'chat.list.onlyApi' : 'chat.list.empty';
+  const emptyText = words !== '' ? 'chat.list.noMatch' : hasOnlyApi ? 'chat.list.onlyApi' : 'chat.list.empty';
 
   // A page of a search can be empty although more follow.
   useEffect(() => {

@@ -72,9 +72,7 @@ export const AnswerView = memo(function AnswerView(props: AnswerProps) {
       {isOpen && (
         <Group gap="xs" mt={text === '' ? 0 : 8} c="dimmed">
           <Loader type="dots" size="sm" color="gray" aria-hidden />
-          {text === '' && (
-            <Text size="sm">{t(stageOf(turn))}</Text>
-          )}
+          {text === '' && <Text size="sm">{t(stageOf(turn))}</Text>}
         </Group>
       )}
       {isCut && (

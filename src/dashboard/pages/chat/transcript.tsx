@@ -155,7 +155,7 @@ function useAnnouncement(lines: readonly Line[], current: Turn | undefined): str
   const isThinking = current?.isThinking === true;
 
   useEffect(() => {
-    if (currentId !== undefined) 
+    if (currentId !== undefined)
       setSaid(t(isThinking ? 'chat.transcript.thinking' : 'chat.transcript.waiting'));
     else if (before.current !== undefined) {
       const last = latest.current.at(-1);
