@@ -69,7 +69,7 @@ export const toolExamples: Record<string, OperationExamples> = {
     },
   },
   listModels: {
-    responses: { builtin: example(ModelList, 'The built-in engine', { object: 'list', data: [model] }) },
+    responses: { builtin: example(ModelList, 'One model', { object: 'list', data: [model] }) },
   },
-  getModel: { responses: { builtin: example(Model, 'The built-in engine', model) } },
+  getModel: { responses: { builtin: example(Model, 'The model', model) } },
 };

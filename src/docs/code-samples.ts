@@ -41,6 +41,13 @@ function exampleOf({ example, schema }: Media): unknown {
   return example ?? ofSchema ?? schema?.default;
 }
 
+/** A part of a URL that needs no quotes in any language. */
+export const inUrl = (text: string): string =>
+  encodeURIComponent(text.toWellFormed()).replace(
+    /[!'()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+
 function callOf(
   document: Document,
   path: string,
@@ -54,7 +61,7 @@ function callOf(
     return { ...media, schema: resolve(media.schema ?? {}), ...(first && { example: first.value }) };
   };
   const parameters = (operation.parameters ?? []).map((parameter) => whole(resolve(parameter)));
-  const text = (parameter: Parameter) => encodeURIComponent(String(exampleOf(parameter) ?? parameter.name));
+  const text = (parameter: Parameter) => inUrl(String(exampleOf(parameter) ?? parameter.name));
   const filled = path.replace(/\{([^}]+)\}/g, (whole, name) => {
     const parameter = parameters.find((candidate) => candidate.in === 'path' && candidate.name === name);
     return parameter ? text(parameter) : whole;
@@ -82,7 +89,7 @@ function callOf(
   };
 }
 
-const shellQuoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
+export const shellQuoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
 const indented = (text: string, spaces: number) => text.replaceAll('\n', `\n${' '.repeat(spaces)}`);
 
 function curl({ body, credential, givesCookie, method, url }: Call): string {

@@ -1,6 +1,7 @@
 /** The documentation as Markdown, for coding agents (llmstxt.org). Contract section 1. */
 
 import { type Guide, groupOf, guideGroups, guides, guideUrl, withOwnOrigin } from './guides.ts';
+import { type OwnModels, withOwnModels } from './own-models.ts';
 import { operationUrl } from './reference.ts';
 import { referenceOrder } from './reference-pages.ts';
 
@@ -9,9 +10,9 @@ const SUMMARY =
 
 const markdownUrl = (publicUrl: string, slug: string) => `${guideUrl(publicUrl, slug)}.md`;
 
-/** A guide whose examples call this service. Its links lead to other guides as Markdown. */
-export const guideMarkdown = (guide: Guide, publicUrl: string): string =>
-  withOwnOrigin(guide.markdown, publicUrl);
+/** A guide whose examples call this service and name its models. Its links lead to other guides as Markdown. */
+export const guideMarkdown = (guide: Guide, publicUrl: string, models: OwnModels): string =>
+  withOwnModels(withOwnOrigin(guide.markdown, publicUrl), models);
 
 const lineOf = ({ slug, summary, title }: Guide, publicUrl: string) =>
   `- [${title}](${markdownUrl(publicUrl, slug)}): ${withOwnOrigin(summary, publicUrl)}`;
@@ -31,13 +32,13 @@ export function llmsIndex(publicUrl: string, document: object): string {
 }
 
 /** `/llms-full.txt`: all guides, one after the other. */
-export function llmsFull(publicUrl: string): string {
+export function llmsFull(publicUrl: string, models: OwnModels): string {
   const absolute = (markdown: string) =>
     markdown.replace(
       /\]\((?:\.\/)?([\w-]+)\.md(?=[#)])/g,
       (_, slug: string) => `](${markdownUrl(publicUrl, slug)}`,
     );
   return guides()
-    .map((guide) => absolute(guideMarkdown(guide, publicUrl)).trimEnd())
+    .map((guide) => absolute(guideMarkdown(guide, publicUrl, models)).trimEnd())
     .join('\n\n');
 }

@@ -9,7 +9,7 @@ type Content = Record<string, Media>;
 type Parameter = { in: string; name: string; required?: boolean; description?: string; schema: object };
 type Documented = {
   parameters?: Parameter[];
-  requestBody?: { required?: boolean; content: Content };
+  requestBody?: { description?: string; required?: boolean; content: Content };
   security?: Record<string, string[]>[];
   'x-codeSamples'?: { label: string; source: string }[];
 };
@@ -53,11 +53,22 @@ function credentialText({ security = [] }: Documented): string {
 }
 
 function bodySection(document: object, { requestBody }: Documented): string[] {
-  const media = requestBody && resolved(document, requestBody).content['application/json'];
-  if (media?.schema === undefined) return [];
-  const fields = fieldsOf(document, media.schema);
-  const note = requestBody?.required === false ? ['The body may be left out.'] : [];
-  return ['## Body', ...note, ...(fields.length > 0 ? [requestTable('Field', fields)] : [])];
+  if (requestBody === undefined) return [];
+  const { content, description = '', required } = resolved(document, requestBody);
+  const schema = content['application/json']?.schema;
+  if (schema === undefined) return [];
+  const about = [description, required === false ? 'The body may be left out.' : ''].filter(Boolean);
+  const fields = fieldsOf(document, schema);
+  return [
+    '## Body',
+    ...(about.length > 0 ? [about.join(' ')] : []),
+    ...(fields.length > 0 ? [requestTable('Field', fields)] : []),
+  ];
+}
+
+function sampleSection({ 'x-codeSamples': samples = [] }: Documented): string[] {
+  if (samples.length === 0) return [];
+  return ['## Samples', ...samples.map(({ label, source }) => fenced(fences[label] ?? '', source))];
 }
 
 const exampleOf = (document: object, { examples = {} }: Media): string | undefined => {
@@ -108,7 +119,7 @@ function errorSection({ responses }: Operation): string[] {
 }
 
 /**
- * Title, summary, and a section each for parameters, body, responses, errors, and samples.
+ * Title, description, and a section each for samples, parameters, body, responses, and errors.
  *
  * @param document - with code samples
  */
@@ -117,11 +128,11 @@ export function operationMarkdown(document: object, operation: Operation): strin
   const { paths } = document as { paths: Record<string, Record<string, Documented>> };
   const documented = paths[path]?.[method.toLowerCase()] ?? {};
   const parameters = (documented.parameters ?? []).map((one) => resolved(document, one));
-  const samples = documented['x-codeSamples'] ?? [];
   return [
     `# ${summary}`,
     description,
     `\`${method} ${path}\` ${credentialText(documented)}.`,
+    ...sampleSection(documented),
     ...(parameters.length > 0
       ? [
           '## Parameters',
@@ -133,9 +144,6 @@ export function operationMarkdown(document: object, operation: Operation): strin
       : []),
     ...bodySection(document, documented),
     ...responseSections(document, operation),
-    ...(samples.length > 0
-      ? ['## Samples', ...samples.map(({ label, source }) => fenced(fences[label] ?? '', source))]
-      : []),
     ...errorSection(operation),
   ].join('\n\n');
 }

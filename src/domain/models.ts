@@ -58,7 +58,8 @@ export async function resolveModel(
   return { ...model, units: model.units ?? 1 };
 }
 
-async function defaultModel(engine: Models, plan: string, task: ModelTask): Promise<Model> {
+/** Of a plan if it has a model for the task, or else of the service. Throws ApiError `upstreamError` if there is none. */
+export async function defaultModel(engine: Models, plan: string, task: ModelTask): Promise<Model> {
   const all = (await engine.models()).filter((model) => taskOf(model) === task);
   const standard = all.find((model) => isIn(plan, model)) ?? all[0];
   if (standard === undefined) throw new ApiError('upstreamError', { cause: 'The engine has no models.' });

@@ -9,6 +9,7 @@ import { withKeyNote } from '../docs/key-note.ts';
 import { markdownLinks, type Page, pageFiles, sendPage, wantsPage } from '../docs/layout.ts';
 import { guideMarkdown, llmsFull, llmsIndex } from '../docs/llms.ts';
 import { guideHtml, withBreaks } from '../docs/markdown.ts';
+import { keptForModels, type OwnModels, ownModels } from '../docs/own-models.ts';
 import { neighbourLinks } from '../docs/pager.ts';
 import { referenceFiles } from '../docs/reference.ts';
 import { contents, outline, sideList } from '../docs/side.ts';
@@ -65,11 +66,12 @@ const noSuch = (what: string, list: string): Page => ({
 const routes: FastifyPluginAsyncTypebox = async (app) => {
   const { publicUrl } = app.config;
   let index: Page | undefined;
-  const pages = new Map<string, Page>();
-  const pageOf = (guide: Guide): Page => {
+  const pageFor = keptForModels<Page>();
+  const pageOf = (guide: Guide, models: OwnModels): Page => {
     const all = guides();
+    const markdown = guideMarkdown(guide, publicUrl, models);
     const position = all.indexOf(guide);
-    const { opening, sections } = guideHtml(guide, publicUrl);
+    const { opening, sections } = guideHtml({ ...guide, markdown }, publicUrl);
     const neighbours = neighbourLinks('Guides', link(all[position - 1]), link(all[position + 1]));
     const groups = guideGroups.map((name) => ({ name, links: ofGroup(name, all).map(toLink) }));
     return {
@@ -105,9 +107,9 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         message: 'This guide does not exist. `/docs/guides` lists all guides.',
       });
     }
-    if (isMarkdown) return reply.type(MARKDOWN_TYPE).send(guideMarkdown(guide, publicUrl));
-    const page = pages.get(guide.slug) ?? pageOf(guide);
-    pages.set(guide.slug, page);
+    const models = await ownModels(app);
+    if (isMarkdown) return reply.type(MARKDOWN_TYPE).send(guideMarkdown(guide, publicUrl, models));
+    const page = pageFor(models, guide.slug, () => pageOf(guide, models));
     return sendPage(reply, await withKeyNote(request, page));
   });
 
@@ -115,10 +117,10 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     reply.type(TEXT_TYPE).send(llmsIndex(publicUrl, app.swagger())),
   );
 
-  let full: string | undefined;
+  const fullFor = keptForModels<string>();
   app.get('/llms-full.txt', { schema: { hide: true } }, async (_request, reply) => {
-    full ??= llmsFull(publicUrl);
-    return reply.type(TEXT_TYPE).send(full);
+    const models = await ownModels(app);
+    return reply.type(TEXT_TYPE).send(fullFor(models, 'all', () => llmsFull(publicUrl, models)));
   });
 
   app.get('/docs/errors', { schema: { hide: true } }, async (_request, reply) => sendPage(reply, errorIndex));

@@ -7,6 +7,7 @@ import { withCodeSamples } from '../docs/code-samples.ts';
 import { withKeyNote } from '../docs/key-note.ts';
 import { type Page, sendPage, wantsPage } from '../docs/layout.ts';
 import { operationMarkdown } from '../docs/operation-markdown.ts';
+import { documentWithOwnModels, keptForModels, ownModels } from '../docs/own-models.ts';
 import { documentPath, referencePage } from '../docs/reference.ts';
 import { referenceDocument } from '../docs/reference-document.ts';
 import { operationPage, referenceIndex } from '../docs/reference-pages.ts';
@@ -50,8 +51,8 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     return sendPage(reply, index);
   });
 
-  let sampled: object | undefined;
-  const pages = new Map<string, Page>();
+  const sampledFor = keptForModels<object>();
+  const pageFor = keptForModels<Page>();
   app.get(
     '/docs/api/:operation',
     { schema: { hide: true, params: OperationParams } },
@@ -66,10 +67,12 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
           message: 'This operation does not exist. `/docs` lists all operations.',
         });
       }
-      sampled ??= withCodeSamples(app.swagger(), publicUrl);
+      const models = await ownModels(app);
+      const sampled = sampledFor(models, 'document', () =>
+        withCodeSamples(documentWithOwnModels(app.swagger(), models), publicUrl),
+      );
       if (isMarkdown) return reply.type(MARKDOWN_TYPE).send(operationMarkdown(sampled, operation));
-      const page = pages.get(name) ?? operationPage(sampled, operation, publicUrl);
-      pages.set(name, page);
+      const page = pageFor(models, name, () => operationPage(sampled, operation, publicUrl));
       return sendPage(reply, await withKeyNote(request, page));
     },
   );
@@ -80,9 +83,12 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     return reply.headers(headers).type('text/html; charset=utf-8').send(page);
   });
 
-  let document: string | undefined;
+  const documentFor = keptForModels<string>();
   app.get(documentPath, { schema: { hide: true } }, async (_request, reply) => {
-    document ??= JSON.stringify(referenceDocument(app.swagger(), publicUrl));
+    const models = await ownModels(app);
+    const document = documentFor(models, 'document', () =>
+      JSON.stringify(referenceDocument(documentWithOwnModels(app.swagger(), models), publicUrl)),
+    );
     return reply.type('application/json; charset=utf-8').send(document);
   });
 

@@ -162,9 +162,25 @@ t.test('the API reference', async (t) => {
         t.match(markdown.text, `| \`${name}\``, `${operationId}: ${name}`);
       for (const { source } of documented['x-codeSamples'])
         t.ok(markdown.text.includes(source.trimEnd()), `${operationId}: sample`);
+      const [opening = '', samples = ''] = markdown.text.split(/^## /m);
+      t.ok(opening.includes(operation.description), `${operationId}: the description first`);
+      t.match(samples, /^Samples\n\n```bash\ncurl /, `${operationId}: then the samples`);
+      t.equal(/<h2 id="([^"]+)"/.exec(text)?.[1], 'samples', `${operationId}: on the page, too`);
+      t.equal(text.split('<h2 id="samples"').length, 2, `${operationId}: once`);
+      const about = documented.requestBody?.description;
+      if (about !== undefined)
+        t.ok(markdown.text.includes(`\n\n## Body\n\n${about}`), `${operationId}: what the body is`);
       t.notMatch(markdown.text, /undefined|\[object/, operationId);
     }
     t.match(await client.get('//docs/api/nothing'), { status: 404, body: { error: { code: 'notFound' } } });
+  });
+
+  t.test('chat completions: the page says that other fields, such as tools, reach the model', async (t) => {
+    const { text } = await client.get('//docs/api/createChatCompletion');
+    t.match(
+      text.slice(text.indexOf('<h2 id="body"'), text.indexOf('<h2 id="response"')),
+      /<code>tools<\/code>, <code>response_format<\/code>.+passed to the model unchanged.+<table>/s,
+    );
   });
 
   t.test('nested fields, variants, and bounds', async (t) => {

@@ -8,7 +8,7 @@ import { noteCalled } from '../progress.ts';
 import type { EmbeddingEngine } from '../types.ts';
 import { toBase64 } from '../vectors.ts';
 
-const MODEL = 'parley-builtin-embeddings';
+export const builtinEmbeddingModel = 'parley-builtin-embeddings';
 const DIMENSIONS = 256;
 const PAIR_WEIGHT = 0.5;
 
@@ -114,8 +114,8 @@ async function readTokens(
 export function builtinEmbeddings(): EmbeddingEngine {
   return {
     kind: 'builtin',
-    check({ dimensions = DIMENSIONS, model = MODEL }) {
-      if (model !== MODEL) throw unknownModel([MODEL]);
+    check({ dimensions = DIMENSIONS, model = builtinEmbeddingModel }) {
+      if (model !== builtinEmbeddingModel) throw unknownModel([builtinEmbeddingModel]);
       if (dimensions > DIMENSIONS)
         throw unsupportedDimensions(`The built-in engine supports 1 to ${DIMENSIONS} dimensions.`);
     },
@@ -133,7 +133,7 @@ export function builtinEmbeddings(): EmbeddingEngine {
         const vector = features.vector();
         vectors.push(format === 'base64' ? `"${toBase64(vector)}"` : JSON.stringify(vector));
       }
-      return { vectors, model: MODEL, promptTokens };
+      return { vectors, model: builtinEmbeddingModel, promptTokens };
     },
   };
 }

@@ -1,0 +1,119 @@
+/**
+ * The models that samples name. Guides and examples are written with the built-in ones, which a service with other
+ * models does not have.
+ */
+import { setTimeout as elapsed } from 'node:timers/promises';
+import type { ModelTask } from '../../schemas/models.ts';
+import type { Config } from '../config.ts';
+import { defaultModel } from '../domain/models.ts';
+import { builtinModel } from '../engines/builtin/chat.ts';
+import { builtinEmbeddingModel } from '../engines/builtin/embeddings.ts';
+import type { Engines, Model } from '../engines/types.ts';
+import { inUrl, shellQuoted } from './code-samples.ts';
+
+type ChatModel = Pick<Model, 'id' | 'created' | 'owned_by'>;
+
+export type OwnModels = {
+  chat: ChatModel;
+  /** A name. */
+  embeddings: string;
+};
+
+type Service = {
+  config: Pick<Config, 'plans' | 'embeddings'>;
+  engines: Pick<Engines, 'chat' | 'embeddings' | 'router'>;
+};
+
+/** A page does not wait longer for the list of an upstream. */
+const PATIENCE_MS = 1000;
+
+/** A placeholder, as in the dashboard's samples. */
+const unnamed: ChatModel = { id: 'MODEL', created: 0, owned_by: 'upstream' };
+
+/**
+ * The default models of new accounts, or a placeholder for each unknown one. Do not keep the result: the models change
+ * when the operator reloads the upstreams file.
+ */
+export async function ownModels({ config, engines }: Service): Promise<OwnModels> {
+  const standard = (task: ModelTask) =>
+    Promise.race([
+      defaultModel(engines.chat, config.plans.standard.id, task).catch(() => undefined),
+      elapsed(PATIENCE_MS, undefined, { ref: false }),
+    ]);
+  const { created, id, owned_by } = (await standard('chat')) ?? unnamed;
+  const embeddings = engines.router?.serves('embeddings')
+    ? (await standard('embeddings'))?.id
+    : engines.embeddings.kind === 'builtin'
+      ? builtinEmbeddingModel
+      : config.embeddings?.models[0]?.id;
+  return { chat: { id, created, owned_by }, embeddings: embeddings ?? unnamed.id };
+}
+
+const nameFor = (builtin: string | undefined, { chat, embeddings }: OwnModels): string =>
+  builtin === builtinEmbeddingModel ? embeddings : chat.id;
+
+/** A string literal of a language in the quotes that it had. Without a language, it is code within a sentence. */
+function literal(name: string, quote: string, language: string | undefined): string {
+  const json = JSON.stringify(name);
+  // Guides write JSON in the shell's single quotes.
+  if (language === 'bash') return quote === '"' ? json.replaceAll("'", "'\\''") : shellQuoted(name);
+  const text = quote === '"' ? json : `'${json.slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`;
+  return language === undefined ? text.replaceAll('`', '\\u0060') : text;
+}
+
+/** The group keeps the blocks when a text is split at them. */
+const codeBlocks = /(^```\w*\n[\s\S]*?^```$)/m;
+
+/** In quotes, or in a URL: elsewhere, a guide is about the built-in engine itself. */
+const builtinNames = new RegExp(
+  `(['"])(${builtinEmbeddingModel}|${builtinModel.id})\\1|(?<=/models/)${builtinModel.id}(?![\\w-])`,
+  'g',
+);
+
+/** Names the models in the code of a guide, and in the answers that it shows. */
+export const withOwnModels = (markdown: string, models: OwnModels): string =>
+  markdown
+    .split(codeBlocks)
+    .map((part) => {
+      const [, language] = /^```(\w*)/.exec(part) ?? [];
+      return part.replace(builtinNames, (_, quote: string | undefined, builtin: string | undefined) => {
+        const name = nameFor(builtin, models);
+        return quote === undefined ? inUrl(name) : literal(name, quote, language);
+      });
+    })
+    .join('');
+
+/** Of an example of a service that has only the built-in engines. */
+const ofBuiltinEngines = 'default_model';
+
+function withNames(value: unknown, models: OwnModels): unknown {
+  if (value === builtinModel.id || value === builtinEmbeddingModel) return nameFor(value, models);
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map((item) => withNames(item, models));
+  const copy = Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [
+      key,
+      key === ofBuiltinEngines ? item : withNames(item, models),
+    ]),
+  );
+  const isModel = copy.object === 'model' && (value as Partial<Model>).id === builtinModel.id;
+  return isModel ? { ...copy, ...models.chat } : copy;
+}
+
+/** Names the models in the examples of an OpenAPI document. */
+export const documentWithOwnModels = <T extends object>(document: T, models: OwnModels): T =>
+  withNames(document, models) as T;
+
+/** Keeps what it makes, by name, until the models change. */
+export function keptForModels<T>(): (models: OwnModels, name: string, make: () => T) => T {
+  const kept = new Map<string, T>();
+  let last: string | undefined;
+  return (models, name, make) => {
+    const current = JSON.stringify(models);
+    if (current !== last) kept.clear();
+    last = current;
+    const value = kept.get(name) ?? make();
+    kept.set(name, value);
+    return value;
+  };
+}
