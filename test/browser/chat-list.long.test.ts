@@ -126,9 +126,10 @@ t.test('pins', { skip: noDashboard }, async (t) => {
   const list = page.getByRole('complementary', { name: 'Conversations' });
   const titles = () =>
     list.getByRole('link').evaluateAll((links) => links.map((link) => link.getAttribute('title')));
-  const pin = list.getByRole('button', { name: 'Pin “One”' });
+  const pin = list.getByRole('button', { name: 'Pin “One”', exact: true });
   const unpin = list.getByRole('button', { name: 'Unpin “One”' });
-  const opacity = () => unpin.evaluate('(one) => getComputedStyle(one).opacity');
+  const opacity = () =>
+    page.evaluate<string>(`getComputedStyle(document.querySelector('[data-pinned]')).opacity`);
   await pin.waitFor();
   t.same(await titles(), ['Three', 'Two', 'One']);
   await pin.press('Enter');
