@@ -77,7 +77,9 @@ t.test('drafts', { skip: noDashboard }, async (t) => {
   await openPage('Chat');
   await field.waitFor();
   t.equal(await field.inputValue(), '', 'and nobody else’s');
-  // Somebody else signs in after a session that only ended.
+  // Somebody else signs in after a session that only ended. The next request is the first to notice.
+  for (const loaded of [MODEL, 'replies left today', 'Your conversations will appear here'])
+    await page.getByText(loaded).first().waitFor();
   await field.fill('The secret of the second');
   const [cookie = ''] = (await context.cookies()).map(({ name, value }) => `${name}=${value}`);
   await client.post('/auth/logout', undefined, { cookie });
