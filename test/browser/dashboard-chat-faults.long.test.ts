@@ -78,8 +78,9 @@ t.test('drafts', { skip: noDashboard }, async (t) => {
   await field.waitFor();
   t.equal(await field.inputValue(), '', 'and nobody else’s');
   // Somebody else signs in after a session that only ended. The next request is the first to notice.
-  for (const loaded of [MODEL, 'replies left today', 'Your conversations will appear here'])
-    await page.getByText(loaded).first().waitFor();
+  await page.getByLabel('Model').waitFor();
+  for (const loaded of ['replies left today', 'Your conversations will appear here'])
+    await page.getByText(loaded).waitFor();
   await field.fill('The secret of the second');
   const [cookie = ''] = (await context.cookies()).map(({ name, value }) => `${name}=${value}`);
   await client.post('/auth/logout', undefined, { cookie });
