@@ -114,7 +114,11 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
     action(child.pid);
     // Until Node has collected it, the next server finds its process ID in use and does not start.
     const isCollected = () => child.exitCode !== null || child.signalCode !== null;
-    while (!isCollected() || tree.some(isAlive) || isAttached(memory)) await sleep(10);
+    while (!isCollected() || tree.some(isAlive) || isAttached(memory)) {
+      // A process that began meanwhile may wait forever for a lock that a killed one holds.
+      if (isCollected()) signalAll(attachedTo(memory), 'SIGKILL');
+      await sleep(10);
+    }
   }
 
   const resume = () => {
@@ -190,6 +194,19 @@ function isReady(dataDir: string, pid: number | undefined): boolean {
 
 /** The identifier of the server's shared memory segment, from the seventh line of the same file. */
 const sharedMemoryOf = (dataDir: string): string | undefined => pidFile(dataDir)[6]?.trim().split(/\s+/)[1];
+
+/** The processes that use the segment: its identifier is the inode of their map. */
+function attachedTo(segment: string | undefined): number[] {
+  const pids = fs.readdirSync('/proc').map(Number).filter(Number.isInteger);
+  return pids.filter((pid) => {
+    try {
+      const maps = fs.readFileSync(`/proc/${pid}/maps`, 'utf8').split('\n');
+      return maps.some((line) => line.includes('/SYSV') && line.split(/\s+/)[4] === segment);
+    } catch {
+      return false;
+    }
+  });
+}
 
 /**
  * True while any process uses the segment, also one that the server started while it was killed: until it
