@@ -197,6 +197,7 @@ const sharedMemoryOf = (dataDir: string): string | undefined => pidFile(dataDir)
 
 /** The processes that use the segment: its identifier is the inode of their map. */
 function attachedTo(segment: string | undefined): number[] {
+  if (segment === undefined || process.platform !== 'linux') return [];
   const pids = fs.readdirSync('/proc').map(Number).filter(Number.isInteger);
   return pids.filter((pid) => {
     try {
