@@ -104,7 +104,8 @@ t.test('postgres: writers do not wait while an index is built', async (t) => {
     (
       await rowsOf(
         db,
-        sql`select from pg_stat_activity where query like 'create index concurrently%messages%' and wait_event_type = 'Lock'`,
+        sql`select from pg_stat_activity where datname = current_database()
+            and query like 'create index concurrently%messages%' and wait_event_type = 'Lock'`,
       )
     ).length > 0;
   for (let n = 0; n < 500 && !(await isUnderWay()); n += 1) await delay(20);

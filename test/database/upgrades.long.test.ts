@@ -138,7 +138,9 @@ t.test('killed halfway, postgres: the next start begins again', async (t) => {
       await eventually('a migration waits', async () => {
         const [row] = await rowsOf<{ count: number }>(
           tx,
-          sql`select count(*)::int as count from pg_locks where relation = 'accounts'::regclass and not granted`,
+          sql`select count(*)::int as count from pg_locks
+              where relation = 'accounts'::regclass and not granted
+              and database = (select oid from pg_database where datname = current_database())`,
         );
         return row?.count === 1;
       });

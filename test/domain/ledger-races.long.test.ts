@@ -6,7 +6,16 @@ import { v7 as uuidv7 } from 'uuid';
 import { type Db, rowsOf } from '../../src/database/client.ts';
 import { audit } from '../../src/store/audit.ts';
 import { admitCharges, renewLease, sweepCharges } from '../../src/store/ledger.ts';
-import { admitInLedger, failure, outcome, rules, start, startLedger, until } from '../support/ledger.ts';
+import {
+  admitInLedger,
+  failure,
+  isWaitedFor,
+  outcome,
+  rules,
+  start,
+  startLedger,
+  until,
+} from '../support/ledger.ts';
 
 t.test('an answer is lost, then the lease, then the renewal: charged once, and delivered', async (t) => {
   const { charge, database, db, direct, proxy, states, used } = await start(t);
@@ -132,10 +141,7 @@ t.test('an admission that waited for a lock beyond midnight is charged to the ne
   await db.transaction(async (tx) => {
     await tx.execute(sql`select from usage_counters where account_id = ${account} for update`);
     waiting = admitCharges(database, [row()], rules(holder), false, 10_000);
-    await until(t, 'it waits', 2500, async () => {
-      const locks = await rowsOf(db, sql`select from pg_locks where not granted`);
-      return locks.length > 0;
-    });
+    await until(t, 'it waits', 2500, () => isWaitedFor(tx));
     t.equal(await today(), before, 'before midnight');
     while ((await today()) === before) await sleep(50);
   });

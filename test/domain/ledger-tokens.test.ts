@@ -9,7 +9,7 @@ import { Ledger } from '../../src/domain/ledger.ts';
 import type { Plan, PlanCatalogue } from '../../src/domain/plans.ts';
 import { audit } from '../../src/store/audit.ts';
 import { renewLease, type SettlementRow, settleCharges, sweepCharges } from '../../src/store/ledger.ts';
-import { silentLog } from '../support/ledger.ts';
+import { isWaitedFor, silentLog } from '../support/ledger.ts';
 import { databaseKinds, freshDatabase } from '../support/service.ts';
 import { eventually } from '../support/upstream/engine.ts';
 
@@ -359,10 +359,7 @@ for (const kind of databaseKinds) {
             const refused = await made.db.transaction(async (tx) => {
               await use(tx, 200);
               const waiting = resumed().catch((error: unknown) => error);
-              await eventually('the retry waits for the lock', async () => {
-                const locks = await rowsOf(made.db, sql`select from pg_locks where not granted`);
-                return locks.length > 0;
-              });
+              await eventually('the retry waits for the lock', () => isWaitedFor(tx));
               return { waiting };
             });
             t.match(await refused.waiting, refusal);
@@ -396,10 +393,7 @@ for (const kind of databaseKinds) {
                 select from usage_counters where account_id = ${id} and meter = 'tokens'
                 order by day desc limit 1 for update`);
                 const answer = retry().catch((error: unknown) => error);
-                await eventually('the retry waits for the lock', async () => {
-                  const locks = await rowsOf(made.db, sql`select from pg_locks where not granted`);
-                  return locks.length > 0;
-                });
+                await eventually('the retry waits for the lock', () => isWaitedFor(tx));
                 await other.finalise(first);
                 await other.complete(first, { ...told(100, 200), failure: { code: 'x', statusCode: 503 } });
                 return { waiting: answer };

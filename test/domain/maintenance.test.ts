@@ -351,7 +351,8 @@ t.test('postgres: a process that died while it dropped a day leaves nothing that
   for (let n = 0; n < 1000 && !(await isPending()); n += 1) await delay(20);
   t.ok(await isPending(), 'half detached');
   await db.execute(
-    sql`select pg_terminate_backend(pid) from pg_stat_activity where query like '%concurrently%' and pid <> pg_backend_pid()`,
+    sql`select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and query like '%concurrently%' and pid <> pg_backend_pid()`,
   );
   await outcome;
   await endReader();

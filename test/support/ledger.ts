@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
 import type { Test } from 'tap';
 import { v7 as uuidv7 } from 'uuid';
-import { type Database, openDatabase, rowsOf } from '../../src/database/client.ts';
+import { type Database, type Db, openDatabase, rowsOf } from '../../src/database/client.ts';
 import type { Admission, Charge } from '../../src/domain/charge.ts';
 import { Ledger } from '../../src/domain/ledger.ts';
 import type { OutageLog } from '../../src/domain/outage-log.ts';
@@ -30,6 +30,15 @@ export const silentLog: OutageLog = { error: () => {}, info: () => {} };
 
 export const outcome = { model: 'm', inputTokens: 3, outputTokens: 4 };
 export const failure = { code: 'upstreamError', statusCode: 502 };
+
+/** Whether another connection waits for a lock of the transaction. Locks of other databases do not count. */
+export const isWaitedFor = async (transaction: Db): Promise<boolean> =>
+  (
+    await rowsOf(
+      transaction,
+      sql`select from pg_locks where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))`,
+    )
+  ).length > 0;
 
 /** What the ledger's statements are told, for a process of the test's own. */
 export const rules = (holder: string): AdmissionRules => ({
