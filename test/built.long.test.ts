@@ -40,7 +40,7 @@ const parley = (env: Record<string, string>, ...args: string[]) =>
 t.test('on the embedded database', async (t) => {
   const database = await freshDatabase('embedded');
   t.teardown(() => database.drop());
-  const service = await startProcess(t, database.env, [], 'dist');
+  const service = await startProcess(t, database.env);
   await exercise(t, service.origin);
   t.match(parley(database.env, 'audit'), /0 differences/, 'a command that the service runs');
   t.match(await service.end(), { code: 0 });
@@ -61,7 +61,7 @@ t.test(
       REDIS_URL: redis.url,
       OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
     };
-    const service = await startProcess(t, env, [], 'dist');
+    const service = await startProcess(t, env);
     await exercise(t, service.origin);
     t.not((await redis.keys()).length, 0, 'limits are counted in Redis');
     t.match(await service.end(), { code: 0 });

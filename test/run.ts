@@ -6,6 +6,7 @@
  * Prints a line for each file as it ends, then what failed and what was skipped and why, and last `N passed, N failed`.
  * `PARLEY_FAIL_ON_SKIP=1` makes a skipped test a failure of the run.
  */
+import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -77,6 +78,8 @@ if (files.length === 0) {
   process.exit(long ? 0 : 1);
 }
 
+// Processes that tests start run what is built.
+execFileSync(process.execPath, ['tools/prepare.mjs', 'serve'], { cwd: root, stdio: 'inherit' });
 const report = new Report();
 const run = beginRun(process.pid);
 const { dataDir, description } = await sharedPostgres();

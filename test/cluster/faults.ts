@@ -7,7 +7,7 @@ import type { Replica } from '../support/replicas.ts';
 import { bringMidnight, clockBehind, setClocks } from './clocks.ts';
 import type { Cluster } from './cluster.ts';
 import type { DatabaseNode } from './databases.ts';
-import { earlierVersion, projectFolder } from './earlier-version.ts';
+import { earlierVersion } from './earlier-version.ts';
 import { type Network, setLink } from './network.ts';
 
 export type Fault = {
@@ -43,10 +43,10 @@ async function startAgain(replica: Replica): Promise<void> {
 }
 
 /** Stops and starts one replica after another, in this version unless another's folder is given. */
-async function restartInTurn(replicas: readonly Replica[], folder = projectFolder): Promise<void> {
+async function restartInTurn(replicas: readonly Replica[], earlier?: string): Promise<void> {
   for (const replica of replicas) {
     await replica.kill('SIGTERM');
-    replica.folder = folder;
+    replica.earlier = earlier;
     await startAgain(replica);
     await sleep(SEEN_MS);
   }

@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process';
 import { readdirSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { runOperatorCommand } from '../../src/commands/operator.ts';
 import { loadConfig } from '../../src/config.ts';
@@ -10,18 +9,17 @@ import { type Service, startService } from '../../src/service.ts';
 import { createAccount, findByEmail } from '../../src/store/accounts.ts';
 import { createSession, listSessions } from '../../src/store/sessions.ts';
 import { cookieOf, manyAttempts } from '../support/dashboard.ts';
-import { typescriptLoader } from '../support/loader.ts';
+import { builtProgram } from '../support/loader.ts';
 import { freshDatabase, startTestService } from '../support/service.ts';
 
 type Outcome = { code: number; stdout: string; stderr: string };
 
 /** Runs a command as the operator does. */
 function run(command: string, args: string[], env: Record<string, string>): Promise<Outcome> {
-  const script = fileURLToPath(new URL(`../../src/commands/${command}.ts`, import.meta.url));
   return new Promise((resolve) => {
     execFile(
       process.execPath,
-      [typescriptLoader, script, ...args],
+      [builtProgram(`commands/${command}`), ...args],
       { env: { PATH: process.env.PATH, ...env } },
       (error, stdout, stderr) =>
         resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr }),

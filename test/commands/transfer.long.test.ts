@@ -3,7 +3,6 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { fileURLToPath } from 'node:url';
 import { sql } from 'drizzle-orm';
 import t, { type Test } from 'tap';
 import { loadConfig } from '../../src/config.ts';
@@ -12,17 +11,16 @@ import { type Service, startService } from '../../src/service.ts';
 import { cookieOf } from '../support/dashboard.ts';
 import { freshPostgresDatabase, templatePostgres } from '../support/databases.ts';
 import { Client, type OpenApi } from '../support/http.ts';
-import { typescriptLoader } from '../support/loader.ts';
+import { builtProgram } from '../support/loader.ts';
 import { freshDatabase } from '../support/service.ts';
 import { eventually } from '../support/upstream/engine.ts';
 
 type Env = Record<string, string>;
 
-const program = fileURLToPath(new URL('../../src/commands/parley.ts', import.meta.url));
 const CHARGES = Number(process.env.TRANSFER_CHARGES ?? 20_000);
 
 const start = (env: Env, ...args: string[]): ChildProcess =>
-  spawn(process.execPath, [typescriptLoader, program, ...args], {
+  spawn(process.execPath, [builtProgram('commands/parley'), ...args], {
     env: { PATH: process.env.PATH, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { openStream } from '../support/event-reader.ts';
 import { Client, type OpenApi } from '../support/http.ts';
-import { nodeWithoutTap, typescriptLoader } from '../support/loader.ts';
+import { builtProgram, nodeWithoutTap } from '../support/loader.ts';
 import { type DatabaseKind, databaseKinds, freshDatabase, startTestService } from '../support/service.ts';
 import { startUpstream } from '../support/upstream/client.ts';
 
@@ -18,7 +18,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 /** Starts the service as a process of its own, and signs an account up. */
 async function startProcess(t: Test, kind: DatabaseKind, drainSeconds: number) {
   const database = await freshDatabase(kind);
-  const child = spawn(...nodeWithoutTap(typescriptLoader, 'src/main.ts'), {
+  const child = spawn(...nodeWithoutTap(builtProgram('main')), {
     cwd: root,
     stdio: ['ignore', 'pipe', 'ignore'],
     env: {

@@ -41,7 +41,7 @@ export async function startMeasured(t: Test, env: Record<string, string>, holds:
   const service = await startProcess(
     t,
     { ...database.env, ...plansFile(t), ...settings, ...env, ...FEW_PAGES, LOOP_HOLDS_FILE: holds },
-    [new URL('./loop-holds.ts', import.meta.url).href],
+    new URL('./loop-holds.ts', import.meta.url).href,
   );
   t.teardown(async () => {
     await service.end();

@@ -25,6 +25,15 @@ export const cookiesOf = ({ headers }: { headers: Headers }, name = ''): string 
 /** A service that hangs is a failure of the test, not of the run. */
 const PATIENCE_MS = 60_000;
 
+/** Clients of a document share one: to compile its schemas takes longer than most requests. */
+const checkers = new WeakMap<OpenApi, ReturnType<typeof responseChecker>>();
+
+function checkerOf(document: OpenApi): ReturnType<typeof responseChecker> {
+  const checker = checkers.get(document) ?? responseChecker(document);
+  checkers.set(document, checker);
+  return checker;
+}
+
 /** A client of one service. */
 export class Client {
   readonly origin: string;
@@ -32,7 +41,7 @@ export class Client {
 
   constructor(origin: string, document: OpenApi) {
     this.origin = origin;
-    this.#check = responseChecker(document);
+    this.#check = checkerOf(document);
   }
 
   /** Sends a request and checks the answer against the document. Paths without a leading `/api` are under `/api/v1`. */

@@ -1,18 +1,15 @@
 /** `npx parley`, as an operator runs it. */
 import { execFile } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
-import { typescriptLoader } from './loader.ts';
+import { builtProgram } from './loader.ts';
 
 export type Outcome = { code: number; stdout: string; stderr: string };
-
-const program = fileURLToPath(new URL('../../src/commands/parley.ts', import.meta.url));
 
 /** Runs a command in a process of its own. */
 export const parley = (env: Record<string, string>, ...args: string[]): Promise<Outcome> =>
   new Promise((resolve) => {
     execFile(
       process.execPath,
-      [typescriptLoader, program, ...args],
+      [builtProgram('commands/parley'), ...args],
       { env: { PATH: process.env.PATH, ...env } },
       (error, stdout, stderr) =>
         resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr }),

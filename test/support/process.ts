@@ -4,7 +4,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { Test } from 'tap';
-import { nodeWithoutTap, typescriptLoader } from './loader.ts';
+import { builtProgram, nodeWithoutTap, typescriptLoader } from './loader.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -18,17 +18,10 @@ export type ServiceProcess = {
   end(signal?: NodeJS.Signals): Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
 };
 
-/** Starts a process from the sources, or from `dist`; it is killed when the test ends. `preloaded` are the URLs of modules. */
-export function launch(
-  t: Test,
-  env: Record<string, string>,
-  preloaded: readonly string[] = [],
-  from: 'src' | 'dist' = 'src',
-) {
-  const imports = preloaded.map((url) => `--import=${url}`);
-  const program =
-    from === 'src' ? [typescriptLoader, ...imports, 'src/main.ts'] : [...imports, 'dist/src/main.js'];
-  const child = spawn(...nodeWithoutTap(...program), {
+/** Starts a process; it is killed when the test ends. `preloaded` is the URL of a module. */
+export function launch(t: Test, env: Record<string, string>, preloaded?: string) {
+  const imports = preloaded === undefined ? [] : [typescriptLoader, `--import=${preloaded}`];
+  const child = spawn(...nodeWithoutTap(...imports, builtProgram('main')), {
     cwd: root,
     env: { PATH: process.env.PATH, HOME: process.env.HOME, PORT: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -58,10 +51,9 @@ export async function failToStart(
 export async function startProcess(
   t: Test,
   env: Record<string, string>,
-  preloaded?: readonly string[],
-  from?: 'src' | 'dist',
+  preloaded?: string,
 ): Promise<ServiceProcess> {
-  const { child, output } = launch(t, env, preloaded, from);
+  const { child, output } = launch(t, env, preloaded);
   const port = await new Promise<number>((resolve, reject) => {
     const look = () => {
       const [, found] = /Parley is running at http:\/\/[^:\s]+:(\d+)/.exec(output()) ?? [];

@@ -6,12 +6,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Test } from 'tap';
 import { Client, type OpenApi } from './http.ts';
-import { nodeWithoutTap, typescriptLoader } from './loader.ts';
+import { builtProgram, nodeWithoutTap, typescriptLoader } from './loader.ts';
 import { freshDatabase } from './service.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
+const parsed: OpenApi = JSON.parse(fs.readFileSync(`${root}openapi.json`, 'utf8'));
 /** What clients check answers against. */
-export const document = (): OpenApi => JSON.parse(fs.readFileSync(`${root}openapi.json`, 'utf8'));
+export const document = (): OpenApi => parsed;
 
 type Env = Record<string, string>;
 /** Where a process runs, if not on this host: the command that starts it there, and where it is reached. */
@@ -28,8 +29,8 @@ export class Replica {
   #ended: Promise<Ending> | undefined;
   /** What it wrote, over all its lives. */
   log = '';
-  /** The project that it runs from its next start on; default: this one. */
-  folder = root;
+  /** The folder of an earlier version, whose sources it runs from its next start on. */
+  earlier: string | undefined;
 
   constructor(env: Env, openapi: OpenApi, place?: ReplicaPlace) {
     this.#env = env;
@@ -57,13 +58,12 @@ export class Replica {
   /** Starts it, on the port that it had before. Resolves once it listens. */
   async start(): Promise<void> {
     const [shell, args] = nodeWithoutTap(
-      typescriptLoader,
-      `--import=${new URL('./replica-preload.ts', import.meta.url)}`,
-      'src/main.ts',
+      `--import=${new URL('./replica-preload.mjs', import.meta.url)}`,
+      ...(this.earlier === undefined ? [builtProgram('main')] : [typescriptLoader, 'src/main.ts']),
     );
     const [program, ...rest] = [...(this.#place?.command ?? []), shell, ...args] as [string, ...string[]];
     const child = spawn(program, rest, {
-      cwd: this.folder,
+      cwd: this.earlier ?? root,
       env: {
         PATH: process.env.PATH ?? '',
         HOME: process.env.HOME ?? '',

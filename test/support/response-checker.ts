@@ -81,11 +81,12 @@ export function schemaChecker(document: OpenApi) {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   addFormats.default(ajv);
   ajv.addSchema({ $id: 'openapi', components: { schemas: document.components.schemas } });
-  const compiled = new Map<string, ReturnType<typeof ajv.compile>>();
+  const compile = (schema: Json) =>
+    ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"#/components/', '"openapi#/components/')));
+  const compiled = new WeakMap<Json, ReturnType<typeof compile>>();
   return (schema: Json, value: unknown): string | undefined => {
-    const text = JSON.stringify(schema).replaceAll('"#/components/', '"openapi#/components/');
-    const validate = compiled.get(text) ?? ajv.compile(JSON.parse(text));
-    compiled.set(text, validate);
+    const validate = compiled.get(schema) ?? compile(schema);
+    compiled.set(schema, validate);
     return validate(value) ? undefined : ajv.errorsText(validate.errors);
   };
 }

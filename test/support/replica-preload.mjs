@@ -4,7 +4,7 @@ import { isMainThread } from 'node:worker_threads';
 if (isMainThread) {
   // It ends with the test that started it, however that ends.
   process.stdin.on('end', () => process.exit()).resume();
-  (process.stdin as typeof process.stdin & { unref(): void }).unref();
+  process.stdin.unref();
 }
 
 // Its clock is wrong by CLOCK_SKEW_MS.
@@ -12,14 +12,14 @@ const skewMs = Number(process.env.CLOCK_SKEW_MS ?? 0);
 const RealDate = Date;
 
 class SkewedDate extends RealDate {
-  constructor(...given: unknown[]) {
+  constructor(...given) {
     if (given.length === 0) super(RealDate.now() + skewMs);
-    else super(...(given as [number]));
+    else super(...given);
   }
 
-  static override now(): number {
+  static now() {
     return RealDate.now() + skewMs;
   }
 }
 
-if (skewMs !== 0) globalThis.Date = SkewedDate as DateConstructor;
+if (skewMs !== 0) globalThis.Date = SkewedDate;
