@@ -14,7 +14,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { chart } from './compare/chart.ts';
 import { startLoadClient } from './compare/load.ts';
-import { measure } from './compare/measure.ts';
+import { FIRST_WARM_UP_MS, measure } from './compare/measure.ts';
 import { missingPeers } from './compare/peers.ts';
 import { report } from './compare/report.ts';
 import { type RowOutcome, rowTable } from './compare/results.ts';
@@ -70,7 +70,7 @@ async function compare(row: Row): Promise<RowOutcome> {
       if (target === undefined || outcome === undefined) continue;
       const { measured, problems: found } = await measure(client, target, row, {
         findsCapacity: isAll && row.hasCapacity === true && round < CAPACITY_ROUNDS,
-        isFirst: round === 0,
+        warmUpMs: round === 0 ? FIRST_WARM_UP_MS : undefined,
         seconds,
       });
       outcome.rounds.push(measured);

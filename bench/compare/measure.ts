@@ -45,20 +45,24 @@ export const loadOf = (target: Target, row: Row): Omit<Load, 'connections' | 'wa
 /**
  * Measures a target. Problems are answers other than 200, and a ledger that does not match the answers.
  *
- * @param options - `seconds`: measured at 32 connections; a third of it at one connection
+ * @param options - `seconds`: measured at 32 connections; a third of it at one connection. `warmUpMs`: before that
  */
 export async function measure(
   client: LoadClient,
   target: Target,
   row: Row,
-  { findsCapacity = false, isFirst, seconds }: { findsCapacity?: boolean; isFirst: boolean; seconds: number },
+  {
+    findsCapacity = false,
+    seconds,
+    warmUpMs = WARM_UP_MS,
+  }: { findsCapacity?: boolean; seconds: number; warmUpMs?: number | undefined },
 ): Promise<{ measured: Measured; problems: string[] }> {
   const load = (fields: Pick<Load, 'connections' | 'warmUpMs' | 'measureMs'>) =>
     client.run({ ...loadOf(target, row), ...fields });
   const before = await target.ledger?.read();
   const many = await load({
     connections: CONNECTIONS,
-    warmUpMs: isFirst ? FIRST_WARM_UP_MS : WARM_UP_MS,
+    warmUpMs,
     measureMs: seconds * 1000,
   });
   const one = await load({ connections: 1, warmUpMs: SINGLE_WARM_UP_MS, measureMs: (seconds * 1000) / 3 });
