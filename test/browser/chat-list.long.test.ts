@@ -67,6 +67,7 @@ t.test(
     await t.test('from another conversation, and after a reload', async (t) => {
       await upstream.configure(slow);
       await button('New chat').click();
+      await page.waitForURL('**/chat');
       await ask('The second question');
       await log.getByText('0xxx').waitFor();
       const second = row(/^The second question Answering…$/);
@@ -100,6 +101,7 @@ t.test(
     await t.test('one that failed is there only while its page is open', async (t) => {
       await upstream.configure({ fault: 'status', status: 500 });
       await button('New chat').click();
+      await page.waitForURL('**/chat');
       expectRefusals();
       await ask('The third question');
       const third = row(/^The third question Not saved$/);

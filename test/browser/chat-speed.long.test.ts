@@ -13,16 +13,20 @@ const STREAMED = 40_000;
 const THROTTLE = 4;
 const TYPED = 'What did we say about the second point, and how does it fit the first one?';
 
-/** From a key to the end of the frame that shows its letter. */
+/** From a key to the end of the frame that shows its letter. `keyShown(n)` waits for that of the nth, which may be over. */
 const watchKeys = `(() => {
   window.keyTimes = [];
+  const shown = new EventTarget();
+  window.keyShown = async (count) => {
+    while (keyTimes.length < count) await new Promise((resolve) => shown.addEventListener('key', resolve, { once: true }));
+  };
   addEventListener('keydown', () => {
     const start = performance.now();
     requestAnimationFrame(() => {
       const { port1, port2 } = new MessageChannel();
       port1.onmessage = () => {
         window.keyTimes.push(performance.now() - start);
-        window.onShown();
+        shown.dispatchEvent(new Event('key'));
       };
       port2.postMessage(null);
     });
@@ -47,10 +51,9 @@ async function typeSlowly(page: Page, text: string): Promise<number[]> {
   await session.send('Emulation.setCPUThrottlingRate', { rate: THROTTLE });
   await page.getByLabel('Your message').focus();
   await page.evaluate(watchKeys);
-  for (const letter of text) {
-    const shown = page.evaluate('new Promise((resolve) => { window.onShown = resolve; })');
+  for (const [at, letter] of [...text].entries()) {
     await page.keyboard.press(letter === ' ' ? 'Space' : letter);
-    await shown;
+    await page.evaluate(`keyShown(${at + 1})`);
   }
   await session.send('Emulation.setCPUThrottlingRate', { rate: 1 });
   return page.evaluate<number[]>('keyTimes');

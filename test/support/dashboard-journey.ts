@@ -190,10 +190,12 @@ export async function walkThrough(
 
   await t.test('spends the day’s quota', async (t) => {
     const [cookie = ''] = (await context.cookies()).map(({ name, value }) => `${name}=${value}`);
+    await button('New chat').click();
+    await heading('New chat').waitFor();
+    await page.getByLabel('Your message').fill('One more?');
+    // Last, so that the page does not know of it before it asks.
     const messages = [{ role: 'user', content: 'Hi' }];
     t.match(await client.post('/chat/completions', { messages, n: PLUS - 3 }, { cookie }), { status: 200 });
-    await button('New chat').click();
-    await page.getByLabel('Your message').fill('One more?');
     expectRefusals(1);
     await page.getByLabel('Your message').press('Enter');
     await text("You have used all of today's replies").waitFor();
