@@ -1,6 +1,7 @@
 // What comes between somebody and the chat: other pages, other tabs, no network, an ended session, a limit per minute.
 import type { Page } from 'playwright-core';
 import t from 'tap';
+import { cookieHeader } from '../support/browser.ts';
 import { fewChats, HOME, noDashboard, startDashboard } from '../support/dashboard-pages.ts';
 import { MODEL, startUpstream } from '../support/upstream/client.ts';
 
@@ -82,7 +83,7 @@ t.test('drafts', { skip: noDashboard }, async (t) => {
   for (const loaded of ['replies left today', 'Your conversations will appear here'])
     await page.getByText(loaded).waitFor();
   await field.fill('The secret of the second');
-  const [cookie = ''] = (await context.cookies()).map(({ name, value }) => `${name}=${value}`);
+  const cookie = await cookieHeader(context);
   await client.post('/auth/logout', undefined, { cookie });
   const third = await client.signUp();
   const left = complaints.length;
@@ -127,7 +128,7 @@ t.test('a session that ends while an answer is on its way', { skip: noDashboard 
 
   // Sent after the end: the question waits until somebody is signed in again.
   await upstream.configure({});
-  const [again = ''] = (await page.context().cookies()).map(({ name, value }) => `${name}=${value}`);
+  const again = await cookieHeader(page.context());
   await client.post('/auth/logout', undefined, { cookie: again });
   expectRefusals();
   await field.press('Enter');

@@ -4,7 +4,7 @@ import type { RequestListener } from 'node:http';
 import { sql } from 'drizzle-orm';
 import t from 'tap';
 import { projectRoot } from '../../src/project.ts';
-import { clipboardText, noBrowser, proxyTo, startBrowser } from '../support/browser.ts';
+import { clipboardText, cookieHeader, noBrowser, proxyTo, startBrowser } from '../support/browser.ts';
 import { startWalk } from '../support/dashboard-walk.ts';
 import { startTestService } from '../support/service.ts';
 
@@ -206,7 +206,7 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
   });
 
   await t.test('5 of 5: no more can be created, and it is said why', async (t) => {
-    const [cookie] = (await context.cookies()).map(({ name, value }) => `${name}=${value}`);
+    const cookie = await cookieHeader(context);
     const expires_at = new Date(Date.now() + 3 * 86_400_000).toISOString();
     const more = [
       { name: 'Nightly report', scopes: ['usage'], expires_at },
@@ -220,7 +220,7 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
       { name: 'Everything' },
     ];
     await database.db.execute(sql`update api_keys set created_at = created_at - interval '40 days'`);
-    for (const fields of more) await client.createKey({ cookie: cookie ?? '' }, fields);
+    for (const fields of more) await client.createKey({ cookie }, fields);
     // What was used a moment ago may be written yet.
     do {
       await database.db.execute(
@@ -328,8 +328,8 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
   await t.test('a session that ends elsewhere: sign in, and back to where one was', async (t) => {
     await page.getByRole('link', { name: 'Your API' }).click();
     await page.getByText('4 of 5 keys').waitFor();
-    const [cookie] = (await context.cookies()).map(({ name, value }) => `${name}=${value}`);
-    await client.post('/auth/logout', undefined, { cookie: cookie ?? '' });
+    const cookie = await cookieHeader(context);
+    await client.post('/auth/logout', undefined, { cookie });
     // One for the page's own queries each: how many are asked at once is not of interest here.
     expectRefusals(4);
     await page.getByRole('link', { name: 'Settings' }).click();

@@ -71,6 +71,11 @@ export function proxyTo(port: number): RequestListener {
   };
 }
 
+/** The cookies that a browser holds, as a `cookie` header. Browsers tell them in no fixed order. */
+export async function cookieHeader(context: BrowserContext): Promise<string> {
+  return (await context.cookies()).map(({ name, value }) => `${name}=${value}`).join('; ');
+}
+
 /** A site whose pages may read the clipboard: the policy of the service's own pages does not let them. */
 const CLIPBOARD_HOST = 'clipboard.test';
 

@@ -3,7 +3,7 @@
  * used by a page of another https origin in the same browser; nothing between that page and the service is made up.
  */
 import type { Test } from 'tap';
-import { clipboardText, proxyTo, site, startBrowser } from './browser.ts';
+import { clipboardText, cookieHeader, proxyTo, site, startBrowser } from './browser.ts';
 import { fewChats, HOME, HOST } from './dashboard-pages.ts';
 import { startWalk, type Variant } from './dashboard-walk.ts';
 import { startTestService } from './service.ts';
@@ -189,7 +189,7 @@ export async function walkThrough(
   });
 
   await t.test('spends the day’s quota', async (t) => {
-    const [cookie = ''] = (await context.cookies()).map(({ name, value }) => `${name}=${value}`);
+    const cookie = await cookieHeader(context);
     await button('New chat').click();
     await heading('New chat').waitFor();
     await page.getByLabel('Your message').fill('One more?');
