@@ -98,6 +98,25 @@ new MutationObserver(() => {
   mendingSoon = true;
 }).observe(document.documentElement, { childList: true, subtree: true });
 
+// The renderer has its own classes for the theme, which follow the header's. Set before it renders: WebKit does not give
+// all of what is rendered the colors of a class that changes at once.
+addEventListener('DOMContentLoaded', () => {
+  const prefersDark = matchMedia('(prefers-color-scheme: dark)');
+  const follow = () => {
+    const { theme } = document.documentElement.dataset;
+    const isDark = theme === 'auto' ? prefersDark.matches : theme === 'dark';
+    const { classList } = document.body;
+    if (classList.contains('dark-mode') === isDark && classList.contains('light-mode') !== isDark) return;
+    classList.toggle('dark-mode', isDark);
+    classList.toggle('light-mode', !isDark);
+  };
+  follow();
+  prefersDark.addEventListener('change', follow);
+  const changes = new MutationObserver(follow);
+  changes.observe(document.documentElement, { attributeFilter: ['data-theme'] });
+  changes.observe(document.body, { attributeFilter: ['class'] });
+});
+
 addEventListener('DOMContentLoaded', () => {
   const target = document.querySelector('#reference');
   const url = target.dataset.document;
@@ -118,28 +137,11 @@ addEventListener('DOMContentLoaded', () => {
     documentDownloadType: 'none',
     modelsSectionLabel: 'Schemas',
     hideDarkModeToggle: true,
+    darkMode: document.body.classList.contains('dark-mode'),
     // Use the document's samples, in the languages of the guides.
     hiddenClients: true,
     authentication: { preferredSecurityScheme: 'apiKey' },
     defaultOpenAllTags: true,
     generateOperationSlug: ({ operationId, path, method }) => operationId ?? `${method}${path}`,
   });
-});
-
-// The renderer has its own classes for the theme, which follow the header's.
-addEventListener('DOMContentLoaded', () => {
-  const prefersDark = matchMedia('(prefers-color-scheme: dark)');
-  const follow = () => {
-    const { theme } = document.documentElement.dataset;
-    const isDark = theme === 'auto' ? prefersDark.matches : theme === 'dark';
-    const { classList } = document.body;
-    if (classList.contains('dark-mode') === isDark && classList.contains('light-mode') !== isDark) return;
-    classList.toggle('dark-mode', isDark);
-    classList.toggle('light-mode', !isDark);
-  };
-  follow();
-  prefersDark.addEventListener('change', follow);
-  const changes = new MutationObserver(follow);
-  changes.observe(document.documentElement, { attributeFilter: ['data-theme'] });
-  changes.observe(document.body, { attributeFilter: ['class'] });
 });

@@ -52,7 +52,6 @@ export function referencePage(renderer: string): { headers: Record<string, strin
 <meta name="description" content="Every operation of the API, with code samples and a form to try it with your key.">
 <meta name="color-scheme" content="light dark">
 <meta property="csp-nonce" content="${nonce}">
-<link rel="icon" href="data:,">
 !${frameHead}
 <link rel="stylesheet" href="${stylesheet.url}">
 <script src="${script.url}" defer></script>
