@@ -1,5 +1,5 @@
 /**
- * A real browser, Debian's Chromium or Firefox, on real https origins: every site of a test has a host name of its own,
+ * A real browser, Debian's Chromium, Firefox, or WebKitGTK, on real https origins: every site of a test has a host name of its own,
  * which the browser finds on a server of the test. Nothing between the browser and the service is made up.
  */
 import { existsSync, readFileSync } from 'node:fs';
@@ -13,6 +13,7 @@ import { type Browser, type BrowserContext, chromium, type Page } from 'playwrig
 import type { Test } from 'tap';
 import { selfSigned } from './certificate.ts';
 import { launchFirefox } from './firefox.ts';
+import { launchWebKit, WebKitContext } from './webkit/launch.ts';
 
 const executablePath = '/usr/bin/chromium';
 
@@ -83,10 +84,22 @@ const CLIPBOARD_HOST = 'clipboard.test';
 export async function clipboardText(context: BrowserContext): Promise<string> {
   const page = await context.newPage();
   await page.goto(`https://${CLIPBOARD_HOST}/`);
-  const text = await page.evaluate<string>('navigator.clipboard.readText()');
+  const text = await (context instanceof WebKitContext ? pasted(page) : readClipboard(page));
   await page.close();
   return text;
 }
+
+const readClipboard = (page: Page) => page.evaluate<string>('navigator.clipboard.readText()');
+
+/** WebKit lets no page read the clipboard without asking the user. */
+async function pasted(page: Page): Promise<string> {
+  await page.evaluate(`document.body.append(document.createElement('textarea'))`);
+  await page.locator('textarea').press('Control+v');
+  return page.evaluate<string>(`document.querySelector('textarea').value`);
+}
+
+/** A browser other than Chromium. Its color scheme cannot change while it runs. */
+export type OtherBrowser = { name: 'firefox' | 'webkit'; scheme: 'light' | 'dark' };
 
 export type TestBrowser = {
   context: BrowserContext;
@@ -98,12 +111,12 @@ export type TestBrowser = {
  * Starts the browser. It ends with the test, and its sites with it.
  *
  * @param sites - what answers for which host, such as `app.test` or `app.test:8443`
- * @param firefox - the color scheme of a Firefox instead of Chromium: it cannot change while it runs
+ * @param other - a browser to start instead of Chromium
  */
 export async function startBrowser(
   t: Test,
   sites: Record<string, RequestListener>,
-  firefox?: 'light' | 'dark',
+  other?: OtherBrowser,
 ): Promise<TestBrowser> {
   const served: Record<string, RequestListener> = { [CLIPBOARD_HOST]: site(), ...sites };
   const { cert, fingerprint, key } = selfSigned();
@@ -114,16 +127,21 @@ export async function startBrowser(
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
-  const browser = firefox
-    ? await launchFirefox(t, port, firefox)
-    : await launchChromium(Object.keys(served), port, fingerprint);
+  const { close, context } =
+    other?.name === 'webkit'
+      ? await launchWebKit(t, server, other.scheme, Object.keys(served))
+      : await contextOf(
+          other
+            ? await launchFirefox(t, port, other.scheme)
+            : await launchChromium(Object.keys(served), port, fingerprint),
+          other !== undefined,
+        );
   t.teardown(async () => {
-    await browser.close();
+    await close();
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
   });
-  const context = await browser.newContext({ ignoreHTTPSErrors: firefox !== undefined });
-  if (!firefox) await context.grantPermissions(['clipboard-read'], { origin: `https://${CLIPBOARD_HOST}` });
+  if (!other) await context.grantPermissions(['clipboard-read'], { origin: `https://${CLIPBOARD_HOST}` });
   return {
     context,
     open: async (url) => {
@@ -137,6 +155,10 @@ export async function startBrowser(
       return { page, complaints };
     },
   };
+}
+
+async function contextOf(browser: Browser, ignoreHTTPSErrors: boolean) {
+  return { context: await browser.newContext({ ignoreHTTPSErrors }), close: () => browser.close() };
 }
 
 /** Every host is on the server at `port`, whose certificate it trusts. */

@@ -5,7 +5,7 @@
 import type { Test } from 'tap';
 import { clipboardText, cookieHeader, proxyTo, site, startBrowser } from './browser.ts';
 import { fewChats, HOME, HOST } from './dashboard-pages.ts';
-import { startWalk, type Variant } from './dashboard-walk.ts';
+import { type BrowserName, otherBrowser, startWalk, type Variant } from './dashboard-walk.ts';
 import { startTestService } from './service.ts';
 import { MODEL, startUpstream } from './upstream/client.ts';
 
@@ -19,14 +19,14 @@ const PLUS = 10;
 /** A change of a key is heard within a second; a busy machine may take longer. */
 const HEARD_MS = 5000;
 
-/** What Chromium and Firefox call a request that no list allows. */
-const NOT_FETCHED = /^TypeError: (Failed to fetch|NetworkError)/;
+/** What Chromium, Firefox, and WebKit call a request that no list allows. */
+const NOT_FETCHED = /^TypeError: (Failed to fetch|NetworkError|Load failed)/;
 
 /** Walks through the whole of it. Names of states begin with `walk-`. */
 export async function walkThrough(
   t: Test,
   variant: Variant,
-  browser: 'chromium' | 'firefox' = 'chromium',
+  browser: BrowserName = 'chromium',
 ): Promise<void> {
   const upstream = await startUpstream();
   t.teardown(() => upstream.stop());
@@ -39,10 +39,9 @@ export async function walkThrough(
     OPERATOR_CONTACT: 'ops@example.com',
     PLANS_FILE: fewChats(t, FREE, PLUS),
   });
-  const isFirefox = browser === 'firefox';
   const sites = { [HOST]: proxyTo(port), 'app.test': site() };
-  const { context, open } = await startBrowser(t, sites, isFirefox ? variant.scheme : undefined);
-  if (!isFirefox) await context.grantPermissions(['clipboard-write'], { origin: HOME });
+  const { context, open } = await startBrowser(t, sites, otherBrowser(browser, variant));
+  if (browser === 'chromium') await context.grantPermissions(['clipboard-write'], { origin: HOME });
   const { complaints, expectRefusals, hosts, look, page } = await startWalk(t, context, `${HOME}/`, [
     variant,
   ]);

@@ -8,6 +8,7 @@ import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import type { BrowserContext, Locator, Page } from 'playwright-core';
 import type { Test } from 'tap';
+import type { OtherBrowser } from './browser.ts';
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const folder = fileURLToPath(new URL('../../screenshots/', import.meta.url));
@@ -18,6 +19,12 @@ const between = [320, 600, 800, 1000, 1150, 1210];
 
 /** On what the dashboard is looked at. */
 export type Variant = { size: keyof typeof sizes; scheme: (typeof schemes)[number] };
+export type BrowserName = 'chromium' | 'firefox' | 'webkit';
+
+/** What `startBrowser` starts for a walk in one variant. */
+export const otherBrowser = (name: BrowserName, { scheme }: Variant): OtherBrowser | undefined =>
+  name === 'chromium' ? undefined : { name, scheme };
+
 /** Whether pictures are taken: `SCREENSHOTS=1`. */
 const takesPictures = process.env.SCREENSHOTS === '1';
 

@@ -1,31 +1,16 @@
 /** Debian's Firefox, driven with WebDriver BiDi. */
 import { existsSync } from 'node:fs';
-import { createServer } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
 import type { Browser } from 'playwright-core';
 // The newest version that sends no command which Firefox's extended support release does not know.
 import { firefox } from 'playwright-core-bidi';
 import type { Test } from 'tap';
+import { proxyToServer } from './connect-proxy.ts';
 
 const executablePath = '/usr/bin/firefox-esr';
 
 /** Why tests in Firefox are skipped, visibly, on this machine; false where there is one. */
 export const noFirefox: string | false =
   !existsSync(executablePath) && `there is no ${executablePath} (on Debian: apt-get install firefox-esr)`;
-
-/** Starts a proxy that leads every host to the server at `port`. It ends with the test. */
-async function proxyToServer(t: Test, port: number): Promise<number> {
-  const proxy = createServer();
-  proxy.on('connect', (_request, client) => {
-    const server = connect(port, '127.0.0.1', () => client.write('HTTP/1.1 200 OK\r\n\r\n'));
-    server.pipe(client).pipe(server);
-    server.on('error', () => client.destroy());
-    client.on('error', () => server.destroy());
-  });
-  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
-  t.teardown(() => void proxy.close());
-  return (proxy.address() as AddressInfo).port;
-}
 
 /** Starts a Firefox that finds every https host on the server at `port`, and reads the clipboard without asking. */
 export async function launchFirefox(t: Test, port: number, scheme: 'light' | 'dark'): Promise<Browser> {

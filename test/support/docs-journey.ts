@@ -1,0 +1,86 @@
+/** A walk through the documentation: a page of each kind, in one variant and browser. */
+import type { Page } from 'playwright-core';
+import type { Test } from 'tap';
+import { proxyTo, startBrowser } from './browser.ts';
+import { HOME, HOST } from './dashboard-pages.ts';
+import { type BrowserName, otherBrowser, startWalk, type Variant } from './dashboard-walk.ts';
+import { startTestService } from './service.ts';
+import { eventually } from './upstream/engine.ts';
+
+type State = {
+  name: string;
+  path: string;
+  heading: string | RegExp;
+  /** What a reader does there before the state is looked at. */
+  act?: (page: Page) => Promise<void>;
+  isMissing?: true;
+};
+
+/** Whether the text of each button is drawn. */
+const areNamed = `[...document.querySelectorAll('[role=dialog] button')]
+  .every((one) => one.innerText.trim() || one.ariaLabel)`;
+
+const states: State[] = [
+  { name: 'docs-01-guides', path: '/docs/guides', heading: 'Guides' },
+  { name: 'docs-02-guide', path: '/docs/guides/authentication', heading: 'Authentication' },
+  { name: 'docs-03-reference', path: '/docs', heading: 'API reference' },
+  { name: 'docs-04-operation', path: '/docs/api/createChatCompletion', heading: /^Create a chat completion/ },
+  { name: 'docs-05-errors', path: '/docs/errors', heading: 'Errors' },
+  { name: 'docs-06-error', path: '/docs/errors/quotaExceeded', heading: 'quotaExceeded' },
+  { name: 'docs-07-search', path: '/docs/search?q=key', heading: 'Search' },
+  {
+    name: 'docs-08-missing',
+    path: '/docs/guides/none',
+    heading: 'This guide does not exist',
+    isMissing: true,
+  },
+  { name: 'docs-09-try', path: '/docs/try', heading: 'Parley API' },
+  {
+    name: 'docs-10-request',
+    path: '/docs/try#tag/search/search',
+    heading: 'Parley API',
+    async act(page) {
+      const operation = page.locator('section[id$="tag/search/search"]').first();
+      await operation.getByRole('button', { name: 'Test Request' }).click();
+      await page.getByRole('dialog').getByRole('button', { name: /^Send/ }).first().waitFor();
+      // WebKit draws the parts of the dialog one after another.
+      await eventually('Every button of the dialog has its name.', () => page.evaluate<boolean>(areNamed));
+    },
+  },
+];
+
+/** Walks through all of them. */
+export async function walkThroughDocs(
+  t: Test,
+  variant: Variant,
+  browser: BrowserName = 'chromium',
+): Promise<void> {
+  const { port } = await startTestService(t, 'postgres', { PUBLIC_URL: HOME, TRUST_PROXY: 'loopback' });
+  const { context } = await startBrowser(t, { [HOST]: proxyTo(port) }, otherBrowser(browser, variant));
+  const { complaints, expectRefusals, hosts, look, page } = await startWalk(
+    t,
+    context,
+    `${HOME}/docs`,
+    [variant],
+    // The pages follow the device with CSS alone.
+    () => 'html[data-theme=auto]',
+  );
+  page.setDefaultTimeout(120_000);
+  t.equal(
+    await page.evaluate(`matchMedia('(prefers-color-scheme: dark)').matches`),
+    variant.scheme === 'dark',
+    'the device has the color scheme',
+  );
+
+  for (const { act, heading, isMissing, name, path } of states)
+    await t.test(path, async (t) => {
+      if (isMissing) expectRefusals(1);
+      await page.goto(HOME + path);
+      await page.getByRole('heading', { level: 1, name: heading }).waitFor();
+      await act?.(page);
+      await look(t, name);
+      t.same(complaints.splice(0), [], 'the console has nothing to complain about');
+    });
+
+  t.same([...hosts], [HOST], 'no other host was asked');
+}
