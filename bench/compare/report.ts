@@ -45,9 +45,9 @@ ${missing.join('')}- Load average before the run: ${busy.toFixed(1)} (0 on an id
 - A cell is the median of the rounds, with the smallest and the largest value in parentheses.
 - **CPU** is the user and system time of every process of the service, including Postgres, divided by the number of
   requests. The load client and the upstream do not count. This is the figure to compare: a busy machine changes it least.
-- **× limit** divides the CPU by that of the bare route or bare proxy, which does only what the request needs
-  and checks nothing.
-- **Added** is the latency at one connection minus that of the bare route or bare proxy.
+- **× limit** divides the CPU by that of the bare route or bare proxy in the same round. These do only what the request
+  needs and check nothing.
+- **Added** is the latency at one connection minus that of the bare route or bare proxy in the same round.
 - Throughput and latencies hold for this machine, where the client, the upstream, the database, and the service share the
   processors.
 - Parley runs as with \`make start\`: it authenticates, validates, rate-limits, logs to a file, and charges each request

@@ -25,6 +25,7 @@ function middleOf(measured: number[]): Middle {
 }
 
 const whole = (value: number) => Math.round(value).toLocaleString('en');
+const ratio = (value: number) => value.toFixed(2);
 const milliseconds = (value: number) => value.toFixed(value < 10 ? 2 : 1);
 const spread = ({ max, median, min }: Middle, format: (value: number) => string) =>
   `${format(median)} (${format(min)}–${format(max)})`;
@@ -41,25 +42,41 @@ const head = [
   'added ms',
 ];
 
+/**
+ * Compares two targets round by round: a machine that changes its speed does so for both, because a round measures them
+ * within seconds.
+ */
+const compared = (
+  outcome: Outcome,
+  limit: Outcome,
+  of: Exclude<keyof Measured, 'capacity'>,
+  compare: (value: number, ofLimit: number) => number,
+): Middle =>
+  middleOf(
+    outcome.rounds.flatMap((round, at) =>
+      limit.rounds[at] ? [compare(round[of], limit.rounds[at][of])] : [],
+    ),
+  );
+
 /** One row as a Markdown table: the median of the rounds, and the smallest and largest value. */
 export function rowTable({ outcomes, row }: RowOutcome): string {
   const limit = outcomes.find(({ name }) => name === row.limit);
   // A stream's client waits for the first byte, not for the end.
   const single = row.ending === undefined ? 'single' : 'singleFirstByte';
   const lines = outcomes.map((outcome) => {
-    const cpu = middle(outcome, 'cpu');
-    const alone = middle(outcome, single);
     const isLimit = outcome === limit;
+    const times = (value: number, ofLimit: number) => value / ofLimit;
+    const more = (value: number, ofLimit: number) => value - ofLimit;
     return [
       outcome.title,
-      spread(cpu, whole),
+      spread(middle(outcome, 'cpu'), whole),
       whole(middle(outcome, 'postgresCpu').median),
-      isLimit || limit === undefined ? '' : (cpu.median / middle(limit, 'cpu').median).toFixed(2),
+      isLimit || limit === undefined ? '' : spread(compared(outcome, limit, 'cpu', times), ratio),
       spread(middle(outcome, 'perSecond'), whole),
       spread(middle(outcome, 'p50'), milliseconds),
       spread(middle(outcome, 'p99'), milliseconds),
-      spread(alone, milliseconds),
-      isLimit || limit === undefined ? '' : milliseconds(alone.median - middle(limit, single).median),
+      spread(middle(outcome, single), milliseconds),
+      isLimit || limit === undefined ? '' : milliseconds(compared(outcome, limit, single, more).median),
     ];
   });
   const title = `## ${row.name}: ${row.title}`;

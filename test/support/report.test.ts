@@ -74,7 +74,10 @@ t.test('Report: what failed is explained, also a file that broke before its firs
   t.equal(last, '0 passed, 2 failed, 2 skipped');
   t.equal(exitCode, 1);
   t.match(output, 'at test/bad.test.ts:6:3\n      -3\n      +2');
-  t.match(output, 'failed: test/bad.test.ts › GET /keys 200: the active ones');
+  t.match(
+    output,
+    /failed: test\/bad\.test\.ts › GET \/keys 200: the active ones\n {6}.*\n {6}at test\/bad\.test\.ts:6:3/,
+  );
   t.match(output, 'failed: test/broken.test.ts');
   t.match(output, 'skipped: test/bad.test.ts › GET /keys 401: nobody: not yet written');
   t.match(output, 'skipped: test/empty.test.ts: no tests found');

@@ -3,6 +3,8 @@ import type { Parser, Result } from 'tap-parser';
 
 /** Of a text in what is printed. */
 const LONGEST = 1000;
+/** Of the reason that the summary gives for a failure. */
+const REASON_LINES = 20;
 
 /** A test file, a test or a part of one; what it asserts by itself is not in `children`. */
 type Test = {
@@ -22,7 +24,7 @@ export class Report {
   passed = 0;
   failed = 0;
   readonly skipped: string[] = [];
-  readonly failures: string[] = [];
+  readonly failures: { what: string; reason: string }[] = [];
   readonly #print: (line: string) => void;
 
   constructor(print: (line: string) => void = console.log) {
@@ -49,7 +51,10 @@ export class Report {
   finish(end: { seconds: number; failOnSkip: boolean }): number {
     if (this.passed + this.failed === 0) this.#fail('no test ran');
     this.#print('');
-    for (const failure of this.failures) this.#print(`failed: ${failure}`);
+    for (const { reason, what } of this.failures) {
+      this.#print(`failed: ${what}`);
+      if (reason !== '') this.#print(indented(reason.split('\n').slice(0, REASON_LINES).join('\n')));
+    }
     for (const skip of this.skipped) this.#print(`skipped: ${skip}`);
     if (end.failOnSkip && this.skipped.length > 0)
       this.#print('Nothing may be skipped here: PARLEY_FAIL_ON_SKIP is 1.');
@@ -106,12 +111,16 @@ export class Report {
     if (result?.skip || result?.todo) this.skipped.push(`${path}: ${reasonOf(result)}`);
     else if (result?.ok) {
       if (children.length === 0 && (test.assertions > 0 || skips.length === 0)) this.passed += 1;
-    } else if (failures.length > 0 || this.failed === failedBefore) this.#fail(path);
+    } else if (failures.length > 0 || this.failed === failedBefore) {
+      const [first = result] = failures;
+      this.#fail(path, first && `${shortened(first.name)}\n${explain(first)}`);
+    }
   }
 
-  #fail(what: string): void {
+  /** @param reason - repeated in the summary, which may be all that is kept of a run */
+  #fail(what: string, reason = ''): void {
     this.failed += 1;
-    this.failures.push(what);
+    this.failures.push({ what, reason });
   }
 
   #printFailures(test: Test, path = test.name): void {
