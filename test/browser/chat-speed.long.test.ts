@@ -59,6 +59,12 @@ async function typeSlowly(page: Page, text: string): Promise<number[]> {
   return page.evaluate<number[]>('keyTimes');
 }
 
+const reportKeys = (where: string, keys: readonly number[]) =>
+  console.error(
+    `a key ${where}, CPU ${THROTTLE} times slower: median ${ms(percentile(keys, 0.5))}, ` +
+      `p98 ${ms(percentile(keys, 0.98))}, most ${ms(Math.max(...keys))}`,
+  );
+
 /** As a person does: what `fill` sends is a line at a time, which takes Chromium many seconds. Returns how long it took. */
 async function paste(page: Page, text: string): Promise<number> {
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
@@ -73,9 +79,16 @@ async function paste(page: Page, text: string): Promise<number> {
 t.test('300 messages, and an answer of 40,000 characters', { skip: noDashboard }, async (t) => {
   const upstream = await startUpstream();
   t.teardown(() => upstream.stop());
-  const { accountId, complaints, database, page } = await startDashboard(t, '/chat', {
+  const { accountId, complaints, context, database, page } = await startDashboard(t, '/chat', {
     CHAT_URL: upstream.url,
   });
+  const bare = await context.newPage();
+  await bare.setContent('<label>Your message <textarea></textarea></label>');
+  reportKeys('in a page with nothing but a text field', await typeSlowly(bare, TYPED));
+  await bare.close();
+  await page.getByRole('heading', { level: 1, name: 'New chat' }).waitFor();
+  reportKeys('in a new chat', await typeSlowly(page, TYPED));
+  await page.getByLabel('Your message').fill('');
   await fillConversations(database.db, accountId, CONVERSATIONS);
   const id = await fillConversation(database.db, accountId, 'A long conversation', MESSAGES);
   await page.goto(`https://parley.test/chat/${id}`);
@@ -89,10 +102,7 @@ t.test('300 messages, and an answer of 40,000 characters', { skip: noDashboard }
 
   const keys = await typeSlowly(page, TYPED);
   t.equal(await page.getByLabel('Your message').inputValue(), TYPED);
-  console.error(
-    `a key, CPU ${THROTTLE} times slower, ${MESSAGES} messages, ${CONVERSATIONS} conversations: median ` +
-      `${ms(percentile(keys, 0.5))}, p98 ${ms(percentile(keys, 0.98))}, most ${ms(Math.max(...keys))}`,
-  );
+  reportKeys(`with ${MESSAGES} messages and ${CONVERSATIONS} conversations`, keys);
 
   await upstream.configure({ tokensPerSecond: 1000 });
   const sections = Array.from({ length: Math.ceil(STREAMED / section(1).length) }, (_, at) => section(at));

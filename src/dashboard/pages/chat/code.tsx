@@ -1,10 +1,10 @@
-/** A code block of a reply, colored once it is complete and on the screen. */
+/** A code block of a reply, colored once it is complete and was on the screen. */
 
-import { useInViewport } from '@mantine/hooks';
-import { createContext, type ReactElement, useContext, useEffect, useState } from 'react';
+import { createContext, type ReactElement, useContext, useEffect, useRef, useState } from 'react';
 import { t } from '../../texts/language.ts';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import classes from './code.module.css';
+import { onceSeen } from './once-seen.ts';
 
 /** Whether the reply's last block is still growing. Its code would be colored again with every word. */
 export const Growing = createContext(false);
@@ -16,11 +16,14 @@ type Colored = { code: string; element: ReactElement | undefined };
 
 export function Code({ code, language }: { code: string; language: string | undefined }) {
   const isGrowing = useContext(Growing);
-  const { inViewport, ref } = useInViewport();
+  const ref = useRef<HTMLDivElement>(null);
+  const [isSeen, setIsSeen] = useState(false);
+  useEffect(() => {
+    if (ref.current) return onceSeen(ref.current, () => setIsSeen(true));
+  }, []);
   const [colored, setColored] = useState<Colored>();
   const isDone = colored?.code === code;
-  const isWanted =
-    inViewport && !isGrowing && !isDone && language !== undefined && code.length <= MOST_COLORED;
+  const isWanted = isSeen && !isGrowing && !isDone && language !== undefined && code.length <= MOST_COLORED;
   useEffect(() => {
     if (!isWanted) return;
     let isCurrent = true;
