@@ -2,7 +2,7 @@
  * Searches messages without an index: one of all accounts' words would cost every stored message more than reading
  * one account's messages costs its rare searches. Contract section 1.
  */
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import { type Db, rowsOf } from '../database/client.ts';
 
 /** The newest messages of a conversation that a search reads. */
@@ -16,7 +16,7 @@ export type Hit = { id: string; excerpt: string; isCut: boolean };
 /**
  * Among the given conversations, those with a message that contains all words, with an excerpt of the newest one.
  *
- * @param words - in lower case; letters beyond ASCII match in either case only if the database's locale knows them
+ * @param words - in lower case
  */
 export async function searchMessages(
   db: Db,
@@ -25,8 +25,9 @@ export async function searchMessages(
   words: readonly string[],
 ): Promise<Map<string, Hit>> {
   if (conversationIds.length === 0) return new Map();
+  const content = lowered(sql`m.content`, words);
   const contains = sql.join(
-    words.map((word) => sql`strpos(lower(m.content), ${word}) > 0`),
+    words.map((word) => sql`strpos(${content}, ${word}) > 0`),
     sql` and `,
   );
   const ids = sql.join(
@@ -44,11 +45,21 @@ export async function searchMessages(
           where account_id = ${accountId}::uuid and conversation_id = asked.id
           order by position desc, id desc limit ${MESSAGES_AT_MOST}::int
         ) m cross join lateral (
-          select greatest(strpos(lower(m.content), ${words[0]}) - ${BEFORE_CHARACTERS}::int, 1) as start
+          select greatest(strpos(${content}, ${words[0]}) - ${BEFORE_CHARACTERS}::int, 1) as start
         ) found
         where ${contains}
         order by m.position desc, m.id desc limit 1
       ) hit`,
   );
   return new Map(hits.map((hit) => [hit.id, hit]));
+}
+
+/** `lower` knows letters beyond ASCII only in some locales of Postgres. Those of the words suffice. */
+function lowered(text: SQL, words: readonly string[]): SQL {
+  const letters = [...new Set(words.join(''))].filter(
+    (letter) => letter > '\x7f' && letter.toUpperCase().length === letter.length,
+  );
+  if (letters.length === 0) return sql`lower(${text})`;
+  const lower = letters.join('');
+  return sql`translate(lower(${text}), ${lower.toUpperCase()}, ${lower})`;
 }

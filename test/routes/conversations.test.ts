@@ -156,6 +156,14 @@ t.test('conversations', async (t) =>
         ],
       );
       t.same(await readAll(client, cookie, 'q=100%25_'), [], 'nothing in it is a pattern');
+      const [apples] = await fill(app.db, accountId, ['Two GRÜNE ÄPFEL, a straße, and x']);
+      ids.push(apples ?? '');
+      for (const words of ['grüne äpfel', 'ÄPFEL', 'Straße ä'])
+        t.same(
+          (await readAll(client, cookie, `q=${encodeURIComponent(words)}`)).map(({ id }) => id),
+          [apples],
+          words,
+        );
       const stranger = await client.signUp();
       t.same(await readAll(client, stranger.cookie, 'q=rotate'), []);
       const { id: keyId, key } = await client.createKey(owner);
