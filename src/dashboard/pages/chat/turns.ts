@@ -46,6 +46,8 @@ export type Turn = {
 };
 
 const SHOWN_EVERY_MS = 40;
+/** Between renderings, in the time that one takes. */
+const REST = 3;
 const ASK_AGAIN_MS = 1000;
 const LONGEST_PAUSE_MS = 10_000;
 
@@ -242,11 +244,17 @@ async function read(turn: Turn, signal: AbortSignal, onNamed: (id: string) => vo
   const { id } = turn;
   let text = '';
   let timer: ReturnType<typeof setTimeout> | undefined;
+  let pause = SHOWN_EVERY_MS;
   const show = () => {
     timer ??= setTimeout(() => {
       timer = undefined;
+      const start = performance.now();
       change(id, { text });
-    }, SHOWN_EVERY_MS);
+      // Rendered by then. A long block is parsed again whenever it grows, which must not take all of the page's time.
+      queueMicrotask(() => {
+        pause = Math.max(SHOWN_EVERY_MS, REST * (performance.now() - start));
+      });
+    }, pause);
   };
   try {
     for await (const { data, event } of answer(turn, signal)) {
