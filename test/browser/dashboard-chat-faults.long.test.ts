@@ -159,6 +159,27 @@ t.test('an answer that the model broke off', { skip: noDashboard }, async (t) =>
   await text('6 of 8 replies left today').waitFor();
 });
 
+t.test('a connection that hangs: stopping leaves the answer', { skip: noDashboard }, async (t) => {
+  const { button, complaints, expectRefusals, page } = await startDashboard(t, '/chat', {
+    CHAT_URL: upstream.url,
+  });
+  await upstream.configure(slow);
+  await page.route('**/api/v1/chat/cancel', (route) =>
+    route.fulfill({
+      status: 409,
+      json: { error: { code: 'alreadyFinished', message: 'It is finished.', status: 409 } },
+    }),
+  );
+  // Its connection gives nothing more.
+  await page.route('**/api/v1/chat', () => {});
+  await page.getByLabel('Your message').fill('Tell me a lot.');
+  await page.getByLabel('Your message').press('Enter');
+  expectRefusals(1);
+  await button('Stop').click();
+  await button('Show the full answer').waitFor();
+  t.same(complaints, []);
+});
+
 t.test('no network', { skip: noDashboard }, async (t) => {
   const { button, complaints, chats, context, cutChats, expectRefusals, look, page, text } =
     await startDashboard(t, '/chat', { CHAT_URL: upstream.url });

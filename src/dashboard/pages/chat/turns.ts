@@ -46,6 +46,8 @@ export type Turn = {
 };
 
 const SHOWN_EVERY_MS = 40;
+/** Between the end of an answer that was stopped and its arrival. */
+const END_ARRIVES_MS = 5000;
 /** Between renderings, in the time that one takes. */
 const REST = 3;
 const ASK_AGAIN_MS = 1000;
@@ -141,14 +143,19 @@ export function adopt(isAdopted: (turn: Turn) => boolean): void {
   set(turns.map((turn) => (isAdopted(turn) ? { ...turn, conversationId: null, isAdopted: true } : turn)));
 }
 
-/** The service ends the answer, which the turn then reads. If it cannot be asked to, the turn leaves the answer. */
+/** The service ends the answer, which the turn then reads. If it does not arrive, the turn leaves the answer. */
 export function stop(id: string): void {
   const turn = turns.find((known) => known.id === id);
   if (turn === undefined || turn.isStopping || !isUnderWay(turn)) return;
   change(id, { isStopping: true });
-  parley.cancelChatByKey({ idempotency_key: turn.key }).catch((error: unknown) => {
-    if (toProblem(error).code !== 'alreadyFinished') running.get(id)?.abort();
-  });
+  const controller = running.get(id);
+  parley
+    .cancelChatByKey({ idempotency_key: turn.key })
+    .catch((error: unknown) => {
+      if (toProblem(error).code !== 'alreadyFinished') controller?.abort();
+    })
+    // Its end is on its way, unless the connection hangs.
+    .then(() => setTimeout(() => controller?.abort(), END_ARRIVES_MS));
 }
 
 export function forget(isForgotten: (turn: Turn) => boolean): void {
