@@ -20,6 +20,7 @@ t.test('what models can do and cost', { skip: noDashboard }, async (t) => {
         units: 5,
         capabilities: ['tools', 'images', 'json_schema'],
         description: 'For long documents.',
+        contextTokens: 128_000,
       },
       { name: 'costly', targets, units: 2 },
       // Not for chats.
@@ -30,13 +31,28 @@ t.test('what models can do and cost', { skip: noDashboard }, async (t) => {
   const model = page.getByLabel('Model');
   await model.waitFor();
   t.same(await model.locator('option').allTextContents(), [
-    'small',
+    'small · 1 reply each',
     'large · tools, images, structured output · 5 replies each',
     'costly · 2 replies each',
   ]);
   await model.selectOption('large');
-  t.equal(await model.getAttribute('title'), 'For long documents.');
+  await page.getByText('For long documents. Context: 128,000 tokens.').waitFor();
+  t.equal(await page.getByLabel('Your message').getAttribute('placeholder'), 'Message large');
   await look(t, 'chat-model-picker');
+  t.same(complaints, [], 'nothing in the console');
+});
+
+t.test('the only model, too', { skip: noDashboard }, async (t) => {
+  const upstream = await startUpstream();
+  t.teardown(() => upstream.stop());
+  const targets = [{ upstream: 'a', model: 'test-model' }];
+  const { env } = upstreamsFile({
+    upstreams: [{ name: 'a', kind: 'openai', url: upstream.url }],
+    models: [{ name: 'only', targets, units: 3, capabilities: ['tools'], description: 'For all.' }],
+  });
+  const { complaints, page } = await startDashboard(t, '/chat', env);
+  await page.getByText('only · tools · 3 replies each').waitFor();
+  await page.getByText('For all.').waitFor();
   t.same(complaints, [], 'nothing in the console');
 });
 

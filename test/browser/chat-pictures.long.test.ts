@@ -149,10 +149,16 @@ t.test('images in the chat', { skip: noDashboard }, async (t) => {
     t.equal((contents[0] as Part[]).length, 3);
     t.equal(await shown.count(), 2, 'which are not loaded again');
     await button('Edit message').first().click();
-    await count(2);
-    t.equal(await field.inputValue(), 'What is it?');
-    await button('Cancel').click();
-    await thumbnails.first().waitFor({ state: 'detached' });
+    const edited = page.getByLabel('Your edited message');
+    t.equal(await edited.inputValue(), 'What is it?');
+    await edited.fill('And what is this?');
+    await edited.press('Enter');
+    await page.getByText('You said: And what is this?').waitFor();
+    await button('Regenerate').waitFor();
+    const [asked] = await askedLast();
+    t.match(asked, [{ text: 'And what is this?' }, { type: 'image_url' }, { type: 'image_url' }]);
+    t.equal((await askedLast()).length, 1, 'without the question that it replaces');
+    t.equal(await shown.count(), 2);
   });
 
   await t.test('downloaded with its images', async (t) => {

@@ -68,6 +68,8 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
   await t.test('an empty chat', async (t) => {
     await page.getByRole('heading', { name: 'What would you like to know?' }).waitFor();
     await text('8 of 8 replies left today').waitFor();
+    await button('Explain how HTTP caching works, with an example.').waitFor();
+    t.equal(await page.getByText('API key?').count(), 0, 'nothing about Parley, which a model does not know');
     t.equal(await focused(), 'Your message', 'the field has the focus');
     await look(t, 'chat-empty');
     await field.fill('a');
@@ -150,19 +152,27 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
     t.equal(await log.getByRole('article').count(), 4);
   });
 
-  await t.test('a question taken up again: it is said what will happen, and Escape leaves it', async (t) => {
+  const edited = page.getByLabel('Your edited message');
+
+  await t.test('a question is edited where it stands, and Escape leaves it', async (t) => {
     await field.fill('half a thought');
-    await button('Edit message').last().click();
-    const notice = text('Your edited message replaces the original and everything after it.');
-    await notice.waitFor();
-    t.match(await field.inputValue(), /^one two three/);
+    const question = log.getByRole('article').filter({ hasText: 'one two three' }).first();
+    await question.getByRole('button', { name: 'Edit message' }).click();
+    await text('It replaces the original and everything after it.').waitFor();
+    t.match(await edited.inputValue(), /^one two three/);
+    t.equal(await focused(), 'Your edited message');
+    t.equal(await question.getByLabel('Your edited message').count(), 1, 'in its own place');
     await look(t, 'chat-edit');
+    await edited.fill('another thought');
     await page.keyboard.press('Escape');
-    await notice.waitFor({ state: 'detached' });
-    t.equal(await field.inputValue(), 'half a thought', 'what was being written is back');
-    await button('Edit message').last().click();
-    await button('Cancel').click();
-    t.equal(await field.inputValue(), 'half a thought');
+    await edited.waitFor({ state: 'detached' });
+    t.equal(await focused(), 'Edit message');
+    t.equal(await question.getByText('another thought').count(), 0);
+    t.equal(await field.inputValue(), 'half a thought', 'the next message is untouched');
+    await page.keyboard.press('Enter');
+    t.match(await edited.inputValue(), /^one two three/);
+    await page.locator('article').getByRole('button', { name: 'Cancel' }).click();
+    await edited.waitFor({ state: 'detached' });
     await field.fill('');
   });
 
@@ -171,8 +181,8 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
     async (t) => {
       await upstream.configure({});
       await button('Edit message').first().click();
-      await field.fill('Shorter, please.');
-      await field.press('Enter');
+      await edited.fill('Shorter, please.');
+      await edited.press('Enter');
       await log.getByText('You said: Shorter, please.').waitFor();
       await ended();
       t.equal(await log.getByRole('article').count(), 2);
@@ -323,6 +333,19 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
   });
 
   t.same(complaints, [], 'nothing in the console');
+});
+
+t.test('samples ask what whoever answers can know', { skip: noDashboard }, async (t) => {
+  const aboutAnything = 'Write a haiku about the sea.';
+  const aboutParley = 'How do I create a key?';
+  for (const [env, shown, other] of [
+    [{ CHAT_URL: upstream.url }, aboutAnything, aboutParley],
+    [{}, aboutParley, aboutAnything],
+  ] as const) {
+    const { page } = await startDashboard(t, '/', env);
+    await page.getByText(shown).first().waitFor();
+    t.equal(await page.getByText(other).count(), 0, shown);
+  }
 });
 
 t.test('the chat where no language model is connected', { skip: noDashboard }, async (t) => {

@@ -1,19 +1,10 @@
-import {
-  ActionIcon,
-  Button,
-  Group,
-  Input,
-  NativeSelect,
-  Text,
-  Textarea,
-  VisuallyHidden,
-} from '@mantine/core';
+import { ActionIcon, Input, NativeSelect, Text, Textarea, VisuallyHidden } from '@mantine/core';
 import {
   type ClipboardEvent,
-  type FormEvent,
   type KeyboardEvent,
   type ReactNode,
   type RefObject,
+  type SyntheticEvent,
   useId,
 } from 'react';
 import { t } from '../../texts/language.ts';
@@ -27,39 +18,36 @@ import { PictureList } from './picture-list.tsx';
 /** Measuring the height by script lays out the whole page with every key press. */
 const growsByItself = CSS.supports('field-sizing', 'content');
 
+/** Enter, but not that which ends a word in an input method. */
+export const isSending = ({ key, nativeEvent, shiftKey }: KeyboardEvent): boolean =>
+  key === 'Enter' && !shiftKey && !nativeEvent.isComposing;
+
 type Props = {
   field: RefObject<HTMLTextAreaElement | null>;
   /** Whose draft it holds; '' for a new conversation. */
   conversationId: string;
   onSend: (message: string, images: readonly string[]) => void;
   onStop: (() => void) | undefined;
-  onCancelEdit: (() => void) | undefined;
-  /** Whether the message that is edited takes the place of another. */
-  isReplacing: boolean;
   isClosed: boolean;
   models: ReturnType<typeof useModels>;
   children: ReactNode;
 };
 
 export function Composer(props: Props) {
-  const { children, conversationId, field, isClosed, isReplacing, models } = props;
-  const { onCancelEdit, onSend, onStop } = props;
+  const { children, conversationId, field, isClosed, models, onSend, onStop } = props;
   const hint = useId();
   const state = useDraftState(conversationId);
   const attaching = useAttaching(conversationId, models);
   const canSend = !isClosed && attaching.canSend && state === 'ready' && onStop === undefined;
-  const send = (event?: FormEvent) => {
-    event?.preventDefault();
+  const send = (event: SyntheticEvent) => {
+    event.preventDefault();
     if (!canSend) return;
     onSend(draftOf(conversationId).trim(), attaching.urls);
     setDraft(conversationId, '');
     attaching.clear();
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    if (event.key === 'Escape' && onStop === undefined) onCancelEdit?.();
-    if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
-    event.preventDefault();
-    send();
+    if (isSending(event)) send(event);
   };
   return (
     <form
@@ -68,23 +56,6 @@ export function Composer(props: Props) {
       onDragOver={attaching.onDragOver}
       onDrop={attaching.onDrop}
     >
-      <Group gap="xs" role="status">
-        {onCancelEdit && (
-          <>
-            <Text size="xs" c="dimmed">
-              {t(isReplacing ? 'chat.composer.replacing' : 'chat.composer.editing')}
-            </Text>
-            <Button
-              size="compact-sm"
-              variant="default"
-              title={t('chat.composer.cancelEdit')}
-              onClick={onCancelEdit}
-            >
-              {t('ui.cancel')}
-            </Button>
-          </>
-        )}
-      </Group>
       {attaching.urls.length > 0 && (
         <PictureList
           urls={attaching.urls}
@@ -103,6 +74,7 @@ export function Composer(props: Props) {
         field={field}
         conversationId={conversationId}
         hint={hint}
+        placeholder={t('chat.composer.placeholder', { name: models.addressee })}
         isTooLong={state === 'tooLong'}
         onKeyDown={onKeyDown}
         onPaste={attaching.onPaste}
@@ -115,7 +87,7 @@ export function Composer(props: Props) {
               aria-label={t('chat.composer.model')}
               size="xs"
               data={models.choices}
-              title={models.description}
+              title={models.details}
               value={models.chosen ?? ''}
               onChange={(event) => models.choose(event.currentTarget.value)}
               className={classes.models ?? ''}
@@ -123,7 +95,7 @@ export function Composer(props: Props) {
           ) : (
             models.chosen !== undefined && (
               <Text size="xs" c="dimmed" className={classes.model ?? ''}>
-                {models.chosen}
+                {models.choices[0]?.label}
               </Text>
             )
           )}
@@ -153,6 +125,11 @@ export function Composer(props: Props) {
           </ActionIcon>
         )}
       </div>
+      {models.details !== '' && (
+        <Text size="xs" c="dimmed" lineClamp={2} mt={4}>
+          {models.details}
+        </Text>
+      )}
     </form>
   );
 }
@@ -162,13 +139,15 @@ type FieldProps = {
   conversationId: string;
   /** ID of its description. */
   hint: string;
+  placeholder: string;
   isTooLong: boolean;
   onKeyDown: (event: KeyboardEvent) => void;
   onPaste: (event: ClipboardEvent) => void;
 };
 
 /** The only component that is rendered with every key press. */
-function Field({ conversationId, field, hint, isTooLong, onKeyDown, onPaste }: FieldProps) {
+function Field(props: FieldProps) {
+  const { conversationId, field, hint, isTooLong, onKeyDown, onPaste, placeholder } = props;
   const draft = useDraft(conversationId);
   return (
     <Textarea
@@ -179,7 +158,7 @@ function Field({ conversationId, field, hint, isTooLong, onKeyDown, onPaste }: F
       onPaste={onPaste}
       aria-label={t('chat.composer.message')}
       aria-describedby={hint}
-      placeholder={t('chat.composer.placeholder')}
+      placeholder={placeholder}
       variant="unstyled"
       size="md"
       {...(growsByItself

@@ -44,7 +44,7 @@ export const LONGEST_MESSAGE = 100_000;
 
 export type DraftState = 'empty' | 'tooLong' | 'ready';
 
-function stateOf(draft: string): DraftState {
+export function stateOf(draft: string): DraftState {
   if (draft.length > LONGEST_MESSAGE) return 'tooLong';
   return draft.trim() === '' ? 'empty' : 'ready';
 }

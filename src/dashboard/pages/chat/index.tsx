@@ -20,12 +20,12 @@ import {
   useConversation,
 } from './conversation.ts';
 import { Conversations } from './conversations.tsx';
-import { draftOf, moveDraft, setDraft } from './drafts.ts';
+import { moveDraft, setDraft } from './drafts.ts';
 import { Header } from './header.tsx';
 import { DownIcon } from './icons.tsx';
 import { useModels } from './models.ts';
 import { setNewSettings, settingsOf, useNewSettings } from './new-settings.ts';
-import { movePictures, readPictures, setPictures } from './pictures.ts';
+import { movePictures, readPictures } from './pictures.ts';
 import { leftOf, OutOfQuota, QuotaLine } from './quota.tsx';
 import { useFollowing } from './scroll.ts';
 import { useStable } from './stable.ts';
@@ -140,19 +140,6 @@ export default function Chat() {
     requestAnimationFrame(toEnd);
   };
 
-  /** `before` is the draft to restore if the edit is canceled. */
-  const [edit, setEdit] = useState<{
-    id: string | undefined;
-    before: string;
-    messageId: string | undefined;
-  } | null>(null);
-  const cancelEdit = (before: string) => {
-    setEdit(null);
-    setDraft(id ?? '', before);
-    setPictures(id ?? '', []);
-    field.current?.focus();
-  };
-
   const newChat = () => {
     forget((turn) => turn.conversationId === null);
     setIsListOpen(false);
@@ -180,14 +167,14 @@ export default function Chat() {
       return undefined;
     }
   };
-  const onEdit = useStable(async (question: Question) => {
+  /** Resolves to whether the edited question was sent. */
+  const onEdit = useStable(async (question: Question, text: string) => {
+    if (current !== undefined || isOut) return false;
     const images = await imagesOf(question);
-    if (images === undefined || shownId.current !== id) return;
-    const before = edit?.id === id && edit ? edit.before : draftOf(id ?? '');
-    setEdit({ id, before, messageId: question.messageId });
-    setDraft(id ?? '', question.text);
-    setPictures(id ?? '', images);
-    field.current?.focus();
+    if (images === undefined || shownId.current !== id) return false;
+    send(text, images, question.messageId);
+    refocus();
+    return true;
   });
   const onAsk = useStable(async (text: string) => {
     const question = lastQuestionOf(lines);
@@ -264,12 +251,7 @@ export default function Chat() {
           <Composer
             field={field}
             conversationId={id ?? ''}
-            onSend={(message, images) => {
-              setEdit(null);
-              send(message, images, edit?.id === id ? edit?.messageId : undefined);
-            }}
-            onCancelEdit={edit && edit.id === id ? () => cancelEdit(edit.before) : undefined}
-            isReplacing={edit?.messageId !== undefined}
+            onSend={(message, images) => send(message, images)}
             onStop={
               current &&
               (() => {

@@ -1,20 +1,33 @@
 import { Alert, Button, Group, Loader, Text, VisuallyHidden } from '@mantine/core';
-import { memo } from 'react';
+import { memo, useRef, useState } from 'react';
+import { flushSync } from 'react-dom';
 import { t } from '../../texts/language.ts';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { InfoIcon } from '../../ui/icons.tsx';
 import classes from './chat.module.css';
 import type { Question } from './conversation.ts';
+import { EditQuestion } from './edit-question.tsx';
 import { Failed } from './failure.tsx';
 import { AgainIcon, EditIcon } from './icons.tsx';
 import { Answer } from './markdown.tsx';
 import { PictureList, StoredPictures } from './picture-list.tsx';
 import { isUnderWay, type Turn } from './turns.ts';
 
-type QuestionProps = Question & { conversationId: string; onEdit: (question: Question) => void };
+type QuestionProps = Question & {
+  conversationId: string;
+  isClosed: boolean;
+  /** Resolves to whether it was sent. */
+  onEdit: (question: Question, text: string) => Promise<boolean>;
+};
 
 export const QuestionView = memo(function QuestionView(props: QuestionProps) {
-  const { conversationId, imageCount = 0, images = [], messageId, onEdit, text } = props;
+  const { conversationId, imageCount = 0, images = [], isClosed, messageId, onEdit, text } = props;
+  const [isEdited, setIsEdited] = useState(false);
+  const editButton = useRef<HTMLButtonElement>(null);
+  const stopEditing = () => {
+    flushSync(() => setIsEdited(false));
+    editButton.current?.focus();
+  };
   return (
     <article className={classes.question}>
       <VisuallyHidden>{t('chat.message.youSaid')}</VisuallyHidden>
@@ -22,25 +35,42 @@ export const QuestionView = memo(function QuestionView(props: QuestionProps) {
       {messageId !== undefined && imageCount > 0 && (
         <StoredPictures conversationId={conversationId} messageId={messageId} count={imageCount} />
       )}
-      <p className={classes.bubble}>{text}</p>
-      <Group gap={4} justify="flex-end" className={classes.deeds}>
-        <CopyButton
+      {isEdited ? (
+        <EditQuestion
           text={text}
-          what={t('chat.message.copyQuestion')}
-          size="compact-xs"
-          variant="subtle"
-          color="gray"
+          isReplacing={messageId !== undefined}
+          onSend={async (edited) => {
+            if (await onEdit({ text, images, messageId, imageCount }, edited)) setIsEdited(false);
+          }}
+          onCancel={stopEditing}
         />
-        <Button
-          size="compact-xs"
-          variant="subtle"
-          color="gray"
-          leftSection={<EditIcon size={16} />}
-          onClick={() => onEdit({ text, images, messageId, imageCount })}
-        >
-          {t('chat.message.edit')}
-        </Button>
-      </Group>
+      ) : (
+        <>
+          <p className={classes.bubble}>{text}</p>
+          <Group gap={4} justify="flex-end" className={classes.deeds}>
+            <CopyButton
+              text={text}
+              what={t('chat.message.copyQuestion')}
+              size="compact-xs"
+              variant="subtle"
+              color="gray"
+            />
+            {!isClosed && (
+              <Button
+                ref={editButton}
+                size="compact-xs"
+                variant="subtle"
+                color="gray"
+                leftSection={<EditIcon size={16} />}
+                aria-label={t('chat.message.editMessage')}
+                onClick={() => setIsEdited(true)}
+              >
+                {t('chat.message.edit')}
+              </Button>
+            )}
+          </Group>
+        </>
+      )}
     </article>
   );
 });

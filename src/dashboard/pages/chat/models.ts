@@ -8,7 +8,7 @@ type Model = Schemas['Model'];
 const key = 'parley.model';
 
 /** The service can add capabilities that this page does not know. */
-const capabilities: Record<string, Extract<TextKey, `chat.models.${string}`>> = {
+const capabilities: Record<string, Exclude<Extract<TextKey, `chat.models.${string}`>, 'chat.models.context'>> = {
   tools: 'chat.models.tools',
   images: 'chat.models.images',
   json_schema: 'chat.models.structuredOutput',
@@ -21,13 +21,21 @@ function nameOf(capability: string): string {
 }
 
 /** "large · tools, images · 5 replies each". Operators need not describe their models. */
-export function labelOf({ capabilities: supported = [], id, units = 1 }: Model): string {
+function labelOf({ capabilities: supported = [], id, units = 1 }: Model, isPriced: boolean): string {
   const names = supported.map(nameOf);
   return [
     id,
     ...(names.length > 0 ? [names.join(', ')] : []),
-    ...(units > 1 ? [t('chat.units', { count: units })] : []),
+    ...(isPriced ? [t('chat.units', { count: units })] : []),
   ].join(' · ');
+}
+
+/** What a model is for, in the operator's words, and how much it reads and writes. */
+function detailsOf({ context_window: context, description }: Model): string {
+  return [
+    ...(description === undefined ? [] : [description]),
+    ...(context === undefined ? [] : [t('chat.models.context', { count: context })]),
+  ].join(' ');
 }
 
 function remembered(): string | null {
@@ -49,15 +57,18 @@ export function useModels() {
   const [wanted, setWanted] = useState(remembered);
   const models = data?.data.filter(answersChats) ?? [];
   const chosen = models.find(({ id }) => id === wanted) ?? models[0];
+  const isPriced = models.some(({ units = 1 }) => units > 1);
   return {
     ids: models.map(({ id }) => id),
-    choices: models.map((model) => ({ value: model.id, label: labelOf(model) })),
+    choices: models.map((model) => ({ value: model.id, label: labelOf(model, isPriced) })),
     chosen: chosen?.id,
+    /** Whom a message is for. */
+    addressee: isUpstream && chosen ? chosen.id : 'Parley',
     takesImages: chosen !== undefined && canSee(chosen, isUpstream),
     /** Whether there is a model to choose for images. */
     anyTakesImages: models.some((model) => canSee(model, isUpstream)),
-    /** What the chosen model is for, in the operator's words. */
-    description: chosen?.description,
+    /** Of the chosen model. */
+    details: chosen ? detailsOf(chosen) : '',
     choose(id: string): void {
       setWanted(id);
       try {

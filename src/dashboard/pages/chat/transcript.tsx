@@ -17,7 +17,7 @@ type Props = {
   hasOlder: boolean;
   isLoadingOlder: boolean;
   onOlder: () => void;
-  onEdit: (question: Question) => void;
+  onEdit: (question: Question, text: string) => Promise<boolean>;
   onAsk: (text: string) => void;
   onRetry: (turn: Turn) => void;
 };
@@ -60,6 +60,7 @@ export const Transcript = memo(function Transcript(props: Props) {
                 images={images}
                 messageId={messageId}
                 conversationId={conversationId}
+                isClosed={isClosed}
                 onEdit={onEdit}
               />,
               <AnswerView
@@ -84,6 +85,7 @@ export const Transcript = memo(function Transcript(props: Props) {
                 images={line.images}
                 imageCount={imageCountOf(line)}
                 conversationId={conversationId}
+                isClosed={isClosed}
                 onEdit={onEdit}
               />
             );

@@ -1,0 +1,73 @@
+// How much the page does while somebody types, and while an answer arrives: calls of functions, which no machine changes.
+import type { CDPSession } from 'playwright-core';
+import t from 'tap';
+import { noDashboard, startDashboard } from '../support/dashboard-pages.ts';
+import { fillConversation, fillConversations, section } from '../support/dashboard-volume.ts';
+import { startUpstream } from '../support/upstream/client.ts';
+
+t.setTimeout(1_800_000);
+
+const LETTERS = 'What did we say about the second point?';
+/** Code that looks like Markdown's definitions and HTML. */
+const page = ['```html', '<!doctype html>', '<script>', '', '[a]: 1', '</script>', '```', '', ''].join('\n');
+const answer = page + Array.from({ length: 20 }, (_, at) => section(at)).join('');
+
+/** Calls of the dashboard's functions since the last time. */
+async function callsIn(session: CDPSession): Promise<number> {
+  const { result } = await session.send('Profiler.takePreciseCoverage');
+  return result
+    .filter(({ url }) => url.includes('/assets/'))
+    .flatMap(({ functions }) => functions.map(({ ranges }) => ranges[0]?.count ?? 0))
+    .reduce((sum, count) => sum + count, 0);
+}
+
+t.test('work in a long conversation', { skip: noDashboard }, async (t) => {
+  const upstream = await startUpstream();
+  t.teardown(() => upstream.stop());
+  const { accountId, context, database, page } = await startDashboard(t, '/chat', { CHAT_URL: upstream.url });
+  await fillConversations(database.db, accountId, 50);
+  const session = await context.newCDPSession(page);
+  await session.send('Profiler.enable');
+  await session.send('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
+  const field = page.getByLabel('Your message');
+  const callsForLetters = async () => {
+    await field.fill('');
+    await callsIn(session);
+    await field.pressSequentially(LETTERS);
+    await page.evaluate('new Promise(requestAnimationFrame)');
+    return callsIn(session);
+  };
+  const open = async (messages: number) => {
+    const id = await fillConversation(database.db, accountId, `${messages} messages`, messages);
+    await page.goto(`https://parley.test/chat/${id}`);
+    await page
+      .getByRole('article')
+      .nth(messages - 1)
+      .waitFor();
+  };
+
+  await t.test('a key press costs the same with 2 and with 100 messages', async (t) => {
+    await open(2);
+    const few = await callsForLetters();
+    await open(100);
+    const many = await callsForLetters();
+    t.comment(`${few} and ${many} calls for ${LETTERS.length} letters`);
+    t.ok(many < few * 1.5, `${few} and ${many} calls`);
+  });
+
+  await t.test('an answer is parsed about once while it arrives', async (t) => {
+    await open(2);
+    await upstream.configure({ tokensPerSecond: 1000 });
+    await field.fill(answer);
+    await callsIn(session);
+    await field.press('Enter');
+    await page.locator('[role=log][aria-busy=true]').waitFor();
+    await page.locator('[role=log][aria-busy=false]').waitFor();
+    const arriving = await callsIn(session);
+    await page.reload();
+    await page.getByRole('heading', { name: 'Part 19' }).waitFor();
+    const opening = await callsIn(session);
+    t.comment(`${answer.length} characters: ${arriving} calls while it arrives, ${opening} to open the page`);
+    t.ok(arriving < opening * 10, `${arriving} and ${opening} calls`);
+  });
+});
