@@ -340,7 +340,8 @@ export const ErrorBody = Type.Object(
     reason: Type.Optional(
       Type.String({
         maxLength: 100,
-        description: 'A more specific code if the model rejected the input.',
+        description:
+          'A more specific code, if there is one: for example, why the model rejected the input, or which rule a password breaks. New values may be added.',
         examples: ['context_length_exceeded'],
       }),
     ),

@@ -5,6 +5,12 @@ import { parsedUrl } from './parsed-url.ts';
 /** Not an https origin. The message quotes the entry and says what to send instead. */
 export class OriginError extends Error {
   override readonly name = 'OriginError';
+  readonly reason: OriginFault;
+
+  constructor(reason: OriginFault, message: string) {
+    super(message);
+    this.reason = reason;
+  }
 }
 
 const example = 'such as https://app.example.com or https://app.example.com:8443';
@@ -23,25 +29,42 @@ const devProxy =
   '`server.proxy` forwards `/api/v1` to this service, adds the `Authorization` header, and removes `Origin`. ' +
   'For the full setup, see /docs/guides/browser-keys#develop-on-localhost-with-a-browser-key';
 
-function refusal(entry: string): string {
-  const shown = JSON.stringify(entry.length > 100 ? `${entry.slice(0, 100)}…` : entry);
+/** What follows the quoted entry, by the `reason` of the API's error. */
+const messages = {
+  origin_localhost: `is not an https origin. ${devProxy}.`,
+  origin_http: 'is not an https origin. Use https.',
+  origin_wildcard: `contains a wildcard. List each origin, ${example}.`,
+  origin_slash: 'ends in a slash. Remove it.',
+  origin_dot: 'ends in a dot. Remove it.',
+  origin_user: 'contains a user name. Remove it.',
+  origin_path: `contains a path. Leave out the path to get an origin, ${example}.`,
+  origin_invalid: `is not an https origin. An origin is https, a host, and optionally a port, ${example}.`,
+};
+export type OriginFault = keyof typeof messages;
+
+function faultOf(entry: string): OriginFault {
   if (/^http:\/\/([^/]*\.)?(localhost|127\.\d+\.\d+\.\d+|\[::1\])([:/]|$)/i.test(entry))
-    return `${shown} is not an https origin. ${devProxy}.`;
-  if (/^http:\/\//i.test(entry)) return `${shown} is not an https origin. Use https.`;
-  if (entry.includes('*')) return `${shown} contains a wildcard. List each origin, ${example}.`;
-  if (/^https:\/\/[^/]+\/$/i.test(entry)) return `${shown} ends in a slash. Remove it.`;
-  if (/^https:\/\/[^/]+\.(:\d+)?$/i.test(entry)) return `${shown} ends in a dot. Remove it.`;
-  if (/^https:\/\/[^/]*@/i.test(entry)) return `${shown} contains a user name. Remove it.`;
-  if (/^https:\/\/[^/]+[/?#]/i.test(entry))
-    return `${shown} contains a path. Send only the origin, ${example}.`;
-  return `${shown} is not an https origin. An origin is https, a host, and optionally a port, ${example}.`;
+    return 'origin_localhost';
+  if (/^http:\/\//i.test(entry)) return 'origin_http';
+  if (entry.includes('*')) return 'origin_wildcard';
+  if (/^https:\/\/[^/]+\/$/i.test(entry)) return 'origin_slash';
+  if (/^https:\/\/[^/]+\.(:\d+)?$/i.test(entry)) return 'origin_dot';
+  if (/^https:\/\/[^/]*@/i.test(entry)) return 'origin_user';
+  if (/^https:\/\/[^/]+[/?#]/i.test(entry)) return 'origin_path';
+  return 'origin_invalid';
+}
+
+function refusal(entry: string): OriginError {
+  const shown = JSON.stringify(entry.length > 100 ? `${entry.slice(0, 100)}…` : entry);
+  const fault = faultOf(entry);
+  return new OriginError(fault, `${shown} ${messages[fault]}`);
 }
 
 /** Normalizes an entry to lowercase IDNA without `:443`. Throws OriginError if it is not an https origin. */
 export function normaliseOrigin(entry: string): string {
   const url = originShape.test(entry) ? parsedUrl(entry) : undefined;
   if (url === undefined || hasEmptyLabel(url.hostname) || hasForbidden(entry, url.hostname))
-    throw new OriginError(refusal(entry));
+    throw refusal(entry);
   return url.origin;
 }
 

@@ -33,23 +33,39 @@ function isMadeOf(password: string, email: string): boolean {
 
 /** Refuses a password that is easy to guess; the schemas check its length. Throws `invalidRequest` with the reason. */
 export async function assertAcceptable(password: string, email: string, param: string): Promise<void> {
-  const why = await faultOf(password.normalize('NFKC').toLowerCase(), email);
-  if (why === undefined) return;
-  const message = `${why} Choose a different one, for example four random words.`;
-  throw new ApiError('invalidRequest', { message, param, details: [{ path: `/${param}`, message }] });
+  const fault = await faultOf(password.normalize('NFKC').toLowerCase(), email);
+  if (fault !== undefined) throw refusal(fault, param);
 }
 
-async function faultOf(password: string, email: string): Promise<string | undefined> {
-  if (!/[\p{L}\p{N}\p{P}\p{S}]/u.test(password)) return 'This password is blank.';
-  if (/^(.)\1*$/su.test(password)) return 'This password repeats a single character.';
+const advice = 'Choose a different one, for example four random words.';
+/** By the `reason` of the error. */
+const messages = {
+  password_blank: `This password is blank. ${advice}`,
+  password_repeated: `This password repeats a single character. ${advice}`,
+  password_common: `This password is too common. ${advice}`,
+  password_email: `This password is based on the email address. ${advice}`,
+  password_unchanged: 'The new password must be different from the current one.',
+};
+type Fault = keyof typeof messages;
+
+const refusal = (reason: Fault, param: string) => {
+  const { [reason]: message } = messages;
+  return new ApiError('invalidRequest', {
+    message,
+    param,
+    reason,
+    details: [{ path: `/${param}`, message }],
+  });
+};
+
+async function faultOf(password: string, email: string): Promise<Fault | undefined> {
+  if (!/[\p{L}\p{N}\p{P}\p{S}]/u.test(password)) return 'password_blank';
+  if (/^(.)\1*$/su.test(password)) return 'password_repeated';
   const common = await commonPasswords();
-  if (common.has(password) || common.has(password.trim())) return 'This password is too common.';
-  if (isMadeOf(password, email)) return 'This password is based on the email address.';
-  return undefined;
+  if (common.has(password) || common.has(password.trim())) return 'password_common';
+  return isMadeOf(password, email) ? 'password_email' : undefined;
 }
 
 export function assertDifferent(current: string, next: string, param: string): void {
-  if (current.normalize('NFKC') !== next.normalize('NFKC')) return;
-  const message = 'The new password must be different from the current one.';
-  throw new ApiError('invalidRequest', { message, param, details: [{ path: `/${param}`, message }] });
+  if (current.normalize('NFKC') === next.normalize('NFKC')) throw refusal('password_unchanged', param);
 }

@@ -52,7 +52,8 @@ function originsFrom(entries: readonly string[]): string[] {
     return normaliseOrigins(entries);
   } catch (error) {
     if (!(error instanceof OriginError)) throw error;
-    throw new ApiError('invalidRequest', { message: error.message, param: 'allowed_origins' });
+    const { message, reason } = error;
+    throw new ApiError('invalidRequest', { message, param: 'allowed_origins', reason });
   }
 }
 

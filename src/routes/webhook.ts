@@ -24,7 +24,7 @@ import {
   type WebhookRow,
 } from '../store/webhooks.ts';
 import { newSecret, shownSecret } from '../webhooks/signature.ts';
-import { faultOfTarget } from '../webhooks/target.ts';
+import { faultOfTarget, targetFaults } from '../webhooks/target.ts';
 
 /** @param secret - only if it is new */
 const toWebhook = (row: WebhookRow, secret?: Buffer) => ({
@@ -89,9 +89,13 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     },
     async (request) => {
       const { url } = request.body;
-      const fault = faultOfTarget(url, config.webhookTargets);
-      if (fault !== undefined)
-        throw new ApiError('invalidRequest', { message: `\`url\` ${fault}`, param: 'url' });
+      const reason = faultOfTarget(url, config.webhookTargets);
+      if (reason !== undefined)
+        throw new ApiError('invalidRequest', {
+          message: `\`url\` ${targetFaults[reason]}`,
+          param: 'url',
+          reason,
+        });
       const secret = newSecret();
       const { isNew, row } = await putWebhook(db, request.caller.accountId, url, secret);
       return isNew ? toWebhook(row, secret) : toWebhook(row);

@@ -1439,7 +1439,7 @@ export interface components {
             details?: components["schemas"]["ErrorDetail"][];
             limit?: components["schemas"]["ExceededLimit"];
             /**
-             * @description A more specific code if the model rejected the input.
+             * @description A more specific code, if there is one: for example, why the model rejected the input, or which rule a password breaks. New values may be added.
              * @example context_length_exceeded
              */
             reason?: string;
@@ -1519,7 +1519,7 @@ export interface components {
             details?: components["schemas"]["ErrorDetail"][];
             limit?: components["schemas"]["ExceededLimit"];
             /**
-             * @description A more specific code if the model rejected the input.
+             * @description A more specific code, if there is one: for example, why the model rejected the input, or which rule a password breaks. New values may be added.
              * @example context_length_exceeded
              */
             reason?: string;
@@ -1567,7 +1567,7 @@ export interface components {
             details?: components["schemas"]["ErrorDetail"][];
             limit?: components["schemas"]["ExceededLimit"];
             /**
-             * @description A more specific code if the model rejected the input.
+             * @description A more specific code, if there is one: for example, why the model rejected the input, or which rule a password breaks. New values may be added.
              * @example context_length_exceeded
              */
             reason?: string;
@@ -1615,7 +1615,7 @@ export interface components {
             details?: components["schemas"]["ErrorDetail"][];
             limit?: components["schemas"]["ExceededLimit"];
             /**
-             * @description A more specific code if the model rejected the input.
+             * @description A more specific code, if there is one: for example, why the model rejected the input, or which rule a password breaks. New values may be added.
              * @example context_length_exceeded
              */
             reason?: string;
@@ -1663,7 +1663,7 @@ export interface components {
             details?: components["schemas"]["ErrorDetail"][];
             limit?: components["schemas"]["ExceededLimit"];
             /**
-             * @description A more specific code if the model rejected the input.
+             * @description A more specific code, if there is one: for example, why the model rejected the input, or which rule a password breaks. New values may be added.
              * @example context_length_exceeded
              */
             reason?: string;
@@ -1711,7 +1711,7 @@ export interface components {
             details?: components["schemas"]["ErrorDetail"][];
             limit?: components["schemas"]["ExceededLimit"];
             /**
-             * @description A more specific code if the model rejected the input.
+             * @description A more specific code, if there is one: for example, why the model rejected the input, or which rule a password breaks. New values may be added.
              * @example context_length_exceeded
              */
             reason?: string;
@@ -1759,7 +1759,7 @@ export interface components {
             details?: components["schemas"]["ErrorDetail"][];
             limit?: components["schemas"]["ExceededLimit"];
             /**
-             * @description A more specific code if the model rejected the input.
+             * @description A more specific code, if there is one: for example, why the model rejected the input, or which rule a password breaks. New values may be added.
              * @example context_length_exceeded
              */
             reason?: string;
@@ -2743,7 +2743,7 @@ export interface components {
             details?: components["schemas"]["ErrorDetail"][];
             limit?: components["schemas"]["ExceededLimit"];
             /**
-             * @description A more specific code if the model rejected the input.
+             * @description A more specific code, if there is one: for example, why the model rejected the input, or which rule a password breaks. New values may be added.
              * @example context_length_exceeded
              */
             reason?: string;
@@ -2887,7 +2887,7 @@ export interface components {
             details?: components["schemas"]["ErrorDetail"][];
             limit?: components["schemas"]["ExceededLimit"];
             /**
-             * @description A more specific code if the model rejected the input.
+             * @description A more specific code, if there is one: for example, why the model rejected the input, or which rule a password breaks. New values may be added.
              * @example context_length_exceeded
              */
             reason?: string;
@@ -3002,7 +3002,7 @@ export interface components {
             details?: components["schemas"]["ErrorDetail"][];
             limit?: components["schemas"]["ExceededLimit"];
             /**
-             * @description A more specific code if the model rejected the input.
+             * @description A more specific code, if there is one: for example, why the model rejected the input, or which rule a password breaks. New values may be added.
              * @example context_length_exceeded
              */
             reason?: string;
@@ -3148,7 +3148,7 @@ export interface components {
             details?: components["schemas"]["ErrorDetail"][];
             limit?: components["schemas"]["ExceededLimit"];
             /**
-             * @description A more specific code if the model rejected the input.
+             * @description A more specific code, if there is one: for example, why the model rejected the input, or which rule a password breaks. New values may be added.
              * @example context_length_exceeded
              */
             reason?: string;
@@ -3222,7 +3222,7 @@ export interface components {
             details?: components["schemas"]["ErrorDetail"][];
             limit?: components["schemas"]["ExceededLimit"];
             /**
-             * @description A more specific code if the model rejected the input.
+             * @description A more specific code, if there is one: for example, why the model rejected the input, or which rule a password breaks. New values may be added.
              * @example context_length_exceeded
              */
             reason?: string;
@@ -3331,7 +3331,7 @@ export interface components {
             details?: components["schemas"]["ErrorDetail"][];
             limit?: components["schemas"]["ExceededLimit"];
             /**
-             * @description A more specific code if the model rejected the input.
+             * @description A more specific code, if there is one: for example, why the model rejected the input, or which rule a password breaks. New values may be added.
              * @example context_length_exceeded
              */
             reason?: string;
@@ -3379,7 +3379,7 @@ export interface components {
             details?: components["schemas"]["ErrorDetail"][];
             limit?: components["schemas"]["ExceededLimit"];
             /**
-             * @description A more specific code if the model rejected the input.
+             * @description A more specific code, if there is one: for example, why the model rejected the input, or which rule a password breaks. New values may be added.
              * @example context_length_exceeded
              */
             reason?: string;
@@ -3601,7 +3601,7 @@ export interface components {
             details?: components["schemas"]["ErrorDetail"][] | components["schemas"]["MessagesUnsupported"];
             limit?: components["schemas"]["ExceededLimit"];
             /**
-             * @description A more specific code if the model rejected the input.
+             * @description A more specific code, if there is one: for example, why the model rejected the input, or which rule a password breaks. New values may be added.
              * @example context_length_exceeded
              */
             reason?: string;
@@ -3655,7 +3655,7 @@ export interface components {
             details?: components["schemas"]["ErrorDetail"][] | components["schemas"]["MessagesUnsupported"];
             limit?: components["schemas"]["ExceededLimit"];
             /**
-             * @description A more specific code if the model rejected the input.
+             * @description A more specific code, if there is one: for example, why the model rejected the input, or which rule a password breaks. New values may be added.
              * @example context_length_exceeded
              */
             reason?: string;
@@ -3709,7 +3709,7 @@ export interface components {
             details?: components["schemas"]["ErrorDetail"][] | components["schemas"]["MessagesUnsupported"];
             limit?: components["schemas"]["ExceededLimit"];
             /**
-             * @description A more specific code if the model rejected the input.
+             * @description A more specific code, if there is one: for example, why the model rejected the input, or which rule a password breaks. New values may be added.
              * @example context_length_exceeded
              */
             reason?: string;
@@ -3851,7 +3851,7 @@ export interface components {
             details?: components["schemas"]["ErrorDetail"][] | components["schemas"]["MessagesUnsupported"];
             limit?: components["schemas"]["ExceededLimit"];
             /**
-             * @description A more specific code if the model rejected the input.
+             * @description A more specific code, if there is one: for example, why the model rejected the input, or which rule a password breaks. New values may be added.
              * @example context_length_exceeded
              */
             reason?: string;
@@ -4020,7 +4020,7 @@ export interface components {
             details?: components["schemas"]["ErrorDetail"][] | components["schemas"]["MessagesUnsupported"];
             limit?: components["schemas"]["ExceededLimit"];
             /**
-             * @description A more specific code if the model rejected the input.
+             * @description A more specific code, if there is one: for example, why the model rejected the input, or which rule a password breaks. New values may be added.
              * @example context_length_exceeded
              */
             reason?: string;
@@ -4084,7 +4084,7 @@ export interface components {
             details?: components["schemas"]["ErrorDetail"][] | components["schemas"]["MessagesUnsupported"];
             limit?: components["schemas"]["ExceededLimit"];
             /**
-             * @description A more specific code if the model rejected the input.
+             * @description A more specific code, if there is one: for example, why the model rejected the input, or which rule a password breaks. New values may be added.
              * @example context_length_exceeded
              */
             reason?: string;
@@ -4138,7 +4138,7 @@ export interface components {
             details?: components["schemas"]["ErrorDetail"][] | components["schemas"]["MessagesUnsupported"];
             limit?: components["schemas"]["ExceededLimit"];
             /**
-             * @description A more specific code if the model rejected the input.
+             * @description A more specific code, if there is one: for example, why the model rejected the input, or which rule a password breaks. New values may be added.
              * @example context_length_exceeded
              */
             reason?: string;
@@ -4224,7 +4224,7 @@ export interface components {
             details?: components["schemas"]["ErrorDetail"][] | components["schemas"]["MessagesUnsupported"];
             limit?: components["schemas"]["ExceededLimit"];
             /**
-             * @description A more specific code if the model rejected the input.
+             * @description A more specific code, if there is one: for example, why the model rejected the input, or which rule a password breaks. New values may be added.
              * @example context_length_exceeded
              */
             reason?: string;
@@ -4278,7 +4278,7 @@ export interface components {
             details?: components["schemas"]["ErrorDetail"][] | components["schemas"]["MessagesUnsupported"];
             limit?: components["schemas"]["ExceededLimit"];
             /**
-             * @description A more specific code if the model rejected the input.
+             * @description A more specific code, if there is one: for example, why the model rejected the input, or which rule a password breaks. New values may be added.
              * @example context_length_exceeded
              */
             reason?: string;
@@ -4391,7 +4391,7 @@ export interface components {
             details?: components["schemas"]["ErrorDetail"][] | components["schemas"]["MessagesUnsupported"];
             limit?: components["schemas"]["ExceededLimit"];
             /**
-             * @description A more specific code if the model rejected the input.
+             * @description A more specific code, if there is one: for example, why the model rejected the input, or which rule a password breaks. New values may be added.
              * @example context_length_exceeded
              */
             reason?: string;
@@ -4445,7 +4445,7 @@ export interface components {
             details?: components["schemas"]["ErrorDetail"][] | components["schemas"]["MessagesUnsupported"];
             limit?: components["schemas"]["ExceededLimit"];
             /**
-             * @description A more specific code if the model rejected the input.
+             * @description A more specific code, if there is one: for example, why the model rejected the input, or which rule a password breaks. New values may be added.
              * @example context_length_exceeded
              */
             reason?: string;
@@ -4539,7 +4539,7 @@ export interface components {
             details?: components["schemas"]["ErrorDetail"][] | components["schemas"]["MessagesUnsupported"];
             limit?: components["schemas"]["ExceededLimit"];
             /**
-             * @description A more specific code if the model rejected the input.
+             * @description A more specific code, if there is one: for example, why the model rejected the input, or which rule a password breaks. New values may be added.
              * @example context_length_exceeded
              */
             reason?: string;
@@ -4678,7 +4678,7 @@ export interface components {
             details?: components["schemas"]["ErrorDetail"][] | components["schemas"]["MessagesUnsupported"];
             limit?: components["schemas"]["ExceededLimit"];
             /**
-             * @description A more specific code if the model rejected the input.
+             * @description A more specific code, if there is one: for example, why the model rejected the input, or which rule a password breaks. New values may be added.
              * @example context_length_exceeded
              */
             reason?: string;
@@ -4732,7 +4732,7 @@ export interface components {
             details?: components["schemas"]["ErrorDetail"][] | components["schemas"]["MessagesUnsupported"];
             limit?: components["schemas"]["ExceededLimit"];
             /**
-             * @description A more specific code if the model rejected the input.
+             * @description A more specific code, if there is one: for example, why the model rejected the input, or which rule a password breaks. New values may be added.
              * @example context_length_exceeded
              */
             reason?: string;
@@ -4786,7 +4786,7 @@ export interface components {
             details?: components["schemas"]["ErrorDetail"][] | components["schemas"]["MessagesUnsupported"];
             limit?: components["schemas"]["ExceededLimit"];
             /**
-             * @description A more specific code if the model rejected the input.
+             * @description A more specific code, if there is one: for example, why the model rejected the input, or which rule a password breaks. New values may be added.
              * @example context_length_exceeded
              */
             reason?: string;
@@ -4946,7 +4946,7 @@ export interface components {
             details?: components["schemas"]["ErrorDetail"][];
             limit?: components["schemas"]["ExceededLimit"];
             /**
-             * @description A more specific code if the model rejected the input.
+             * @description A more specific code, if there is one: for example, why the model rejected the input, or which rule a password breaks. New values may be added.
              * @example context_length_exceeded
              */
             reason?: string;
@@ -5109,7 +5109,7 @@ export interface components {
             details?: components["schemas"]["ErrorDetail"][];
             limit?: components["schemas"]["ExceededLimit"];
             /**
-             * @description A more specific code if the model rejected the input.
+             * @description A more specific code, if there is one: for example, why the model rejected the input, or which rule a password breaks. New values may be added.
              * @example context_length_exceeded
              */
             reason?: string;
@@ -5267,7 +5267,7 @@ export interface components {
             details?: components["schemas"]["ErrorDetail"][];
             limit?: components["schemas"]["ExceededLimit"];
             /**
-             * @description A more specific code if the model rejected the input.
+             * @description A more specific code, if there is one: for example, why the model rejected the input, or which rule a password breaks. New values may be added.
              * @example context_length_exceeded
              */
             reason?: string;
@@ -5622,7 +5622,7 @@ export interface components {
             details?: components["schemas"]["ErrorDetail"][];
             limit?: components["schemas"]["ExceededLimit"];
             /**
-             * @description A more specific code if the model rejected the input.
+             * @description A more specific code, if there is one: for example, why the model rejected the input, or which rule a password breaks. New values may be added.
              * @example context_length_exceeded
              */
             reason?: string;
@@ -5674,7 +5674,7 @@ export interface components {
             details?: components["schemas"]["ErrorDetail"][];
             limit?: components["schemas"]["ExceededLimit"];
             /**
-             * @description A more specific code if the model rejected the input.
+             * @description A more specific code, if there is one: for example, why the model rejected the input, or which rule a password breaks. New values may be added.
              * @example context_length_exceeded
              */
             reason?: string;
@@ -5722,7 +5722,7 @@ export interface components {
             details?: components["schemas"]["ErrorDetail"][];
             limit?: components["schemas"]["ExceededLimit"];
             /**
-             * @description A more specific code if the model rejected the input.
+             * @description A more specific code, if there is one: for example, why the model rejected the input, or which rule a password breaks. New values may be added.
              * @example context_length_exceeded
              */
             reason?: string;
@@ -5807,7 +5807,7 @@ export interface components {
             details?: components["schemas"]["ErrorDetail"][];
             limit?: components["schemas"]["ExceededLimit"];
             /**
-             * @description A more specific code if the model rejected the input.
+             * @description A more specific code, if there is one: for example, why the model rejected the input, or which rule a password breaks. New values may be added.
              * @example context_length_exceeded
              */
             reason?: string;
@@ -5868,7 +5868,7 @@ export interface components {
             details?: components["schemas"]["ErrorDetail"][];
             limit?: components["schemas"]["ExceededLimit"];
             /**
-             * @description A more specific code if the model rejected the input.
+             * @description A more specific code, if there is one: for example, why the model rejected the input, or which rule a password breaks. New values may be added.
              * @example context_length_exceeded
              */
             reason?: string;
@@ -5916,7 +5916,7 @@ export interface components {
             details?: components["schemas"]["ErrorDetail"][];
             limit?: components["schemas"]["ExceededLimit"];
             /**
-             * @description A more specific code if the model rejected the input.
+             * @description A more specific code, if there is one: for example, why the model rejected the input, or which rule a password breaks. New values may be added.
              * @example context_length_exceeded
              */
             reason?: string;
@@ -6487,7 +6487,7 @@ export interface components {
             details?: components["schemas"]["ErrorDetail"][];
             limit?: components["schemas"]["ExceededLimit"];
             /**
-             * @description A more specific code if the model rejected the input.
+             * @description A more specific code, if there is one: for example, why the model rejected the input, or which rule a password breaks. New values may be added.
              * @example context_length_exceeded
              */
             reason?: string;
@@ -6535,7 +6535,7 @@ export interface components {
             details?: components["schemas"]["ErrorDetail"][];
             limit?: components["schemas"]["ExceededLimit"];
             /**
-             * @description A more specific code if the model rejected the input.
+             * @description A more specific code, if there is one: for example, why the model rejected the input, or which rule a password breaks. New values may be added.
              * @example context_length_exceeded
              */
             reason?: string;
@@ -6700,7 +6700,7 @@ export interface components {
             details?: components["schemas"]["ErrorDetail"][];
             limit?: components["schemas"]["ExceededLimit"];
             /**
-             * @description A more specific code if the model rejected the input.
+             * @description A more specific code, if there is one: for example, why the model rejected the input, or which rule a password breaks. New values may be added.
              * @example context_length_exceeded
              */
             reason?: string;
@@ -6753,7 +6753,7 @@ export interface components {
             details?: components["schemas"]["ErrorDetail"][];
             limit?: components["schemas"]["ExceededLimit"];
             /**
-             * @description A more specific code if the model rejected the input.
+             * @description A more specific code, if there is one: for example, why the model rejected the input, or which rule a password breaks. New values may be added.
              * @example context_length_exceeded
              */
             reason?: string;
@@ -6801,7 +6801,7 @@ export interface components {
             details?: components["schemas"]["ErrorDetail"][];
             limit?: components["schemas"]["ExceededLimit"];
             /**
-             * @description A more specific code if the model rejected the input.
+             * @description A more specific code, if there is one: for example, why the model rejected the input, or which rule a password breaks. New values may be added.
              * @example context_length_exceeded
              */
             reason?: string;
@@ -6863,7 +6863,7 @@ export interface components {
             details?: components["schemas"]["ErrorDetail"][];
             limit?: components["schemas"]["ExceededLimit"];
             /**
-             * @description A more specific code if the model rejected the input.
+             * @description A more specific code, if there is one: for example, why the model rejected the input, or which rule a password breaks. New values may be added.
              * @example context_length_exceeded
              */
             reason?: string;
@@ -7004,7 +7004,7 @@ export interface components {
             details?: components["schemas"]["ErrorDetail"][];
             limit?: components["schemas"]["ExceededLimit"];
             /**
-             * @description A more specific code if the model rejected the input.
+             * @description A more specific code, if there is one: for example, why the model rejected the input, or which rule a password breaks. New values may be added.
              * @example context_length_exceeded
              */
             reason?: string;
@@ -7105,7 +7105,7 @@ export interface components {
             details?: components["schemas"]["ErrorDetail"][];
             limit?: components["schemas"]["ExceededLimit"];
             /**
-             * @description A more specific code if the model rejected the input.
+             * @description A more specific code, if there is one: for example, why the model rejected the input, or which rule a password breaks. New values may be added.
              * @example context_length_exceeded
              */
             reason?: string;
@@ -7153,7 +7153,7 @@ export interface components {
             details?: components["schemas"]["ErrorDetail"][];
             limit?: components["schemas"]["ExceededLimit"];
             /**
-             * @description A more specific code if the model rejected the input.
+             * @description A more specific code, if there is one: for example, why the model rejected the input, or which rule a password breaks. New values may be added.
              * @example context_length_exceeded
              */
             reason?: string;
@@ -7266,7 +7266,7 @@ export interface components {
             details?: components["schemas"]["ErrorDetail"][];
             limit?: components["schemas"]["ExceededLimit"];
             /**
-             * @description A more specific code if the model rejected the input.
+             * @description A more specific code, if there is one: for example, why the model rejected the input, or which rule a password breaks. New values may be added.
              * @example context_length_exceeded
              */
             reason?: string;
@@ -7373,7 +7373,7 @@ export interface components {
             details?: components["schemas"]["ErrorDetail"][];
             limit?: components["schemas"]["ExceededLimit"];
             /**
-             * @description A more specific code if the model rejected the input.
+             * @description A more specific code, if there is one: for example, why the model rejected the input, or which rule a password breaks. New values may be added.
              * @example context_length_exceeded
              */
             reason?: string;

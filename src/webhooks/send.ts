@@ -4,7 +4,13 @@ import { Client } from 'undici';
 import { DerivedSignal } from '../engines/derived-signal.ts';
 import { version } from '../project.ts';
 import { signedHeaders } from './signature.ts';
-import { faultOfTarget, PrivateTargetError, publicLookup, type WebhookTargets } from './target.ts';
+import {
+  faultOfTarget,
+  PrivateTargetError,
+  publicLookup,
+  targetFaults,
+  type WebhookTargets,
+} from './target.ts';
 
 export type Message = {
   id: string;
@@ -77,7 +83,7 @@ export async function send(
   const target = new URL(url);
   // What is allowed may have changed, and connections to an address look nothing up.
   const fault = faultOfTarget(url, targets);
-  if (fault !== undefined) return { status: null, error: `The URL ${fault}` };
+  if (fault !== undefined) return { status: null, error: `The URL ${targetFaults[fault]}` };
   const client = new Client(target.origin, {
     connect: { timeout: CONNECT_MS, ...(targets === 'public' && { lookup: publicLookup(resolver) }) },
     maxHeaderSize: 16 * 1024,

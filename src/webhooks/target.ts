@@ -12,17 +12,23 @@ export class PrivateTargetError extends Error {
   override readonly name = 'PrivateTargetError';
 }
 
-/** What is wrong with a webhook's URL, as the end of a sentence; undefined if nothing is. Decided without DNS. */
-export function faultOfTarget(text: string, targets: WebhookTargets): string | undefined {
+/** What `url` must be, by the `reason` of the API's error. */
+export const targetFaults = {
+  url_not_https: 'must be an https URL, such as https://hooks.example.com/parley.',
+  url_credentials: 'must not contain a user name or password. Messages are signed instead.',
+  url_fragment: 'must not contain a fragment (#…).',
+  url_private: 'must not lead to a private address or a local name. Use a public host.',
+};
+
+/** What is wrong with a webhook's URL; undefined if nothing is. Decided without DNS. */
+export function faultOfTarget(text: string, targets: WebhookTargets): keyof typeof targetFaults | undefined {
   const url = parsedUrl(text);
   const isHttps = url?.protocol === 'https:';
   if (url === undefined || !(isHttps || (targets === 'any' && url.protocol === 'http:')))
-    return `must be an https URL, such as https://hooks.example.com/parley.`;
-  if (url.username !== '' || url.password !== '')
-    return 'must not contain a user name or password. Messages are signed instead.';
-  if (url.hash !== '') return 'must not contain a fragment (#…).';
-  if (targets === 'public' && !isPublicHost(hostOf(url)))
-    return 'must not lead to a private address or a local name. Use a public host.';
+    return 'url_not_https';
+  if (url.username !== '' || url.password !== '') return 'url_credentials';
+  if (url.hash !== '') return 'url_fragment';
+  if (targets === 'public' && !isPublicHost(hostOf(url))) return 'url_private';
   return undefined;
 }
 

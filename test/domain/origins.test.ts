@@ -87,15 +87,18 @@ t.test('the refusal of http://localhost says how to develop', async (t) => {
 });
 
 t.test('the refusal says what to leave out', async (t) => {
-  const hints: Record<string, RegExp> = {
-    'https://app.example.com/': /ends in a slash/,
-    'https://app.example.com.': /ends in a dot/,
-    'https://app.example.com/path': /contains a path/,
-    'https://ada:secret@app.example.com': /contains a user/,
-    'https://*.example.com': /contains a wildcard/,
+  const hints: Record<string, [string, RegExp]> = {
+    'https://app.example.com/': ['origin_slash', /ends in a slash/],
+    'https://app.example.com.': ['origin_dot', /ends in a dot/],
+    'https://app.example.com/path': ['origin_path', /contains a path\. Leave out the path/],
+    'https://ada:secret@app.example.com': ['origin_user', /contains a user/],
+    'https://*.example.com': ['origin_wildcard', /contains a wildcard/],
+    'http://app.example.com': ['origin_http', /Use https/],
+    'http://localhost:5173': ['origin_localhost', /server\.proxy/],
+    'app.example.com': ['origin_invalid', /An origin is https, a host/],
   };
-  for (const [entry, hint] of Object.entries(hints))
-    t.throws(() => normaliseOrigin(entry), { message: hint }, entry);
+  for (const [entry, [reason, hint]] of Object.entries(hints))
+    t.throws(() => normaliseOrigin(entry), { reason, message: hint }, entry);
 });
 
 t.test('entries that normalise to the same origin collapse', async (t) => {

@@ -191,17 +191,18 @@ t.test(
     );
     const change = (new_password: string) =>
       client.post('/account/password', { current_password: password, new_password }, { cookie });
-    const refused = (message: RegExp) => ({
+    const refused = (reason: string, message: RegExp) => ({
       status: 400,
-      body: { error: { param: 'new_password', message } },
+      body: { error: { param: 'new_password', message, reason } },
     });
-    t.match(await change(password), refused(/^The new password must be different from the current one\./));
-    t.match(
-      await change('nai\u0308ve cafe\u0301 horse'),
-      refused(/^The new password must be different from the current one\./),
+    const unchanged = refused(
+      'password_unchanged',
+      /^The new password must be different from the current one\./,
     );
-    t.match(await change('password'), refused(/too common/));
-    t.match(await change('grace.hopper1906'), refused(/email address/));
+    t.match(await change(password), unchanged);
+    t.match(await change('nai\u0308ve cafe\u0301 horse'), unchanged);
+    t.match(await change('password'), refused('password_common', /too common/));
+    t.match(await change('grace.hopper1906'), refused('password_email', /email address/));
     t.equal((await client.post('/auth/login', { email, password })).status, 200);
   },
 );

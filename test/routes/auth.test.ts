@@ -70,11 +70,12 @@ t.test(
 t.test(
   'POST /auth/signup 400 invalidRequest: a password that would be guessed first, and what to do',
   async (t) => {
-    const refused = async (password: string, message: RegExp, email = 'ada.lovelace@initech.example') => {
+    const refused = async (password: string, reason: string, message: RegExp) => {
+      const email = 'ada.lovelace@initech.example';
       const answer = await client.post('/auth/signup', { email, password });
       t.match(
         answer,
-        { status: 400, body: { error: { code: 'invalidRequest', param: 'password', message } } },
+        { status: 400, body: { error: { code: 'invalidRequest', param: 'password', message, reason } } },
         password,
       );
       t.match(answer.body.error.details, [{ path: '/password', message }]);
@@ -88,10 +89,11 @@ t.test(
       'trustno1',
       ' password ',
     ])
-      await refused(common, /^This password is too common\. Choose a different one/);
+      await refused(common, 'password_common', /^This password is too common\. Choose a different one/);
     for (const blank of ['        ', '\t\n      ', '\u3000'.repeat(8), '\u200b'.repeat(8)])
-      await refused(blank, /^This password is blank\./);
-    for (const one of ['00000000', 'zzzzzzzzzzzz']) await refused(one, /^This password repeats/);
+      await refused(blank, 'password_blank', /^This password is blank\./);
+    for (const one of ['00000000', 'zzzzzzzzzzzz'])
+      await refused(one, 'password_repeated', /^This password repeats/);
     const own = [
       'ada.lovelace@initech.example',
       'adalovelace',
@@ -101,7 +103,8 @@ t.test(
       'lovelaceada1',
       'ADA-initech-x',
     ];
-    for (const password of own) await refused(password, /^This password is based on the email address\./);
+    for (const password of own)
+      await refused(password, 'password_email', /^This password is based on the email address\./);
     for (const password of ['initech correct horse', 'lovelace 4711 staple', '83926504'])
       t.equal(
         (await client.post('/auth/signup', { email: `ok-${crypto.randomUUID()}@initech.example`, password }))

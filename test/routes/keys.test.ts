@@ -102,6 +102,14 @@ onEachDatabase(t, {}, async (t, { client }) => {
     });
   });
 
+  await t.test('POST /keys 400: the reason says what is wrong with an origin', async (t) => {
+    const body = { ...valid, allowed_origins: ['https://app.example.com/chat'] };
+    t.match(await client.post('/keys', body, { cookie }), {
+      status: 400,
+      body: { error: { param: 'allowed_origins', reason: 'origin_path', message: /Leave out the path/ } },
+    });
+  });
+
   await t.test('POST /keys 429 apiKeyLimitReached: 30 at once make exactly five', async (t) => {
     const answers = await Promise.all(
       Array.from({ length: 30 }, () => client.post('/keys', valid, { cookie })),
