@@ -1,8 +1,9 @@
 /**
  * Checks the texts of the dashboard: every language has all keys with the same values and all plural forms, every key is
- * used, and no text is written elsewhere. Prints the problems. The exit code is 1 if there are any.
+ * used, no text is written elsewhere, and every language has a text for each error that a session can get. Prints the
+ * problems. The exit code is 1 if there are any.
  *
- * node tools/texts.mjs [FOLDER]: src/dashboard by default
+ * node tools/texts.mjs [FOLDER [OPENAPI]]: src/dashboard and openapi.json by default; a FOLDER alone has no errors
  */
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
@@ -12,6 +13,7 @@ import ts from 'typescript';
 
 const dashboard = fileURLToPath(new URL('../src/dashboard/', import.meta.url));
 const folder = path.resolve(process.argv[2] ?? dashboard);
+const openapi = process.argv[2] === undefined ? path.join(dashboard, '../../openapi.json') : process.argv[3];
 const { parse, TYPE } = createRequire(dashboard)('@formatjs/icu-messageformat-parser');
 
 /** Attributes whose value people read or hear. */
@@ -31,6 +33,24 @@ const names = new Set([
   'OpenAI',
   'Anthropic',
 ]);
+const ofKeys = 'only requests with an API key get it';
+/** Errors that need no text, and why. */
+const errorsWithoutText = {
+  apiKeyExpired: ofKeys,
+  apiKeyInQuery: ofKeys,
+  apiKeyRevoked: ofKeys,
+  bearerNotAccepted: ofKeys,
+  insufficientScope: ofKeys,
+  invalidApiKey: ofKeys,
+  listingNotAllowed: ofKeys,
+  originNotAllowed: ofKeys,
+  missingCredentials: 'the dashboard shows the sign-in page instead',
+  unsupportedMediaType: 'the dashboard always sends JSON',
+};
+/** Errors for which English shows the message of the API although its default is for programs, and why. */
+const errorsWithApiMessage = {
+  rateLimitExceeded: 'the message names the limit, and when it ends',
+};
 /** Samples of code. */
 const samples = new Set(['pages/your-api/examples.ts']);
 
@@ -39,13 +59,13 @@ const problems = [];
 /** English by keys, as in `ui.copy.copied`. */
 let english;
 
-/** The default export of a language's file. */
-async function textsOf(language) {
+/** What a language's file exports. */
+async function fileOf(language) {
   const source = fs.readFileSync(path.join(folder, `texts/${language}.ts`), 'utf8');
   const { outputText } = ts.transpileModule(source, {
     compilerOptions: { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2023 },
   });
-  return (await import(`data:text/javascript,${encodeURIComponent(outputText)}`)).default;
+  return import(`data:text/javascript,${encodeURIComponent(outputText)}`);
 }
 
 /** Texts by their keys. */
@@ -109,6 +129,37 @@ function checkPlurals(language, messages) {
         for (const category of pluralCategories)
           if (!(category in options))
             problems.push(`${language}: "${key}" lacks the plural form "${category}"`);
+}
+
+/** The default message of each error that operations open to a session, to all, or both can return, by code. */
+function errorsOfSessions() {
+  const { components, paths } = JSON.parse(fs.readFileSync(openapi, 'utf8'));
+  const operations = Object.values(paths).flatMap((item) => Object.values(item));
+  const responses = operations
+    .filter(({ security = [] }) => security.length === 0 || security.some(({ session }) => session))
+    .flatMap((operation) => Object.entries(operation.responses ?? {}))
+    .filter(([status]) => status >= '400')
+    .map(([, response]) =>
+      response.$ref ? components.responses[response.$ref.split('/').at(-1)] : response,
+    );
+  return new Map(
+    responses.flatMap(({ description }) =>
+      [...description.matchAll(/^- `(\w+)`: (.*)$/gm)].map(([, code, message]) => [code, message]),
+    ),
+  );
+}
+
+/** English shows the API's message unless that is for programs, with code in it. */
+function checkErrors(language, texts = {}) {
+  const errors = errorsOfSessions();
+  for (const [code, message] of errors) {
+    if (code in texts || code in errorsWithoutText) continue;
+    if (language === 'en' && (code in errorsWithApiMessage || !message.includes('`'))) continue;
+    problems.push(`${language}: "${code}" has no text in apiErrors`);
+  }
+  for (const code of Object.keys(texts))
+    if (!errors.has(code.split('.', 1)[0]))
+      problems.push(`${language}: "${code}" in apiErrors is not an error of a session`);
 }
 
 function checkSources() {
@@ -194,13 +245,18 @@ function isInFunction(node) {
   return false;
 }
 
-english = messagesOf(await textsOf('en'));
 const others = fs
   .readdirSync(path.join(folder, 'texts'))
   .flatMap((file) => (/^[a-z]{2}\.ts$/.test(file) && file !== 'en.ts' ? [file.slice(0, 2)] : []));
 
-checkPlurals('en', english);
-for (const language of others) checkLanguage(language, messagesOf(await textsOf(language)));
+for (const language of ['en', ...others]) {
+  const { apiErrors, default: texts } = await fileOf(language);
+  const messages = messagesOf(texts);
+  english ??= messages;
+  if (language === 'en') checkPlurals(language, messages);
+  else checkLanguage(language, messages);
+  if (openapi !== undefined) checkErrors(language, apiErrors);
+}
 checkSources();
 
 for (const problem of problems) console.log(problem);

@@ -6,14 +6,26 @@ import { HOME, noDashboard, startDashboard } from '../support/dashboard-pages.ts
 t.setTimeout(1_800_000);
 
 t.test('forms', { skip: noDashboard }, async (t) => {
-  const { button, complaints, context, dialog, expectRefusals, look, page, password, text } =
-    await startDashboard(t, '/settings');
+  const {
+    button,
+    client,
+    complaints,
+    context,
+    cookie,
+    dialog,
+    email,
+    expectRefusals,
+    look,
+    page,
+    password,
+    text,
+  } = await startDashboard(t, '/settings');
   const alerts = async () => (await page.getByRole('alert').allTextContents()).join('\n');
   const ofSchema = /In the body|must match|must have/;
 
   await t.test('an email address that the API refuses', async (t) => {
     await button('Change email address').click();
-    await dialog.getByLabel('New email address').fill('ada@localhost_');
+    await dialog.getByLabel('New email address').fill('ada@localhost');
     await dialog.getByLabel('Current password').fill(password);
     expectRefusals(1);
     await dialog.getByRole('button', { name: 'Change email address' }).click();
@@ -23,6 +35,107 @@ t.test('forms', { skip: noDashboard }, async (t) => {
     await look(t, 'form-email-refused');
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
+  });
+
+  let sent = 0;
+  page.on('request', (request) => {
+    if (!['GET', 'HEAD'].includes(request.method())) sent += 1;
+  });
+  const speak = async (language: 'en' | 'de') => {
+    await page.evaluate(`localStorage.setItem('parley.language', '${language}')`);
+    await page.reload();
+  };
+
+  await t.test('dialogs say what to enter, and send nothing before', async (t) => {
+    const before = sent;
+    const close = async () => {
+      await page.keyboard.press('Escape');
+      await dialog.waitFor({ state: 'detached' });
+    };
+    await button('Change email address').click();
+    await dialog.getByLabel('New email address').fill('ada');
+    await dialog.getByRole('button', { name: 'Change email address' }).click();
+    await dialog.getByText('Enter an email address, such as ada@example.com.').waitFor();
+    await dialog.getByText('Enter your current password.').waitFor();
+    t.equal(
+      await page.evaluate('document.activeElement.name'),
+      'email',
+      'the first wrong field has the focus',
+    );
+    await look(t, 'form-email-invalid');
+    await close();
+    await button('Change password').click();
+    await dialog.getByLabel('New password').fill('short');
+    await dialog.getByRole('button', { name: 'Change password' }).click();
+    await dialog.getByText('Enter your current password.').waitFor();
+    await dialog.getByText('Enter a password of 8 to 256 characters.').waitFor();
+    await dialog.getByLabel('Current password').fill(password);
+    await dialog.getByRole('button', { name: 'Change password' }).click();
+    await dialog.getByText('Enter your current password.').waitFor({ state: 'detached' });
+    t.equal(await page.evaluate('document.activeElement.name'), 'new_password');
+    await close();
+    await button('Set up a webhook').click();
+    await dialog.getByLabel('Address').fill('hooks.example.com');
+    await dialog.getByRole('button', { name: 'Set up webhook' }).click();
+    await dialog.getByText('Enter an https URL, such as https://hooks.example.com/parley.').waitFor();
+    await close();
+    await button('Delete account').click();
+    await dialog.getByLabel('To confirm, type').fill(email);
+    await dialog.getByRole('button', { name: 'Delete account' }).click();
+    await dialog.getByText('Enter your current password.').waitFor();
+    await close();
+    t.equal(sent, before);
+  });
+
+  await t.test('a new password that the API refuses: which rule it breaks, also in German', async (t) => {
+    for (const [language, open, change, labels, sentences] of [
+      [
+        'en',
+        'Change password',
+        'Change password',
+        ['Current password', 'New password'],
+        [/^This password is too common\./, /^The new password must be different from the current one\.$/],
+      ],
+      [
+        'de',
+        'Passwort ändern',
+        'Passwort ändern',
+        ['Aktuelles Passwort', 'Neues Passwort'],
+        [
+          /^Dieses Passwort ist zu verbreitet\./,
+          /^Das neue Passwort muss sich vom aktuellen unterscheiden\.$/,
+        ],
+      ],
+    ] as const) {
+      await speak(language);
+      await button(open).click();
+      await dialog.getByLabel(labels[0]).fill(password);
+      for (const [refused, sentence] of [
+        ['password123', sentences[0]],
+        [password, sentences[1]],
+      ] as const) {
+        await dialog.getByLabel(labels[1]).fill(refused);
+        expectRefusals(1);
+        await dialog.getByRole('button', { name: change }).click();
+        await dialog.getByText(sentence).waitFor();
+        t.equal(await dialog.getByLabel(labels[1]).getAttribute('aria-invalid'), 'true');
+      }
+      await page.keyboard.press('Escape');
+      await dialog.waitFor({ state: 'detached' });
+    }
+    await speak('en');
+  });
+
+  await t.test('a webhook address that the API refuses, in German', async () => {
+    await speak('de');
+    await button('Webhook einrichten').click();
+    await dialog.getByLabel('Adresse').fill('https://localhost/hook');
+    expectRefusals(1);
+    await dialog.getByRole('button', { name: 'Webhook einrichten' }).click();
+    await dialog.getByText(/^Diese URL führt zu einer privaten Adresse/).waitFor();
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    await speak('en');
   });
 
   await t.test('a key without a name, or without its last day', async (t) => {
@@ -72,6 +185,7 @@ t.test('forms', { skip: noDashboard }, async (t) => {
       await add(typed);
       await button(`Use ${origin}`).waitFor();
       if (typed === 'three.example.com') await look(t, 'form-origin-suggested');
+      if (typed.includes('/app/')) await dialog.getByText(/^Leave out the path\./).waitFor();
       await button(`Use ${origin}`).click();
       await list.getByText(origin, { exact: true }).waitFor();
       t.equal(await field.inputValue(), '');
@@ -89,6 +203,32 @@ t.test('forms', { skip: noDashboard }, async (t) => {
     await dialog.waitFor({ state: 'detached' });
   });
 
+  await t.test(
+    'what is wrong with an origin, in German: before the key is created, and by the API',
+    async () => {
+      await client.createKey({ cookie }, { name: 'Server' });
+      await speak('de');
+      await button('Schlüssel erstellen').first().click();
+      await page.getByText('Ablauf und erlaubte Origins').click();
+      const refuses = async (typed: string, sentence: RegExp) => {
+        await page.getByLabel('Origin hinzufügen').fill(typed);
+        await page.getByLabel('Origin hinzufügen').press('Enter');
+        await dialog.getByText(sentence).waitFor();
+      };
+      await refuses('https://app.example.com/path', /^Lassen Sie den Pfad weg\./);
+      await refuses('http://localhost:5173', /Lassen Sie während der Entwicklung den Dev-Server/);
+      await page.keyboard.press('Escape');
+      await dialog.waitFor({ state: 'detached' });
+      await button('Origins von Server bearbeiten').click();
+      expectRefusals(2);
+      await refuses('https://app.example.com/path', /^Lassen Sie den Pfad weg\./);
+      await refuses('https://*.example.com', /^Lassen Sie den Platzhalter weg/);
+      await page.keyboard.press('Escape');
+      await dialog.waitFor({ state: 'detached' });
+      await speak('en');
+    },
+  );
+
   await t.test('signing up without an address, and with a short password', async (t) => {
     await context.clearCookies();
     expectRefusals();
@@ -96,17 +236,38 @@ t.test('forms', { skip: noDashboard }, async (t) => {
     await page.getByRole('link', { name: 'Create an account' }).click();
     await page.getByRole('heading', { name: 'Create an account' }).waitFor();
     expectRefusals(0);
-    let sent = 0;
-    page.on('request', (request) => {
-      if (request.method() === 'POST') sent += 1;
-    });
+    const before = sent;
     await page.getByLabel('Email address').fill('nobody');
     await page.getByLabel('Password', { exact: true }).fill('short');
     await button('Sign up').click();
     await text('Enter an email address, such as ada@example.com.').waitFor();
     await text('Enter a password of 8 to 256 characters.').waitFor();
-    t.equal(sent, 0, 'nothing is sent');
+    t.equal(sent, before, 'nothing is sent');
     await look(t, 'form-sign-up');
+  });
+
+  await t.test('signing up with a password that the API refuses: which rule it breaks', async (t) => {
+    await page.getByLabel('Email address').fill('grace.hopper@navy.example');
+    for (const [refused, sentence] of [
+      ['password123', /^This password is too common\. Choose a different one/],
+      ['zzzzzzzzzz', /^This password repeats a single character\./],
+      ['grace.hopper1906', /^This password is based on your email address\./],
+      ['        ', /^This password is blank\./],
+    ] as const) {
+      await page.getByLabel('Password', { exact: true }).fill(refused);
+      expectRefusals(1);
+      await button('Sign up').click();
+      await text(sentence).waitFor();
+    }
+    t.equal(await text('Enter a password of 8').count(), 0);
+    await look(t, 'form-sign-up-refused');
+    await page.getByLabel('Language').selectOption('Deutsch');
+    await page.getByLabel('E-Mail-Adresse').fill('grace.hopper@navy.example');
+    await page.getByLabel('Passwort', { exact: true }).fill('password123');
+    expectRefusals(1);
+    await button('Registrieren').click();
+    await text(/^Dieses Passwort ist zu verbreitet\. Wählen Sie ein anderes/).waitFor();
+    t.notMatch(await alerts(), /password/);
   });
   t.same(complaints, []);
 });

@@ -147,14 +147,14 @@ t.test('the dashboard in German', { skip: noDashboard }, async (t) => {
     await text('1.000 Antworten pro Tag').waitFor();
     await see('plan');
     await page.getByText('Jährlich', { exact: true }).click();
-    await text(/^\d+,\d\d\sUSD bei jährlicher Abrechnung/)
+    await text(/^\d+,\d\d\s\$ bei jährlicher Abrechnung/)
       .first()
       .waitFor();
     await button('Zu Plus wechseln').click();
     await dialog.getByText(/Für Free zahlen Sie derzeit nichts\./).waitFor();
     await see('change-plan');
-    await dialog.getByRole('button', { name: /^Für .+ USD pro Jahr zu Plus wechseln$/ }).click();
-    await text(/^Sie nutzen jetzt den Tarif Plus für .+ USD pro Jahr\.$/).waitFor();
+    await dialog.getByRole('button', { name: /^Für .+\s\$ pro Jahr zu Plus wechseln$/ }).click();
+    await text(/^Sie nutzen jetzt den Tarif Plus für .+\s\$ pro Jahr\.$/).waitFor();
   });
 
   await t.test('settings, with an error of the API', async () => {

@@ -60,7 +60,7 @@ t.test('operator pages', { skip: noDashboard }, async (t) => {
       .first()
       .click();
     await dialog.getByText('Upstream', { exact: true }).waitFor();
-    await dialog.getByText(/^0\.\d+ USD$/).waitFor();
+    await dialog.getByText(/^\$0\.\d+$/).waitFor();
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
   });
@@ -108,6 +108,9 @@ t.test('operator pages', { skip: noDashboard }, async (t) => {
     await link(address).waitFor();
     await button('Create account').click();
     const form = dialog.getByLabel('Email address');
+    await form.fill('grace');
+    await dialog.getByRole('button', { name: 'Create account' }).click();
+    await dialog.getByText('Enter an email address, such as ada@example.com.').waitFor();
     await form.fill(address);
     expectRefusals(1);
     await dialog.getByRole('button', { name: 'Create account' }).click();

@@ -112,17 +112,18 @@ t.test('usage and plan', { skip: noDashboard }, async (t) => {
 
   await t.test('plan: side by side, and a change that names its price', async (t) => {
     await page.goto(`${HOME}/plan`);
-    await text('10.00 USD a month').first().waitFor();
+    await text('$10.00 a month').first().waitFor();
+    await text('Free').nth(1).waitFor();
     await look(t, 'plan-monthly');
     await page.getByText('Yearly', { exact: true }).click();
-    await text('99.60 USD billed yearly (save 17%).').waitFor();
-    await text('8.30 USD a month').waitFor();
+    await text('$99.60 billed yearly (save 17%).').waitFor();
+    await text('$8.30 a month').waitFor();
     await look(t, 'plan-yearly');
     await button('Change to Plus').click();
-    await dialog.getByText('99.60 USD a year').first().waitFor();
+    await dialog.getByText('$99.60 a year').first().waitFor();
     await look(t, 'plan-confirm');
-    await button('Change to Plus for 99.60 USD a year').click();
-    await text('You are now on the Plus plan, at 99.60 USD a year.').waitFor();
+    await button('Change to Plus for $99.60 a year').click();
+    await text('You are now on the Plus plan, at $99.60 a year.').waitFor();
     t.match((await client.get('/subscription', { cookie })).body, { plan: 'plus', billing_period: 'yearly' });
     await button('Change to Free').click();
     await dialog.getByText('You have already used 8 replies today, and this plan allows 8.').waitFor();

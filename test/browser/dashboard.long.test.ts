@@ -350,7 +350,7 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
   });
 
   await t.test('signing out, and the end of the account', async (t) => {
-    await page.getByText('API reference and guides', { exact: true }).waitFor();
+    await page.locator('a[href="/docs/guides"]', { hasText: /^Docs$/ }).waitFor();
     await button('Sign out').first().click();
     await heading('Sign in').waitFor();
     t.equal(page.url(), `${HOME}/sign-in`);

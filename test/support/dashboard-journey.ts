@@ -164,10 +164,10 @@ export async function walkThrough(
     await look(t, 'walk-10-plan');
     await page.getByText('Yearly', { exact: true }).click();
     await button('Change to Plus').click();
-    await dialog.getByText('99.60 USD a year').first().waitFor();
+    await dialog.getByText('$99.60 a year').first().waitFor();
     await look(t, 'walk-11-change');
-    await button('Change to Plus for 99.60 USD a year').click();
-    await text('You are now on the Plus plan, at 99.60 USD a year.').waitFor();
+    await button('Change to Plus for $99.60 a year').click();
+    await text('You are now on the Plus plan, at $99.60 a year.').waitFor();
     await look(t, 'walk-12-changed');
   });
 

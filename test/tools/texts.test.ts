@@ -26,6 +26,50 @@ t.test('the texts of the dashboard', async (t) => t.same(await check(), [0, []])
 
 t.test('texts without a problem', async (t) => t.same(await checkFolder(t, fine), [0, []]));
 
+/** A description of an API with one session endpoint, one that takes only API keys, and one of each error. */
+const openapi = JSON.stringify({
+  components: { responses: { Missing: { description: '- `notFound`: The resource was not found.' } } },
+  paths: {
+    '/one': {
+      get: {
+        security: [{ apiKey: [] }, { session: [] }],
+        responses: {
+          200: { description: '- `fine`: It worked.' },
+          404: { $ref: '#/components/responses/Missing' },
+          409: {
+            description: '- `taken`: Send another `Idempotency-Key`.\n- `invalidApiKey`: The key is unknown.',
+          },
+        },
+      },
+    },
+    '/two': { get: { security: [{ apiKey: [] }], responses: { 400: { description: '- `ofKeys`: No.' } } } },
+  },
+});
+
+const checkErrors = (t: Test, en: string, de: string) => {
+  const errors = (texts: string) => `export const apiErrors = ${texts};`;
+  const folder = t.testdir({
+    'openapi.json': openapi,
+    texts: { 'en.ts': fine.en + errors(en), 'de.ts': fine.de + errors(de) },
+    pages: { 'page.tsx': fine.page },
+  });
+  return check(folder, `${folder}/openapi.json`);
+};
+
+t.test(
+  'every language has a text for each error of a session; English, where the API has code',
+  async (t) => {
+    const english = "{ taken: 'Send it again.' }";
+    const german = "{ notFound: 'Nicht gefunden.', 'taken.email': 'Vergeben.', taken: 'Vergeben.' }";
+    t.same(await checkErrors(t, english, german), [0, []]);
+    t.same(await checkErrors(t, '{}', german), [1, ['en: "taken" has no text in apiErrors']]);
+    t.same(await checkErrors(t, english, german.replace('notFound', 'fine')), [
+      1,
+      ['de: "notFound" has no text in apiErrors', 'de: "fine" in apiErrors is not an error of a session'],
+    ]);
+  },
+);
+
 const problems: [string, Partial<typeof fine>, string][] = [
   [
     'a key that a language lacks',

@@ -1,5 +1,5 @@
 import { ParleyError } from '../../sdk/index.ts';
-import { apiErrors, t } from '../texts/language.ts';
+import { apiErrors, type TextKey, t } from '../texts/language.ts';
 
 export { ParleyError as Problem };
 
@@ -28,9 +28,15 @@ export function unreachable(message = t('errors.unreachable')) {
   });
 }
 
-/** The API writes English, so another language has messages of its own for the codes that it knows. */
-export const messageOf = ({ code, message, param }: ParleyError): string =>
-  apiErrors[`${code}.${param}`] ?? apiErrors[code] ?? message;
+/** The text for the reason of an error, if there is one. */
+function textOfReason(reason: string | null): string | undefined {
+  const key = `errors.reasons.${reason}` as Extract<TextKey, `errors.reasons.${string}`>;
+  return t.has(key) ? t(key) : undefined;
+}
+
+/** The API writes English for programs: the texts have sentences for the reasons and codes that they know. */
+export const messageOf = ({ code, message, param, reason }: ParleyError): string =>
+  textOfReason(reason) ?? apiErrors[`${code}.${param}`] ?? apiErrors[code] ?? message;
 
 /** Whether the user can fix it in the form. The request ID is then of no use. */
 export const isOfForm = ({ code }: ParleyError): boolean =>

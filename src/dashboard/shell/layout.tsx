@@ -45,7 +45,7 @@ export function Layout({ children }: { children: ReactNode }) {
           {account?.email ?? '\u00a0'}
         </span>
         <Tooltip label={t('shell.docs')} disabled={hasRoom}>
-          <a href="/docs" className={classes.tool} aria-label={t('shell.docs')}>
+          <a href="/docs/guides" className={classes.tool} aria-label={t('shell.docs')}>
             <DocsIcon />
             {hasRoom && <span>{t('shell.docs')}</span>}
           </a>
@@ -84,7 +84,7 @@ export function PlainLayout({ children }: { children: ReactNode }) {
         {children}
       </main>
       <div className={classes.foot}>
-        <Anchor href="/docs" size="sm" underline="always">
+        <Anchor href="/docs/guides" size="sm" underline="always">
           {t('shell.docs')}
         </Anchor>
         <ColorSchemeButton />

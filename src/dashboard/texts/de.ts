@@ -1,5 +1,4 @@
-import type { Problem } from '../api/errors.ts';
-import type { Texts } from './language.ts';
+import type { ApiErrors, Texts } from './language.ts';
 
 export default {
   ui: {
@@ -33,7 +32,7 @@ export default {
     },
   },
   shell: {
-    docs: 'Referenz und Anleitungen',
+    docs: 'Dokumentation',
     language: 'Sprache',
     signOut: 'Abmelden',
     skip: 'Zum Hauptinhalt springen',
@@ -86,6 +85,32 @@ export default {
       other: 'Prüfen Sie diesen Wert.',
       scopes: 'Wählen Sie mindestens eine Berechtigung.',
       url: 'Geben Sie eine https-URL ein, zum Beispiel https://hooks.example.com/parley.',
+    },
+    reasons: {
+      context_length_exceeded:
+        'Die Unterhaltung ist zu lang für dieses Modell. Kürzen Sie Ihre Nachricht, beginnen Sie einen neuen Chat oder wählen Sie ein anderes Modell.',
+      origin_dot: 'Lassen Sie den Punkt am Ende weg.',
+      origin_http: 'Das ist keine https-Origin. Verwenden Sie https.',
+      origin_invalid: 'Das ist keine https-Origin. Geben Sie eine wie https://app.example.com ein.',
+      origin_localhost:
+        'Das ist keine https-Origin. Lassen Sie während der Entwicklung den Dev-Server die Anfragen senden, zum Beispiel mit `server.proxy` in Vite. Siehe /docs/guides/browser-keys#develop-on-localhost-with-a-browser-key.',
+      origin_path: 'Lassen Sie den Pfad weg. Eine Origin sieht so aus: https://app.example.com.',
+      origin_slash: 'Lassen Sie den Schrägstrich am Ende weg.',
+      origin_user: 'Lassen Sie den Benutzernamen weg.',
+      origin_wildcard: 'Lassen Sie den Platzhalter weg und fügen Sie jede Origin einzeln hinzu.',
+      password_blank: 'Dieses Passwort ist leer. Wählen Sie ein anderes, zum Beispiel vier zufällige Wörter.',
+      password_common:
+        'Dieses Passwort ist zu verbreitet. Wählen Sie ein anderes, zum Beispiel vier zufällige Wörter.',
+      password_email:
+        'Dieses Passwort leitet sich von Ihrer E-Mail-Adresse ab. Wählen Sie ein anderes, zum Beispiel vier zufällige Wörter.',
+      password_repeated:
+        'Dieses Passwort wiederholt ein einziges Zeichen. Wählen Sie ein anderes, zum Beispiel vier zufällige Wörter.',
+      password_unchanged: 'Das neue Passwort muss sich vom aktuellen unterscheiden.',
+      url_credentials: 'Lassen Sie Benutzernamen und Passwort weg. Nachrichten werden stattdessen signiert.',
+      url_fragment: 'Lassen Sie das Fragment (#…) weg.',
+      url_not_https: 'Geben Sie eine https-URL ein, zum Beispiel https://hooks.example.com/parley.',
+      url_private:
+        'Diese URL führt zu einer privaten Adresse oder einem lokalen Namen. Verwenden Sie einen öffentlichen Host.',
     },
     pageNotFound: {
       title: 'Seite nicht gefunden',
@@ -153,8 +178,8 @@ export default {
     billingPeriod: 'Abrechnungszeitraum',
     monthly: 'Monatlich',
     yearly: 'Jährlich',
-    saving: 'Sparen Sie {saving, number} % bei jährlicher Abrechnung.',
-    savingUpTo: 'Sparen Sie bis zu {saving, number} % bei jährlicher Abrechnung.',
+    saving: 'Sparen Sie {saving, number, percent} bei jährlicher Abrechnung.',
+    savingUpTo: 'Sparen Sie bis zu {saving, number, percent} bei jährlicher Abrechnung.',
     price: {
       monthly: '{price} pro Monat',
       yearly: '{price} pro Jahr',
@@ -168,10 +193,10 @@ export default {
     card: {
       own: 'Ihr Tarif',
       perMonth: '{price} <small>pro Monat</small>',
-      free: 'Kostenlos.',
+      free: 'Kostenlos',
       billedMonthly: 'Monatliche Abrechnung ({price} pro Jahr).',
       billedYearly: '{price} bei jährlicher Abrechnung.',
-      billedYearlySaving: '{price} bei jährlicher Abrechnung (Sie sparen {saving, number} %).',
+      billedYearlySaving: '{price} bei jährlicher Abrechnung (Sie sparen {saving, number, percent}).',
       tokensPerDay: '{count, number} Tokens der Modelle pro Tag',
       requestsPerMinute: '{count, plural, one {# Anfrage} other {# Anfragen}} pro Minute',
     },
@@ -192,7 +217,7 @@ export default {
       costsNothing: '{plan} kostet <strong>nichts</strong>.',
       costs: '{plan} kostet <strong>{price}</strong>.',
       costsYearly:
-        '{plan} kostet <strong>{price}</strong>. Das sind {monthly} pro Monat, und Sie sparen {saving, number} %.',
+        '{plan} kostet <strong>{price}</strong>. Das sind {monthly} pro Monat, und Sie sparen {saving, number, percent}.',
       payNothing: 'Für {plan} zahlen Sie derzeit nichts.',
       pay: 'Für {plan} zahlen Sie derzeit {price}.',
       noPayments:
@@ -331,7 +356,7 @@ export default {
         more: 'Mehr Zustellungen anzeigen',
         next: 'Nächster Versuch: {time}',
         thresholdReached:
-          '{threshold, number} % des heutigen Limits erreicht ({meter, select, chat {Chat} images {Bilder} search {Suche} embeddings {Embeddings} tokens {Tokens} other {{meter}}}: {used, number} von {limit, number})',
+          '{threshold, number, percent} des heutigen Limits erreicht ({meter, select, chat {Chat} images {Bilder} search {Suche} embeddings {Embeddings} tokens {Tokens} other {{meter}}}: {used, number} von {limit, number})',
         keyCreated: 'Schlüssel „{name}“ erstellt',
         keyReportedLeaked: 'Schlüssel „{name}“ als offengelegt gemeldet',
         newDevice: 'Anmeldung von einem neuen Gerät',
@@ -987,10 +1012,7 @@ export default {
   },
 } satisfies Texts;
 
-/**
- * Of the errors that people meet in the dashboard, by code, or by code and parameter. `invalidRequest` names what is
- * invalid, so it stays as the API wrote it.
- */
+/** Of all errors that people can meet in the dashboard. `make check` compares them with openapi.json. */
 export const apiErrors = {
   alreadyFinished: 'Die Anfrage ist bereits abgeschlossen; es gibt nichts mehr zu stoppen.',
   apiKeyLimitReached:
@@ -1001,16 +1023,29 @@ export const apiErrors = {
     'Für diese E-Mail-Adresse gibt es bereits ein Konto. Melden Sie sich an oder verwenden Sie eine andere Adresse.',
   idempotencyInProgress:
     'Dieselbe Anfrage ist noch in Bearbeitung. Diese wurde nicht berechnet. Versuchen Sie es gleich noch einmal.',
+  idempotencyMismatch:
+    'Ihre Anfrage hat sich seit dem letzten Versuch geändert. Es wurde nichts berechnet. Senden Sie sie noch einmal.',
   internalError:
     'Bei uns ist ein Fehler aufgetreten. Versuchen Sie es erneut. Wenn das Problem weiterhin besteht, senden Sie die Anfrage-ID an den Betreiber.',
   'invalidLogin.current_password': 'Das aktuelle Passwort ist falsch.',
   invalidLogin: 'Die E-Mail-Adresse oder das Passwort ist falsch.',
+  'invalidRequest.expires_at': 'Wählen Sie ein Datum in der Zukunft.',
+  'invalidRequest.id': 'Ihr eigenes Konto können Sie nur auf der Seite „Konto“ löschen.',
+  'invalidRequest.images':
+    'Die Bilder können so nicht gesendet werden. Wählen Sie kleinere Bilder oder ein anderes Modell.',
+  'invalidRequest.plan': 'Diesen Tarif gibt es nicht mehr. Laden Sie die Seite neu.',
+  'invalidRequest.suspended': 'Sie können Ihr eigenes Konto nicht sperren.',
+  invalidRequest:
+    'Der Dienst hat diese Eingabe nicht angenommen. Prüfen Sie sie und versuchen Sie es erneut.',
   modelNotInPlan: 'Ihr Tarif enthält dieses Modell nicht. Wählen Sie ein anderes.',
   notFound: 'Das Gesuchte wurde nicht gefunden. Möglicherweise wurde es gelöscht.',
   operatorRequired: 'Das können nur Betreiber dieses Dienstes.',
   overloaded: 'Der Dienst ist überlastet. Es wurde nichts berechnet. Versuchen Sie es in Kürze noch einmal.',
+  payloadTooLarge: 'Die Anfrage ist zu groß. Kürzen Sie sie, oder verwenden Sie kleinere Bilder.',
   planNotSelfServe: 'Nur der Betreiber dieses Dienstes kann Tarife ändern. Bitten Sie ihn, Ihren zu ändern.',
   quotaExceeded: 'Das heutige Kontingent ist aufgebraucht. Es wird um 00:00 Uhr UTC zurückgesetzt.',
+  rateLimitExceeded:
+    'Sie haben das Limit für Anfragen oder Anmeldeversuche erreicht. Warten Sie, und versuchen Sie es später erneut.',
   serviceUnavailable:
     'Der Dienst ist vorübergehend nicht verfügbar. Es wurde nichts berechnet. Versuchen Sie es in Kürze noch einmal.',
   sessionRequired: 'Ihre Sitzung ist beendet. Melden Sie sich an.',
@@ -1020,4 +1055,8 @@ export const apiErrors = {
     'Ihr Konto hat das Limit gleichzeitiger Anfragen erreicht. Es wurde nichts berechnet. Warten Sie, bis eine Anfrage abgeschlossen ist.',
   tooManyStreams:
     'Ihr Konto hat das Limit gleichzeitiger Antworten erreicht. Es wurde nichts berechnet. Warten Sie, bis eine Antwort abgeschlossen ist.',
-} satisfies Partial<Record<Problem['code'] | `${Problem['code']}.${string}`, string>>;
+  upstreamError:
+    'Das Modell hinter diesem Dienst hat einen Fehler gemeldet. Es wurde nichts berechnet. Versuchen Sie es später erneut.',
+  upstreamTimeout:
+    'Das Modell hinter diesem Dienst hat nicht rechtzeitig geantwortet. Es wurde nichts berechnet. Versuchen Sie es später erneut.',
+} satisfies ApiErrors;

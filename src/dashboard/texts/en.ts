@@ -1,3 +1,5 @@
+import type { ApiErrors } from './language.ts';
+
 /**
  * All texts of the dashboard, in ICU message syntax. This file is the source: the types of `t` come from it, and every
  * other language has the same keys.
@@ -34,7 +36,7 @@ export default {
     },
   },
   shell: {
-    docs: 'API reference and guides',
+    docs: 'Docs',
     language: 'Language',
     signOut: 'Sign out',
     skip: 'Skip to main content',
@@ -85,10 +87,34 @@ export default {
       scopes: 'Choose at least one scope.',
       url: 'Enter an https URL, such as https://hooks.example.com/parley.',
     },
+    reasons: {
+      context_length_exceeded:
+        'The conversation is too long for this model. Shorten your message, start a new chat, or choose another model.',
+      origin_dot: 'Leave out the dot at the end.',
+      origin_http: 'This is not an https origin. Use https.',
+      origin_invalid: 'This is not an https origin. Enter one such as https://app.example.com.',
+      origin_localhost:
+        'This is not an https origin. During development, let the dev server make the calls, for example with `server.proxy` in Vite. See /docs/guides/browser-keys#develop-on-localhost-with-a-browser-key.',
+      origin_path: 'Leave out the path. An origin looks like https://app.example.com.',
+      origin_slash: 'Leave out the slash at the end.',
+      origin_user: 'Leave out the user name.',
+      origin_wildcard: 'Leave out the wildcard, and add each origin.',
+      password_blank: 'This password is blank. Choose a different one, such as four random words.',
+      password_common: 'This password is too common. Choose a different one, such as four random words.',
+      password_email:
+        'This password is based on your email address. Choose a different one, such as four random words.',
+      password_repeated:
+        'This password repeats a single character. Choose a different one, such as four random words.',
+      password_unchanged: 'The new password must be different from the current one.',
+      url_credentials: 'Leave out the user name and password. Messages are signed instead.',
+      url_fragment: 'Leave out the fragment (#…).',
+      url_not_https: 'Enter an https URL, such as https://hooks.example.com/parley.',
+      url_private: 'This URL leads to a private address or a local name. Use a public host.',
+    },
     pageNotFound: {
       title: 'Page not found',
       text: 'Check the address for typos. The page may have moved.',
-      action: 'Go to the dashboard',
+      action: 'Go to dashboard',
     },
   },
   meters: {
@@ -149,8 +175,8 @@ export default {
     billingPeriod: 'Billing period',
     monthly: 'Monthly',
     yearly: 'Yearly',
-    saving: 'Save {saving, number}% with yearly billing.',
-    savingUpTo: 'Save up to {saving, number}% with yearly billing.',
+    saving: 'Save {saving, number, percent} with yearly billing.',
+    savingUpTo: 'Save up to {saving, number, percent} with yearly billing.',
     price: {
       monthly: '{price} a month',
       yearly: '{price} a year',
@@ -164,10 +190,10 @@ export default {
     card: {
       own: 'Your plan',
       perMonth: '{price} <small>a month</small>',
-      free: 'No charge.',
+      free: 'Free',
       billedMonthly: 'Billed monthly ({price} a year).',
       billedYearly: '{price} billed yearly.',
-      billedYearlySaving: '{price} billed yearly (save {saving, number}%).',
+      billedYearlySaving: '{price} billed yearly (save {saving, number, percent}).',
       tokensPerDay: '{count, number} model tokens a day',
       requestsPerMinute: '{count, number} requests a minute',
     },
@@ -188,7 +214,7 @@ export default {
       costsNothing: '{plan} costs <strong>nothing</strong>.',
       costs: '{plan} costs <strong>{price}</strong>.',
       costsYearly:
-        '{plan} costs <strong>{price}</strong>, which is {monthly} a month and saves {saving, number}%.',
+        '{plan} costs <strong>{price}</strong>, which is {monthly} a month and saves {saving, number, percent}.',
       payNothing: 'You currently pay nothing for {plan}.',
       pay: 'You currently pay {price} for {plan}.',
       noPayments: 'Parley does not process payments. Ask the operator whether and how you are billed.',
@@ -319,7 +345,7 @@ export default {
         more: 'Show more deliveries',
         next: 'Next attempt: {time}',
         thresholdReached:
-          '{threshold, number}% of today’s {meter} limit used ({used, number} of {limit, number})',
+          '{threshold, number, percent} of today’s {meter} limit used ({used, number} of {limit, number})',
         keyCreated: 'Key “{name}” created',
         keyReportedLeaked: 'Key “{name}” reported as leaked',
         newDevice: 'Sign-in from a new device',
@@ -956,3 +982,12 @@ export default {
     },
   },
 } as const;
+
+/** Only where the API's own message is for programs. */
+export const apiErrors = {
+  idempotencyInProgress:
+    'The same request is still in progress. This one was not charged. Try again in a moment.',
+  idempotencyMismatch: 'Your request has changed since the last attempt. Nothing was charged. Send it again.',
+  modelNotInPlan: 'Your plan does not include this model. Choose another one.',
+  operatorRequired: 'Only operators of this service can do this.',
+} satisfies ApiErrors;

@@ -3,7 +3,8 @@
  * of them again (docs/decisions/0035-languages.md).
  */
 import { type _Translator, createTranslator } from 'use-intl/core';
-import en from './en.ts';
+import type { Problem } from '../api/errors.ts';
+import en, { apiErrors as englishErrors } from './en.ts';
 
 type Translated<T> = { readonly [Key in keyof T]: T[Key] extends string ? string : Translated<T[Key]> };
 
@@ -20,7 +21,10 @@ export type Language = keyof typeof languageNames;
 
 export const languages = Object.keys(languageNames) as Language[];
 
-type TextsFile = { default: Texts; apiErrors?: Readonly<Record<string, string>> };
+/** Texts for errors of the API, by code, or by code and parameter. */
+export type ApiErrors = Partial<Record<Problem['code'] | `${Problem['code']}.${string}`, string>>;
+
+type TextsFile = { default: Texts; apiErrors: ApiErrors };
 
 /** English is part of the page, because it also replaces a language whose file cannot be loaded. */
 const files: Record<Exclude<Language, 'en'>, () => Promise<TextsFile>> = {
@@ -40,8 +44,8 @@ export let language: Language = 'en';
 /** Translates a key. `t.rich` puts components into sentences. */
 export let t: Translate = translatorFor('en', en);
 
-/** The messages of API errors in this language, by code. The API itself writes English. */
-export let apiErrors: Readonly<Record<string, string>> = {};
+/** The messages of API errors in this language. The API itself writes English. */
+export let apiErrors: Readonly<Record<string, string | undefined>> = englishErrors;
 
 /** The chosen language, or the first of the browser's languages that exists here, or English. */
 export function preferredLanguage(): Language {
@@ -58,8 +62,8 @@ export function preferredLanguage(): Language {
 /** Changes the language of the page. Stays with the current one if the file cannot be loaded. */
 export async function loadLanguage(wanted: Language): Promise<void> {
   try {
-    const { apiErrors: errors = {}, default: texts } =
-      wanted === 'en' ? { default: en } : await files[wanted]();
+    const { apiErrors: errors, default: texts } =
+      wanted === 'en' ? { apiErrors: englishErrors, default: en } : await files[wanted]();
     t = translatorFor(wanted, texts);
     apiErrors = errors;
     language = wanted;

@@ -1,19 +1,21 @@
 import { Button, Group, Stack } from '@mantine/core';
-import type { FormEvent, ReactNode } from 'react';
+import type { ReactNode } from 'react';
 import { t } from '../texts/language.ts';
+import { type ErrorAt, useCheckedForm } from './checked-form.tsx';
 import { Dialog } from './dialog.tsx';
-import { useFocusOnError } from './invalid-field.ts';
 import { ProblemAlert } from './problem.tsx';
 
 type Props = {
   title: string;
-  children: ReactNode;
+  /** Of a form with fields, a function that gets the error of each. */
+  children: ReactNode | ((errorAt: ErrorAt) => ReactNode);
   action: string;
   isDangerous?: boolean;
   isPending: boolean;
   isReady?: boolean;
   error: unknown;
-  isOfField?: boolean;
+  /** The names of the fields that show their errors. */
+  fields?: readonly string[];
   onConfirm: () => void;
   onClose: () => void;
 };
@@ -23,25 +25,23 @@ export function Confirm(props: Props) {
     action,
     children,
     error,
+    fields = [],
     isDangerous = false,
-    isOfField = false,
     isPending,
     isReady = true,
     onClose,
     onConfirm,
     title,
   } = props;
-  const form = useFocusOnError<HTMLFormElement>(error);
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
+  const { errorAt, form, onSubmit, other } = useCheckedForm(error, fields, () => {
     if (isReady && !isPending) onConfirm();
-  };
+  });
   return (
     <Dialog title={title} onClose={onClose}>
-      <form ref={form} onSubmit={submit} noValidate>
+      <form ref={form} onSubmit={onSubmit} noValidate>
         <Stack>
-          {children}
-          {error !== null && !isOfField && <ProblemAlert error={error} />}
+          {typeof children === 'function' ? children(errorAt) : children}
+          {other !== null && <ProblemAlert error={other} />}
           <Group justify="flex-end">
             <Button variant="default" onClick={onClose}>
               {t('ui.cancel')}

@@ -17,13 +17,14 @@ const sentences: Record<string, Extract<TextKey, `errors.fields.${string}`>> = {
 
 export const sentenceFor = (field: string): string => t(sentences[field] ?? 'errors.fields.other');
 
-/** Whether an error concerns a field. */
+/** Whether an error of the API concerns a field. */
 export const isOfField = (error: unknown, field: string): boolean =>
   error instanceof Problem &&
   (error.param === field ||
+    (error.code === 'emailTaken' && field === 'email') ||
     error.param?.startsWith(`${field}.`) === true ||
     error.details.some(({ path }) => path === `/${field}` || path.startsWith(`/${field}/`)));
 
-/** The message for a field: the API's own, unless it describes the schema. */
+/** The message for a field: of the field itself if the error describes the schema, which gives no reason. */
 export const messageFor = (problem: Problem, field: string): string =>
-  problem.details.length > 0 ? sentenceFor(field) : messageOf(problem);
+  problem.details.length > 0 && problem.reason === null ? sentenceFor(field) : messageOf(problem);

@@ -16,16 +16,25 @@ const list = perLanguage((language) => new Intl.ListFormat(language, { type: 'un
 /** "3 in, 5 out" */
 export const listOf = (parts: readonly string[]): string => list().format(parts);
 
-/** Millionths of a currency. Small amounts keep more digits: "0.0041 USD". */
-export function formatCost(micros: number, currency: string): string {
-  const digits = micros < 1_000_000 ? { maximumSignificantDigits: 2 } : { maximumFractionDigits: 2 };
-  return `${new Intl.NumberFormat(language, digits).format(micros / 1_000_000)} ${currency}`;
-}
+/** Millionths of a currency. Small amounts keep more digits: "$0.0041". */
+export const formatCost = (micros: number, currency: string): string =>
+  new Intl.NumberFormat(language, {
+    style: 'currency',
+    currency,
+    ...(micros < 1_000_000 && { maximumSignificantDigits: 2 }),
+  }).format(micros / 1_000_000);
 
-const amount = perLanguage(
-  (language) => new Intl.NumberFormat(language, { minimumFractionDigits: 2, maximumFractionDigits: 2 }),
+/** "$99.60" */
+export const formatMoney = (cents: number, currency: string): string =>
+  new Intl.NumberFormat(language, { style: 'currency', currency }).format(cents / 100);
+
+const milliseconds = perLanguage(
+  (language) => new Intl.NumberFormat(language, { style: 'unit', unit: 'millisecond' }),
+);
+const seconds = perLanguage(
+  (language) => new Intl.NumberFormat(language, { style: 'unit', unit: 'second', maximumFractionDigits: 1 }),
 );
 
-export function formatMoney(cents: number, currency: string): string {
-  return `${amount().format(cents / 100)} ${currency}`;
-}
+/** "850 ms", "1.2 sec" */
+export const formatMs = (ms: number): string =>
+  ms < 1000 ? milliseconds().format(ms) : seconds().format(ms / 1000);

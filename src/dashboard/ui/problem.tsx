@@ -31,7 +31,7 @@ export function ProblemAlert({ error, onRetry, ...rest }: Props) {
           {requestIdOf(problem.requestId)}
         </Text>
       )}
-      {problem.docs !== null && (
+      {problem.docs !== null && !isOfForm(problem) && (
         <Text size="xs" mt={4}>
           <Anchor href={pathOf(problem.docs)} inherit c="var(--mantine-color-text)" underline="always">
             {t('errors.about')}

@@ -2,14 +2,11 @@ import { Alert, Button, Group, NativeSelect, Stack, Text, TextInput } from '@man
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, ok, type Schemas } from '../../api/client.ts';
-import { toProblem } from '../../api/errors.ts';
 import { queryClient } from '../../api/queries.ts';
 import { t } from '../../texts/language.ts';
 import { Confirm } from '../../ui/confirm.tsx';
 import { CopyField } from '../../ui/copy-field.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { FieldError } from '../../ui/field-error.tsx';
-import { isOfField } from '../../ui/field-sentences.ts';
 import { WarningIcon } from '../../ui/icons.tsx';
 
 type Props = { plans: readonly Schemas['Plan'][]; onClose: () => void };
@@ -32,38 +29,42 @@ export function CreateAccountDialog({ onClose, plans }: Props) {
         onClose={onClose}
       />
     );
-  const problem = create.error === null ? null : toProblem(create.error);
-  const isOfEmail = isOfField(problem, 'email') || problem?.code === 'emailTaken';
   return (
     <Confirm
       title={t('operator.create.action')}
       action={t('operator.create.action')}
       isPending={create.isPending}
-      isReady={email.trim() !== ''}
-      error={problem}
-      isOfField={isOfEmail}
+      error={create.error}
+      fields={['email']}
       onClose={onClose}
       onConfirm={() => create.mutate()}
     >
-      <Text size="sm" c="dimmed">
-        {t('operator.create.about')}
-      </Text>
-      <TextInput
-        label={t('auth.email')}
-        type="email"
-        autoComplete="off"
-        maxLength={254}
-        data-autofocus
-        value={email}
-        error={problem && isOfEmail && <FieldError problem={problem} field="email" />}
-        onChange={(event) => setEmail(event.currentTarget.value)}
-      />
-      <NativeSelect
-        label={t('operator.plan')}
-        data={plans.map(({ id, name }, index) => ({ value: index === 0 ? '' : id, label: name }))}
-        value={plan}
-        onChange={(event) => setPlan(event.currentTarget.value)}
-      />
+      {(errorAt) => (
+        <>
+          <Text size="sm" c="dimmed">
+            {t('operator.create.about')}
+          </Text>
+          <TextInput
+            label={t('auth.email')}
+            name="email"
+            type="email"
+            required
+            withAsterisk={false}
+            autoComplete="off"
+            maxLength={254}
+            data-autofocus
+            value={email}
+            error={errorAt('email')}
+            onChange={(event) => setEmail(event.currentTarget.value)}
+          />
+          <NativeSelect
+            label={t('operator.plan')}
+            data={plans.map(({ id, name }, index) => ({ value: index === 0 ? '' : id, label: name }))}
+            value={plan}
+            onChange={(event) => setPlan(event.currentTarget.value)}
+          />
+        </>
+      )}
     </Confirm>
   );
 }

@@ -7,11 +7,10 @@ import { meterNames } from '../../api/usage.ts';
 import { t } from '../../texts/language.ts';
 import { BusyButton } from '../../ui/busy-button.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
-import { formatCost, formatCount } from '../../ui/numbers.ts';
+import { formatCost, formatCount, formatMs } from '../../ui/numbers.ts';
 import { Panel } from '../../ui/panel.tsx';
 import { When } from '../../ui/when.tsx';
 import { RefreshIcon } from '../usage/icons.tsx';
-import { msText } from '../usage/requests.ts';
 import { accountPath, refusalsPath } from './account-path.ts';
 import { forOperators, OperatorPage } from './frame.tsx';
 import classes from './operator.module.css';
@@ -160,8 +159,11 @@ const Slow = ({ rows }: { rows: Overview['slow_requests'] }) => (
             </div>
             <div>
               {first_output_ms === null
-                ? msText(latency_ms)
-                : t('operator.slow.took', { took: msText(latency_ms), firstOutput: msText(first_output_ms) })}
+                ? formatMs(latency_ms)
+                : t('operator.slow.took', {
+                    took: formatMs(latency_ms),
+                    firstOutput: formatMs(first_output_ms),
+                  })}
               {' · '}
               <When at={at} />
             </div>
@@ -193,7 +195,7 @@ const Busiest = ({ rows }: { rows: Overview['busiest_accounts'] }) => (
 
 const stateOf = ({ ready_in_ms, state }: Schemas['UpstreamTarget']): { text: string; color: string } => {
   if (state === 'coolingDown')
-    return { text: t('operator.upstreams.coolingDown', { left: msText(ready_in_ms) }), color: 'red' };
+    return { text: t('operator.upstreams.coolingDown', { left: formatMs(ready_in_ms) }), color: 'red' };
   if (state === 'coolingDownForAccount')
     return { text: t('operator.upstreams.coolingDownForAccount'), color: 'yellow' };
   return state === 'probing'
@@ -214,11 +216,11 @@ const Upstreams = ({ overview: { costs, currency, upstreams } }: { overview: Ove
               {[
                 t('operator.upstreams.inProgress', { open, concurrency }),
                 t('operator.upstreams.failed', { failures, attempts }),
-                ...costs
-                  .filter(({ upstream }) => currency !== null && upstream === name)
-                  .map(({ cost_micros }) =>
-                    t('operator.upstreams.cost', { cost: formatCost(cost_micros, currency ?? '') }),
-                  ),
+                ...costs.flatMap(({ cost_micros, upstream }) =>
+                  currency !== null && upstream === name
+                    ? [t('operator.upstreams.cost', { cost: formatCost(cost_micros, currency) })]
+                    : [],
+                ),
               ].join(' · ')}
             </Text>
           </div>
@@ -258,7 +260,7 @@ const Jobs = ({ rows }: { rows: Overview['jobs'] }) => (
               )}
             </div>
             <Text size="sm" c="dimmed">
-              {msText(took_ms)}, <When at={ended_at} />
+              {formatMs(took_ms)}, <When at={ended_at} />
             </Text>
           </li>
         ))}

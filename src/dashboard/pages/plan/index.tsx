@@ -4,10 +4,10 @@ import type { Schemas } from '../../api/client.ts';
 import { useService } from '../../api/queries.ts';
 import { usePlans, useSubscription } from '../../api/usage.ts';
 import { t } from '../../texts/language.ts';
-import { focusHeading } from '../../ui/focus.ts';
 import { InfoIcon } from '../../ui/icons.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
+import { Said } from '../../ui/said.tsx';
 import { Operator } from '../auth/operator.tsx';
 import { ChangePlan } from './change.tsx';
 import classes from './plan.module.css';
@@ -34,32 +34,14 @@ export default function PlanPage() {
 function Plans({ current, plans }: { plans: Plan[]; current: Schemas['Subscription'] }) {
   const [period, setPeriod] = useState<Period>(current.billing_period);
   const [wanted, setWanted] = useState<Plan | null>(null);
-  const [done, setDone] = useState('');
+  const [said, setSaid] = useState<string>();
   const savings = plans.map(savingOf);
   const most = Math.max(...savings);
   const own = plans.findIndex(({ id }) => id === current.plan);
   return (
     <>
       {!current.self_serve && <Managed />}
-      <div role="status">
-        {done !== '' && (
-          <Alert
-            color="green"
-            variant="light"
-            mb="md"
-            withCloseButton
-            closeButtonLabel={t('ui.close')}
-            onClose={() => {
-              setDone('');
-              focusHeading();
-            }}
-          >
-            <Text size="sm" c="var(--mantine-color-text)">
-              {done}
-            </Text>
-          </Alert>
-        )}
-      </div>
+      <Said message={said} onClose={() => setSaid(undefined)} />
       <Group mb="lg" gap="md">
         <SegmentedControl
           aria-label={t('plan.billingPeriod')}
@@ -98,9 +80,9 @@ function Plans({ current, plans }: { plans: Plan[]; current: Schemas['Subscripti
           current={current}
           currentName={plans[own]?.name ?? current.plan}
           onClose={() => setWanted(null)}
-          onDone={(said) => {
+          onDone={(outcome) => {
             setWanted(null);
-            setDone(said);
+            setSaid(outcome);
           }}
         />
       )}

@@ -33,22 +33,23 @@ export function PlanCard({ current, isMain, onChange, period, plan }: Props) {
       </Group>
       <div>
         <div className={classes.price}>
-          {t.rich('plan.card.perMonth', {
-            price: perMonth(plan, period),
-            small: (chunks) => <small>{chunks}</small>,
-          })}
-        </div>
-        <Text size="sm" c="dimmed" mih="1.45em" mt={4}>
           {isFree(plan)
             ? t('plan.card.free')
-            : period === 'monthly'
+            : t.rich('plan.card.perMonth', {
+                price: perMonth(plan, period),
+                small: (chunks) => <small>{chunks}</small>,
+              })}
+        </div>
+        <Text size="sm" c="dimmed" mih="1.45em" mt={4}>
+          {!isFree(plan) &&
+            (period === 'monthly'
               ? t('plan.card.billedMonthly', {
                   price: formatMoney(plan.monthly_price_cents * 12, plan.currency),
                 })
               : t(saving > 0 ? 'plan.card.billedYearlySaving' : 'plan.card.billedYearly', {
                   price: formatMoney(plan.yearly_price_cents, plan.currency),
                   saving,
-                })}
+                }))}
         </Text>
       </div>
       <ul className={classes.limits}>

@@ -7,8 +7,9 @@ export type Period = Schemas['BillingPeriod'];
 
 export const isFree = (plan: Plan): boolean => plan.monthly_price_cents === 0;
 
+/** What yearly billing saves, from 0 to 1 in whole percent. */
 export function savingOf({ monthly_price_cents: month, yearly_price_cents: year }: Plan): number {
-  return month === 0 ? 0 : Math.max(0, Math.round((1 - year / (12 * month)) * 100));
+  return month === 0 ? 0 : Math.max(0, Math.round((1 - year / (12 * month)) * 100)) / 100;
 }
 
 export const perMonth = (plan: Plan, period: Period): string =>
@@ -17,7 +18,7 @@ export const perMonth = (plan: Plan, period: Period): string =>
     plan.currency,
   );
 
-/** "9.96 USD a month" */
+/** "$9.96 a month" */
 export const inPeriod = (period: Period, price: string): string => t(`plan.price.${period}`, { price });
 
 export const due = (plan: Plan, period: Period): string =>

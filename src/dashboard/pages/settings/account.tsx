@@ -1,4 +1,4 @@
-import { Stack, Text } from '@mantine/core';
+import { Stack } from '@mantine/core';
 import { useState } from 'react';
 import { useAccount } from '../../api/queries.ts';
 import { t } from '../../texts/language.ts';
@@ -8,14 +8,13 @@ import { EmailDialog } from './email.tsx';
 import { PasswordDialog } from './password.tsx';
 import { SettingRow } from './row.tsx';
 
-export function AccountPanel() {
+export function AccountPanel({ onDone }: { onDone: (outcome: string) => void }) {
   const { data: account } = useAccount();
   const [open, setOpen] = useState<'email' | 'password'>();
-  const [done, setDone] = useState('');
   if (account === undefined) return null;
-  const close = (outcome = '') => {
+  const close = (outcome?: string) => {
     setOpen(undefined);
-    setDone(outcome);
+    if (outcome !== undefined) onDone(outcome);
   };
   return (
     <Panel
@@ -38,13 +37,6 @@ export function AccountPanel() {
           ••••••••
         </SettingRow>
       </Stack>
-      <div role="status">
-        {done !== '' && (
-          <Text size="sm" mt="md">
-            {done}
-          </Text>
-        )}
-      </div>
       {open === 'email' && <EmailDialog email={account.email} onClose={close} />}
       {open === 'password' && <PasswordDialog email={account.email} onClose={close} />}
     </Panel>

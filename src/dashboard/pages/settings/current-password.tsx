@@ -1,26 +1,21 @@
 import { PasswordInput } from '@mantine/core';
-import type { Problem } from '../../api/errors.ts';
+import type { ReactNode } from 'react';
 import { t } from '../../texts/language.ts';
-import { FieldError } from '../../ui/field-error.tsx';
-import { isOfField } from '../../ui/field-sentences.ts';
 
-export const isOfCurrentPassword = (problem: Problem | null): boolean =>
-  isOfField(problem, 'current_password');
+type Props = { value: string; error: ReactNode; onChange: (value: string) => void; isFirst?: boolean };
 
-type Props = { value: string; problem: Problem | null; onChange: (value: string) => void; isFirst?: boolean };
-
-export const CurrentPassword = ({ isFirst = false, onChange, problem, value }: Props) => (
+export const CurrentPassword = ({ error, isFirst = false, onChange, value }: Props) => (
   <PasswordInput
     label={t('settings.password.current')}
+    name="current_password"
     autoComplete="current-password"
+    required
+    withAsterisk={false}
     maxLength={256}
     {...(isFirst && { 'data-autofocus': true })}
-    aria-invalid={isOfCurrentPassword(problem)}
+    aria-invalid={error !== undefined}
     value={value}
-    error={
-      problem !== null &&
-      isOfCurrentPassword(problem) && <FieldError problem={problem} field="current_password" />
-    }
+    error={error}
     onChange={(event) => onChange(event.currentTarget.value)}
   />
 );

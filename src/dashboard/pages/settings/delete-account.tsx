@@ -2,13 +2,12 @@ import { Button, Text, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, ok } from '../../api/client.ts';
-import { toProblem } from '../../api/errors.ts';
 import { useAccount } from '../../api/queries.ts';
 import { leave } from '../../shell/navigation.ts';
 import { t } from '../../texts/language.ts';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Panel } from '../../ui/panel.tsx';
-import { CurrentPassword, isOfCurrentPassword } from './current-password.tsx';
+import { CurrentPassword } from './current-password.tsx';
 import classes from './settings.module.css';
 
 export function DeletePanel() {
@@ -36,30 +35,33 @@ function DeleteDialog({ email, onClose }: { email: string; onClose: () => void }
     mutationFn: () => ok(api.DELETE('/api/v1/account', { body: { current_password: password } })),
     onSuccess: () => leave(t('settings.delete.done')),
   });
-  const problem = remove.error === null ? null : toProblem(remove.error);
   return (
     <Confirm
       title={t('settings.delete.question')}
       action={t('settings.delete.action')}
       isDangerous
       isPending={remove.isPending}
-      isReady={typed.trim().toLowerCase() === email.toLowerCase() && password !== ''}
-      error={problem}
-      isOfField={isOfCurrentPassword(problem)}
+      isReady={typed.trim().toLowerCase() === email.toLowerCase()}
+      error={remove.error}
+      fields={['current_password']}
       onClose={onClose}
       onConfirm={() => remove.mutate()}
     >
-      <Text>{t('settings.delete.warning')}</Text>
-      <TextInput
-        label={t('settings.delete.confirm', { email })}
-        autoComplete="off"
-        autoCapitalize="none"
-        spellCheck={false}
-        data-autofocus
-        value={typed}
-        onChange={(event) => setTyped(event.currentTarget.value)}
-      />
-      <CurrentPassword value={password} problem={problem} onChange={setPassword} />
+      {(errorAt) => (
+        <>
+          <Text>{t('settings.delete.warning')}</Text>
+          <TextInput
+            label={t('settings.delete.confirm', { email })}
+            autoComplete="off"
+            autoCapitalize="none"
+            spellCheck={false}
+            data-autofocus
+            value={typed}
+            onChange={(event) => setTyped(event.currentTarget.value)}
+          />
+          <CurrentPassword value={password} error={errorAt('current_password')} onChange={setPassword} />
+        </>
+      )}
     </Confirm>
   );
 }

@@ -2,13 +2,12 @@ import { Text, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, ok } from '../../api/client.ts';
-import { toProblem } from '../../api/errors.ts';
 import { queryClient } from '../../api/queries.ts';
 import { t } from '../../texts/language.ts';
 import { Confirm } from '../../ui/confirm.tsx';
-import { FieldError } from '../../ui/field-error.tsx';
-import { isOfField } from '../../ui/field-sentences.ts';
-import { CurrentPassword, isOfCurrentPassword } from './current-password.tsx';
+import { CurrentPassword } from './current-password.tsx';
+
+const fields = ['email', 'current_password'];
 
 type Props = { email: string; onClose: (outcome?: string) => void };
 
@@ -23,16 +22,13 @@ export function EmailDialog({ email: current, onClose }: Props) {
       queryClient.invalidateQueries({ queryKey: ['events'] });
     },
   });
-  const problem = change.error === null ? null : toProblem(change.error);
-  const isOfEmail = isOfField(problem, 'email') || problem?.code === 'emailTaken';
   return (
     <Confirm
       title={t('settings.email.change')}
       action={t('settings.email.change')}
       isPending={change.isPending}
-      isReady={email.trim() !== '' && password !== ''}
-      error={problem}
-      isOfField={isOfCurrentPassword(problem) || isOfEmail}
+      error={change.error}
+      fields={fields}
       onClose={() => onClose()}
       onConfirm={() =>
         change.mutate(undefined, {
@@ -40,20 +36,27 @@ export function EmailDialog({ email: current, onClose }: Props) {
         })
       }
     >
-      <Text size="sm" c="dimmed">
-        {t('settings.email.about', { email: current })}
-      </Text>
-      <TextInput
-        label={t('settings.email.new')}
-        type="email"
-        autoComplete="email"
-        maxLength={254}
-        data-autofocus
-        value={email}
-        error={problem && isOfEmail && <FieldError problem={problem} field="email" />}
-        onChange={(event) => setEmail(event.currentTarget.value)}
-      />
-      <CurrentPassword value={password} problem={problem} onChange={setPassword} />
+      {(errorAt) => (
+        <>
+          <Text size="sm" c="dimmed">
+            {t('settings.email.about', { email: current })}
+          </Text>
+          <TextInput
+            label={t('settings.email.new')}
+            name="email"
+            type="email"
+            required
+            withAsterisk={false}
+            autoComplete="email"
+            maxLength={254}
+            data-autofocus
+            value={email}
+            error={errorAt('email')}
+            onChange={(event) => setEmail(event.currentTarget.value)}
+          />
+          <CurrentPassword value={password} error={errorAt('current_password')} onChange={setPassword} />
+        </>
+      )}
     </Confirm>
   );
 }

@@ -1,12 +1,9 @@
 import { Alert, Button, Group, Stack, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
-import { toProblem } from '../../api/errors.ts';
 import { t } from '../../texts/language.ts';
 import { Confirm } from '../../ui/confirm.tsx';
 import { CopyField } from '../../ui/copy-field.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { FieldError } from '../../ui/field-error.tsx';
-import { isOfField } from '../../ui/field-sentences.ts';
 import { WarningIcon } from '../../ui/icons.tsx';
 import { useDeleteWebhook, usePutWebhook, useReplaceSecret } from './webhook-queries.ts';
 
@@ -16,16 +13,13 @@ type Props = { onClose: () => void; onSecret: (secret: string) => void };
 export function UrlDialog({ current, onClose, onSecret }: Props & { current: string }) {
   const [url, setUrl] = useState(current);
   const put = usePutWebhook();
-  const problem = put.error === null ? null : toProblem(put.error);
-  const isOfUrl = isOfField(problem, 'url');
   return (
     <Confirm
       title={current === '' ? t('settings.webhook.setUp') : t('settings.webhook.url.change')}
       action={current === '' ? t('settings.webhook.url.setUp') : t('settings.webhook.url.save')}
       isPending={put.isPending}
-      isReady={url.trim() !== ''}
-      error={problem}
-      isOfField={isOfUrl}
+      error={put.error}
+      fields={['url']}
       onClose={onClose}
       onConfirm={() =>
         put.mutate(url.trim(), {
@@ -36,19 +30,26 @@ export function UrlDialog({ current, onClose, onSecret }: Props & { current: str
         })
       }
     >
-      <TextInput
-        label={t('settings.webhook.url.label')}
-        description={t('settings.webhook.url.about')}
-        placeholder="https://hooks.example.com/parley"
-        type="url"
-        inputMode="url"
-        autoComplete="off"
-        maxLength={2000}
-        data-autofocus
-        value={url}
-        error={problem && isOfUrl && <FieldError problem={problem} field="url" />}
-        onChange={(event) => setUrl(event.currentTarget.value)}
-      />
+      {(errorAt) => (
+        <>
+          <TextInput
+            label={t('settings.webhook.url.label')}
+            description={t('settings.webhook.url.about')}
+            placeholder="https://hooks.example.com/parley"
+            name="url"
+            type="url"
+            required
+            withAsterisk={false}
+            inputMode="url"
+            autoComplete="off"
+            maxLength={2000}
+            data-autofocus
+            value={url}
+            error={errorAt('url')}
+            onChange={(event) => setUrl(event.currentTarget.value)}
+          />
+        </>
+      )}
     </Confirm>
   );
 }

@@ -5,7 +5,12 @@ type Delivery = Schemas['WebhookDelivery'];
 
 const sentences: Record<Delivery['type'], (data: Delivery['data']) => string> = {
   'usage.threshold_reached': ({ meter = '', threshold = 0, used = 0, limit = 0 }) =>
-    t('settings.webhook.deliveries.thresholdReached', { limit, meter, threshold, used }),
+    t('settings.webhook.deliveries.thresholdReached', {
+      limit,
+      meter,
+      threshold: threshold / 100,
+      used,
+    }),
   'key.created': ({ name = '' }) => t('settings.webhook.deliveries.keyCreated', { name }),
   'key.reported_leaked': ({ name = '' }) => t('settings.webhook.deliveries.keyReportedLeaked', { name }),
   'session.new_device': () => t('settings.webhook.deliveries.newDevice'),

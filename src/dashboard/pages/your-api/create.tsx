@@ -63,7 +63,7 @@ export function CreateDialog({ onClose }: { onClose: () => void }) {
       return isListed ? undefined : [...origins, origin];
     } catch (error) {
       if (!(error instanceof OriginError)) throw error;
-      setRefusal(error.message);
+      setRefusal(t(`errors.reasons.${error.reason}`));
       return undefined;
     }
   };

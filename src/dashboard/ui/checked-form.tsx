@@ -1,0 +1,48 @@
+/** Errors of a form's fields: those found before it is sent, and the API's. */
+import { type FormEvent, type ReactNode, type RefObject, useState } from 'react';
+import { toProblem } from '../api/errors.ts';
+import { FieldError } from './field-error.tsx';
+import { isOfField, sentenceFor } from './field-sentences.ts';
+import { useFocusOnError } from './invalid-field.ts';
+
+export type ErrorAt = (field: string) => ReactNode;
+
+type CheckedForm = {
+  form: RefObject<HTMLFormElement | null>;
+  /** Calls `send` if all fields are valid. Otherwise, shows what to enter. */
+  onSubmit: (event: FormEvent<HTMLFormElement>) => void;
+  errorAt: ErrorAt;
+  /** The API's error if it is not shown at a field. */
+  other: unknown;
+};
+
+const invalidFieldsOf = (form: HTMLFormElement): string[] =>
+  [...form.elements].flatMap((element) =>
+    element instanceof HTMLInputElement && !element.validity.valid ? [element.name] : [],
+  );
+
+/**
+ * @param refused - the API's error, null or undefined if there is none
+ * @param fields - the names of the fields that show their errors
+ */
+export function useCheckedForm(
+  refused: unknown,
+  fields: readonly string[],
+  send: (form: HTMLFormElement) => void,
+): CheckedForm {
+  const [invalid, setInvalid] = useState<readonly string[]>();
+  const form = useFocusOnError<HTMLFormElement>(invalid ?? refused);
+  const onSubmit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const found = invalidFieldsOf(event.currentTarget);
+    setInvalid(found.length > 0 ? found : undefined);
+    if (found.length === 0) send(event.currentTarget);
+  };
+  const errorAt = (field: string) => {
+    if (invalid !== undefined)
+      return invalid.includes(field) ? <span role="alert">{sentenceFor(field)}</span> : undefined;
+    return isOfField(refused, field) ? <FieldError problem={toProblem(refused)} field={field} /> : undefined;
+  };
+  const isShown = invalid !== undefined || fields.some((field) => isOfField(refused, field));
+  return { form, onSubmit, errorAt, other: isShown ? null : (refused ?? null) };
+}
