@@ -1,44 +1,76 @@
 /** The documentation as Markdown, for coding agents (llmstxt.org). Contract section 1. */
-
+import { setImmediate } from 'node:timers/promises';
+import { errorCodes, errorTable } from '../../schemas/errors.ts';
+import { errorUrl } from '../errors.ts';
+import { withCodeSamples } from './code-samples.ts';
+import { errorIndexMarkdown } from './error-pages.ts';
 import { type Guide, groupOf, guideGroups, guides, guideUrl, withOwnOrigin } from './guides.ts';
-import { type OwnModels, withOwnModels } from './own-models.ts';
+import { markdownUrl, withMarkdownLinks } from './markdown-pages.ts';
+import { operationMarkdown } from './operation-markdown.ts';
+import { documentWithOwnModels, type OwnModels, withOwnModels } from './own-models.ts';
 import { operationUrl } from './reference.ts';
 import { referenceOrder } from './reference-pages.ts';
 
 const SUMMARY =
   'Chat, images, search, and embeddings behind one HTTP API, with API keys, scopes, and one exact daily quota. Compatible with the clients of OpenAI and Anthropic.';
 
-const markdownUrl = (publicUrl: string, slug: string) => `${guideUrl(publicUrl, slug)}.md`;
-
 /** A guide whose examples call this service and name its models. Its links lead to other guides as Markdown. */
 export const guideMarkdown = (guide: Guide, publicUrl: string, models: OwnModels): string =>
   withOwnModels(withOwnOrigin(guide.markdown, publicUrl), models);
 
-const lineOf = ({ slug, summary, title }: Guide, publicUrl: string) =>
-  `- [${title}](${markdownUrl(publicUrl, slug)}): ${withOwnOrigin(summary, publicUrl)}`;
+const guideLine = ({ slug, summary, title }: Guide, publicUrl: string) =>
+  `- [${title}](${markdownUrl(guideUrl(publicUrl, slug))}): ${withOwnOrigin(summary, publicUrl)}`;
 
 /** `/llms.txt`: what there is to read. */
 export function llmsIndex(publicUrl: string, document: object): string {
   const groups = guideGroups.map((group) => {
-    const lines = guides().flatMap((guide) => (groupOf(guide) === group ? lineOf(guide, publicUrl) : []));
+    const lines = guides().flatMap((guide) => (groupOf(guide) === group ? guideLine(guide, publicUrl) : []));
     return `## ${group}\n\n${lines.join('\n')}\n`;
   });
   const operations = referenceOrder(document).map(
     (operation) =>
-      `- [${operation.summary}](${publicUrl}${operationUrl(operation)}.md): \`${operation.method} ${operation.path}\``,
+      `- [${operation.summary}](${publicUrl}${markdownUrl(operationUrl(operation))}): \`${operation.method} ${operation.path}\``,
   );
-  const reference = `## API reference\n\n- [OpenAPI document](${publicUrl}/openapi.json): every operation, with examples and errors\n- [All guides in one file](${publicUrl}/llms-full.txt)\n${operations.join('\n')}\n`;
-  return [`# Parley\n\n> ${SUMMARY}\n`, ...groups, reference].join('\n');
+  const errors = errorCodes.map(
+    (code) => `- [${code}](${markdownUrl(errorUrl(publicUrl, code))}): ${errorTable[code].message}`,
+  );
+  return [
+    `# Parley\n\n> ${SUMMARY}\n`,
+    ...groups,
+    '## API reference\n',
+    `- [OpenAPI document](${publicUrl}/openapi.json): every operation, with examples and errors`,
+    `- [All operations](${publicUrl}${markdownUrl('/docs')}): the list, with a page for each`,
+    `- [Everything in one file](${publicUrl}/llms-full.txt): guides, operations, and errors`,
+    ...operations,
+    '\n## Errors\n',
+    `- [All errors](${publicUrl}${markdownUrl('/docs/errors')}): the table of codes`,
+    ...errors,
+    '',
+  ].join('\n');
 }
 
-/** `/llms-full.txt`: all guides, one after the other. */
-export function llmsFull(publicUrl: string, models: OwnModels): string {
-  const absolute = (markdown: string) =>
-    markdown.replace(
-      /\]\((?:\.\/)?([\w-]+)\.md(?=[#)])/g,
-      (_, slug: string) => `](${markdownUrl(publicUrl, slug)}`,
+function* fullPages(publicUrl: string, document: object, models: OwnModels): Iterable<string> {
+  for (const guide of guides())
+    yield guideMarkdown(guide, publicUrl, models).replace(
+      /(?<=\]\()(?:\.\/)?([\w-]+)\.md(?=[#)])/g,
+      (_, slug: string) => markdownUrl(guideUrl('', slug)),
     );
-  return guides()
-    .map((guide) => absolute(guideMarkdown(guide, publicUrl, models)).trimEnd())
-    .join('\n\n');
+  const sampled = withCodeSamples(documentWithOwnModels(document, models), publicUrl);
+  for (const operation of referenceOrder(sampled)) yield operationMarkdown(sampled, operation);
+  // The errors guide has the rest of their pages, and operations name their errors.
+  yield errorIndexMarkdown();
+}
+
+/** `/llms-full.txt`: all guides, operations, and errors. Makes one in each turn of the event loop: keep the result. */
+export async function llmsFull(publicUrl: string, document: object, models: OwnModels): Promise<string> {
+  const pages: string[] = [];
+  for (const page of fullPages(publicUrl, document, models)) {
+    pages.push(
+      withMarkdownLinks(page)
+        .replace(/(?<=\]\()(?=\/)/g, publicUrl)
+        .trimEnd(),
+    );
+    await setImmediate();
+  }
+  return pages.join('\n\n');
 }

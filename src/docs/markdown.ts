@@ -1,7 +1,7 @@
 /** Renders guides as HTML, with this service's anchors and links. HTML in the Markdown is escaped. */
 import { html } from 'ghtml';
 import { Marked, type Token, type Tokens } from 'marked';
-import { anchorMaker, type Guide, inlineText, resolveLink, type Section, withOwnOrigin } from './guides.ts';
+import { anchorMaker, type Guide, inlineText, resolveLink, withOwnOrigin } from './guides.ts';
 
 /** Scrollable content must be reachable by keyboard. */
 const scrollable = (table: string) =>
@@ -65,14 +65,10 @@ export const KEY_NOTE_MARK = '<!-- key -->';
 /** Whether a sample expects the variable to be set. */
 const readsKey = ({ text }: Tokens.Code) => text.includes('PARLEY_KEY') && !text.includes('PARLEY_KEY=');
 
-/**
- * Use one renderer per document, because it makes the headings' anchors unique.
- *
- * @param marksKey - whether to mark the first sample that needs a key
- */
-function markdownOf(slug: string, marksKey = false): Marked {
+/** Use one renderer per document: it makes the headings' anchors unique, and marks the first sample that needs a key. */
+function markdownOf(slug: string): Marked {
   const anchorOf = anchorMaker();
-  let isMarked = !marksKey;
+  let isMarked = false;
   const mark = (...blocks: Tokens.Code[]): string => {
     if (isMarked || !blocks.some(readsKey)) return '';
     isMarked = true;
@@ -110,7 +106,7 @@ function markdownOf(slug: string, marksKey = false): Marked {
 
 /** Renders a guide as its title with summary, and its sections. Examples call `publicUrl`. */
 export function guideHtml(guide: Guide, publicUrl: string): { opening: string; sections: string } {
-  const marked = markdownOf(guide.slug, true);
+  const marked = markdownOf(guide.slug);
   const tokens = withSamples(marked.lexer(withOwnOrigin(guide.markdown, publicUrl)));
   const first = tokens.findIndex((token) => token.type === 'heading' && token.depth === 2);
   const end = first === -1 ? tokens.length : first;
@@ -124,10 +120,3 @@ export const withBreaks = (page: string, least: number): string =>
       name.replace(/[._/](?=\w)/g, '$&<wbr>'),
     ),
   );
-
-export function sectionHtml(guide: Guide, section: Section, publicUrl: string): string {
-  const marked = markdownOf(guide.slug);
-  return marked.parser(withSamples(marked.lexer(withOwnOrigin(section.markdown, publicUrl))));
-}
-
-export const inlineHtml = (text: string): string => markdownOf('').parseInline(text, { async: false });

@@ -4,7 +4,8 @@ import { tags } from '../openapi/info.ts';
 import { type Operation, operationsOf } from './api-document.ts';
 import { parseGuide } from './guides.ts';
 import { markdownLinks, type Page } from './layout.ts';
-import { guideHtml, inlineHtml, withBreaks } from './markdown.ts';
+import { guideHtml, withBreaks } from './markdown.ts';
+import { markdownUrl } from './markdown-pages.ts';
 import { operationMarkdown } from './operation-markdown.ts';
 import { neighbourLinks } from './pager.ts';
 import { operationUrl, tryUrl } from './reference.ts';
@@ -25,23 +26,22 @@ export const referenceOrder = (document: object): Operation[] =>
   byTag(document).flatMap(([, operations]) => operations);
 
 /** `/docs`. */
-export const referenceIndex = (document: object): Page => ({
-  title: 'API reference · Parley',
-  description: 'Every operation of the API.',
-  main: html`<h1>API reference</h1>
-<p>Every operation under <code>/api/v1</code>, with its fields, errors, and samples. To send requests from this browser, use the <a href="${tryUrl()}">interactive reference</a>. Generators read <a href="/openapi.json">openapi.json</a>.</p>
-!${byTag(document).map(
-    ([{ description, name }, operations]) => html`<h2 id="${name.toLowerCase()}">${name}</h2>
-<p>!${inlineHtml(description)}</p>
-<ul class="operations">
-!${operations.map(
-      (operation) =>
-        html`<li><a href="${operationUrl(operation)}">${operation.summary}</a> <code>${operation.method} ${operation.path}</code></li>
-`,
-    )}</ul>
-`,
-  )}`,
-});
+export const referenceIndexMarkdown = (document: object): string =>
+  [
+    '# API reference',
+    'Every operation under `/api/v1`, with its fields, errors, and samples.',
+    `To send requests from this browser, use the [interactive reference](${tryUrl()}). Generators read [openapi.json](/openapi.json).`,
+    ...byTag(document).flatMap(([{ description, name }, operations]) => [
+      `## ${name}`,
+      description,
+      operations
+        .map(
+          (operation) =>
+            `- [${operation.summary}](${operationUrl(operation)}) \`${operation.method} ${operation.path}\``,
+        )
+        .join('\n'),
+    ]),
+  ].join('\n\n');
 
 const toLink = (operation: Operation) => ({ href: operationUrl(operation), title: operation.summary });
 const link = (operation: Operation | undefined) => operation && toLink(operation);
@@ -56,7 +56,7 @@ export function operationPage(document: object, operation: Operation, publicUrl:
   const position = all.findIndex(({ operationId }) => operationId === operation.operationId);
   const guide = parseGuide(operation.operationId, operationMarkdown(document, operation));
   const { opening, sections } = guideHtml(guide, publicUrl);
-  const sources = html`<p class="source">!${markdownLinks(`${operationUrl(operation)}.md`)} · <a href="${tryUrl(operation)}">Try it</a> · <a href="/docs#${operation.tag.toLowerCase()}">${operation.tag}</a></p>
+  const sources = html`<p class="source">!${markdownLinks(markdownUrl(operationUrl(operation)))} · <a href="${tryUrl(operation)}">Try it</a> · <a href="/docs#${operation.tag.toLowerCase()}">${operation.tag}</a></p>
 `;
   const neighbours = neighbourLinks('Operations', link(all[position - 1]), link(all[position + 1]));
   const groups = byTag(document).map(([{ name }, operations]) => ({ name, links: operations.map(toLink) }));

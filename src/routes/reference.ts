@@ -1,4 +1,4 @@
-/** The API reference: its page, files, and document. Contract section 1. */
+/** The API reference: its pages, files, and document. Contract section 1. */
 import { existsSync, readdirSync } from 'node:fs';
 import { type FastifyPluginAsyncTypebox, Type } from '@fastify/type-provider-typebox';
 import { html } from 'ghtml';
@@ -6,20 +6,18 @@ import { operationsOf } from '../docs/api-document.ts';
 import { withCodeSamples } from '../docs/code-samples.ts';
 import { withKeyNote } from '../docs/key-note.ts';
 import { type Page, sendPage, wantsPage } from '../docs/layout.ts';
+import { requestedPage, sendMarkdown } from '../docs/markdown-pages.ts';
 import { operationMarkdown } from '../docs/operation-markdown.ts';
 import { documentWithOwnModels, keptForModels, ownModels } from '../docs/own-models.ts';
 import { documentPath, referencePage } from '../docs/reference.ts';
 import { referenceDocument } from '../docs/reference-document.ts';
-import { operationPage, referenceIndex } from '../docs/reference-pages.ts';
+import { operationPage } from '../docs/reference-pages.ts';
 import { ApiError } from '../errors.ts';
 import builtFiles from '../plugins/built-files.ts';
 import { projectRoot } from '../project.ts';
 
 /** Output folder of the prepare step `reference`. */
 const built = new URL('dist/reference/', projectRoot);
-
-const MARKDOWN = '.md';
-const MARKDOWN_TYPE = 'text/markdown; charset=utf-8';
 
 const OperationParams = Type.Object({ operation: Type.String({ maxLength: 100 }) });
 
@@ -45,21 +43,13 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
   const names = existsSync(built) ? readdirSync(built) : [];
   const renderer = names.find((name) => /^scalar-\w+\.js$/.test(name));
 
-  let index: Page | undefined;
-  app.get('/docs', { schema: { hide: true } }, async (_request, reply) => {
-    index ??= referenceIndex(app.swagger());
-    return sendPage(reply, index);
-  });
-
   const sampledFor = keptForModels<object>();
   const pageFor = keptForModels<Page>();
   app.get(
     '/docs/api/:operation',
     { schema: { hide: true, params: OperationParams } },
     async (request, reply) => {
-      const { operation: asked } = request.params;
-      const isMarkdown = asked.endsWith(MARKDOWN);
-      const name = isMarkdown ? asked.slice(0, -MARKDOWN.length) : asked;
+      const { isMarkdown, name } = requestedPage(request.params.operation);
       const operation = operationsOf(app.swagger()).find(({ operationId }) => operationId === name);
       if (operation === undefined) {
         if (wantsPage(request)) return sendPage(reply.code(404), noSuchOperation);
@@ -71,7 +61,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       const sampled = sampledFor(models, 'document', () =>
         withCodeSamples(documentWithOwnModels(app.swagger(), models), publicUrl),
       );
-      if (isMarkdown) return reply.type(MARKDOWN_TYPE).send(operationMarkdown(sampled, operation));
+      if (isMarkdown) return sendMarkdown(reply, operationMarkdown(sampled, operation));
       const page = pageFor(models, name, () => operationPage(sampled, operation, publicUrl));
       return sendPage(reply, await withKeyNote(request, page));
     },

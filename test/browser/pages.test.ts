@@ -158,7 +158,10 @@ t.test('a page is copied as Markdown', { skip: noDashboard }, async (t) => {
   page.setDefaultTimeout(30_000);
   const copy = page.getByRole('button', { name: 'Copy page as Markdown' });
   const said = page.getByRole('status');
-  for (const path of ['/docs/guides/keys', '/docs/api/chat']) {
+  for (const path of [
+    ...['/docs', '/docs/guides', '/docs/errors', '/docs/errors/quotaExceeded'],
+    ...['/docs/guides/keys', '/docs/api/chat'],
+  ]) {
     await page.goto(HOME + path);
     t.equal(await said.textContent(), '', 'nothing is said before');
     await copy.click();
@@ -176,10 +179,10 @@ t.test('a page is copied as Markdown', { skip: noDashboard }, async (t) => {
   await said.filter({ hasText: 'The page could not be copied.' }).waitFor();
   t.same(complaints, [], 'nothing else is in the console');
 
-  await page.goto(`${HOME}/docs/guides`);
+  await page.goto(`${HOME}/docs/search`);
   t.equal(await copy.count(), 0);
   t.match(
-    (await client.get('//docs/guides')).headers.get('content-security-policy'),
+    (await client.get('//docs/search')).headers.get('content-security-policy'),
     /^(?!.*connect-src)/,
     'other pages read nothing',
   );

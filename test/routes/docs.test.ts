@@ -108,8 +108,42 @@ t.test('the plain pages', async (t) => {
         t.match(full, `# ${title}\n`);
         t.match(all.get(`/docs/guides/${slug}`), `href="/docs/guides/${slug}.md"`);
       }
-      t.notMatch(full, /\]\([\w-]+\.md/, 'links lead somewhere from any address');
+      t.notMatch(full, /\]\((?:[\w-]+\.md|\/)/, 'links lead somewhere from any address');
       t.match(full, `](${publicUrl}/docs/guides/errors.md#`);
+      for (const { summary } of operationsOf(app.swagger())) t.match(full, `\n\n# ${summary}\n\n`);
+      for (const code of errorCodes) {
+        t.match(index, `\n- [${code}](${publicUrl}/docs/errors/${code}.md): ${errorTable[code].message}\n`);
+        t.match(full, `| [${code}](${publicUrl}/docs/errors/${code}.md) | ${errorTable[code].message}`);
+      }
+    },
+  );
+
+  t.test(
+    'GET /docs.md, /docs/guides.md, /docs/errors.md, /docs/errors/{code}.md: these pages, too',
+    async (t) => {
+      const pages: Record<string, string[]> = {
+        '/docs': operationsOf(app.swagger()).map(operationUrl),
+        '/docs/guides': [...all.keys()],
+        '/docs/errors': errorCodes.map((code) => errorUrl('', code)),
+        '/docs/errors/quotaExceeded': ['/docs/guides/plans', '/docs/guides/quotas', '/docs/api/chat'],
+      };
+      for (const [path, targets] of Object.entries(pages)) {
+        const { headers, status, text } = await client.get(`/${path}.md`);
+        t.equal(status, 200, path);
+        t.equal(headers.get('content-type'), 'text/markdown; charset=utf-8', path);
+        const shown = await page(path);
+        t.equal(/^# (.+)\n\n\S/.exec(text)?.[1], /<h1>(.+)<\/h1>/.exec(shown)?.[1], `${path}: the same page`);
+        t.match(shown, `data-markdown="${path}.md">Copy page as Markdown<`);
+        for (const target of targets) {
+          t.match(text, new RegExp(`\\]\\(${target}\\.md[#)]`), `${path}: ${target}.md`);
+          t.match(shown, new RegExp(` href="${target}["#]`), `${path}: ${target}`);
+        }
+      }
+      for (const code of errorCodes)
+        t.match(
+          (await client.get(`//docs/errors/${code}.md`)).text,
+          new RegExp(`^# ${code}\n.+What to do: `, 's'),
+        );
     },
   );
 
@@ -156,7 +190,7 @@ t.test('the plain pages', async (t) => {
       t.ok(linksOf(index).includes(`/docs/errors/${code}`), code);
       const text = await page(new URL(errorUrl(publicUrl, code)).pathname);
       t.match(text, `<h1>${code}</h1>`, code);
-      t.match(text, `<dd>${errorTable[code].status} `, `${code}: the status`);
+      t.match(text, `<li>Status: ${errorTable[code].status} `, `${code}: the status`);
       t.match(text, 'What to do: ', `${code}: what to do, from the guide`);
       t.equal(text.includes('rel="prev"'), position > 0, `${code}: the one before`);
       t.equal(text.includes('rel="next"'), position < errorCodes.length - 1, `${code}: the one after`);
@@ -185,7 +219,7 @@ t.test('the plain pages', async (t) => {
   });
 
   t.test('GET /docs/errors/{code} 404 notFound: no such code', async (t) => {
-    for (const code of ['nope', 'quotaexceeded', 'constructor'])
+    for (const code of ['nope', 'nope.md', '.md', 'quotaexceeded', 'constructor'])
       t.match(
         await client.get(`//docs/errors/${code}`),
         { status: 404, body: { error: { code: 'notFound' } } },
