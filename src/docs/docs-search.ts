@@ -4,9 +4,8 @@ import { loopShare } from '../loop-share.ts';
 import { type Documentation, isEntry, isSection } from './documentation.ts';
 import type { Page } from './layout.ts';
 import type { Entry } from './search-entries.ts';
+import { searchForm } from './search-form.ts';
 
-/** In characters. */
-export const MAX_QUERY_LENGTH = 200;
 const MOST = 20;
 /** If fewer entries match all words, entries that match some are results, too. */
 const FEW = 5;
@@ -19,25 +18,6 @@ function beginningOf(text: string): string {
   const line = text.replaceAll('`', '').replace(/\s+/g, ' ');
   return line.length <= EXCERPT_LENGTH ? line : `${line.slice(0, EXCERPT_LENGTH).replace(/\s\S*$/, '')}…`;
 }
-
-type Field = {
-  query?: string;
-  /** Whether the field has the focus once the page is open. */
-  hasFocus?: boolean;
-  placeholder?: string;
-  /** HTML behind the field. */
-  after?: string;
-};
-
-export const searchForm = ({
-  after = '\n<button>Search</button>',
-  hasFocus = false,
-  placeholder = 'Guides, operations, errors',
-  query = '',
-}: Field = {}): string => html`<form class="search" action="/docs/search" role="search">
-<input type="search" name="q" value="${query}" maxlength="${MAX_QUERY_LENGTH}" aria-label="Search guides, operations, and errors" placeholder="${placeholder}" required!${hasFocus ? ' autofocus' : ''}>!${after}
-</form>
-`;
 
 const partOf = (entry: Entry): string => (isSection(entry) ? `Guide: ${entry.part}` : entry.part);
 

@@ -5,6 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { html } from 'ghtml';
 import { projectRoot, version } from '../project.ts';
 import { iconLink, sharedStyles } from './dashboard-assets.ts';
+import { SEARCH_PATH, searchForm } from './search-form.ts';
 
 /** A file that pages load. Its address changes with its content, so browsers may cache it. */
 export function pageFile(name: string, type: string, before = '') {
@@ -21,10 +22,10 @@ export function pageFile(name: string, type: string, before = '') {
 const frameStyles = pageFile('frame.css', 'text/css; charset=utf-8', sharedStyles);
 const stylesheet = pageFile('page.css', 'text/css; charset=utf-8');
 const sideStyles = pageFile('side.css', 'text/css; charset=utf-8');
-const themeScript = pageFile('theme.js', 'text/javascript; charset=utf-8');
+const frameScript = pageFile('frame.js', 'text/javascript; charset=utf-8');
 const script = pageFile('page.js', 'text/javascript; charset=utf-8');
 
-export const pageFiles = [frameStyles, stylesheet, sideStyles, themeScript, script];
+export const pageFiles = [frameStyles, stylesheet, sideStyles, frameScript, script];
 
 /**
  * Only a page that copies its Markdown may read from this origin. Hashes of the two scripts would be stricter, but WebKit
@@ -38,7 +39,7 @@ const securityHeaders = (copiesMarkdown: boolean) => ({
 /** For `<head>`. The script is not deferred, so that no other theme flashes up. */
 export const frameHead = html`!${iconLink}
 <link rel="stylesheet" href="${frameStyles.url}">
-<script src="${themeScript.url}"></script>`;
+<script src="${frameScript.url}"></script>`;
 
 const icon = (theme: string, drawing: string) =>
   html`<svg class="${theme}" width="20" height="20" viewBox="0 0 24 24" aria-hidden="true">!${drawing}</svg>`;
@@ -58,19 +59,19 @@ const links = {
   '/docs': 'Reference',
   '/docs/try': 'Try it',
   '/docs/errors': 'Errors',
-  '/docs/search': 'Search',
 };
 
 /** The longest path above an address, or the address itself, that the header links to. */
 const partOf = (path: string): string | undefined =>
-  Object.keys(links)
+  [...Object.keys(links), SEARCH_PATH]
     .filter((part) => `${path}/`.startsWith(`${part}/`))
     .sort((one, other) => other.length - one.length)[0];
 
 const currentMark = (isPage: boolean) => ` aria-current="${isPage ? 'page' : 'true'}"`;
 
 /**
- * The header of every page. It marks the part that the page belongs to.
+ * The header of every page. It marks the part that the page belongs to, and has the search, which the page of results has
+ * in its text.
  *
  * @param current - the path of the page
  */
@@ -82,7 +83,7 @@ export const frameHeader = (current: string) => html`<header class="frame" data-
     html`<a href="${path}"!${path === partOf(current) ? currentMark(path === current) : ''}>${name}</a>
 `,
 )}</nav>
-<a class="dashboard" href="/">Dashboard</a>
+!${current === SEARCH_PATH ? '' : searchForm({ placeholder: 'Search', after: '<kbd>/</kbd>' })}<a class="dashboard" href="/">Dashboard</a>
 <button type="button" class="theme" aria-label="Theme">!${themeIcons}</button>
 </header>`;
 

@@ -111,19 +111,6 @@ if (current) {
   side.scrollTop = current.offsetTop - side.clientHeight / 2;
 }
 
-// Ctrl+K, ⌘K, and / lead to the search: the field on this page, or its own page.
-addEventListener('keydown', (event) => {
-  const { altKey, ctrlKey, key, metaKey, shiftKey, target } = event;
-  const isSlash = key === '/' && !ctrlKey && !metaKey && !altKey && !target.closest('input');
-  const isCommand = key === 'k' && (ctrlKey || metaKey) && !altKey && !shiftKey;
-  if (!isSlash && !isCommand) return;
-  event.preventDefault();
-  const field = [...document.querySelectorAll('form.search input')].find((one) => one.checkVisibility());
-  if (field === undefined) return location.assign('/docs/search');
-  field.focus();
-  field.select();
-});
-
 // Copies the page as Markdown. The link beside the button remains where this is not possible.
 for (const button of document.querySelectorAll('.copy-page')) {
   button.hidden = !navigator.clipboard;

@@ -137,6 +137,8 @@ addEventListener('DOMContentLoaded', () => {
     documentDownloadType: 'none',
     modelsSectionLabel: 'Schemas',
     hideDarkModeToggle: true,
+    // The header has the search of the documentation.
+    hideSearch: true,
     darkMode: document.body.classList.contains('dark-mode'),
     // Use the document's samples, in the languages of the guides.
     hiddenClients: true,

@@ -25,7 +25,7 @@ const securityHeaders = (nonce: string) => ({
     "font-src 'self'",
     "connect-src 'self'",
     "base-uri 'none'",
-    "form-action 'none'",
+    "form-action 'self'",
     "frame-ancestors 'none'",
   ].join('; '),
   'referrer-policy': 'same-origin',

@@ -1,12 +1,11 @@
 /** What stands beside a page where there is room: the list that the page is part of, and the page's own headings. */
 import { html } from 'ghtml';
-import { searchForm } from './docs-search.ts';
 
 type Link = { href: string; title: string };
 export type LinkGroup = { name: string; links: readonly Link[] };
 
 /**
- * The search and the list.
+ * The list.
  *
  * @param label - names the list, such as "Guides"
  * @param current - the address of the page
@@ -16,7 +15,6 @@ export const sideList = (
   groups: readonly LinkGroup[],
   current: string,
 ): string => html`<div class="side">
-!${searchForm({ placeholder: 'Search', after: '<kbd>/</kbd>' })}
 <nav aria-label="${label}"><ul>
 !${groups.map(
   ({ links, name }) => html`<li><p class="name">${name}</p><ul>

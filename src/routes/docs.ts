@@ -3,7 +3,7 @@ import { type FastifyPluginAsyncTypebox, Type } from '@fastify/type-provider-typ
 import { html } from 'ghtml';
 import { LRUCache } from 'lru-cache';
 import { type ErrorCode, errorCodes } from '../../schemas/errors.ts';
-import { MAX_QUERY_LENGTH, searchPage } from '../docs/docs-search.ts';
+import { searchPage } from '../docs/docs-search.ts';
 import { errorCodePage, errorIndexMarkdown, errorMarkdown } from '../docs/error-pages.ts';
 import { guideIndexMarkdown, guidePage } from '../docs/guide-pages.ts';
 import { guides } from '../docs/guides.ts';
@@ -14,6 +14,7 @@ import { markdownPage, markdownUrl, requestedPage, sendMarkdown } from '../docs/
 import { keptForModels, ownModels } from '../docs/own-models.ts';
 import { referenceFiles } from '../docs/reference.ts';
 import { referenceIndexMarkdown } from '../docs/reference-pages.ts';
+import { MAX_QUERY_LENGTH, SEARCH_PATH } from '../docs/search-form.ts';
 import { ApiError } from '../errors.ts';
 
 const TEXT_TYPE = 'text/plain; charset=utf-8';
@@ -96,7 +97,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
   });
 
   const searches = new LRUCache<string, Page>({ max: KEPT_SEARCHES });
-  app.get('/docs/search', { schema: { hide: true, querystring: SearchQuery } }, async (request, reply) => {
+  app.get(SEARCH_PATH, { schema: { hide: true, querystring: SearchQuery } }, async (request, reply) => {
     const query = request.query.q.trim();
     const page = searches.get(query) ?? (await searchPage(query, app.documentation));
     searches.set(query, page);

@@ -1,3 +1,5 @@
+// The header of every page.
+
 // Applies the theme that the dashboard stores, before the page is drawn, and lets the reader change it.
 (() => {
   const key = 'mantine-color-scheme-value';
@@ -41,3 +43,17 @@
       document.querySelector('.frame .dashboard').textContent = 'Sign in';
   });
 })();
+
+// Ctrl+K, ⌘K, and / lead to the search.
+addEventListener('keydown', (event) => {
+  const { altKey, ctrlKey, key, metaKey, shiftKey, target } = event;
+  const isSlash =
+    key === '/' && !ctrlKey && !metaKey && !altKey && !target.closest('input, textarea, [contenteditable]');
+  const isCommand = key.toLowerCase() === 'k' && (ctrlKey || metaKey) && !altKey && !shiftKey;
+  // A dialog keeps the focus.
+  if ((!isSlash && !isCommand) || target.closest('[role=dialog]')) return;
+  event.preventDefault();
+  const field = document.querySelector('form.search input');
+  field?.focus();
+  field?.select();
+});
