@@ -5,7 +5,7 @@ import { keyPrefix } from '../domain/api-key.ts';
 import { restoreSession } from '../plugins/sessions.ts';
 import { type ApiKeyRow, listActiveKeys } from '../store/keys.ts';
 import type { Page } from './layout.ts';
-import { KEY_NOTE_MARK } from './markdown.ts';
+import { KEY_COMMENT_MARKS, KEY_NOTE_MARK } from './markdown.ts';
 
 type NamedKey = Pick<ApiKeyRow, 'publicId' | 'name'>;
 
@@ -16,6 +16,11 @@ const keyNote = (key: NamedKey | undefined) =>
       : html`<a href="/your-api">Create a key</a>`
   }</p>
 `;
+
+/** Without the name, which may have several lines. */
+const keyComment = (sign: string, { publicId }: NamedKey) =>
+  html`<span class="own-key">!${sign} PARLEY_KEY: ${keyPrefix(publicId)}…
+</span>`;
 
 /** The samples are the same without it, so a failure is no reason to withhold the page. */
 async function newestKey(request: FastifyRequest): Promise<NamedKey | undefined> {
@@ -30,12 +35,19 @@ async function newestKey(request: FastifyRequest): Promise<NamedKey | undefined>
   }
 }
 
+/** What the reader's samples expect in `PARLEY_KEY`: the newest active key. It is for this reader only: do not cache it. */
+export const keyNoteFor = async (request: FastifyRequest): Promise<string> =>
+  keyNote(await newestKey(request));
+
 /**
- * Returns the page with the prefix of the reader's newest active key, or with a link to create one. It is for this
- * reader only: do not cache it.
+ * Returns the page with the prefix of the reader's newest active key, above the samples and in each, or with a link to
+ * create one. It is for this reader only: do not cache it.
  */
 export async function withKeyNote(request: FastifyRequest, page: Page): Promise<Page> {
   if (!page.main.includes(KEY_NOTE_MARK)) return page;
-  const note = keyNote(await newestKey(request));
-  return { ...page, main: page.main.replace(KEY_NOTE_MARK, () => note) };
+  const key = await newestKey(request);
+  const main = page.main
+    .replace(KEY_NOTE_MARK, () => keyNote(key))
+    .replace(KEY_COMMENT_MARKS, (_, sign: string) => (key ? keyComment(sign, key) : ''));
+  return { ...page, main };
 }

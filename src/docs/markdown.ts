@@ -48,7 +48,23 @@ function withSamples(tokens: readonly Token[]): Token[] {
   return joined;
 }
 
-const codeBlock = ({ text }: Pick<Tokens.Code, 'text'>) => html`<pre tabindex="0"><code>${text}</code></pre>`;
+/** Stands in a page before the first sample that needs a key. Text is escaped, so no guide can contain it. */
+export const KEY_NOTE_MARK = '<!-- key -->';
+
+/** Stands at the beginning of each sample that needs a key, with the sign that begins a comment there. */
+const keyCommentMark = (sign: string) => `<!-- key ${sign} -->`;
+export const KEY_COMMENT_MARKS = new RegExp(keyCommentMark('(\\S+)'), 'g');
+
+const commentSigns: Record<SampleLanguage, string> = { curl: '#', javascript: '//', python: '#', sdk: '//' };
+
+/** Whether a sample expects the variable to be set. */
+const readsKey = ({ text }: Tokens.Code) => text.includes('PARLEY_KEY') && !text.includes('PARLEY_KEY=');
+
+function codeBlock(block: Tokens.Code): string {
+  const language = sampleLanguage(block);
+  const mark = language && readsKey(block) ? keyCommentMark(commentSigns[language]) : '';
+  return html`<pre tabindex="0"><code>!${mark}${block.text}</code></pre>`;
+}
 
 /** All of them show without scripts. `page.js` makes tabs of them. */
 const samplesHtml = (blocks: readonly Tokens.Code[]) => html`<div class="samples">
@@ -58,12 +74,6 @@ const samplesHtml = (blocks: readonly Tokens.Code[]) => html`<div class="samples
 `;
 })}</div>
 `;
-
-/** Stands in a page before the first sample that needs a key. Text is escaped, so no guide can contain it. */
-export const KEY_NOTE_MARK = '<!-- key -->';
-
-/** Whether a sample expects the variable to be set. */
-const readsKey = ({ text }: Tokens.Code) => text.includes('PARLEY_KEY') && !text.includes('PARLEY_KEY=');
 
 /** Use one renderer per document: it makes the headings' anchors unique, and marks the first sample that needs a key. */
 function markdownOf(slug: string): Marked {

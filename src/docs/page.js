@@ -1,3 +1,10 @@
+/** Without the comment about the reader's key. */
+function sampleText(block) {
+  const copy = block.cloneNode(true);
+  copy.querySelector('.own-key')?.remove();
+  return copy.textContent;
+}
+
 // Adds a copy button to each code block. Pages work without it.
 for (const block of navigator.clipboard ? document.querySelectorAll('pre') : []) {
   const button = document.createElement('button');
@@ -7,7 +14,7 @@ for (const block of navigator.clipboard ? document.querySelectorAll('pre') : [])
   let back;
   button.addEventListener('click', async () => {
     try {
-      await navigator.clipboard.writeText(block.textContent);
+      await navigator.clipboard.writeText(sampleText(block));
       button.textContent = 'Copied';
     } catch {
       button.textContent = 'Not allowed';

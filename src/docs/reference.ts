@@ -40,8 +40,15 @@ export const tryUrl = (operation?: Operation): string =>
     ? '/docs/try'
     : `/docs/try#tag/${operation.tag.toLowerCase()}/${operation.operationId}`;
 
-/** Makes the page and its headers. The nonce is new each time, so the page must not be cached. */
-export function referencePage(renderer: string): { headers: Record<string, string>; page: string } {
+/**
+ * Makes the page and its headers. The nonce is new each time, so the page must not be cached.
+ *
+ * @param note - HTML above the renderer
+ */
+export function referencePage(
+  renderer: string,
+  note: string,
+): { headers: Record<string, string>; page: string } {
   const nonce = randomBytes(16).toString('base64');
   const page = html`<!doctype html>
 <html lang="en">
@@ -59,7 +66,7 @@ export function referencePage(renderer: string): { headers: Record<string, strin
 </head>
 <body>
 !${frameHeader('/docs/try')}
-<div id="reference" data-document="${documentPath}"><p class="parley-loading">Loading the API reference…</p></div>
+!${note}<div id="reference" data-document="${documentPath}"><p class="parley-loading">Loading the API reference…</p></div>
 <noscript><p class="parley-loading">This page needs JavaScript. The <a href="/docs">API reference</a> and the <a href="/docs/guides">guides</a> do not.</p></noscript>
 </body>
 </html>

@@ -93,7 +93,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     if (isMarkdown) return sendMarkdown(reply, markdown());
     const page = errorPages.get(code) ?? errorCodePage(code, markdown(), publicUrl);
     errorPages.set(code, page);
-    return sendPage(reply, page);
+    return sendPage(reply, await withKeyNote(request, page));
   });
 
   const searches = new LRUCache<string, Page>({ max: KEPT_SEARCHES });

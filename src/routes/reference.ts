@@ -4,7 +4,7 @@ import { type FastifyPluginAsyncTypebox, Type } from '@fastify/type-provider-typ
 import { html } from 'ghtml';
 import { operationsOf } from '../docs/api-document.ts';
 import { withCodeSamples } from '../docs/code-samples.ts';
-import { withKeyNote } from '../docs/key-note.ts';
+import { keyNoteFor, withKeyNote } from '../docs/key-note.ts';
 import { type Page, sendPage, wantsPage } from '../docs/layout.ts';
 import { requestedPage, sendMarkdown } from '../docs/markdown-pages.ts';
 import { operationMarkdown } from '../docs/operation-markdown.ts';
@@ -67,9 +67,9 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     },
   );
 
-  app.get('/docs/try', { schema: { hide: true } }, async (_request, reply) => {
+  app.get('/docs/try', { schema: { hide: true } }, async (request, reply) => {
     if (renderer === undefined) return sendPage(reply.code(503), notBuilt);
-    const { headers, page } = referencePage(`/assets/reference/${renderer}`);
+    const { headers, page } = referencePage(`/assets/reference/${renderer}`, await keyNoteFor(request));
     return reply.headers(headers).type('text/html; charset=utf-8').send(page);
   });
 

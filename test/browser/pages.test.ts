@@ -161,6 +161,37 @@ t.test('all samples are in the language that the reader chose anywhere', { skip:
   await noScript?.close();
 });
 
+t.test('samples name the key of the reader', { skip: noDashboard }, async (t) => {
+  const { client, complaints, context, cookie, page } = await startDashboard(t, '/docs');
+  page.setDefaultTimeout(30_000);
+  await context.grantPermissions(['clipboard-write'], { origin: HOME });
+  const { key_prefix } = await client.createKey({ cookie }, { name: 'Two\nlines' });
+  const tab = (name: string) => page.getByRole('tab', { name, exact: true }).first();
+  const sample = page.getByRole('tabpanel').first();
+  for (const path of ['/docs/guides/authentication', '/docs/api/chat']) {
+    await page.goto(HOME + path);
+    for (const [language, sign] of [
+      ['curl', '#'],
+      ['JavaScript', '//'],
+      ['Python', '#'],
+    ] as const) {
+      await tab(language).click();
+      const comment = `${sign} PARLEY_KEY: ${key_prefix}…\n`;
+      const text = (await sample.locator('code').textContent()) ?? '';
+      t.ok(text.startsWith(comment), `${path}: ${language}`);
+      await sample.getByRole('button', { name: 'Copy' }).click();
+      await sample.getByRole('button', { name: 'Copied' }).waitFor();
+      t.equal(await clipboardText(context), text.slice(comment.length), 'the sample is copied without it');
+    }
+  }
+  await page.goto(`${HOME}/docs/try`);
+  await page.getByText(`${key_prefix}…`).waitFor();
+  await context.clearCookies();
+  await page.goto(`${HOME}/docs/api/chat`);
+  t.notMatch(await sample.textContent(), 'PARLEY_KEY:', 'nothing for others');
+  t.same(complaints, [], 'the policy held');
+});
+
 t.test('a page is copied as Markdown', { skip: noDashboard }, async (t) => {
   const { client, complaints, context, expectRefusals, page, setBetween } = await startDashboard(t, '/docs');
   page.setDefaultTimeout(30_000);

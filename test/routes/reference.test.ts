@@ -55,6 +55,20 @@ t.test('the interactive API reference', { skip: notBuilt }, async (t) => {
     t.equal(nonces.size, 2);
   });
 
+  t.test('GET /docs/try: names the newest active key of a signed-in reader', async (t) => {
+    const { cookie } = await client.signUp();
+    const { key_prefix } = await client.createKey({ cookie }, { name: '<b>Site</b>' });
+    const { headers, text } = await client.get('//docs/try', { cookie });
+    t.equal(headers.get('cache-control'), 'no-store', 'for this reader only');
+    t.match(text, `<code>${key_prefix}…</code>`);
+    t.match(text, '&#60;b&#62;Site&#60;/b&#62;', 'escaped');
+    t.match(
+      (await client.get('//docs/try')).text,
+      '<a href="/your-api">Create a key</a>',
+      'nobody is signed in',
+    );
+  });
+
   t.test('its files: kept for good, compressed as the browser takes it', async (t) => {
     const typeOf: Record<string, RegExp> = {
       js: /\/javascript\b/,
