@@ -2,6 +2,7 @@
 import { sql } from 'drizzle-orm';
 import t from 'tap';
 import { HOME, noDashboard, startDashboard } from '../support/dashboard-pages.ts';
+import { operatorEnv, signInOperator } from '../support/operator.ts';
 
 t.setTimeout(1_800_000);
 
@@ -23,8 +24,15 @@ const wrapped = `[...document.querySelectorAll('button, [role=tab], nav a')]
   .map((one) => one.textContent)`;
 
 t.test('on a phone', { skip: noDashboard }, async (t) => {
-  const { accountId, button, client, complaints, cookie, database, dialog, labelsFit, look, page, text } =
-    await startDashboard(t, '/your-api', { PLANS_FILE: '' });
+  const dashboard = await startDashboard(
+    t,
+    '/your-api',
+    { ...operatorEnv, BILLING: 'open', PLANS_FILE: '' },
+    signInOperator,
+  );
+  const { accountId, button, client, complaints, cookie, database, dialog, labelsFit, look, page } =
+    dashboard;
+  const { email, password, text } = dashboard;
   for (const name of ['First', 'A script with a long name that somebody typed in one afternoon', 'Third'])
     await client.createKey({ cookie }, { name });
   await page.setViewportSize(PHONE);
@@ -64,19 +72,22 @@ t.test('on a phone', { skip: noDashboard }, async (t) => {
   await t.test(`a row of the request log is at most ${HIGHEST_CARD} px high`, async (t) => {
     const { body } = await client.get('/keys', { cookie });
     const rows = [
-      ['POST /api/v1/images/generations', 'images', 4, 'final', 200],
-      ['POST /api/v1/chat/completions', 'chat', 8, 'refunded', 502],
-      ['POST /api/v1/search', 'search', 1, 'final', 200],
+      ['POST /api/v1/images/generations', 'images', 4, 'final', 200, null, null],
+      ['POST /api/v1/chat/completions', 'chat', 8, 'refunded', 502, 'llama3.2-vision:90b-instruct', null],
+      ['POST /api/v1/chat/completions', 'chat', 1, 'final', 200, 'llama3.2-vision:90b-instruct', 123_456],
+      ['POST /api/v1/search', 'search', 1, 'final', 200, null, null],
     ] as const;
-    for (const [endpoint, meter, units, state, status] of rows)
+    for (const [endpoint, meter, units, state, status, model, tokens] of rows)
       await database.db.execute(sql`
         insert into requests (account_id, day, id, key_id, endpoint, meter, units, state, process, admitted_at,
-                              settled_at, status, latency_ms)
+                              settled_at, status, latency_ms, model, input_tokens, output_tokens)
         values (${accountId}::uuid, ledger_day(ledger_now()), gen_random_uuid(), ${body.data[1].id}::uuid, ${endpoint},
-                ${meter}, ${units}, ${state}, gen_random_uuid(), now(), now(), ${status}, 1234)`);
+                ${meter}, ${units}, ${state}, gen_random_uuid(), now(), now(), ${status}, 1234, ${model}, ${tokens}, ${tokens})`);
+    const many = 'llama3.2-vision:90b-instruct · 246,912 tokens';
     await page.goto(`${HOME}/usage`);
     const details = button(/^Details for POST/);
     await details.nth(rows.length - 1).waitFor();
+    await text(many).waitFor();
     const cards = page.getByRole('listitem').filter({ has: details });
     t.equal(await cards.count(), rows.length);
     for (const card of await cards.all()) {
@@ -85,18 +96,40 @@ t.test('on a phone', { skip: noDashboard }, async (t) => {
     }
     await look(t, 'phone-log', page.getByRole('heading', { name: 'Requests', exact: true }));
     await page.setViewportSize(PHONE);
-    await button(/^Details for POST .*completions/).click();
-    await dialog.getByText('8 replies (refunded)', { exact: true }).waitFor();
+    await button(/^Details for POST .*completions/)
+      .last()
+      .click();
+    await dialog.getByText(/^(8 replies \(refunded\)|1 reply \(charged\))$/).waitFor();
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
   });
 
-  await t.test('no label wraps', async (t) => {
-    for (const path of ['/your-api', '/usage', '/chat']) {
-      await page.goto(HOME + path);
-      await page.locator('h1').waitFor();
-      t.same(await page.evaluate(wrapped), [], path);
-    }
+  await t.test('no label wraps, in English and in German', async (t) => {
+    /** Each page, and what it shows once its data is there. */
+    const pages = [
+      ['/chat', text(/50 (replies|Antworten)/)],
+      ['/your-api', text('Third').first()],
+      ['/usage', button(/^Details .*POST.*search/)],
+      ['/plan', page.getByRole('heading', { name: 'Pro', exact: true })],
+      ['/settings', button(/^(Set up a webhook|Webhook einrichten)$/)],
+      ['/operator', page.getByRole('heading', { name: /^(Background jobs|Hintergrundaufgaben)$/ })],
+      ['/operator/accounts', page.getByRole('link', { name: email })],
+      [`/operator/accounts/${accountId}`, text('Third').first()],
+      ['/operator/log', text(/command line|Kommandozeile/).first()],
+    ] as const;
+    for (const language of ['en', 'de'])
+      for (const [path, data] of pages) {
+        await page.evaluate(`localStorage.setItem('parley.language', '${language}')`);
+        await page.goto(HOME + path);
+        await data.waitFor();
+        await page.locator('.mantine-Skeleton-root').first().waitFor({ state: 'detached' });
+        for (const width of [PHONE.width, 320]) {
+          await page.setViewportSize({ ...PHONE, width });
+          await page.evaluate('document.fonts.ready');
+          t.same(await page.evaluate(wrapped), [], `${path}, ${language}, ${width} px`);
+        }
+      }
+    await page.setViewportSize(PHONE);
   });
 
   await t.test('no label of the chart is cut: a plan with every meter, in German', async (t) => {
@@ -107,6 +140,35 @@ t.test('on a phone', { skip: noDashboard }, async (t) => {
     await meters.getByText('Embeddings').waitFor();
     t.ok(await meters.evaluate((group) => group.scrollWidth <= group.clientWidth), 'nothing is beside it');
     await labelsFit(t, 'usage');
+  });
+
+  await t.test('the outcome of a change far down on the page is on the screen', async (t) => {
+    const isOnScreen = async (words: string | RegExp) => {
+      await text(words).waitFor();
+      const box = await text(words).boundingBox();
+      t.ok(box !== null && box.y > 0 && box.y + box.height < PHONE.height, `${words} at ${box?.y}`);
+    };
+    await page.evaluate(`localStorage.setItem('parley.language', 'en')`);
+    await page.setViewportSize(PHONE);
+    await page.goto(`${HOME}/plan`);
+    await button('Change to Pro').click();
+    await button('Change to Pro for').click();
+    await dialog.waitFor({ state: 'detached' });
+    t.ok(await page.evaluate('scrollY > 300'), 'the page is scrolled');
+    await isOnScreen(/^You are now on the Pro plan/);
+    await look(t, 'phone-plan-changed');
+    await page.setViewportSize(PHONE);
+    await page.goto(`${HOME}/settings`);
+    await button('Change password').click();
+    await dialog.getByLabel('Current password').fill(password);
+    await dialog.getByLabel('New password').fill('another horse battery');
+    await dialog.getByRole('button', { name: 'Change password' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await text('Password changed').first().waitFor();
+    await page.evaluate('scrollTo(0, document.documentElement.scrollHeight)');
+    await isOnScreen('Password changed. All other devices are signed out.');
+    await button('Close').click();
+    t.equal(await text('Password changed. All other').count(), 0);
   });
 
   t.same(complaints, [], 'nothing in the console');
