@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import t from 'tap';
+import { keyUsage } from '../../src/database/tables.ts';
 import { outside } from '../sdk/support.ts';
 import { clipboardText } from '../support/browser.ts';
 import { HOME, noDashboard, startDashboard } from '../support/dashboard-pages.ts';
@@ -15,8 +16,20 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const clients = join(root, 'test/clients');
 
 t.test('Your API', { skip: noDashboard }, async (t) => {
-  const { button, client, complaints, context, cookie, dialog, fitsBetween, look, page, text } =
-    await startDashboard(t, '/your-api');
+  const {
+    accountId,
+    button,
+    client,
+    complaints,
+    context,
+    cookie,
+    database,
+    dialog,
+    fitsBetween,
+    look,
+    page,
+    text,
+  } = await startDashboard(t, '/your-api');
   const statusOf = async (key: string) => (await client.get('/models', { key })).status;
   const copied = async (name: string) => {
     await button(`Copy ${name}`).click();
@@ -78,13 +91,41 @@ t.test('Your API', { skip: noDashboard }, async (t) => {
     await client.post('/search', { query: 'keys' }, { key: key.key });
     await page.reload();
     const row = page.getByRole('row', { name: /Website/ });
-    await row.getByText('1 search today').waitFor();
-    t.match(await row.getByText(/repl(y|ies) today/).textContent(), '4 replies today');
-    await row.getByRole('img', { name: /^Usage of Website over the last 7 days: .*: 5$/ }).waitFor();
+    await row.getByText('Today: 5 units', { exact: true }).waitFor();
+    await row.getByText('Chat 4, Search 1', { exact: true }).waitFor();
     t.equal(
       await row.getByRole('link', { name: 'Requests made with Website' }).getAttribute('href'),
       `/usage?key_id=${key.id}#log`,
     );
+  });
+
+  await t.test('what a key used on another day, by touch and by keyboard', async (t) => {
+    const at = new Date(Date.now() - 2 * 86_400_000);
+    const day = at.toISOString().slice(0, 10);
+    await database.db.insert(keyUsage).values([
+      { accountId, day, keyId: key.id, meter: 'chat', used: 1200 },
+      { accountId, day, keyId: key.id, meter: 'images', used: 4 },
+    ]);
+    await page.reload();
+    const shortDay = (before: number) =>
+      new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short', timeZone: 'UTC' }).format(
+        Date.now() - before * 86_400_000,
+      );
+    const row = page.getByRole('row', { name: /Website/ });
+    const days = row.getByRole('slider', { name: 'Units per day of Website, last 7 days' });
+    await days.waitFor();
+    const box = await days.boundingBox();
+    const slot = (box?.width ?? 0) / 7;
+    await days.click({ position: { x: slot * 4.5, y: 12 } });
+    await row.getByText(`${shortDay(2)}: 1,204 units`, { exact: true }).waitFor();
+    await row.getByText('Chat 1,200, Images 4', { exact: true }).waitFor();
+    await days.press('ArrowRight');
+    await row.getByText(`${shortDay(1)}: 0 units`, { exact: true }).waitFor();
+    await days.press('End');
+    await row.getByText('Today: 5 units', { exact: true }).waitFor();
+    t.equal(await days.getAttribute('aria-valuetext'), 'Today: 5 units, Chat 4, Search 1');
+    await look(t, 'your-api-used');
+    await fitsBetween(t, 'your-api-used');
   });
 
   await t.test('rotation keeps the old secret for a day, which can be ended', async (t) => {
@@ -126,6 +167,17 @@ t.test('Your API', { skip: noDashboard }, async (t) => {
     await ended.filter({ hasText: 'Trial' }).getByText('Expired').waitFor();
     t.equal(await ended.count(), 2);
     await look(t, 'your-api-inactive');
+  });
+
+  await t.test("relative days are those of the reader's zone", async (t) => {
+    // 17:30 in the reader's zone, where the key expires at 00:30 on the day after tomorrow; in UTC, that is tomorrow.
+    const noon = new Date(Date.now() + 86_400_000).setUTCHours(12, 0, 0, 0);
+    const expires_at = new Date(noon + 31 * 3_600_000).toISOString();
+    await client.createKey({ cookie }, { name: 'Soon', expires_at });
+    await page.clock.setFixedTime(noon);
+    await page.reload();
+    const expires = page.getByRole('row', { name: /Soon/ }).locator(`time[datetime="${expires_at}"]`);
+    t.equal(await expires.textContent(), 'in 2 days');
   });
 
   t.same(complaints, [], 'nothing in the console');

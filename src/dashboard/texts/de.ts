@@ -545,14 +545,9 @@ export default {
         'Setzen Sie die Umgebungsvariable <code>PARLEY_KEY</code> auf Ihren Schlüssel. Vollständige Schlüssel werden nur einmal angezeigt, wenn Sie sie erstellen oder rotieren.',
     },
     used: {
-      none: 'Heute keine',
-      chart: 'Nutzung von {name} in den letzten {count, number} Tagen: {days}',
-      today: {
-        chat: 'Heute {count, plural, one {# Antwort} other {# Antworten}}',
-        images: 'Heute {count, plural, one {# Bild} other {# Bilder}}',
-        search: 'Heute {count, plural, one {# Suche} other {# Suchen}}',
-        embeddings: 'Heute {count, plural, one {# Embedding} other {# Embeddings}}',
-      },
+      chart: 'Einheiten pro Tag von {name}, letzte {count, number} Tage',
+      today: 'Heute: {count, plural, one {# Einheit} other {# Einheiten}}',
+      day: '{day}: {count, plural, one {# Einheit} other {# Einheiten}}',
     },
     inactive: {
       title: 'Abgelaufene und widerrufene Schlüssel',

@@ -529,14 +529,9 @@ export default {
         'Set the environment variable <code>PARLEY_KEY</code> to your key. Full keys are shown only once, when you create or rotate them.',
     },
     used: {
-      none: 'None today',
-      chart: 'Usage of {name} over the last {count, number} days: {days}',
-      today: {
-        chat: '{count, plural, one {# reply} other {# replies}} today',
-        images: '{count, plural, one {# image} other {# images}} today',
-        search: '{count, plural, one {# search} other {# searches}} today',
-        embeddings: '{count, plural, one {# embedded input} other {# embedded inputs}} today',
-      },
+      chart: 'Units per day of {name}, last {count, number} days',
+      today: 'Today: {count, plural, one {# unit} other {# units}}',
+      day: '{day}: {count, plural, one {# unit} other {# units}}',
     },
     inactive: {
       title: 'Expired and revoked keys',

@@ -1,4 +1,4 @@
-import { Anchor, Button, Stack, Text } from '@mantine/core';
+import { Anchor, Button, Group, Stack, Text } from '@mantine/core';
 import { type ComponentType, useEffect, useRef, useState } from 'react';
 import { Link } from 'wouter';
 import { MAX_ACTIVE_KEYS } from '../../../../schemas/key-limits.ts';
@@ -19,7 +19,6 @@ import { EndPreviousSecretDialog } from './previous-secret.tsx';
 import './raw-key.tsx';
 import { RevokeDialog } from './revoke.tsx';
 import { RotateDialog } from './rotate.tsx';
-import classes from './your-api.module.css';
 
 type OpenKey = { action: KeyAction; id: string; name: string };
 type Open = { action: 'create' } | OpenKey;
@@ -51,20 +50,7 @@ export default function YourApi() {
 
   return (
     <>
-      <PageHeader
-        title={t('shell.nav.yourApi')}
-        action={
-          (keys.length > 0 || query.isLoading) && (
-            <CreateButton
-              isLoading={query.isLoading}
-              isFull={keys.length >= MAX_ACTIVE_KEYS}
-              onClick={create}
-            />
-          )
-        }
-      >
-        {t('keys.about')}
-      </PageHeader>
+      <PageHeader title={t('shell.nav.yourApi')}>{t('keys.about')}</PageHeader>
       <Said message={said} onClose={() => setSaid(undefined)} />
       <Stack gap="lg">
         <Loaded query={query}>
@@ -73,9 +59,12 @@ export default function YourApi() {
               <NoKey isFirst={said === undefined} onCreate={create} />
             ) : (
               <Stack gap="sm">
-                <Text size="sm" c="dimmed">
-                  {t('keys.count', { count: keys.length, limit: MAX_ACTIVE_KEYS })}
-                </Text>
+                <Group justify="space-between" align="flex-end">
+                  <Text size="sm" c="dimmed">
+                    {t('keys.count', { count: keys.length, limit: MAX_ACTIVE_KEYS })}
+                  </Text>
+                  <CreateButton isFull={keys.length >= MAX_ACTIVE_KEYS} onClick={create} />
+                </Group>
                 <KeyList keys={keys} onAction={(action, { id, name }) => setOpen({ action, id, name })} />
               </Stack>
             )
@@ -123,12 +112,11 @@ function KeyDialog({ keys, onClose, onRevoked, open: { action, id, name } }: Key
   return apiKey && <Dialog apiKey={apiKey} onClose={onClose} onRevoked={revoked} />;
 }
 
-type CreateButtonProps = { isLoading: boolean; isFull: boolean; onClick: () => void };
+type CreateButtonProps = { isFull: boolean; onClick: () => void };
 
-/** Keeps its place while the keys load. */
-function CreateButton({ isFull, isLoading, onClick }: CreateButtonProps) {
+function CreateButton({ isFull, onClick }: CreateButtonProps) {
   return (
-    <Stack gap={6} maw={240} className={isLoading ? (classes.invisible ?? '') : ''}>
+    <Stack gap={6} maw={240}>
       <Button
         leftSection={<PlusIcon size={18} />}
         // Stays focusable, so screen readers announce the reason.

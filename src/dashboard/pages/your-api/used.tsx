@@ -1,72 +1,71 @@
-/** What a key used today, and on each of the last days. */
+/** What a key used today, or on one of the last days that the reader chooses. As high while it loads. */
+import { useState } from 'react';
 import { t } from '../../texts/language.ts';
 import { shortDay } from '../../ui/daily-bars.tsx';
-import { formatCount } from '../../ui/numbers.ts';
+import { formatCount, listOf } from '../../ui/numbers.ts';
 import type { ApiKey } from './keys.ts';
 import { DAYS, type DayOfKey, useUsageOfKeys } from './usage.ts';
 import classes from './your-api.module.css';
 
-const HEIGHT = 20;
-const BAR = 7;
-const STEP = 9;
+const HEIGHT = 24;
+const BAR = 12;
+/** The width of the slider's thumb in the stylesheet, so that a tap chooses the bar below it. */
+const STEP = 16;
 const LEAST = 2;
+const TODAY = DAYS - 1;
 
-export function Used({ apiKey: { id, last_used_at: lastUsedAt, name } }: { apiKey: ApiKey }) {
-  const { data: usage } = useUsageOfKeys();
-  // As high as what most likely follows.
-  if (usage === undefined)
-    return (
-      <div className={classes.used}>
-        <div>{'\u00a0'}</div>
-        {wasUsedLately(lastUsedAt) && <svg height={HEIGHT} aria-hidden="true" />}
-      </div>
-    );
-  const days = usage.get(id);
-  const today = days?.at(-1)?.used ?? [];
+export function Used({ apiKey: { id, name } }: { apiKey: ApiKey }) {
+  const { data: daysOf } = useUsageOfKeys();
+  const [chosen, setChosen] = useState(TODAY);
+  const days = daysOf?.(id);
+  const shown = days?.[chosen];
+  if (days === undefined || shown === undefined) return <div className={classes.used} />;
+  const text = textOf(shown, chosen === TODAY);
+  const meters = metersOf(shown);
   return (
     <div className={classes.used}>
-      <div>
-        {today.length === 0 ? (
-          <div>{t('keys.used.none')}</div>
-        ) : (
-          today.map((one) => <Today key={one.meter} {...one} />)
-        )}
-      </div>
-      {days && (
-        <Bars
-          days={days}
-          label={t('keys.used.chart', {
-            name,
-            count: days.length,
-            days: days.map(ofDay).join('; '),
-          })}
+      <div>{text}</div>
+      <div className={classes.usedMeters}>{meters}</div>
+      <div className={classes.usedDays}>
+        <Bars days={days} chosen={chosen} />
+        <input
+          type="range"
+          min={0}
+          max={TODAY}
+          value={chosen}
+          onChange={(event) => setChosen(event.currentTarget.valueAsNumber)}
+          aria-label={t('keys.used.chart', { name, count: DAYS })}
+          aria-valuetext={listOf([text, meters].filter((part) => part !== ''))}
         />
-      )}
+      </div>
     </div>
   );
 }
 
-const Today = ({ count, meter }: DayOfKey['used'][number]) => (
-  <div>{t(`keys.used.today.${meter}`, { count })}</div>
-);
-
-function Bars({ days, label }: { days: readonly DayOfKey[]; label: string }) {
-  const most = Math.max(...days.map(({ total }) => total));
+function Bars({ chosen, days }: { days: readonly DayOfKey[]; chosen: number }) {
+  const most = Math.max(1, ...days.map(({ total }) => total));
   return (
-    <svg role="img" aria-label={label} width={days.length * STEP} height={HEIGHT}>
-      {days.map((day, at) => {
-        const height = Math.max(LEAST, (day.total / most) * HEIGHT);
+    <svg aria-hidden="true" width={days.length * STEP} height={HEIGHT}>
+      {days.map(({ day, total }, at) => {
+        const height = Math.max(LEAST, (total / most) * HEIGHT);
         return (
-          <rect key={day.day} x={at * STEP} y={HEIGHT - height} width={BAR} height={height} rx={1}>
-            <title>{ofDay(day)}</title>
-          </rect>
+          <rect
+            key={day}
+            x={at * STEP + (STEP - BAR) / 2}
+            y={HEIGHT - height}
+            width={BAR}
+            height={height}
+            rx={1}
+            data-chosen={at === chosen || undefined}
+          />
         );
       })}
     </svg>
   );
 }
 
-const wasUsedLately = (at: string | null): boolean =>
-  at !== null && Date.now() - Date.parse(at) < DAYS * 86_400_000;
+const textOf = ({ day, total: count }: DayOfKey, isToday: boolean): string =>
+  isToday ? t('keys.used.today', { count }) : t('keys.used.day', { day: shortDay(day), count });
 
-const ofDay = ({ day, total }: DayOfKey): string => `${shortDay(day)}: ${formatCount(total)}`;
+const metersOf = ({ used }: DayOfKey): string =>
+  listOf(used.map(({ count, meter }) => `${t(`meters.label.${meter}`)} ${formatCount(count)}`));
