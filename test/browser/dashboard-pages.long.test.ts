@@ -23,7 +23,7 @@ t.test('usage and plan', { skip: noDashboard }, async (t) => {
   } = await startDashboard(t, '/usage', { BILLING: 'open' });
 
   await t.test('usage: nothing yet', async (t) => {
-    await text('No usage yet').waitFor();
+    await text('No usage in the last 30 days').waitFor();
     await text('No requests yet').waitFor();
     await look(t, 'usage-empty');
   });
@@ -55,7 +55,7 @@ t.test('usage and plan', { skip: noDashboard }, async (t) => {
     await button('Next day').click();
     const log = page.getByRole('heading', { name: 'Requests', exact: true });
     await log.scrollIntoViewIfNeeded();
-    await page.getByRole('row', { name: /3 requests refused Website 429 quotaExceeded/ }).waitFor();
+    await page.getByRole('row', { name: /3 requests refused Website – – 429 quotaExceeded/ }).waitFor();
     await look(t, 'usage-log', log);
     await page.setViewportSize({ width: 390, height: 844 });
     const card = page.getByRole('listitem').filter({ hasText: '3 requests refused' });

@@ -1,7 +1,12 @@
 // The usage page with a day of 5,000 requests and large numbers.
-import { eq } from 'drizzle-orm';
-import t from 'tap';
-import { apiKeys, keyUsage, usageCounters } from '../../src/database/tables.ts';
+import { eq, sql } from 'drizzle-orm';
+import type { Locator, Page } from 'playwright-core';
+import t, { type Test } from 'tap';
+import type { Db } from '../../src/database/client.ts';
+import { apiKeys, keyUsage, requests, usageCounters } from '../../src/database/tables.ts';
+import { newId } from '../../src/domain/ids.ts';
+import { savedFile } from '../support/browser.ts';
+import { shiftClock } from '../support/clock.ts';
 import { HOME, noDashboard, startDashboard } from '../support/dashboard-pages.ts';
 import { fillRequests } from '../support/dashboard-volume.ts';
 
@@ -24,6 +29,26 @@ const watchShifts = `(() => {
   }).observe({ type: 'layout-shift', buffered: true });
 })()`;
 const MOST_SHIFTED = 0.02;
+
+/** Loads pages on a wide screen and on a phone. Each is loaded when its locator is there. */
+async function loadStill(t: Test, page: Page, pages: readonly (readonly [string, Locator])[]): Promise<void> {
+  await page.addInitScript(watchShifts);
+  for (const size of [
+    { width: 1280, height: 800 },
+    { width: 390, height: 844 },
+  ]) {
+    await page.setViewportSize(size);
+    for (const [path, last] of pages) {
+      await page.goto(HOME + path);
+      await last.waitFor();
+      await page.waitForLoadState('networkidle');
+      const shifted = await page.evaluate<number>('shifted');
+      const movers = await page.evaluate<string>('movers.join()');
+      t.ok(shifted < MOST_SHIFTED, `${path}, ${size.width} px: ${shifted} ${movers}`);
+    }
+  }
+  await page.setViewportSize({ width: 1280, height: 800 });
+}
 
 /** Texts of the chart that begin outside of it, or cover each other or the line of the limit. */
 const badTexts = `(() => {
@@ -65,6 +90,18 @@ const brokenWords = `[...document.querySelectorAll('table[aria-labelledby=log] t
   return broken;
 })`;
 
+/** Also makes the day's partition, which a service makes only for today and the days ahead. */
+async function addRequest(db: Db, accountId: string, keyId: string, at: Date): Promise<void> {
+  const day = at.toISOString().slice(0, 10);
+  const partition = sql.identifier(`requests_${day.replaceAll('-', '')}`);
+  await db.execute(sql`create table if not exists ${partition} partition of requests
+    for values from (${sql.raw(`'${day}'`)}) to (${sql.raw(`date '${day}' + 1`)})`);
+  await db.insert(requests).values({
+    ...{ accountId, day, id: newId(), keyId, endpoint: 'POST /api/v1/chat', meter: 'chat', units: 1 },
+    ...{ state: 'final', process: newId(), admittedAt: at, settledAt: at, status: 200, latencyMs: 900 },
+  });
+}
+
 const isInView = `(() => {
   const heading = document.getElementById('log');
   const { bottom, top } = heading.getBoundingClientRect();
@@ -77,7 +114,7 @@ t.test('usage', { skip: noDashboard }, async (t) => {
     '/plan',
   );
   const created = await client.post('/keys', { name: 'Website', scopes: ['chat'] }, { cookie });
-  const { id: keyId } = created.body as { id: string };
+  const { id: keyId, key } = created.body as { id: string; key: string };
   await fillRequests(database.db, accountId, keyId, REQUESTS / 2);
   await fillRequests(database.db, accountId, null, REQUESTS / 2);
   const today = new Date().toISOString().slice(0, 10);
@@ -95,26 +132,10 @@ t.test('usage', { skip: noDashboard }, async (t) => {
   const chartKey = page.getByRole('combobox', { name: 'Key', exact: true });
 
   await t.test('loads without moving what is there', async (t) => {
-    await page.addInitScript(watchShifts);
-    for (const size of [
-      { width: 1280, height: 800 },
-      { width: 390, height: 844 },
-    ]) {
-      await page.setViewportSize(size);
-      for (const [path, last] of [
-        ['/your-api', page.getByRole('img', { name: /^Usage of Website/ })],
-        ['/usage', button(/^Details for/).first()],
-      ] as const) {
-        await page.goto(HOME + path);
-        await last.waitFor();
-        const shifted = await page.evaluate<number>('shifted');
-        t.ok(
-          shifted < MOST_SHIFTED,
-          `${path}, ${size.width} px: ${shifted} ${await page.evaluate<string>('movers.join()')}`,
-        );
-      }
-    }
-    await page.setViewportSize({ width: 1280, height: 800 });
+    await loadStill(t, page, [
+      ['/your-api', page.getByRole('slider', { name: /^Units per day of Website/ })],
+      ['/usage', button(/^Details for/).first()],
+    ]);
   });
 
   await t.test('large numbers, long codes, and a limit above the chart fit', async (t) => {
@@ -134,23 +155,117 @@ t.test('usage', { skip: noDashboard }, async (t) => {
     await look(t, 'usage-5000-requests');
   });
 
-  await t.test('rows tell the model and its tokens, and the filters take two rows', async (t) => {
-    const rows = page.getByRole('row', { name: /test-model · 1,234 tokens/ });
-    await rows.first().waitFor();
-    t.ok((await rows.count()) > 10, `${await rows.count()} rows`);
-    const [first, last] = [
-      await source.boundingBox(),
-      await page.getByLabel('Request ID', { exact: true }).boundingBox(),
-    ];
-    t.ok(first && last && last.y - first.y < 100, `${first?.y} to ${last?.y} px`);
+  await t.test('model, tokens, and times have columns, and the filters take one row', async (t) => {
+    const log = page.getByRole('table', { name: 'Requests' });
+    const columns = (await log.getByRole('columnheader').allTextContents()).map((text) => text.trim());
+    const cells = await log.getByRole('row').nth(2).getByRole('cell').allTextContents();
+    const row = Object.fromEntries(columns.map((column, at) => [column, cells[at]]));
+    t.match(row, {
+      Model: 'test-model',
+      Tokens: '1,234',
+      Charged: '1 reply',
+      'First output': '310 ms',
+      Duration: '1.2 s',
+    });
+    const tops = [];
+    for (const label of ['Source', 'Endpoint', 'Model', 'Status', 'From (UTC day)', 'To (UTC day)'])
+      tops.push((await page.getByLabel(label, { exact: true }).boundingBox())?.y);
+    tops.push((await button('More filters').boundingBox())?.y);
+    t.equal(new Set(tops).size, 1, tops.join());
+    t.equal(await page.getByLabel('Request ID', { exact: true }).count(), 0);
+    await button('More filters').click();
+    await page.getByLabel('Request ID', { exact: true }).waitFor();
+    await look(t, 'usage-log-filters', page.getByRole('heading', { name: 'Requests', exact: true }));
+    await button('Fewer filters').click();
+    t.equal(await page.getByLabel('Request ID', { exact: true }).count(), 0);
   });
 
-  await t.test('the filters offer what the log has', async (t) => {
+  await t.test('the filters offer what the log has, and exports what they leave', async (t) => {
     const optionsOf = (label: string) => page.getByLabel(label, { exact: true }).locator('option');
     t.notMatch((await optionsOf('Endpoint').allTextContents()).join(), 'Carried over');
-    await page.getByLabel('Model', { exact: true }).selectOption('test-model');
+    await client.post('/chat', { message: 'Hello', store: false }, { key });
+    await page.reload();
+    const model = page.getByLabel('Model', { exact: true });
+    await model.selectOption('test-model');
     await page.waitForURL('**/usage?model=test-model');
     t.same(await optionsOf('Model').allTextContents(), ['Any model', 'parley-builtin', 'test-model']);
+    await model.selectOption('parley-builtin');
+    await page.getByRole('cell', { name: 'test-model' }).first().waitFor({ state: 'detached' });
+    t.equal(await button(/^Details for/).count(), 1);
+    await page.getByRole('cell', { name: 'parley-builtin' }).waitFor();
+    const saved = await savedFile(page, () => page.getByRole('link', { name: 'Export JSON' }).click());
+    t.match(saved.name, /^parley-requests.*\.json/);
+    const exported = saved.text.trim();
+    t.match(exported, /"model":\s*"parley-builtin"/);
+    t.notMatch(exported, 'test-model');
+  });
+
+  await t.test('the last 7, 30, and 90 days, and the keys of all of them', async (t) => {
+    const { id: oldId } = await client.createKey({ cookie }, { name: 'Old script' });
+    await database.db.execute(sql`
+      update api_keys set created_at = now() - interval '85 days', revoked_at = now() - interval '79 days'
+      where id = ${oldId}::uuid`);
+    for (const [age, used] of [
+      [40, 40],
+      [80, 80],
+    ] as const) {
+      const at = new Date(Date.now() - age * 86_400_000);
+      const day = at.toISOString().slice(0, 10);
+      const owner = age === 80 ? oldId : keyId;
+      await database.db.insert(keyUsage).values({ accountId, day, keyId: owner, meter: 'chat', used });
+      await database.db.insert(usageCounters).values({ accountId, day, meter: 'chat', used });
+      await addRequest(database.db, accountId, owner, at);
+    }
+    await page.goto(`${HOME}/usage?key_id=web`);
+    await page.getByRole('img', { name: /over the last 30 days/ }).waitFor();
+    await chartKey.selectOption('');
+    await page.getByRole('img', { name: /: 2 chat replies over the last 30 days/ }).waitFor();
+    const period = page.getByRole('radiogroup', { name: 'Period' });
+    for (const [label, total] of [
+      ['90 days', 122],
+      ['7 days', 2],
+    ] as const) {
+      await period.getByText(label, { exact: true }).click();
+      const days = label.split(' ')[0];
+      await page.waitForURL(`**/usage?key_id=web&days=${days}`);
+      const chart = page.getByRole('img', { name: `: ${total} chat replies over the last ${label}` });
+      await chart.waitFor();
+      for (const width of [390, 1280]) {
+        await page.setViewportSize({ width, height: 844 });
+        await chart.waitFor();
+        t.same(await page.evaluate(badTexts), [], `${label}, ${width} px`);
+      }
+      await look(t, `usage-${days}-days`);
+      await page.setViewportSize({ width: 1280, height: 800 });
+    }
+    await page.reload();
+    await page.getByRole('img', { name: /over the last 7 days/ }).waitFor();
+    await period.getByText('90 days', { exact: true }).click();
+    const old = source.locator(`option[value="${oldId}"]`);
+    t.match(await old.textContent(), /^Old script \(.*, no longer active\)$/);
+    await source.selectOption(oldId);
+    await page.waitForURL(`**/usage?key_id=${oldId}&days=90`);
+    await page.getByRole('row', { name: /Old script/ }).waitFor();
+    t.equal(await button(/^Details for/).count(), 1);
+    await page.getByRole('img', { name: /: 80 chat replies over the last 90 days/ }).waitFor();
+    await period.getByText('30 days', { exact: true }).click();
+    await page.waitForURL(`**/usage?key_id=${oldId}`);
+  });
+
+  await t.test('a finger on a chart of 90 days selects a day', async (t) => {
+    await page.setViewportSize({ width: 390, height: 844 });
+    await page.goto(`${HOME}/usage?days=90`);
+    const chart = page.getByRole('img', { name: /over the last 90 days/ });
+    const box = await chart.boundingBox();
+    const slot = ((box?.width ?? 0) - 50) / 90;
+    await chart.dispatchEvent('pointerdown', {
+      clientX: (box?.x ?? 0) + 44 + slot * 9.5,
+      clientY: (box?.y ?? 0) + 100,
+      pointerType: 'touch',
+    });
+    await text(/ \(UTC\): 80 chat replies$/).waitFor();
+    t.pass('the bar of 80 days ago');
+    await page.setViewportSize({ width: 1280, height: 800 });
   });
 
   await t.test('a key’s requests', async (t) => {
@@ -172,15 +287,47 @@ t.test('usage', { skip: noDashboard }, async (t) => {
     }
   });
 
-  await t.test('the next day', async () => {
+  await t.test('after midnight UTC, the chart ends with the new day', async (t) => {
     await page.clock.install();
     await page.goto(`${HOME}/usage`);
     await button(/^Details for/)
       .first()
       .waitFor();
-    const asked = page.waitForRequest('**/api/v1/usage/history?*');
+    const dayIn = (days: number) =>
+      new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short', timeZone: 'UTC' }).format(
+        Date.now() + days * 86_400_000,
+      );
+    await text(`${dayIn(0)}, today (UTC): 2 chat replies`).waitFor();
+    await shiftClock(database.db, '1 day');
     await page.clock.fastForward(24 * 3600 * 1000);
-    await asked;
+    await text(`${dayIn(1)}, today (UTC): 0 chat replies`).waitFor();
+    await button('Previous day').click();
+    await text(`${dayIn(0)} (UTC): 2 chat replies`).waitFor();
+    t.pass('yesterday is yesterday');
+  });
+  t.same(complaints, []);
+});
+
+t.test('usage with the default plans', { skip: noDashboard }, async (t) => {
+  const { button, client, complaints, cookie, page, text } = await startDashboard(t, '/plan', {
+    PLANS_FILE: '',
+  });
+  await t.test('an empty account loads without moving what is there', (t) =>
+    loadStill(t, page, [
+      ['/your-api', page.getByRole('heading', { name: 'Create your first key' })],
+      ['/usage', text('No requests yet')],
+    ]),
+  );
+
+  await t.test('an account with usage loads without moving what is there', async (t) => {
+    for (const name of ['One', 'Two', 'Three', 'Four', 'Five']) {
+      const { key } = await client.createKey({ cookie }, { name });
+      await client.post('/chat', { message: 'Hello' }, { key });
+    }
+    await loadStill(t, page, [
+      ['/your-api', page.getByRole('slider', { name: /^Units per day of Five/ })],
+      ['/usage', button(/^Details for/).nth(4)],
+    ]);
   });
   t.same(complaints, []);
 });

@@ -72,28 +72,32 @@ t.test('on a phone', { skip: noDashboard }, async (t) => {
   await t.test(`a row of the request log is at most ${HIGHEST_CARD} px high`, async (t) => {
     const { body } = await client.get('/keys', { cookie });
     const rows = [
-      ['POST /api/v1/images/generations', 'images', 4, 'final', 200, null, null],
-      ['POST /api/v1/chat/completions', 'chat', 8, 'refunded', 502, 'llama3.2-vision:90b-instruct', null],
-      ['POST /api/v1/chat/completions', 'chat', 1, 'final', 200, 'llama3.2-vision:90b-instruct', 123_456],
-      ['POST /api/v1/search', 'search', 1, 'final', 200, null, null],
+      ['POST /api/v1/images/generations', 'images', 4, 'final', 200, 'gpt-image-1', null, '{}'],
+      [
+        ...(['POST /api/v1/chat/completions', 'chat', 8, 'refunded', 502] as const),
+        ...(['meta-llama/Llama-3.3-70B-Instruct-Turbo', 12_345, '{"first_output_ms":310}'] as const),
+      ],
+      ['POST /api/v1/search', 'search', 1, 'final', 200, null, null, '{}'],
     ] as const;
-    for (const [endpoint, meter, units, state, status, model, tokens] of rows)
+    for (const [endpoint, meter, units, state, status, model, tokens, facts] of rows)
       await database.db.execute(sql`
         insert into requests (account_id, day, id, key_id, endpoint, meter, units, state, process, admitted_at,
-                              settled_at, status, latency_ms, model, input_tokens, output_tokens)
+                              settled_at, status, latency_ms, model, input_tokens, output_tokens, details)
         values (${accountId}::uuid, ledger_day(ledger_now()), gen_random_uuid(), ${body.data[1].id}::uuid, ${endpoint},
-                ${meter}, ${units}, ${state}, gen_random_uuid(), now(), now(), ${status}, 1234, ${model}, ${tokens}, ${tokens})`);
-    const many = 'llama3.2-vision:90b-instruct · 246,912 tokens';
+                ${meter}, ${units}, ${state}, gen_random_uuid(), now(), now(), ${status}, 1234,
+                ${model}, ${tokens}, ${tokens}, ${facts}::jsonb)`);
     await page.goto(`${HOME}/usage`);
     const details = button(/^Details for POST/);
     await details.nth(rows.length - 1).waitFor();
-    await text(many).waitFor();
     const cards = page.getByRole('listitem').filter({ has: details });
     t.equal(await cards.count(), rows.length);
     for (const card of await cards.all()) {
       const box = await card.boundingBox();
       t.ok((box?.height ?? 1000) <= HIGHEST_CARD, `${box?.height} px`);
     }
+    const chat = cards.filter({ hasText: 'completions' });
+    for (const fact of ['meta-llama/Llama-3.3-70B', '24,690 tokens', 'first output after 310 ms'])
+      await chat.getByText(fact).waitFor();
     await look(t, 'phone-log', page.getByRole('heading', { name: 'Requests', exact: true }));
     await page.setViewportSize(PHONE);
     await button(/^Details for POST .*completions/)
@@ -136,7 +140,7 @@ t.test('on a phone', { skip: noDashboard }, async (t) => {
     await page.evaluate(`localStorage.setItem('parley.language', 'de')`);
     await client.post('/chat', { message: 'Hello' }, { cookie });
     await page.goto(`${HOME}/usage`);
-    const meters = page.getByRole('radiogroup');
+    const meters = page.getByRole('radiogroup', { name: 'Art der Nutzung' });
     await meters.getByText('Embeddings').waitFor();
     t.ok(await meters.evaluate((group) => group.scrollWidth <= group.clientWidth), 'nothing is beside it');
     await labelsFit(t, 'usage');

@@ -89,6 +89,7 @@ export async function fillRequests(
       inputTokens: 1_200,
       outputTokens: 34,
       latencyMs: 1234,
+      details: { first_output_ms: 310 },
     };
   });
   for (let from = 0; from < rows.length; from += 1000)

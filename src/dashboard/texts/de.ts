@@ -403,7 +403,9 @@ export default {
       },
     },
     history: {
-      title: 'Die letzten {days, number} Tage',
+      title: 'Nutzung pro Tag',
+      period: 'Zeitraum',
+      days: '{count, number} Tage',
       type: 'Art der Nutzung',
       key: 'Schlüssel',
       chart:
@@ -416,7 +418,7 @@ export default {
         'Die Linie zeigt das Limit Ihres aktuellen Tarifs. An früheren Tagen kann es anders gewesen sein.',
       byKey: 'Nach Schlüssel, {days, number} Tage',
       empty: {
-        title: 'Noch keine Nutzung',
+        title: 'Keine Nutzung in den letzten {days, number} Tagen',
         text: 'Hier sehen Sie später Antworten, Bilder, Suchen und Embeddings pro Tag und Schlüssel.',
       },
       table: {
@@ -460,7 +462,9 @@ export default {
       outcome: 'Ergebnis',
       charged: 'Berechnet',
       duration: 'Dauer',
-      firstOutput: 'Beginn nach {time}',
+      firstOutput: 'Erste Ausgabe',
+      firstOutputAfter: 'erste Ausgabe nach {time}',
+      export: { csv: 'CSV exportieren', json: 'JSON exportieren' },
       details: 'Details',
       detailsFor: 'Details zu {request}, {time}',
       empty: {
@@ -472,6 +476,8 @@ export default {
         showAll: 'Alle Anfragen anzeigen',
       },
       filters: {
+        more: 'Mehr Filter',
+        fewer: 'Weniger Filter',
         endpoint: 'Endpunkt',
         anyEndpoint: 'Alle Endpunkte',
         anyModel: 'Alle Modelle',

@@ -392,7 +392,9 @@ export default {
       },
     },
     history: {
-      title: 'The last {days, number} days',
+      title: 'Usage by day',
+      period: 'Period',
+      days: '{count, number} days',
       type: 'Usage type',
       key: 'Key',
       chart: 'Bar chart: {amount} over the last {days, number} days (UTC). The table below lists the values.',
@@ -403,7 +405,7 @@ export default {
       limit: 'The line shows the limit of your current plan. It may have been different on earlier days.',
       byKey: 'By key, {days, number} days',
       empty: {
-        title: 'No usage yet',
+        title: 'No usage in the last {days, number} days',
         text: 'Daily replies, images, searches, and embedded inputs will appear here, by key.',
       },
       table: {
@@ -445,7 +447,9 @@ export default {
       outcome: 'Outcome',
       charged: 'Charged',
       duration: 'Duration',
-      firstOutput: 'began after {time}',
+      firstOutput: 'First output',
+      firstOutputAfter: 'first output after {time}',
+      export: { csv: 'Export CSV', json: 'Export JSON' },
       details: 'Details',
       detailsFor: 'Details for {request}, {time}',
       empty: {
@@ -457,6 +461,8 @@ export default {
         showAll: 'Show all requests',
       },
       filters: {
+        more: 'More filters',
+        fewer: 'Fewer filters',
         endpoint: 'Endpoint',
         anyEndpoint: 'Any endpoint',
         anyModel: 'Any model',

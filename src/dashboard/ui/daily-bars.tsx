@@ -1,6 +1,7 @@
 /** Bars for UTC days, and the limit as a line. Drawn at the element's pixel size, so text does not scale. */
 
 import { useElementSize } from '@mantine/hooks';
+import type { PointerEvent } from 'react';
 import { perLanguage, t } from '../texts/language.ts';
 import classes from './daily-bars.module.css';
 import { compactCount } from './numbers.ts';
@@ -21,6 +22,8 @@ const BOTTOM = 24;
 const LEFT = 44;
 const RIGHT = 6;
 const LABEL_WIDTH = 68;
+/** Below the selected bar, which may be only 2 pixels wide. */
+const LEAST_MARKER = 8;
 /** A limit far above all bars would make them invisible, so it is drawn above the scale. */
 const MOST_HEADROOM = 4;
 const ABOVE_SCALE = 4;
@@ -68,12 +71,28 @@ function Drawing({ bars, label, limit, onSelect, selected, width }: Props & { wi
   const room = HEIGHT - ceiling - BOTTOM;
   const y = (count: number) => ceiling + room * (1 - count / top);
   const slot = (width - LEFT - RIGHT) / bars.length;
-  const bar = Math.max(2, Math.min(26, slot * 0.68));
+  const bar = Math.max(2, Math.min(48, slot * 0.68));
+  const marker = Math.max(LEAST_MARKER, bar + 4);
   const limitY = limit === null || !isToScale ? ABOVE_SCALE : y(limit);
   const every = Math.max(1, Math.ceil(LABEL_WIDTH / slot));
 
+  const select = ({ clientX, currentTarget }: PointerEvent<SVGSVGElement>) => {
+    const x = clientX - currentTarget.getBoundingClientRect().left - LEFT;
+    const index = Math.max(0, Math.min(bars.length - 1, Math.floor(x / slot)));
+    onSelect(bars[index]?.day ?? selected);
+  };
+
   return (
-    <svg width={width} height={HEIGHT} viewBox={`0 0 ${width} ${HEIGHT}`} role="img" aria-label={label}>
+    <svg
+      width={width}
+      height={HEIGHT}
+      viewBox={`0 0 ${width} ${HEIGHT}`}
+      role="img"
+      aria-label={label}
+      // The buttons below the picture do the same.
+      onPointerDown={select}
+      onPointerMove={select}
+    >
       {[0, top / 2, top].map((count) => (
         <g key={count}>
           <line x1={LEFT} x2={width} y1={y(count)} y2={y(count)} className={classes.grid} />
@@ -88,13 +107,7 @@ function Drawing({ bars, label, limit, onSelect, selected, width }: Props & { wi
         const isDated = (bars.length - 1 - index) % every === 0;
         const isLast = index === bars.length - 1;
         return (
-          // biome-ignore lint/a11y/noStaticElementInteractions: the buttons below the picture do the same.
-          <g
-            key={day}
-            onClick={() => onSelect(day)}
-            onPointerEnter={({ pointerType }) => pointerType === 'mouse' && onSelect(day)}
-          >
-            <rect x={left} y={ceiling} width={slot} height={room} className={classes.target} />
+          <g key={day}>
             {count > 0 && (
               <rect
                 x={left + (slot - bar) / 2}
@@ -106,7 +119,13 @@ function Drawing({ bars, label, limit, onSelect, selected, width }: Props & { wi
               />
             )}
             {day === selected && (
-              <rect x={left + 1} y={y(0) + 1} width={slot - 2} height={3} className={classes.selected} />
+              <rect
+                x={left + (slot - marker) / 2}
+                y={y(0) + 1}
+                width={marker}
+                height={3}
+                className={classes.selected}
+              />
             )}
             {isDated && left + slot > LEFT + 16 && (
               <text

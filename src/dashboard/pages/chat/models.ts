@@ -8,7 +8,10 @@ type Model = Schemas['Model'];
 const key = 'parley.model';
 
 /** The service can add capabilities that this page does not know. */
-const capabilities: Record<string, Exclude<Extract<TextKey, `chat.models.${string}`>, 'chat.models.context'>> = {
+const capabilities: Record<
+  string,
+  Exclude<Extract<TextKey, `chat.models.${string}`>, 'chat.models.context'>
+> = {
   tools: 'chat.models.tools',
   images: 'chat.models.images',
   json_schema: 'chat.models.structuredOutput',

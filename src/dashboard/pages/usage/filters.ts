@@ -20,6 +20,16 @@ export const noFilters: Filters = {
   id: '',
 };
 
+/** How many days the chart of the Usage page can show. */
+export const dayChoices = [7, 30, 90] as const;
+export type Days = (typeof dayChoices)[number];
+const defaultDays = 30;
+
+export function daysOf(search: string): Days {
+  const chosen = new URLSearchParams(search).get('days');
+  return dayChoices.find((days) => String(days) === chosen) ?? defaultDays;
+}
+
 const DAY_MS = 86_400_000;
 
 const dayIn = (text: string): string =>
@@ -43,8 +53,9 @@ export function filtersOf(search: string): Filters {
   };
 }
 
-export function pathOf(filters: Filters, page = '/usage'): string {
+export function pathOf(filters: Filters, page = '/usage', days: Days = defaultDays): string {
   const set = Object.entries(filters).filter(([, value]) => value !== '');
+  if (days !== defaultDays) set.push(['days', String(days)]);
   return set.length === 0 ? page : `${page}?${new URLSearchParams(set)}`;
 }
 

@@ -1,6 +1,7 @@
 import {
   ActionIcon,
   Anchor,
+  Group,
   NativeSelect,
   Paper,
   SegmentedControl,
@@ -11,20 +12,17 @@ import {
   VisuallyHidden,
 } from '@mantine/core';
 import { useEffect, useState } from 'react';
-import { Link, useSearch } from 'wouter';
-import type { Schemas } from '../../api/client.ts';
+import { Link, useLocation, useSearch } from 'wouter';
 import { meterNames, useUsage } from '../../api/usage.ts';
 import { t } from '../../texts/language.ts';
 import { type Bar, DailyBars, shortDay } from '../../ui/daily-bars.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
 import { formatCount } from '../../ui/numbers.ts';
-import { filtersOf } from './filters.ts';
+import { type Days, dayChoices, daysOf, filtersOf, noFilters, pathOf } from './filters.ts';
 import { NextIcon, PreviousIcon } from './icons.tsx';
-import { DAYS, keyChoices, keyName, useHistory } from './keys.ts';
+import { type DayUsage, type KeyLabel, keyChoices, keyName, lastDays, useHistory } from './keys.ts';
 import classes from './usage.module.css';
-
-type DayUsage = Schemas['DayUsage'];
 
 const counted = [...meterNames, 'tokens'] as const;
 type Counted = (typeof counted)[number];
@@ -36,20 +34,28 @@ export function History() {
   const { data: usage } = useUsage();
   const [meter, setMeter] = useState<Counted>('chat');
   // A link to the log of one key shows that key's bars too.
-  const { key_id: linked } = filtersOf(useSearch());
+  const search = useSearch();
+  const { key_id: linked } = filtersOf(search);
   const [key, setKey] = useState(linked);
   useEffect(() => setKey(linked), [linked]);
+  const days = daysOf(search);
 
   return (
     <section aria-labelledby="history" className={classes.section}>
-      <Title order={2} id="history" mb="sm">
-        {t('usage.history.title', { days: DAYS })}
-      </Title>
+      <Group justify="space-between" mb="sm">
+        <Title order={2} id="history">
+          {t('usage.history.title')}
+        </Title>
+        <DaysControl search={search} days={days} />
+      </Group>
       <Loaded query={query} loading={<Loading />}>
-        {({ data, keys }) => {
+        {({ data: all, keys }) => {
+          const data = lastDays(all, days);
           if (data.every(({ used }) => used === 0))
             return (
-              <EmptyState title={t('usage.history.empty.title')}>{t('usage.history.empty.text')}</EmptyState>
+              <EmptyState title={t('usage.history.empty.title', { days })}>
+                {t('usage.history.empty.text')}
+              </EmptyState>
             );
           const rows = data.filter((row) => row.meter === meter);
           const limit = usage?.limits[meter] ?? null;
@@ -77,13 +83,35 @@ export function History() {
                   onChange={(event) => setKey(event.currentTarget.value)}
                 />
               </div>
-              <Days rows={rows} of={key} limit={key === '' ? limit : null} meter={meter} keys={keys} />
-              <Shares rows={rows} keys={keys} meter={meter} />
+              <Chart
+                rows={rows}
+                days={days}
+                of={key}
+                limit={key === '' ? limit : null}
+                meter={meter}
+                keys={keys}
+              />
+              <Shares rows={rows} days={days} keys={keys} meter={meter} />
             </Paper>
           );
         }}
       </Loaded>
     </section>
+  );
+}
+
+function DaysControl({ days, search }: { days: Days; search: string }) {
+  const [, navigate] = useLocation();
+  return (
+    <SegmentedControl
+      size="xs"
+      data={dayChoices.map((count) => ({ value: String(count), label: t('usage.history.days', { count }) }))}
+      value={String(days)}
+      onChange={(value) =>
+        navigate(pathOf(filtersOf(search), '/usage', daysOf(`days=${value}`)), { replace: true })
+      }
+      aria-label={t('usage.history.period')}
+    />
   );
 }
 
@@ -98,10 +126,16 @@ const Loading = () => (
 /** Looks disabled, but keeps the focus. */
 const offAt = (isEnd: boolean) => ({ 'aria-disabled': isEnd, 'data-disabled': isEnd });
 
-type Keys = Schemas['KeyLabel'][];
-type DaysProps = { rows: DayUsage[]; of: string; limit: number | null; meter: Counted; keys: Keys };
+type ChartProps = {
+  rows: readonly DayUsage[];
+  days: Days;
+  of: string;
+  limit: number | null;
+  meter: Counted;
+  keys: readonly KeyLabel[];
+};
 
-function Days({ keys, limit, meter, of, rows }: DaysProps) {
+function Chart({ days, keys, limit, meter, of, rows }: ChartProps) {
   const usedIn = ({ by_key, used }: DayUsage) =>
     of === '' ? used : (by_key.find(({ key_id }) => (key_id ?? 'web') === of)?.used ?? 0);
   const bars: Bar[] = rows.map((row) => ({ day: row.day, count: usedIn(row) }));
@@ -125,7 +159,7 @@ function Days({ keys, limit, meter, of, rows }: DaysProps) {
         limit={limit}
         selected={shown.day}
         onSelect={setChosen}
-        label={t('usage.history.chart', { amount: amount(total, meter), days: DAYS })}
+        label={t('usage.history.chart', { amount: amount(total, meter), days })}
       />
       <div className={classes.detail}>
         <ActionIcon
@@ -189,9 +223,9 @@ function Days({ keys, limit, meter, of, rows }: DaysProps) {
   );
 }
 
-type SharesProps = { rows: DayUsage[]; keys: Keys; meter: Counted };
+type SharesProps = Pick<ChartProps, 'rows' | 'days' | 'keys' | 'meter'>;
 
-function Shares({ keys, meter, rows }: SharesProps) {
+function Shares({ days, keys, meter, rows }: SharesProps) {
   const sums = new Map<string | null, number>();
   for (const { by_key } of rows)
     for (const { key_id, used } of by_key) sums.set(key_id, (sums.get(key_id) ?? 0) + used);
@@ -200,7 +234,7 @@ function Shares({ keys, meter, rows }: SharesProps) {
   return (
     <>
       <Title order={3} size="h5" mt="lg" mb="xs">
-        {t('usage.history.byKey', { days: DAYS })}
+        {t('usage.history.byKey', { days })}
       </Title>
       <ul className={classes.shares}>
         {sorted.map(([id, used]) => (
@@ -215,7 +249,12 @@ function Shares({ keys, meter, rows }: SharesProps) {
               )}
             </span>
             <span>{amount(used, meter)}</span>
-            <Anchor component={Link} href={`/usage?key_id=${id ?? 'web'}#log`} size="sm" underline="always">
+            <Anchor
+              component={Link}
+              href={`${pathOf({ ...noFilters, key_id: id ?? 'web' }, '/usage', days)}#log`}
+              size="sm"
+              underline="always"
+            >
               {t('usage.log.title')}
             </Anchor>
           </li>

@@ -2,20 +2,30 @@ import { useQuery } from '@tanstack/react-query';
 import { api, ok, type Schemas } from '../../api/client.ts';
 import { untilNextDay, useUsage } from '../../api/usage.ts';
 import { t } from '../../texts/language.ts';
+import type { Days } from './filters.ts';
 
-export const DAYS = 30;
+/** The most that the API returns. The filter of the log offers keys of all these days. */
+const MOST_DAYS = 90;
 
 export type KeyLabel = Schemas['KeyLabel'];
+export type DayUsage = Schemas['DayUsage'];
 
+/** All days are loaded at once, so the chart changes to another number of days without a request. */
 export function useHistory() {
   // Renders once today's usage is known, and with it when the day ends.
   useUsage();
   return useQuery({
-    queryKey: ['usage', 'history', DAYS],
+    queryKey: ['usage', 'history', MOST_DAYS],
     queryFn: ({ signal }) =>
-      ok(api.GET('/api/v1/usage/history', { params: { query: { days: DAYS } }, signal })),
+      ok(api.GET('/api/v1/usage/history', { params: { query: { days: MOST_DAYS } }, signal })),
     refetchInterval: untilNextDay,
   });
+}
+
+/** The rows of the last days, oldest first. */
+export function lastDays(data: readonly DayUsage[], days: Days): DayUsage[] {
+  const last = new Set([...new Set(data.map(({ day }) => day))].slice(-days));
+  return data.filter(({ day }) => last.has(day));
 }
 
 const labelOf = ({ active, key_prefix, name }: KeyLabel): string =>

@@ -1,4 +1,4 @@
-import { NativeSelect, TextInput } from '@mantine/core';
+import { Button, NativeSelect, TextInput } from '@mantine/core';
 import { useRef, useState } from 'react';
 import { useModelList } from '../../api/queries.ts';
 import { t } from '../../texts/language.ts';
@@ -79,6 +79,29 @@ function Endpoint({ filters: { endpoint }, onChange, rows }: Omit<Props, 'keys'>
   );
 }
 
+/** Rarely used filters. Hiding them clears them. */
+function MoreFilters(props: Pick<Props, 'filters' | 'onChange'>) {
+  const [isOpen, setIsOpen] = useState(props.filters.id !== '');
+  const toggle = () => {
+    setIsOpen(!isOpen);
+    if (props.filters.id !== '') props.onChange({ id: '' });
+  };
+  return (
+    <>
+      <Button
+        variant="default"
+        px="sm"
+        className={classes.moreFilters ?? ''}
+        aria-expanded={isOpen}
+        onClick={toggle}
+      >
+        {t(isOpen ? 'usage.log.filters.fewer' : 'usage.log.filters.more')}
+      </Button>
+      {isOpen && <RequestId {...props} />}
+    </>
+  );
+}
+
 export const LogFilters = ({ filters, keys, onChange, rows }: Props) => (
   <div className={classes.logFilters}>
     <NativeSelect
@@ -110,6 +133,6 @@ export const LogFilters = ({ filters, keys, onChange, rows }: Props) => (
       error={isTurnedAround(filters) && t('usage.log.filters.turnedAround')}
       onChange={(event) => onChange({ to: event.currentTarget.value })}
     />
-    <RequestId filters={filters} onChange={onChange} />
+    <MoreFilters filters={filters} onChange={onChange} />
   </div>
 );

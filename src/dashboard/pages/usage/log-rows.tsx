@@ -4,12 +4,13 @@ import { t } from '../../texts/language.ts';
 import type { KeyLabel } from './keys.ts';
 import { keyName } from './keys.ts';
 import {
+  cellsOf,
   chargeOf,
   isCall,
-  modelOf,
   msText,
   outcomeOf,
   type Row,
+  tokensOf,
   tookOf,
   utcTime,
   whatOf,
@@ -44,18 +45,11 @@ const What = ({ row }: { row: Row }) =>
       </Fragment>
     ));
 
-function Model({ row }: { row: Row }) {
-  const model = modelOf(row);
-  return model === '' ? null : (
-    <Text size="xs" c="dimmed" className={classes.model ?? ''}>
-      {model}
-    </Text>
-  );
-}
+type DetailsButtonProps = { row: Row; onShow: (row: Row) => void; size: 'compact-xs' | 'compact-sm' };
 
-const DetailsButton = ({ onShow, row }: { row: Row; onShow: (row: Row) => void }) => (
+const DetailsButton = ({ onShow, row, size }: DetailsButtonProps) => (
   <Button
-    size="compact-sm"
+    size={size}
     variant="default"
     aria-label={t('usage.log.detailsFor', { request: whatOf(row), time: utcTime(row) })}
     onClick={() => onShow(row)}
@@ -67,15 +61,18 @@ const DetailsButton = ({ onShow, row }: { row: Row; onShow: (row: Row) => void }
 export function RequestTable({ keys, onShow, rows }: Props) {
   return (
     <Paper withBorder bg="var(--parley-panel)" className={classes.rows ?? ''}>
-      <Table verticalSpacing="xs" horizontalSpacing="md" aria-labelledby="log">
+      <Table verticalSpacing="xs" horizontalSpacing={8} fz={13} aria-labelledby="log">
         <Table.Thead>
           <Table.Tr>
             <Table.Th>{t('usage.log.time')}</Table.Th>
             <Table.Th>{t('usage.log.request')}</Table.Th>
             <Table.Th>{t('usage.log.source')}</Table.Th>
+            <Table.Th>{t('usage.log.model')}</Table.Th>
+            <Table.Th ta="end">{t('meters.label.tokens')}</Table.Th>
             <Table.Th>{t('usage.log.outcome')}</Table.Th>
             <Table.Th>{t('usage.log.charged')}</Table.Th>
-            <Table.Th>{t('usage.log.duration')}</Table.Th>
+            <Table.Th ta="end">{t('usage.log.firstOutput')}</Table.Th>
+            <Table.Th ta="end">{t('usage.log.duration')}</Table.Th>
             <Table.Th>
               <span className={classes.hidden}>{t('usage.log.details')}</span>
             </Table.Th>
@@ -83,35 +80,57 @@ export function RequestTable({ keys, onShow, rows }: Props) {
         </Table.Thead>
         <Table.Tbody>
           {rows.map((row) => (
-            <Table.Tr key={row.id}>
-              <Table.Td className={classes.time ?? ''}>{utcTime(row)}</Table.Td>
-              <Table.Td>
-                <div className={isCall(row) ? (classes.code ?? '') : ''}>
-                  <What row={row} />
-                </div>
-                <Model row={row} />
-              </Table.Td>
-              <Table.Td className={classes.who ?? ''}>{keyName(row.key_id, keys)}</Table.Td>
-              <Table.Td>
-                <Outcome row={row} />
-              </Table.Td>
-              <Table.Td>{chargeOf(row)}</Table.Td>
-              <Table.Td className={classes.time ?? ''}>
-                {tookOf(row)}
-                {row.first_output_ms !== null && (
-                  <Text size="xs" c="dimmed">
-                    {t('usage.log.firstOutput', { time: msText(row.first_output_ms) })}
-                  </Text>
-                )}
-              </Table.Td>
-              <Table.Td>
-                <DetailsButton row={row} onShow={onShow} />
-              </Table.Td>
-            </Table.Tr>
+            <TableRow key={row.id} row={row} keys={keys} onShow={onShow} />
           ))}
         </Table.Tbody>
       </Table>
     </Paper>
+  );
+}
+
+type RowProps = { row: Row } & Omit<Props, 'rows'>;
+
+function TableRow({ keys, onShow, row }: RowProps) {
+  const { firstOutput, model, tokens } = cellsOf(row);
+  return (
+    <Table.Tr>
+      <Table.Td>{utcTime(row)}</Table.Td>
+      <Table.Td>
+        <div className={isCall(row) ? (classes.code ?? '') : ''}>
+          <What row={row} />
+        </div>
+      </Table.Td>
+      <Table.Td className={classes.who ?? ''}>{keyName(row.key_id, keys)}</Table.Td>
+      <Table.Td className={classes.who ?? ''}>{model}</Table.Td>
+      <Table.Td ta="end">{tokens}</Table.Td>
+      <Table.Td>
+        <Outcome row={row} />
+      </Table.Td>
+      <Table.Td>{chargeOf(row)}</Table.Td>
+      <Table.Td ta="end" className={classes.time ?? ''}>
+        {firstOutput}
+      </Table.Td>
+      <Table.Td ta="end" className={classes.time ?? ''}>
+        {tookOf(row)}
+      </Table.Td>
+      <Table.Td>
+        <DetailsButton row={row} onShow={onShow} size="compact-xs" />
+      </Table.Td>
+    </Table.Tr>
+  );
+}
+
+/** On one line of a card: "gpt-5 · 1,204 tokens · first output after 310 ms". */
+function ModelFacts({ row }: { row: Row }) {
+  const { first_output_ms: firstMs, model } = row;
+  const tokens = tokensOf(row);
+  if (model === null && tokens === null && firstMs === null) return null;
+  return (
+    <Text size="xs" c="dimmed" component="div" className={classes.cardFacts ?? ''}>
+      {model !== null && <span>{model}</span>}
+      {tokens !== null && <span>{t('usage.history.count.tokens', { count: tokens })}</span>}
+      {firstMs !== null && <span>{t('usage.log.firstOutputAfter', { time: msText(firstMs) })}</span>}
+    </Text>
   );
 }
 
@@ -133,10 +152,10 @@ export function RequestCards({ keys, onShow, rows }: Props) {
             <span>{chargeOf(row)}</span>
             {row.latency_ms !== null && <span>{tookOf(row)}</span>}
           </Text>
+          <ModelFacts row={row} />
           <Group justify="space-between" gap="xs" wrap="nowrap" mt={4}>
             <Outcome row={row} />
-            <Model row={row} />
-            <DetailsButton row={row} onShow={onShow} />
+            <DetailsButton row={row} onShow={onShow} size="compact-sm" />
           </Group>
         </Paper>
       ))}

@@ -31,7 +31,7 @@ type Props = {
 };
 
 export function LogView({ actions, currency, filters, heading, keys, onFilter, query }: Props) {
-  const isWide = useMediaQuery('(min-width: 75em)', undefined, { getInitialValueInEffect: false });
+  const isWide = useMediaQuery('(min-width: 80em)', undefined, { getInitialValueInEffect: false });
   const [shown, setShown] = useState<Row | null>(null);
   const isFiltered = Object.values(filters).some((value) => value !== '');
   const isRefreshing = query.isRefetching && !query.isFetchingNextPage;

@@ -4,8 +4,9 @@ import { useEffect, useRef } from 'react';
 import { useLocation, useSearch } from 'wouter';
 import { api, ok } from '../../api/client.ts';
 import { useUsage } from '../../api/usage.ts';
+import { t } from '../../texts/language.ts';
 import { DownloadIcon } from '../../ui/icons.tsx';
-import { exportPathOf, type Filters, filtersOf, pathOf, queryOf } from './filters.ts';
+import { daysOf, exportPathOf, type Filters, filtersOf, pathOf, queryOf } from './filters.ts';
 import { useHistory } from './keys.ts';
 import { LogView } from './log-view.tsx';
 
@@ -27,7 +28,7 @@ export function RequestLog() {
   const [, navigate] = useLocation();
   const filters = filtersOf(search);
   const query = useRequests(filters);
-  const { data: history } = useHistory();
+  const { data: history, isPending } = useHistory();
   const keys = history?.keys ?? [];
   const heading = useRef<HTMLHeadingElement>(null);
 
@@ -42,8 +43,10 @@ export function RequestLog() {
   }, [search, isSettled]);
 
   const filter = (changes: Partial<Filters>) =>
-    navigate(pathOf({ ...filters, ...changes }), { replace: true });
+    navigate(pathOf({ ...filters, ...changes }, '/usage', daysOf(search)), { replace: true });
 
+  // What is above would move the log when it has loaded.
+  if (isPending) return null;
   return (
     <LogView
       query={query}
@@ -61,7 +64,7 @@ export function RequestLog() {
           variant="default"
           leftSection={<DownloadIcon size={16} />}
         >
-          {format.toUpperCase()}
+          {t(`usage.log.export.${format}`)}
         </Button>
       ))}
     />

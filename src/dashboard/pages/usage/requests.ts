@@ -71,17 +71,26 @@ export function chargeOf(row: Row): string {
   return row.state === 'refunded' ? t('usage.log.refunded', { charge }) : charge;
 }
 
-/** The model, and the tokens in and out together: "gpt-5 · 1,204 tokens". Empty where neither is known. */
-export function modelOf({ input_tokens, model, output_tokens }: Row): string {
-  const isKnown = input_tokens !== null || output_tokens !== null;
-  const tokens = (input_tokens ?? 0) + (output_tokens ?? 0);
-  return [model, isKnown && t('usage.history.count.tokens', { count: tokens })].filter(Boolean).join(' · ');
-}
+/** In and out together. Null if neither is known. */
+export const tokensOf = ({ input_tokens: input, output_tokens: output }: Row): number | null =>
+  input === null && output === null ? null : (input ?? 0) + (output ?? 0);
 
 export const msText = (ms: number): string =>
   ms < 1000 ? `${formatCount(ms)} ms` : `${formatCount(Math.round(ms / 100) / 10)} s`;
 
-export const tookOf = ({ latency_ms: ms }: Row): string => (ms === null ? '–' : msText(ms));
+const NONE = '–';
+
+export const tookOf = ({ latency_ms: ms }: Row): string => (ms === null ? NONE : msText(ms));
+
+/** The cells of a request that other rows do not have. */
+export function cellsOf(row: Row): { model: string; tokens: string; firstOutput: string } {
+  const tokens = tokensOf(row);
+  return {
+    model: row.model ?? NONE,
+    tokens: tokens === null ? NONE : formatCount(tokens),
+    firstOutput: row.first_output_ms === null ? NONE : msText(row.first_output_ms),
+  };
+}
 
 export function outcomeOf({ code, state, status }: Row): {
   text: string;

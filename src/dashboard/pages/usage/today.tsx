@@ -1,13 +1,13 @@
 import { Box, Paper, Skeleton, Text, Title, VisuallyHidden } from '@mantine/core';
-import { metersOf, useUsage } from '../../api/usage.ts';
+import { meterNames, metersOf, useUsage } from '../../api/usage.ts';
 import { t } from '../../texts/language.ts';
 import { Loaded } from '../../ui/loaded.tsx';
 import { compactCount, formatCount } from '../../ui/numbers.ts';
 import { Reset } from '../../ui/reset.tsx';
 import classes from './usage.module.css';
 
-/** One for each meter that most plans have, and one for tokens. */
-const loadingFigures = ['chat', 'images', 'search', 'tokens'];
+/** As many as a plan can have. With fewer, the figures take the same room. */
+const loadingFigures = [...meterNames, 'tokens'];
 
 export function Today() {
   const query = useUsage();
@@ -39,7 +39,7 @@ export function Today() {
                 <Tokens used={usage.used.tokens} />
               )}
             </div>
-            <Text size="sm" mt="sm">
+            <Text size="sm" mt="sm" className={classes.reset ?? ''}>
               <Reset at={usage.resetsAt} />
             </Text>
           </>
@@ -55,10 +55,10 @@ const Loading = () => (
     <VisuallyHidden>{t('ui.loading')}</VisuallyHidden>
     <div className={classes.today}>
       {loadingFigures.map((figure) => (
-        <Skeleton key={figure} height={146.5} />
+        <Skeleton key={figure} />
       ))}
     </div>
-    <Skeleton height={20} mt="sm" width="60%" />
+    <Skeleton mt="sm" className={classes.resetLoading ?? ''} />
   </div>
 );
 
