@@ -158,7 +158,7 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
     await page.getByLabel('Add an origin').fill('https://*.example.com');
     expectRefusals(1);
     await page.getByLabel('Add an origin').press('Enter');
-    await dialog.getByText('contains a wildcard').waitFor();
+    await dialog.getByText('Leave out the wildcard').waitFor();
     await look(t, 'origins-refused');
     for (let n = 2; n <= 10; n += 1) {
       await page.getByLabel('Add an origin').fill(`https://app-${n}.example.com`);
