@@ -63,5 +63,17 @@ t.test('the API reference', { skip: noBrowser }, async (t) => {
     for (const time of times) t.ok(time < SHOWN_MS, `${time} ms`);
   });
 
+  await t.test('for comparison: the form that sends requests, at a quarter of the speed', async (t) => {
+    const session = await context.newCDPSession(page);
+    await session.send('Emulation.setCPUThrottlingRate', { rate: SLOWER });
+    await page.goto(`${HOME}/docs/try`, { waitUntil: 'commit' });
+    await page.getByRole('button', { name: 'Test Request' }).first().waitFor({ timeout: 300_000 });
+    const shown = Math.round(await page.evaluate<number>('performance.now()'));
+    t.comment(`/docs/try: the first operation after ${shown} ms`);
+    await page.getByRole('link', { name: 'Reference' }).click();
+    await page.getByRole('heading', { level: 1, name: 'API reference' }).waitFor({ timeout: 300_000 });
+    t.pass('its header leads to the pages that show at once');
+  });
+
   t.same(complaints, []);
 });

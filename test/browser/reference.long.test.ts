@@ -71,8 +71,7 @@ t.test('the API reference', { skip: noReference }, async (t) => {
         `${operation.operationId} is in the contents`,
       );
     await look(t, 'reference');
-    await openOperation(page, 'tag/keys/createKey');
-    await look(t, 'reference-operation');
+    await look(t, 'reference-operation', await openOperation(page, 'tag/keys/createKey'), true);
   });
 
   await t.test('search: the shortcut leads to the field of the documentation, the only one', async (t) => {
@@ -83,7 +82,7 @@ t.test('the API reference', { skip: noReference }, async (t) => {
     await field.fill('revoke');
     await page.keyboard.press('Enter');
     await page.waitForURL(`${HOME}/docs/search?q=revoke`);
-    await page.getByRole('link', { name: 'Revoke a key' }).waitFor();
+    await page.getByRole('link', { name: 'Revoke a key', exact: true }).waitFor();
     await page.goBack();
     await page.getByRole('heading', { level: 1, name: 'Parley API' }).waitFor();
   });

@@ -48,8 +48,9 @@ export type Walk = {
    * Looks at the state that is shown, in every variant that the walk has.
    *
    * @param at - what the picture is of, where that is further down
+   * @param isAlone - whether axe looks at that alone, where it has seen the rest
    */
-  look(t: Test, name: string, at?: Locator): Promise<void>;
+  look(t: Test, name: string, at?: Locator, isAlone?: boolean): Promise<void>;
   /** Looks at widths in between, where tables are widest for the room that they have. */
   fitsBetween(t: Test, name: string): Promise<void>;
   /** Looks at the labels of buttons, tabs, and badges wide and narrow: none is cut. */
@@ -156,7 +157,7 @@ export async function startWalk(
         t.same(await page.evaluate(cut), [], `${name}, ${size}: every label fits`);
       }
     },
-    async look(t, name, at) {
+    async look(t, name, at, isAlone = false) {
       for (const variant of seen) {
         const { scheme, size } = variant;
         if (seen.length > 1) await show(variant);
@@ -165,7 +166,7 @@ export async function startWalk(
         await at?.evaluate((place) => place.scrollIntoView());
         const state = `${name}, ${size}, ${scheme}`;
         if (takesPictures) await picture(page, `${name}-${size}-${scheme}`);
-        t.same(await violations(page), [], `${state}: axe`);
+        t.same(await violations(page, isAlone ? at : undefined), [], `${state}: axe`);
         await fits(t, state);
         t.equal(await page.locator('h1').count(), 1, `${state}: one h1`);
       }
@@ -185,11 +186,17 @@ async function picture(page: Page, name: string): Promise<void> {
 /** Of what is in order nothing is told: on long pages that takes longer than looking. */
 const axeOptions = { runOnly: { type: 'tag', values: levels }, resultTypes: ['violations'] };
 
-/** In the dialog where one is open: what lies behind was looked at before, and takes ten seconds in the API reference. */
-async function violations(page: Page): Promise<string[]> {
+/**
+ * In the dialog where one is open: what lies behind was looked at before, and takes ten seconds in the API reference.
+ *
+ * @param alone - what is looked at instead
+ */
+async function violations(page: Page, alone?: Locator): Promise<string[]> {
   if (!(await page.evaluate(`'axe' in window`))) await page.evaluate(axeSource);
+  await alone?.evaluate((place) => place.setAttribute('data-alone', ''));
+  const selector = alone ? '[data-alone]' : '[role=dialog]';
   const { violations: found } = await page.evaluate<{ violations: Violation[] }>(
-    `axe.run(document.querySelector('[role=dialog]') ?? document, ${JSON.stringify(axeOptions)})`,
+    `axe.run(document.querySelector('${selector}') ?? document, ${JSON.stringify(axeOptions)})`,
   );
   return found.flatMap(({ id, nodes }) =>
     nodes.map(({ failureSummary, target }) => `${id}: ${target.join(' ')}: ${failureSummary ?? ''}`),
