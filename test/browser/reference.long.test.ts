@@ -28,6 +28,22 @@ const kept = `(async () => JSON.stringify({
   address: location.href,
 }))()`;
 
+/** Of the editors and the answer in a dialog. */
+const widerThanItsBox = `[...document.querySelectorAll('[role=dialog] .cm-scroller')]
+  .filter((one) => one.clientWidth > 0 && one.scrollWidth > one.clientWidth + 1)
+  .map((one) => one.textContent)`;
+
+/** What can be pressed where the button is that closes a dialog. */
+const underClose = `(() => {
+  const boxOf = (one) => one.getBoundingClientRect();
+  const close = [...document.querySelectorAll('[role=dialog] button')].find((one) => /Close Client/.test(one.ariaLabel ?? one.textContent));
+  const { bottom, left, right, top } = boxOf(close);
+  return [...document.querySelectorAll('.frame :is(a, button, input), [role=dialog] :is(a, button, input)')]
+    .filter((one) => one !== close && one.checkVisibility({ visibilityProperty: true }))
+    .filter((one) => boxOf(one).left < right && boxOf(one).right > left && boxOf(one).top < bottom && boxOf(one).bottom > top)
+    .map((one) => one.outerHTML.slice(0, 80));
+})()`;
+
 async function openOperation(page: Page, address: string) {
   await page.evaluate(`location.hash = ${JSON.stringify(address)}`);
   const section = page.locator(`section[id$="${address}"]`).first();
@@ -158,6 +174,32 @@ t.test('the API reference', { skip: noReference }, async (t) => {
     t.match(error, { code: 'insufficientScope', docs: `${HOME}/docs/errors/insufficientScope` });
     await page.keyboard.press('Escape');
   });
+
+  await t.test(
+    'on a phone: the error is read without scrolling to its side, and the request can be closed',
+    async (t) => {
+      await page.setViewportSize({ width: 390, height: 844 });
+      const section = await openOperation(page, 'tag/models/listModels');
+      await section.getByRole('button', { name: 'Test Request' }).click();
+      expectRefusals(1);
+      const { response } = await send();
+      const { error } = await response.json();
+      const dialog = page.getByRole('dialog');
+      const message = dialog.locator('.cm-line', { hasText: error.message.slice(0, 20) });
+      await message.scrollIntoViewIfNeeded();
+      await eventually('the message wraps', async () => {
+        const { width = 0, x = -1 } = (await message.boundingBox()) ?? {};
+        return x >= 0 && x + width <= 390;
+      });
+      t.same(await page.evaluate(widerThanItsBox), [], 'the lines of the answer fit');
+      t.equal(await page.evaluate('document.documentElement.scrollWidth'), 390, 'the page fits');
+      t.same(await page.evaluate(underClose), [], 'the close button covers no link or button');
+      await dialog.getByRole('button', { name: 'Close Client' }).click();
+      await dialog.waitFor({ state: 'hidden' });
+      await page.getByRole('button', { name: /^Theme/ }).waitFor();
+      await page.setViewportSize({ width: 1280, height: 800 });
+    },
+  );
 
   await t.test('an operation that takes no key gets the session, and no key', async (t) => {
     const section = await openOperation(page, 'tag/keys/listKeys');
