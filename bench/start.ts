@@ -15,7 +15,7 @@ import { memoryMegabytes, startServiceProcess } from './support/processes.ts';
 import { machine, table, today, writeResult } from './support/report.ts';
 
 const rounds = Number(process.env.ROUNDS ?? 10);
-/** Memory is read when the work after a start is done, which `src/trim-memory.ts` ends. */
+/** Memory is read when the work after a start is done, which `src/process/trim-memory.ts` ends. */
 const SETTLED_MS = 8000;
 const root = fileURLToPath(new URL('..', import.meta.url));
 const busy = loadavg()[0] ?? 0;

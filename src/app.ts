@@ -1,11 +1,11 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import fastify, { type FastifyInstance, type FastifyPluginAsync } from 'fastify';
+import { LocalSlots } from './concurrency/slots.ts';
 import { documentation } from './docs/documentation.ts';
 import { KeyLookup } from './domain/key-lookup.ts';
 import { Ledger } from './domain/ledger.ts';
 import { processId } from './domain/ledger-writer.ts';
 import { createEngines } from './engines/index.ts';
-import { Metrics } from './metrics.ts';
 import abortedRequests from './plugins/aborted-requests.ts';
 import bodies from './plugins/bodies.ts';
 import callerGuard from './plugins/caller-guard.ts';
@@ -72,7 +72,7 @@ import usage from './routes/usage.ts';
 import usageHistory from './routes/usage-history.ts';
 import webhook from './routes/webhook.ts';
 import { serverOptions } from './server-options.ts';
-import { LocalSlots } from './slots.ts';
+import { Metrics } from './telemetry/metrics.ts';
 import { SharedSlots } from './workers/shared-limits.ts';
 
 const pages: FastifyPluginAsync = async (scope) => {

@@ -19,7 +19,7 @@ import {
   imagesUpstream,
   type SearchUpstream,
   searchUpstream,
-} from './upstream-settings.ts';
+} from './upstreams/from-environment.ts';
 import { type Upstreams, upstreamsFile } from './upstreams/load.ts';
 import type { WebhookTargets } from './webhooks/target.ts';
 import { workerSettings } from './workers/settings.ts';

@@ -1,12 +1,13 @@
 /** The process: configuration, startup and graceful shutdown. Contract sections 11 and 13. */
-import { banner } from './banner.ts';
+
 import { type Config, loadConfig } from './config.ts';
 import { isUnavailable, NO_CONNECTION_LEFT, noConnectionLeft, sqlState } from './database/client.ts';
 import { DataDirError } from './database/data-dir-lock.ts';
 import { MigrationError } from './database/migrate.ts';
 import { ConfigError } from './environment.ts';
+import { banner } from './process/banner.ts';
+import { trimMemoryAfterStart } from './process/trim-memory.ts';
 import type { Service } from './service.ts';
-import { trimMemoryAfterStart } from './trim-memory.ts';
 import { workerName } from './workers/name.ts';
 
 function explain(error: unknown, config: Config | undefined): string {
@@ -56,7 +57,7 @@ async function run(config: Config): Promise<void> {
 async function serveAlone(config: Config): Promise<Service> {
   const { startService } = await import('./service.ts');
   const service = await startService(config);
-  (await import('./ending.ts')).endInOrder(service, config);
+  (await import('./process/ending.ts')).endInOrder(service, config);
   return service;
 }
 

@@ -5,16 +5,16 @@ import type { Config } from './config.ts';
 import { withoutApiKeys } from './domain/api-key.ts';
 import { newId } from './domain/ids.ts';
 import { ApiError } from './errors.ts';
-import { buildSerializer } from './lazy-compilers.ts';
 import { trustedProxies } from './limits/address.ts';
-import { loggerOptions } from './logger-options.ts';
-import { OneLinePerRequest, serialiseError } from './logging.ts';
 import { answerClientError } from './plugins/client-errors.ts';
 import { securityHeaders } from './plugins/security-headers.ts';
 import { idHeaders } from './requests/anthropic.ts';
 import { envelopeFor } from './requests/envelope.ts';
-import { traceOf } from './tracing.ts';
-import { buildValidator } from './validation.ts';
+import { loggerOptions } from './telemetry/logger-options.ts';
+import { OneLinePerRequest, serialiseError } from './telemetry/logging.ts';
+import { traceOf } from './telemetry/tracing.ts';
+import { buildSerializer } from './validation/lazy-compilers.ts';
+import { buildValidator } from './validation/validators.ts';
 
 /** How long a client may take to send the headers. Reliability test 48. */
 const HEADERS_MS = 10_000;

@@ -10,7 +10,7 @@ import { type DataDirLock, lockDataDir } from './database/data-dir-lock.ts';
 import { Maintenance } from './domain/maintenance.ts';
 import { outcomeOf, type Reload, UpstreamReloads } from './domain/upstream-reloads.ts';
 import { ConfigError } from './environment.ts';
-import { configuredLocation, startMigrated } from './migrated-database.ts';
+import { configuredLocation, startMigrated } from './process/migrated-database.ts';
 import { settingOnce } from './store/settings.ts';
 import { WebhookSender } from './webhooks/sender.ts';
 import type { Membership } from './workers/membership.ts';

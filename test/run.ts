@@ -44,7 +44,7 @@ const runtime = [
   'test/routes/events.test.ts',
   'test/routes/idempotency.test.ts',
   'test/routes/search.test.ts',
-  'test/trim-memory.test.ts',
+  'test/process/trim-memory.test.ts',
   'test/routes/sessions.test.ts',
   'test/routes/stream-limits.test.ts',
   'test/sdk/',

@@ -1,6 +1,6 @@
 /**
  * Finds flaky tests: runs them repeatedly while other processes, one per core, keep the CPU busy.
- * `make flaky`, `make flaky ROUNDS=5 FILES='test/config.test.ts test/logging.test.ts'`. Ends with `N rounds, M failures`.
+ * `make flaky`, `make flaky ROUNDS=5 FILES='test/config.test.ts test/telemetry/logging.test.ts'`. Ends with `N rounds, M failures`.
  */
 import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';

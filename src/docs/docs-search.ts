@@ -1,6 +1,6 @@
 /** The page that searches all documentation: guide sections, operations, and error codes. */
 import { html } from 'ghtml';
-import { loopShare } from '../loop-share.ts';
+import { loopShare } from '../concurrency/loop-share.ts';
 import { type Documentation, isEntry, isSection } from './documentation.ts';
 import type { Page } from './layout.ts';
 import type { Entry } from './search-entries.ts';

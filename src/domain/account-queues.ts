@@ -1,8 +1,8 @@
 /** Writes common batches. An account that blocks them gets its own queue until it is idle. Contract section 5. */
 
+import { Semaphore } from '../concurrency/semaphore.ts';
 import { isUnavailable, sqlState } from '../database/client.ts';
 import { ApiError } from '../errors.ts';
-import { Semaphore } from '../semaphore.ts';
 import { GroupCommit } from './group-commit.ts';
 
 /** A locked row delays a common batch by this much, once. */

@@ -4,9 +4,9 @@
  */
 import type { Db } from '../database/client.ts';
 import { ApiError } from '../errors.ts';
-import type { Metrics } from '../metrics.ts';
 import { type ChargeRow, type Decision, findIdempotentRequest } from '../store/ledger.ts';
 import type { UsageReading } from '../store/usage.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
 import { type Admission, type Charge, fits, type Replay, type RetryableCharge } from './charge.ts';
 import {
   idempotencyInProgress,

@@ -1,8 +1,8 @@
 /** Uses the cache while every key change is heard: contract section 3, docs/decisions/0011-the-key-cache.md. */
 import type { Database } from '../database/client.ts';
-import { Metrics } from '../metrics.ts';
 import { KeyChanges } from '../store/key-changes.ts';
 import { findSecret, type StoredSecret } from '../store/keys.ts';
+import { Metrics } from '../telemetry/metrics.ts';
 import { parseApiKey, sameDigest } from './api-key.ts';
 import { KeyCache } from './key-cache.ts';
 import { KeyUses } from './key-uses.ts';

@@ -2,7 +2,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Database, mayHaveTakenEffect, sqlState, wasNotSent } from '../database/client.ts';
 import { ApiError } from '../errors.ts';
-import type { Metrics } from '../metrics.ts';
 import {
   type AdmissionRules,
   admitCharges,
@@ -16,6 +15,7 @@ import {
   settleCharges,
   sweepCharges,
 } from '../store/ledger.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
 import { AccountQueues, isRefusal } from './account-queues.ts';
 import { newId } from './ids.ts';
 import { loggingOutages, type OutageLog } from './outage-log.ts';

@@ -4,9 +4,9 @@
  */
 import type { Database } from '../database/client.ts';
 import { ApiError } from '../errors.ts';
-import { Metrics } from '../metrics.ts';
 import type { Settled } from '../store/ledger.ts';
 import { readUsage, type UsageReading } from '../store/usage.ts';
+import { Metrics } from '../telemetry/metrics.ts';
 import { Admissions } from './admissions.ts';
 import {
   type Admission,

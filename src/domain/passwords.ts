@@ -2,7 +2,7 @@
  * Argon2id in libuv's threads, contract section 9. The queue is bounded: a flood of sign-ins must not delay the rest.
  */
 import { hash, verify } from '@node-rs/argon2';
-import { LocalSlots, type Slots } from '../slots.ts';
+import { LocalSlots, type Slots } from '../concurrency/slots.ts';
 
 /** Recommended by OWASP; `algorithm` 2 is Argon2id. */
 export const argon2Parameters = { algorithm: 2, memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;

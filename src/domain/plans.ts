@@ -7,7 +7,7 @@ import {
   type Plan as PlanSchema,
   PlansFile,
 } from '../../schemas/plans.ts';
-import { checkerOf } from '../validation.ts';
+import { checkerOf } from '../validation/validators.ts';
 
 export type Plan = Static<typeof PlanSchema>;
 

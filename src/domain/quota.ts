@@ -1,7 +1,7 @@
 /** What clients see of the daily quota. Contract section 5. */
 import type { Meter } from '../../schemas/plans.ts';
 import { ApiError } from '../errors.ts';
-import type { LimitReading } from '../rate-headers.ts';
+import type { LimitReading } from './rate-headers.ts';
 
 const DAY_MS = 86_400_000;
 

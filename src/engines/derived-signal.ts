@@ -1,4 +1,4 @@
-import { continueTrace } from '../tracing.ts';
+import { continueTrace } from '../telemetry/tracing.ts';
 import { continueProgress } from './progress.ts';
 
 /** A signal that aborts with another one, when told to, or after a time. It continues the other one's trace and progress. */

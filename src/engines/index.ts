@@ -1,10 +1,10 @@
 import type { Static } from '@sinclair/typebox';
 import type { EngineInfo } from '../../schemas/service.ts';
+import type { Slots } from '../concurrency/slots.ts';
 import type { Documentation } from '../docs/documentation.ts';
 import type { ModelAliases } from '../domain/model-aliases.ts';
 import { taskOf } from '../domain/models.ts';
-import { Metrics } from '../metrics.ts';
-import type { Slots } from '../slots.ts';
+import { Metrics } from '../telemetry/metrics.ts';
 import type { Tracer } from '../telemetry/tracer.ts';
 import type { DialectKind } from '../upstreams/schema.ts';
 import type { RoutingSettings } from '../upstreams/settings.ts';

@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import type { Config } from '../config.ts';
-import type { LimitReading } from '../rate-headers.ts';
+import type { LimitReading } from '../domain/rate-headers.ts';
 import { addressKey, isLoopback } from './address.ts';
 import { rateLimitExceeded } from './exceeded.ts';
 import type { Windows } from './memory-windows.ts';

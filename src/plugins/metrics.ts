@@ -1,8 +1,8 @@
 /** Records requests for `/metrics`, and adds gauges for calls, streams, and connections. Contract section 17. */
 import fp from 'fastify-plugin';
 import type { Database } from '../database/client.ts';
-import type { Metrics } from '../metrics.ts';
 import { toApiError } from '../requests/errors.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import fp from 'fastify-plugin';
+import type { Slots } from '../concurrency/slots.ts';
 import type { Config } from '../config.ts';
 import type { Database, Db } from '../database/client.ts';
 import type { Documentation } from '../docs/documentation.ts';
@@ -7,7 +8,6 @@ import type { KeyLookup } from '../domain/key-lookup.ts';
 import type { Ledger } from '../domain/ledger.ts';
 import type { Engines } from '../engines/types.ts';
 import { idHeaders } from '../requests/anthropic.ts';
-import type { Slots } from '../slots.ts';
 import type { Tracer } from '../telemetry/tracer.ts';
 import type { Membership } from '../workers/membership.ts';
 

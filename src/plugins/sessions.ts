@@ -17,7 +17,6 @@ import {
   parseDevice,
 } from '../domain/device-cookie.ts';
 import { ApiError } from '../errors.ts';
-import { once } from '../lazy-compilers.ts';
 import { sourceOf } from '../limits/address.ts';
 import type { ProvenAccount } from '../store/accounts.ts';
 import {
@@ -29,6 +28,7 @@ import {
   findSession,
   type SessionKey,
 } from '../store/sessions.ts';
+import { once } from '../validation/lazy-compilers.ts';
 
 declare module 'fastify' {
   /** Empty if nobody is signed in. */

@@ -2,7 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Span, Tracer } from '../telemetry/tracer.ts';
-import { traceOf } from '../tracing.ts';
+import { traceOf } from '../telemetry/tracing.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {

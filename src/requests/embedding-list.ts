@@ -1,5 +1,5 @@
+import { loopShare } from '../concurrency/loop-share.ts';
 import type { Embedded } from '../engines/types.ts';
-import { loopShare } from '../loop-share.ts';
 
 const CHARACTERS_PER_MICROSECOND = 1000;
 

@@ -1,7 +1,7 @@
 import type { FastifyError } from 'fastify';
 import { isUnavailable } from '../database/client.ts';
 import { ApiError } from '../errors.ts';
-import { validationDetails } from '../validation.ts';
+import { validationDetails } from '../validation/validators.ts';
 
 const fastifyErrors: Record<string, () => ApiError> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: () => new ApiError('unsupportedMediaType'),

@@ -2,7 +2,7 @@
 import type { FastifyReply } from 'fastify';
 import type { Stop } from '../domain/stop.ts';
 import { trackProgress } from '../engines/progress.ts';
-import { traceOf, traceWork } from '../tracing.ts';
+import { traceOf, traceWork } from '../telemetry/tracing.ts';
 
 export type Work = {
   /** Aborted when nobody waits for the work, or the process must end. */

@@ -24,7 +24,7 @@ import { optionalEffort } from '../surfaces/optional-effort.ts';
 import { messagesSaid } from '../surfaces/passed-on.ts';
 import { assertReadable } from '../surfaces/readable-body.ts';
 import { surfaceScript } from '../surfaces/surface-script.ts';
-import { traceOf, traceWork } from '../tracing.ts';
+import { traceOf, traceWork } from '../telemetry/tracing.ts';
 
 const routes: FastifyPluginAsyncTypebox = async (app) => {
   const engine = optionalEffort(app.engines.chat);

@@ -24,9 +24,9 @@ import {
 } from '@opentelemetry/sdk-trace';
 import { newSpanId } from '../domain/ids.ts';
 import { version } from '../project.ts';
-import type { Trace } from '../tracing.ts';
 import type { TelemetrySettings } from './settings.ts';
 import type { Attributes, Span, SpanKind, Tracer } from './tracer.ts';
+import type { Trace } from './tracing.ts';
 
 const STOP_MS = 3000;
 const REPORT_EVERY_MS = 60_000;

@@ -1,5 +1,5 @@
 /** Spans as the rest of the service knows them, whoever records them. Contract section 17. */
-import type { Trace } from '../tracing.ts';
+import type { Trace } from './tracing.ts';
 
 export type Attributes = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
 

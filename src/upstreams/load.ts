@@ -5,7 +5,7 @@ import { type ModelTask, modelTasks } from '../../schemas/models.ts';
 import { isKnownField } from '../domain/completion-fields.ts';
 import type { PlanCatalogue } from '../domain/plans.ts';
 import { ConfigError, type Env, text } from '../environment.ts';
-import { faultsOf } from '../validation.ts';
+import { faultsOf } from '../validation/validators.ts';
 import {
   mistakesInModel,
   mistakesInNames,

@@ -3,7 +3,7 @@ import { type ModelTask, modelTasks } from '../../schemas/models.ts';
 import { parseChatFields } from '../domain/completion-fields.ts';
 import { includes, type PlanCatalogue } from '../domain/plans.ts';
 import type { Env } from '../environment.ts';
-import { faultsOf } from '../validation.ts';
+import { faultsOf } from '../validation/validators.ts';
 import { findPackage } from './packages.ts';
 import {
   type FileModel,

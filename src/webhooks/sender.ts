@@ -8,7 +8,6 @@ import type { Db } from '../database/client.ts';
 import { thresholdReached } from '../domain/notices.ts';
 import { loggingOutages, type OutageLog } from '../domain/outage-log.ts';
 import type { PlanCatalogue } from '../domain/plans.ts';
-import type { Metrics } from '../metrics.ts';
 import {
   addMessage,
   type Claim,
@@ -18,6 +17,7 @@ import {
   finishAttempt,
   thresholdsToTell,
 } from '../store/webhooks.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
 import { send } from './send.ts';
 import type { WebhookTargets } from './target.ts';
 

@@ -1,7 +1,7 @@
 /** The metrics of all workers as those of one process. Contract section 17. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { AggregatorRegistry, Gauge, type PrometheusContentType, Registry } from 'prom-client';
-import type { MetricSnapshot } from '../metrics.ts';
+import type { MetricSnapshot } from '../telemetry/metrics.ts';
 
 /** A worker that is busy for longer is left out. Prometheus gives up after 10 s. */
 const PATIENCE_MS = 2000;

@@ -1,8 +1,9 @@
 /** What a worker asks the primary, and the primary a worker. Null stands for undefined, as in JSON. */
+
+import type { SlotQueue } from '../concurrency/slots.ts';
 import type { CallCeilings, FullLimit } from '../limits/calls.ts';
 import type { WindowCount } from '../limits/memory-windows.ts';
-import type { MetricSnapshot } from '../metrics.ts';
-import type { SlotQueue } from '../slots.ts';
+import type { MetricSnapshot } from '../telemetry/metrics.ts';
 
 /** `id` is unique in a worker. What a worker holds is released when it ends. */
 export type PrimaryMethods = {

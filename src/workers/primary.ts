@@ -6,7 +6,7 @@ import cluster, { type Worker } from 'node:cluster';
 import { randomBytes } from 'node:crypto';
 import type { Config } from '../config.ts';
 import { Drain } from '../domain/drain.ts';
-import { GRACE_SECONDS } from '../ending.ts';
+import { GRACE_SECONDS } from '../process/ending.ts';
 import { Channel } from './channel.ts';
 import { GatheredMetrics, type MetricSource } from './gathered-metrics.ts';
 import type { PrimaryMethods, ReadyFacts, WorkerMethods } from './methods.ts';

@@ -1,8 +1,8 @@
 /** Starts a service of several workers, and ends with it. Contract sections 11 and 13. */
 import { type Logger, pino } from 'pino';
 import type { Config } from '../config.ts';
-import { loggerOptions } from '../logger-options.ts';
-import { configuredLocation, startMigrated } from '../migrated-database.ts';
+import { configuredLocation, startMigrated } from '../process/migrated-database.ts';
+import { loggerOptions } from '../telemetry/logger-options.ts';
 import { Primary } from './primary.ts';
 
 export type Served = { port: number; databaseVersion: string };

@@ -1,9 +1,10 @@
 /** Limits that the primary counts for all workers. Without a primary, a worker is shutting down, and counts alone. */
+
+import type { SlotQueue, Slots } from '../concurrency/slots.ts';
 import { newId } from '../domain/ids.ts';
 import { ApiError } from '../errors.ts';
 import type { CallCeilings, FullLimit, SharedCalls } from '../limits/calls.ts';
 import { MemoryWindows, type WindowCount, type Windows } from '../limits/memory-windows.ts';
-import type { SlotQueue, Slots } from '../slots.ts';
 import type { Channel } from './channel.ts';
 import type { PrimaryMethods } from './methods.ts';
 

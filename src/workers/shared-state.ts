@@ -1,8 +1,8 @@
 /** What is counted once for all workers, in the primary. Contract section 13, docs/decisions/0034-workers.md. */
 import { apartOf, BodyBudget, type Share } from '../bodies/budget.ts';
+import { LocalSlots } from '../concurrency/slots.ts';
 import { CallCounter } from '../limits/call-counter.ts';
 import { MemoryWindows } from '../limits/memory-windows.ts';
-import { LocalSlots } from '../slots.ts';
 import type { PrimaryMethods } from './methods.ts';
 
 type Shared = Omit<PrimaryMethods, 'readMetrics' | 'notePoll' | 'isReady'>;

@@ -2,7 +2,7 @@
 import cluster from 'node:cluster';
 import type { Config } from '../config.ts';
 import { queueHashesWith } from '../domain/passwords.ts';
-import { endOnOrder } from '../ending.ts';
+import { endOnOrder } from '../process/ending.ts';
 import { type Service, startService } from '../service.ts';
 import { Channel } from './channel.ts';
 import type { Membership } from './membership.ts';

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { parseOptions } from '@node-rs/argon2';
 import t from 'tap';
-import { BoundedQueue } from '../../src/bounded-queue.ts';
+import { BoundedQueue } from '../../src/concurrency/bounded-queue.ts';
 import {
   argon2Parameters,
   hashPassword,

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import fc, { type Arbitrary } from 'fast-check';
 import t from 'tap';
 import { normaliseOrigin } from '../../src/domain/origins.ts';
-import { checkerOf } from '../../src/validation.ts';
+import { checkerOf } from '../../src/validation/validators.ts';
 import { startTestService } from '../support/service.ts';
 
 const { components } = JSON.parse(readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8'));

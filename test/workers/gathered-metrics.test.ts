@@ -1,6 +1,6 @@
 // What /metrics says of several workers. Contract section 17.
 import t from 'tap';
-import { Metrics } from '../../src/metrics.ts';
+import { Metrics } from '../../src/telemetry/metrics.ts';
 import { GatheredMetrics } from '../../src/workers/gathered-metrics.ts';
 import { metric } from './workers.ts';
 

@@ -2,7 +2,7 @@
  * The built-in embedding engine: hashed words and pairs of words, as vectors of length 1. Similar wording gives similar
  * vectors; meaning plays no part. The same input gives the same vector everywhere. Contract section 14.
  */
-import { loopShare } from '../../loop-share.ts';
+import { loopShare } from '../../concurrency/loop-share.ts';
 import { inputsOf, unknownModel, unsupportedDimensions } from '../embedding-input.ts';
 import { noteCalled } from '../progress.ts';
 import type { EmbeddingEngine } from '../types.ts';

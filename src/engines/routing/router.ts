@@ -1,8 +1,8 @@
 /** Chooses among several upstreams: one request, one answer, whatever happens behind it. Contract section 15. */
 import { type ModelTask, modelTasks } from '../../../schemas/models.ts';
+import type { Slots } from '../../concurrency/slots.ts';
 import { ApiError } from '../../errors.ts';
-import type { Metrics } from '../../metrics.ts';
-import type { Slots } from '../../slots.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
 import type { Tracer } from '../../telemetry/tracer.ts';
 import type { ModelSettings, RoutingSettings } from '../../upstreams/settings.ts';
 import type { DerivedSignal } from '../derived-signal.ts';

@@ -1,5 +1,5 @@
 /** The targets of each model, and the upstreams behind them. Contract section 15. */
-import type { Slots } from '../../slots.ts';
+import type { Slots } from '../../concurrency/slots.ts';
 import type { Tracer } from '../../telemetry/tracer.ts';
 import { loadProvider } from '../../upstreams/packages.ts';
 import type { ModelSettings, Prices, RoutingSettings, UpstreamSettings } from '../../upstreams/settings.ts';

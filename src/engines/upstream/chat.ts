@@ -1,6 +1,6 @@
 /** Chat with a server of any of the known APIs. Contract sections 7, 8, and 15. */
 import { writeInTurns } from '../../bodies/write-in-turns.ts';
-import { continueTrace } from '../../tracing.ts';
+import { continueTrace } from '../../telemetry/tracing.ts';
 import { abortable } from '../abortable.ts';
 import { completionsDialect } from '../dialects/completions.ts';
 import type { Asked, Dialect } from '../dialects/dialect.ts';

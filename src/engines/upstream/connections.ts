@@ -1,7 +1,8 @@
 /** Limits concurrent requests to an upstream, so that a slow one cannot exhaust sockets or memory. */
+
+import { Semaphore } from '../../concurrency/semaphore.ts';
+import type { Slots } from '../../concurrency/slots.ts';
 import { ApiError } from '../../errors.ts';
-import { Semaphore } from '../../semaphore.ts';
-import type { Slots } from '../../slots.ts';
 import { UpstreamProblem } from './errors.ts';
 
 /** Longest wait for a connection. */

@@ -2,7 +2,7 @@
  * Reads an embeddings response in slices. Its vectors are most of it, up to millions of numbers, and parsing them at once
  * would block the event loop. Contract section 6.
  */
-import { loopShare } from '../../loop-share.ts';
+import { loopShare } from '../../concurrency/loop-share.ts';
 import { fromBase64, isFinite32, toBase64 } from '../vectors.ts';
 import { isObject, type JsonObject, parseJson } from './json.ts';
 import type { Broken } from './transport.ts';

@@ -1,5 +1,5 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
-import { loopShare } from '../../loop-share.ts';
+import { loopShare } from '../../concurrency/loop-share.ts';
 import type { Exchange } from './exchange.ts';
 
 /** Longest event, in characters: room for a whole image or a long tool call. */

@@ -5,7 +5,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Pool } from 'undici';
 import { writeJson } from '../../bodies/sealed.ts';
-import { traceHeaders } from '../../tracing.ts';
+import { traceHeaders } from '../../telemetry/tracing.ts';
 import { queued } from '../progress.ts';
 import { Bodies } from './bodies.ts';
 import { Connections, type SharedConnections } from './connections.ts';

@@ -6,7 +6,7 @@ import { components } from '../../../schemas/index.ts';
 import type { CompletionChunk, CompletionInput } from '../../../src/engines/types.ts';
 import { createUpstreamChat, type UpstreamChatOptions } from '../../../src/engines/upstream/chat.ts';
 import { ApiError, errorEnvelope } from '../../../src/errors.ts';
-import { serialiseError } from '../../../src/logging.ts';
+import { serialiseError } from '../../../src/telemetry/logging.ts';
 import { CANARY, MODEL } from './settings.ts';
 
 /** The upstream's key; it must be nowhere but in requests to the upstream. */

@@ -1,7 +1,7 @@
 import t from 'tap';
-import { quotaExceeded, quotaLimit } from '../src/domain/quota.ts';
-import { rateLimitExceeded } from '../src/limits/exceeded.ts';
-import { type LimitReading, rateHeaders } from '../src/rate-headers.ts';
+import { quotaExceeded, quotaLimit } from '../../src/domain/quota.ts';
+import { type LimitReading, rateHeaders } from '../../src/domain/rate-headers.ts';
+import { rateLimitExceeded } from '../../src/limits/exceeded.ts';
 
 const requests: LimitReading = {
   name: 'requests',

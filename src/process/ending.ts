@@ -1,7 +1,7 @@
 /** When and how the process shuts down: on a signal or an uncaught error. Contract section 11. */
 import closeWithGrace from 'close-with-grace';
-import type { Config } from './config.ts';
-import type { Service } from './service.ts';
+import type { Config } from '../config.ts';
+import type { Service } from '../service.ts';
 
 /** Added to `drainSeconds`; then the process exits regardless of open requests. */
 export const GRACE_SECONDS = 5;

@@ -2,8 +2,8 @@
 import AjvCompiler from '@fastify/ajv-compiler';
 import type { Static } from '@sinclair/typebox';
 import type { FastifySchemaValidationError } from 'fastify';
-import { documentedPattern, extensible } from '../schemas/common.ts';
-import type { ErrorDetail } from '../schemas/errors.ts';
+import { documentedPattern, extensible } from '../../schemas/common.ts';
+import type { ErrorDetail } from '../../schemas/errors.ts';
 import { lazyValidators, once } from './lazy-compilers.ts';
 
 const shared = {

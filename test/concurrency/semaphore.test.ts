@@ -1,7 +1,7 @@
 // A few run at once, some wait in order, and whoever gives up takes no slot.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
-import { Semaphore } from '../src/semaphore.ts';
+import { Semaphore } from '../../src/concurrency/semaphore.ts';
 
 t.test('slots pass on in order, and one who gave up is left out', async (t) => {
   const slots = new Semaphore(1, 3);

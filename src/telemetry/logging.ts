@@ -1,6 +1,6 @@
 /** What the log says about requests and errors: enough to find a cause, never a statement's parameters. */
 import { type FastifyReply, type FastifyRequest, LogController } from 'fastify';
-import { sqlState } from './database/client.ts';
+import { sqlState } from '../database/client.ts';
 
 type LoggedError = {
   type: string;

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { serialiseError } from '../src/logging.ts';
+import { serialiseError } from '../../src/telemetry/logging.ts';
 
 const failed = (code: string, message: string) => Object.assign(new Error(message), { code });
 

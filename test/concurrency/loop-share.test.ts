@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
-import { LoopShare } from '../src/loop-share.ts';
+import { LoopShare } from '../../src/concurrency/loop-share.ts';
 
 t.test(
   'work beyond the share waits for the next turns of the event loop, and goes on in order',

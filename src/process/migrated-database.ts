@@ -1,14 +1,14 @@
 /** Opens the configured database, and brings it up to date. Contract section 11. */
-import type { Config } from './config.ts';
+import type { Config } from '../config.ts';
 import {
   type DatabaseLocation,
   isTransactionPooler,
   type Opening,
   STATEMENT_TIMEOUT_MS,
   startOpening,
-} from './database/client.ts';
-import { migrate } from './database/migrate.ts';
-import { assertWhole } from './store/transfer.ts';
+} from '../database/client.ts';
+import { migrate } from '../database/migrate.ts';
+import { assertWhole } from '../store/transfer.ts';
 
 /** A direct URL that differs from the main one means that the main one leads to a transaction pooler. */
 export async function configuredLocation(config: Config): Promise<DatabaseLocation> {

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { withoutApiKeys } from './domain/api-key.ts';
+import { withoutApiKeys } from '../domain/api-key.ts';
 
 /** What all log lines of a process have in common. `worker` is its number, if it is one of several. */
 export const loggerOptions = (level: string, worker?: number) => ({

@@ -1,5 +1,5 @@
-import type { ModelTask } from '../schemas/models.ts';
-import type { Config } from './config.ts';
+import type { ModelTask } from '../../schemas/models.ts';
+import type { Config } from '../config.ts';
 
 export type Running = {
   port: number;

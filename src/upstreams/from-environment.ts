@@ -1,8 +1,8 @@
 /** The settings of the upstreams: their URLs, keys, and models. Contract section 13. */
-import { dialects } from './engines/dialects/index.ts';
-import { type ModelMap, type NamedModel, parseModelMap } from './engines/upstream/model-map.ts';
-import { ConfigError, type Env, oneOf, parsed, text } from './environment.ts';
-import { type DialectKind, dialectKinds } from './upstreams/schema.ts';
+import { dialects } from '../engines/dialects/index.ts';
+import { type ModelMap, type NamedModel, parseModelMap } from '../engines/upstream/model-map.ts';
+import { ConfigError, type Env, oneOf, parsed, text } from '../environment.ts';
+import { type DialectKind, dialectKinds } from './schema.ts';
 
 export type ChatUpstream = Readonly<{
   url: string;

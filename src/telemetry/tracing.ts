@@ -3,7 +3,7 @@
  * without one begins a trace whose ID is the request ID. Contract section 17.
  */
 import type { IncomingHttpHeaders } from 'node:http';
-import { newSpanId } from './domain/ids.ts';
+import { newSpanId } from '../domain/ids.ts';
 
 export type Trace = {
   /** 32 hexadecimal digits. */

@@ -1,4 +1,4 @@
-import { ApiError } from './errors.ts';
+import { ApiError } from '../errors.ts';
 import { Semaphore } from './semaphore.ts';
 
 const overloaded = () => new ApiError('overloaded');

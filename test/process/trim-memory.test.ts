@@ -1,7 +1,7 @@
 // From outside, on every release of Node.js: a collection that blocks the process would hang here.
 import t from 'tap';
-import { startProcess } from './support/process.ts';
-import { freshDatabase } from './support/service.ts';
+import { startProcess } from '../support/process.ts';
+import { freshDatabase } from '../support/service.ts';
 
 t.test('a service that has started returns memory, and serves and ends as before', async (t) => {
   const database = await freshDatabase('postgres');
