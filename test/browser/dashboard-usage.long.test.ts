@@ -165,7 +165,7 @@ t.test('usage', { skip: noDashboard }, async (t) => {
       Tokens: '1,234',
       Charged: '1 reply',
       'First output': '310 ms',
-      Duration: '1.2 s',
+      Duration: '1.2 sec',
     });
     const tops = [];
     for (const label of ['Source', 'Endpoint', 'Model', 'Status', 'From (UTC day)', 'To (UTC day)'])

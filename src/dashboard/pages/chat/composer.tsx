@@ -87,7 +87,6 @@ export function Composer(props: Props) {
               aria-label={t('chat.composer.model')}
               size="xs"
               data={models.choices}
-              title={models.details}
               value={models.chosen ?? ''}
               onChange={(event) => models.choose(event.currentTarget.value)}
               className={classes.models ?? ''}
@@ -126,7 +125,7 @@ export function Composer(props: Props) {
         )}
       </div>
       {models.details !== '' && (
-        <Text size="xs" c="dimmed" lineClamp={2} mt={4}>
+        <Text size="xs" c="dimmed" lineClamp={2} mt={4} title={models.details}>
           {models.details}
         </Text>
       )}

@@ -29,7 +29,6 @@ export function EditQuestion({ isReplacing, onCancel, onSend, text }: Props) {
   return (
     <form className={classes.edit} onSubmit={send}>
       <Textarea
-        data-autofocus
         autoFocus
         autosize
         minRows={2}

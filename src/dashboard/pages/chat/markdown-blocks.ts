@@ -16,8 +16,8 @@ const listItem = /^\s*(?:[-*+]|\d{1,9}[.)])\s/;
 /** Continues the block above, or may: a list's next item, and whatever is indented. */
 const continuation = /^(?:\s|[-*+](?:\s|$)|\d{1,9}[.)](?:\s|$))/;
 
-/** What contains blank lines: says whether a line ends it. */
-type Open = (line: string) => boolean;
+/** Whether a line ends the code or HTML that is open, which may contain blank lines. */
+type IsEnd = (line: string) => boolean;
 
 /**
  * Each block ends with its blank lines, so that joining them gives the text. Lines are kept together if there is any
@@ -28,7 +28,7 @@ export function blocksOf(text: string): string[] {
   let start = 0;
   let isAfterBlank = false;
   let isInList = false;
-  let ends: Open | undefined;
+  let ends: IsEnd | undefined;
   for (let at = 0; at < text.length; ) {
     const newline = text.indexOf('\n', at);
     const end = newline < 0 ? text.length : newline + 1;
@@ -63,7 +63,7 @@ export function blocksOf(text: string): string[] {
 }
 
 const fenceEnd =
-  (marks: string, indent: number): Open =>
+  (marks: string, indent: number): IsEnd =>
   (line) => {
     const closing = line.trimStart();
     return (
@@ -75,7 +75,7 @@ const fenceEnd =
   };
 
 /** Undefined if the line begins no HTML, or also ends it. */
-function htmlEnd(line: string): Open | undefined {
+function htmlEnd(line: string): IsEnd | undefined {
   const kind = html.find(({ begins }) => begins.test(line));
   return kind === undefined || kind.ends.test(line) ? undefined : (later) => kind.ends.test(later);
 }

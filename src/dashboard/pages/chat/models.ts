@@ -33,7 +33,7 @@ function labelOf({ capabilities: supported = [], id, units = 1 }: Model, isPrice
   ].join(' · ');
 }
 
-/** What a model is for, in the operator's words, and how much it reads and writes. */
+/** What a model is for, in the operator's words, and its context. */
 function detailsOf({ context_window: context, description }: Model): string {
   return [
     ...(description === undefined ? [] : [description]),

@@ -48,7 +48,7 @@ export type Turn = {
 const SHOWN_EVERY_MS = 40;
 /** Between the end of an answer that was stopped and its arrival. */
 const END_ARRIVES_MS = 5000;
-/** Between renderings, in the time that one takes. */
+/** The pause between two renderings, as a multiple of the time that one takes. */
 const REST = 3;
 const ASK_AGAIN_MS = 1000;
 const LONGEST_PAUSE_MS = 10_000;

@@ -31,24 +31,22 @@ export function UrlDialog({ current, onClose, onSecret }: Props & { current: str
       }
     >
       {(errorAt) => (
-        <>
-          <TextInput
-            label={t('settings.webhook.url.label')}
-            description={t('settings.webhook.url.about')}
-            placeholder="https://hooks.example.com/parley"
-            name="url"
-            type="url"
-            required
-            withAsterisk={false}
-            inputMode="url"
-            autoComplete="off"
-            maxLength={2000}
-            data-autofocus
-            value={url}
-            error={errorAt('url')}
-            onChange={(event) => setUrl(event.currentTarget.value)}
-          />
-        </>
+        <TextInput
+          label={t('settings.webhook.url.label')}
+          description={t('settings.webhook.url.about')}
+          placeholder="https://hooks.example.com/parley"
+          name="url"
+          type="url"
+          required
+          withAsterisk={false}
+          inputMode="url"
+          autoComplete="off"
+          maxLength={2000}
+          data-autofocus
+          value={url}
+          error={errorAt('url')}
+          onChange={(event) => setUrl(event.currentTarget.value)}
+        />
       )}
     </Confirm>
   );

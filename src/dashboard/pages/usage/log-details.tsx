@@ -3,11 +3,11 @@ import type { ReactNode } from 'react';
 import { t } from '../../texts/language.ts';
 import { CopyField } from '../../ui/copy-field.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { formatCost, formatCount, listOf } from '../../ui/numbers.ts';
+import { formatCost, formatCount, formatMs, listOf } from '../../ui/numbers.ts';
 import { exactTime, isUtc } from '../../ui/when.tsx';
 import { type KeyLabel, keyName } from './keys.ts';
 import { Outcome } from './log-rows.tsx';
-import { msText, type Row, tookOf, unitsOf, utcTime, whatOf } from './requests.ts';
+import { type Row, tookOf, unitsOf, utcTime, whatOf } from './requests.ts';
 import classes from './usage.module.css';
 
 type Props = {
@@ -60,7 +60,7 @@ export function RequestDetails({ currency, keys, onClose, row }: Props) {
           [t('usage.log.duration'), tookOf(row)],
           ...(first_output_ms === null
             ? []
-            : [[t('usage.details.firstOutput'), msText(first_output_ms)] satisfies [string, ReactNode]]),
+            : [[t('usage.details.firstOutput'), formatMs(first_output_ms)] satisfies [string, ReactNode]]),
           ...(attempts === null || attempts < 2
             ? []
             : [[t('usage.details.attempts'), formatCount(attempts)] satisfies [string, ReactNode]]),

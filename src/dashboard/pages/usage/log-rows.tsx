@@ -1,13 +1,13 @@
 import { Badge, Button, Group, Paper, Stack, Table, Text } from '@mantine/core';
 import { Fragment } from 'react';
 import { t } from '../../texts/language.ts';
+import { formatMs } from '../../ui/numbers.ts';
 import type { KeyLabel } from './keys.ts';
 import { keyName } from './keys.ts';
 import {
   cellsOf,
   chargeOf,
   isCall,
-  msText,
   outcomeOf,
   type Row,
   tokensOf,
@@ -129,7 +129,7 @@ function ModelFacts({ row }: { row: Row }) {
     <Text size="xs" c="dimmed" component="div" className={classes.cardFacts ?? ''}>
       {model !== null && <span>{model}</span>}
       {tokens !== null && <span>{t('usage.history.count.tokens', { count: tokens })}</span>}
-      {firstMs !== null && <span>{t('usage.log.firstOutputAfter', { time: msText(firstMs) })}</span>}
+      {firstMs !== null && <span>{t('usage.log.firstOutputAfter', { time: formatMs(firstMs) })}</span>}
     </Text>
   );
 }

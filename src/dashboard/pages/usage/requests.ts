@@ -1,6 +1,6 @@
 import type { Schemas } from '../../api/client.ts';
 import { perLanguage, t } from '../../texts/language.ts';
-import { formatCount } from '../../ui/numbers.ts';
+import { formatCount, formatMs } from '../../ui/numbers.ts';
 
 /** Operators also see the upstream and what it cost. */
 export type Row = Schemas['LoggedRequest'] &
@@ -75,12 +75,9 @@ export function chargeOf(row: Row): string {
 export const tokensOf = ({ input_tokens: input, output_tokens: output }: Row): number | null =>
   input === null && output === null ? null : (input ?? 0) + (output ?? 0);
 
-export const msText = (ms: number): string =>
-  ms < 1000 ? `${formatCount(ms)} ms` : `${formatCount(Math.round(ms / 100) / 10)} s`;
-
 const NONE = '–';
 
-export const tookOf = ({ latency_ms: ms }: Row): string => (ms === null ? NONE : msText(ms));
+export const tookOf = ({ latency_ms: ms }: Row): string => (ms === null ? NONE : formatMs(ms));
 
 /** The cells of a request that other rows do not have. */
 export function cellsOf(row: Row): { model: string; tokens: string; firstOutput: string } {
@@ -88,7 +85,7 @@ export function cellsOf(row: Row): { model: string; tokens: string; firstOutput:
   return {
     model: row.model ?? NONE,
     tokens: tokens === null ? NONE : formatCount(tokens),
-    firstOutput: row.first_output_ms === null ? NONE : msText(row.first_output_ms),
+    firstOutput: row.first_output_ms === null ? NONE : formatMs(row.first_output_ms),
   };
 }
 
