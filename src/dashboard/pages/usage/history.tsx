@@ -21,7 +21,7 @@ import { Loaded } from '../../ui/loaded.tsx';
 import { formatCount } from '../../ui/numbers.ts';
 import { type Days, dayChoices, daysOf, filtersOf, noFilters, pathOf } from './filters.ts';
 import { NextIcon, PreviousIcon } from './icons.tsx';
-import { type DayUsage, type KeyLabel, keyChoices, keyName, lastDays, useHistory } from './keys.ts';
+import { type DayUsage, type KeyLabel, keyChoices, keyName, lastDays, type useHistory } from './keys.ts';
 import classes from './usage.module.css';
 
 const counted = [...meterNames, 'tokens'] as const;
@@ -29,8 +29,7 @@ type Counted = (typeof counted)[number];
 
 const amount = (count: number, meter: Counted): string => t(`usage.history.count.${meter}`, { count });
 
-export function History() {
-  const query = useHistory();
+export function History({ query }: { query: ReturnType<typeof useHistory> }) {
   const { data: usage } = useUsage();
   const [meter, setMeter] = useState<Counted>('chat');
   // A link to the log of one key shows that key's bars too.

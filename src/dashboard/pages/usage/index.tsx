@@ -3,10 +3,12 @@ import { Link } from 'wouter';
 import { t } from '../../texts/language.ts';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { History } from './history.tsx';
+import { useHistory } from './keys.ts';
 import { RequestLog } from './log.tsx';
 import { Today } from './today.tsx';
 
 export default function UsagePage() {
+  const history = useHistory();
   return (
     <>
       <PageHeader title={t('usage.title')}>
@@ -19,8 +21,9 @@ export default function UsagePage() {
         })}
       </PageHeader>
       <Today />
-      <History />
-      <RequestLog />
+      <History query={history} />
+      {/* The history would move the log when it loads. One query for both: two could differ for one frame. */}
+      {!history.isPending && <RequestLog keys={history.data?.keys ?? []} />}
     </>
   );
 }

@@ -7,7 +7,7 @@ import { useUsage } from '../../api/usage.ts';
 import { t } from '../../texts/language.ts';
 import { DownloadIcon } from '../../ui/icons.tsx';
 import { daysOf, exportPathOf, type Filters, filtersOf, pathOf, queryOf } from './filters.ts';
-import { useHistory } from './keys.ts';
+import type { KeyLabel } from './keys.ts';
 import { LogView } from './log-view.tsx';
 
 const useRequests = (filters: Filters) =>
@@ -23,19 +23,16 @@ const useRequests = (filters: Filters) =>
     placeholderData: keepPreviousData,
   });
 
-export function RequestLog() {
+export function RequestLog({ keys }: { keys: readonly KeyLabel[] }) {
   const search = useSearch();
   const [, navigate] = useLocation();
   const filters = filtersOf(search);
   const query = useRequests(filters);
-  const { data: history, isPending } = useHistory();
-  const keys = history?.keys ?? [];
   const heading = useRef<HTMLHeadingElement>(null);
 
   // A link to the log of one key ends in #log. What is above it has to be there first.
   const { data: usage } = useUsage();
-  const isSettled =
-    usage !== undefined && history !== undefined && query.isFetched && !query.isPlaceholderData;
+  const isSettled = usage !== undefined && query.isFetched && !query.isPlaceholderData;
   useEffect(() => {
     if (!isSettled || location.hash !== '#log' || search === '') return;
     heading.current?.focus({ preventScroll: true });
@@ -45,8 +42,6 @@ export function RequestLog() {
   const filter = (changes: Partial<Filters>) =>
     navigate(pathOf({ ...filters, ...changes }, '/usage', daysOf(search)), { replace: true });
 
-  // What is above would move the log when it has loaded.
-  if (isPending) return null;
   return (
     <LogView
       query={query}

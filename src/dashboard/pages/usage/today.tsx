@@ -58,7 +58,9 @@ const Loading = () => (
         <Skeleton key={figure} />
       ))}
     </div>
-    <Skeleton mt="sm" className={classes.resetLoading ?? ''} />
+    <Text size="sm" mt="sm" component="div" className={classes.reset ?? ''}>
+      <Skeleton height="1lh" width="60%" />
+    </Text>
   </div>
 );
 
