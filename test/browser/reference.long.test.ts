@@ -123,18 +123,12 @@ t.test('the API reference', { skip: noReference }, async (t) => {
   });
 
   await t.test('a language that is chosen in a guide is that of the samples', async (t) => {
-    for (const [language, text] of [
-      ['Python', 'urllib.request.Request('],
-      ['JavaScript', "await fetch('https://parley.test/api/v1/search'"],
-      ['curl', 'curl -sS https://parley.test/api/v1/search'],
-    ] as const) {
-      await page.goto(`${HOME}/docs/guides/authentication`);
-      await page.getByRole('tab', { name: language }).first().click();
-      await page.goto(`${HOME}/docs/try`);
-      const section = await openOperation(page, 'tag/search/search');
-      await section.getByText(text).first().waitFor();
-      t.pass(language);
-    }
+    await page.goto(`${HOME}/docs/guides/authentication`);
+    await page.getByRole('tab', { name: 'Python' }).first().click();
+    await page.goto(`${HOME}/docs/try`);
+    const section = await openOperation(page, 'tag/search/search');
+    await section.getByText('urllib.request.Request(').first().waitFor();
+    t.pass('Python');
   });
 
   await t.test('a call without a key gets the session of a signed-in reader', async (t) => {

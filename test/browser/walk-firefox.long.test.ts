@@ -1,4 +1,4 @@
-// The main walk and the documentation in Firefox.
+// The main walk on a wide screen and the documentation on a narrow one, in Firefox.
 import t from 'tap';
 import { walkThrough } from '../support/dashboard-journey.ts';
 import { noDashboard } from '../support/dashboard-pages.ts';
@@ -7,15 +7,12 @@ import { noFirefox } from '../support/firefox.ts';
 
 t.setTimeout(1_800_000);
 
-for (const variant of [
-  { size: 'wide', scheme: 'light' },
-  { size: 'narrow', scheme: 'dark' },
-] as const) {
-  const skip = noDashboard || noFirefox;
-  t.test(`the main walk, ${variant.size}, ${variant.scheme}`, { skip }, (t) =>
-    walkThrough(t, variant, 'firefox'),
-  );
-  t.test(`the documentation, ${variant.size}, ${variant.scheme}`, { skip }, (t) =>
-    walkThroughDocs(t, variant, 'firefox'),
-  );
-}
+const skip = noDashboard || noFirefox;
+
+t.test('the main walk, wide, light', { skip }, (t) =>
+  walkThrough(t, { size: 'wide', scheme: 'light' }, 'firefox'),
+);
+
+t.test('the documentation, narrow, dark', { skip }, (t) =>
+  walkThroughDocs(t, { size: 'narrow', scheme: 'dark' }, 'firefox'),
+);
