@@ -30,18 +30,16 @@ export function installStep({ root, folder, scope }) {
     );
   }
 
-  async function run(lock) {
-    // Developers have everything installed, and serving must not remove it.
-    const all = scope === 'everything' || holdsDevDependencies(home);
+  async function run() {
+    // Serving must not remove what developers have installed.
+    const all = scope === 'everything' || readStamp(target)?.scope === 'everything';
     const what =
       folder === '.' ? (all ? 'dependencies and development tools' : 'dependencies') : `tools of ${folder}`;
     await withProgress(`Installing ${what} (about a minute on a cold cache)`, async () => {
       const work = unfinishedFolder(root, 'install');
       try {
         await install(work, all);
-        lock.assertHeld();
-        if (isMountedApart(target, home)) await installInPlace(all);
-        else moveIntoPlace(root, path.join(work, 'node_modules'), target);
+        moveIntoPlace(root, path.join(work, 'node_modules'), target);
       } finally {
         removeQuietly(work);
       }
@@ -58,17 +56,6 @@ export function installStep({ root, folder, scope }) {
     const modules = path.join(work, 'node_modules');
     fs.mkdirSync(modules, { recursive: true });
     await buildTap(work);
-    writeStamp(modules, all);
-  }
-
-  /** A node_modules that is a mount (a container's volume) or a link cannot be renamed. npm's cache is warm by now. */
-  async function installInPlace(all) {
-    await npmCi(home, all);
-    await buildTap(home);
-    writeStamp(target, all);
-  }
-
-  function writeStamp(modules, all) {
     const stamp = { lock: lockHash(home), platform: platform(), scope: all ? 'everything' : 'serve' };
     fs.writeFileSync(path.join(modules, stampName), JSON.stringify(stamp));
   }
@@ -123,13 +110,3 @@ function readStamp(modules) {
 
 /** A laptop and a container can share a checkout, but need different binaries. */
 const platform = () => `${process.platform}-${process.arch}`;
-
-function holdsDevDependencies(home) {
-  const { devDependencies = {} } = JSON.parse(fs.readFileSync(path.join(home, 'package.json'), 'utf8'));
-  return Object.keys(devDependencies).some((name) => fs.existsSync(path.join(home, 'node_modules', name)));
-}
-
-function isMountedApart(target, home) {
-  const found = fs.lstatSync(target, { throwIfNoEntry: false });
-  return found !== undefined && (found.isSymbolicLink() || found.dev !== fs.statSync(home).dev);
-}

@@ -8,7 +8,7 @@ import { takeLock } from './lock.mjs';
 import { newDatabaseStep } from './new-database.mjs';
 import { Interrupted } from './process.mjs';
 import { referenceStep } from './reference.mjs';
-import { removeLeftovers, workFolder } from './work-folder.mjs';
+import { removeLeftovers } from './work-folder.mjs';
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
 
@@ -76,12 +76,12 @@ export async function run([mode, ...rest]) {
  */
 async function prepare(steps) {
   if (steps.every((step) => step.isDone())) return;
-  const lock = await takeLock(workFolder(root), {
+  const lock = await takeLock(root, {
     onWait: () => say('Another command is preparing this checkout: waiting until it is done …'),
   });
   try {
     removeLeftovers(root);
-    for (const step of steps) if (!step.isDone()) await step.run(lock);
+    for (const step of steps) if (!step.isDone()) await step.run();
   } finally {
     lock.release();
   }

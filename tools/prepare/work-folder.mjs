@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 
 /**
- * `.prepare/` contains the lock and unfinished work. It is on the same file system as the checkout, so one rename moves
+ * `.prepare/` contains unfinished work. It is on the same file system as the checkout, so one rename moves
  * finished work into place. Its .gitignore excludes it from git.
  */
 export function workFolder(root) {
