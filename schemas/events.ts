@@ -29,6 +29,9 @@ export const accountEventTypes = [
   'publicKeyReported',
   'originsChanged',
   'planChanged',
+  'webhookChanged',
+  'webhookSecretReplaced',
+  'webhookDeleted',
   'accountSuspended',
   'accountResumed',
 ] as const;
@@ -55,7 +58,8 @@ export const AccountEvent = Type.Object(
     }),
     key_id: nullable(Uuid(''), { description: 'The key that the event concerns.', examples: [null] }),
     detail: nullable(Type.String({ maxLength: 300 }), {
-      description: 'A short detail, such as a plan, an email address, or the name of a key.',
+      description:
+        'A short detail, such as a plan, an email address, the name of a key, or the host of a webhook.',
       examples: ['plus, yearly'],
     }),
   },

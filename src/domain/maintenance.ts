@@ -15,7 +15,7 @@ import { deleteOldResponses } from '../store/responses.ts';
 import { deleteEndedSessions } from '../store/sessions.ts';
 import { readSetting, writeSetting } from '../store/settings.ts';
 import { deleteOldStopRequests } from '../store/stop-requests.ts';
-import { deleteOldMessages } from '../store/webhooks.ts';
+import { deleteOldMessages } from '../store/webhook-messages.ts';
 
 const MINUTE_MS = 60_000;
 /** A hanging database must not keep the process from exiting. */

@@ -12,17 +12,9 @@ import {
 import { decodeCursor, pageOf } from '../domain/cursor.ts';
 import { testNotice } from '../domain/notices.ts';
 import { ApiError } from '../errors.ts';
-import {
-  addMessage,
-  deleteWebhook,
-  findMessage,
-  findWebhook,
-  listMessages,
-  type MessageRow,
-  putWebhook,
-  rotateSecret,
-  type WebhookRow,
-} from '../store/webhooks.ts';
+import { sourceOf } from '../limits/address.ts';
+import { addMessage, findMessage, listMessages, type MessageRow } from '../store/webhook-messages.ts';
+import { deleteWebhook, findWebhook, putWebhook, rotateSecret, type WebhookRow } from '../store/webhooks.ts';
 import { newSecret, shownSecret } from '../webhooks/signature.ts';
 import { faultOfTarget, targetFaults } from '../webhooks/target.ts';
 
@@ -97,7 +89,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
           reason,
         });
       const secret = newSecret();
-      const { isNew, row } = await putWebhook(db, request.caller.accountId, url, secret);
+      const { isNew, row } = await putWebhook(db, request.caller.accountId, url, secret, sourceOf(request));
       return isNew ? toWebhook(row, secret) : toWebhook(row);
     },
   );
@@ -115,7 +107,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       config: { errors: ['notFound'], errorExamples },
     },
     async (request, reply) => {
-      if (!(await deleteWebhook(db, request.caller.accountId))) throw noWebhook();
+      if (!(await deleteWebhook(db, request.caller.accountId, sourceOf(request)))) throw noWebhook();
       return reply.code(204).send(null);
     },
   );
@@ -135,7 +127,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     },
     async (request) => {
       const secret = newSecret();
-      const row = await rotateSecret(db, request.caller.accountId, secret);
+      const row = await rotateSecret(db, request.caller.accountId, secret, sourceOf(request));
       if (row === undefined) throw noWebhook();
       return toWebhook(row, secret);
     },

@@ -1257,7 +1257,7 @@ export interface components {
              */
             key_id: string | null;
             /**
-             * @description A short detail, such as a plan, an email address, or the name of a key.
+             * @description A short detail, such as a plan, an email address, the name of a key, or the host of a webhook.
              * @example plus, yearly
              */
             detail: string | null;
@@ -1277,7 +1277,7 @@ export interface components {
          * @example signedIn
          * @enum {string}
          */
-        AccountEventType: "accountCreated" | "signedIn" | "signInFailed" | "signedOut" | "sessionEnded" | "passwordChanged" | "passwordReset" | "emailChanged" | "keyCreated" | "keyRotated" | "previousSecretEnded" | "keyRevoked" | "keyReportedLeaked" | "publicKeyReported" | "originsChanged" | "planChanged" | "accountSuspended" | "accountResumed";
+        AccountEventType: "accountCreated" | "signedIn" | "signInFailed" | "signedOut" | "sessionEnded" | "passwordChanged" | "passwordReset" | "emailChanged" | "keyCreated" | "keyRotated" | "previousSecretEnded" | "keyRevoked" | "keyReportedLeaked" | "publicKeyReported" | "originsChanged" | "planChanged" | "webhookChanged" | "webhookSecretReplaced" | "webhookDeleted" | "accountSuspended" | "accountResumed";
         /** @description Anthropic's message. */
         AnsweredMessage: {
             /**

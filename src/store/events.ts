@@ -6,7 +6,7 @@ import type { Db } from '../database/client.ts';
 import { accountEvents } from '../database/tables.ts';
 import { newId } from '../domain/ids.ts';
 import type { Notice } from '../domain/notices.ts';
-import { addMessage } from './webhooks.ts';
+import { addMessage } from './webhook-messages.ts';
 
 export const EVENT_DAYS = 365;
 

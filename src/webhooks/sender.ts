@@ -16,7 +16,7 @@ import {
   disableWebhook,
   finishAttempt,
   thresholdsToTell,
-} from '../store/webhooks.ts';
+} from '../store/webhook-messages.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { send } from './send.ts';
 import type { WebhookTargets } from './target.ts';

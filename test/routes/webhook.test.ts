@@ -1,7 +1,7 @@
 // Webhooks: setting one, and the log of its deliveries. Contract section 17.
 import { sql } from 'drizzle-orm';
 import t from 'tap';
-import { deleteOldMessages } from '../../src/store/webhooks.ts';
+import { deleteOldMessages } from '../../src/store/webhook-messages.ts';
 import type { Body } from '../support/http.ts';
 import { onEachDatabase, startTestService } from '../support/service.ts';
 import {
@@ -30,6 +30,25 @@ onEachDatabase(t, anyTarget, async (t, { client, database }) => {
     t.not(again.secret, made.secret);
   });
 
+  await t.test('the audit trail records each change, and only the host of the URL', async (t) => {
+    const { cookie } = await client.signUp();
+    const url = 'https://hooks.example.com/parley?token=secret';
+    for (const one of [url, url, `${url}2`]) await setWebhook(client, cookie, one);
+    await client.request('POST', '/webhook/secret', { cookie });
+    for (let n = 0; n < 2; n += 1) await client.delete('/webhook', { cookie });
+    const { data } = (await client.get('/events', { cookie })).body;
+    t.same(
+      data.map(({ detail, type }: Body) => [type, detail]),
+      [
+        ['webhookDeleted', null],
+        ['webhookSecretReplaced', null],
+        ['webhookChanged', 'hooks.example.com'],
+        ['webhookChanged', 'hooks.example.com'],
+        ['accountCreated', null],
+      ],
+    );
+  });
+
   await t.test('404 without a webhook', async (t) => {
     const { cookie } = await client.signUp();
     for (const answer of [
@@ -39,6 +58,7 @@ onEachDatabase(t, anyTarget, async (t, { client, database }) => {
     ])
       t.match(answer, { status: 404, body: { error: { code: 'notFound' } } });
     t.same(await deliveriesOf(client, cookie), []);
+    t.equal((await client.get('/events', { cookie })).body.data.length, 1, 'and no event');
   });
 
   await t.test('the delivery log is paged, newest first', async (t) => {
