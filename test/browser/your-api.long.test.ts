@@ -1,5 +1,6 @@
 // The Your API page: base URLs and examples, what each key used, old secrets, and keys that have ended.
 import { execFile } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -59,10 +60,12 @@ t.test('Your API', { skip: noDashboard }, async (t) => {
       return (await copied(`${language} example`)).replaceAll(HOME, local);
     };
     t.match(await run('sh', ['-c', await example('curl')]), /"reply":"/);
-    t.match(
-      await run(process.execPath, ['--input-type=module', '-e', await example('JavaScript')]),
-      /conversation_id/,
-    );
+    const javascript = await example('JavaScript');
+    const [, file = ''] = /^\/\/ Save as (\w+\.mjs) and run: node \1\n/.exec(javascript) ?? [];
+    const folder = outside(t);
+    writeFileSync(join(folder, 'package.json'), '{ "type": "commonjs" }');
+    writeFileSync(join(folder, file), javascript);
+    t.match(await run(process.execPath, [file], folder), /conversation_id/);
     const python = await example('Python');
     t.match(python, /requests\.post\(\n {4}"http.*\/api\/v1\/chat",\n/);
     await run('python3', ['-c', `import ast, sys; ast.parse(sys.argv[1])`, python]);

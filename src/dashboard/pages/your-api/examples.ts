@@ -77,12 +77,16 @@ function curl(key: string | null, { body, path }: Call): string {
   return lines.join(' \\\n  ');
 }
 
+/** In `.js` files of a CommonJS project, `import` and `await` are syntax errors. */
+const runWithNode = '// Save as parley.mjs and run: node parley.mjs';
+
 function javascript(key: string | null, { body, path }: Call): string {
   // biome-ignore lint/suspicious/noTemplateCurlyInString: part of the example.
   const credential = key === null ? '`Bearer ${process.env.PARLEY_KEY}`' : `'Bearer ${key}'`;
   const headers = [`    Authorization: ${credential},`];
   if (body !== undefined) headers.push("    'Content-Type': 'application/json',");
   return [
+    runWithNode,
     `const response = await fetch('${apiUrl()}${path}', {`,
     ...(body === undefined ? [] : ["  method: 'POST',"]),
     '  headers: {',
@@ -97,6 +101,7 @@ function javascript(key: string | null, { body, path }: Call): string {
 function python(key: string | null, { body, path }: Call): string {
   const credential = key === null ? `f"Bearer {os.environ['PARLEY_KEY']}"` : `"Bearer ${key}"`;
   return [
+    '# pip install requests',
     ...(key === null ? ['import os'] : []),
     'import requests',
     '',
@@ -130,6 +135,7 @@ function openaiPython(key: string | null, model: string, message: string): strin
 function openaiNode(key: string | null, model: string, message: string): string {
   return [
     '// npm install openai',
+    runWithNode,
     "import OpenAI from 'openai';",
     '',
     'const client = new OpenAI({',
@@ -148,6 +154,7 @@ function sdk(key: string | null, { body, method }: Call): string {
   return [
     '// In a checkout of Parley: make sdk',
     '// In your project: npm install <checkout>/sdk',
+    runWithNode,
     "import { createParley } from 'parley-sdk';",
     '',
     'const parley = createParley({',
