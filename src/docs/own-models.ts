@@ -8,7 +8,8 @@ import type { Config } from '../config.ts';
 import { defaultModel } from '../domain/models.ts';
 import { builtinModel } from '../engines/builtin/chat.ts';
 import { builtinEmbeddingModel } from '../engines/builtin/embeddings.ts';
-import type { Engines, Model } from '../engines/types.ts';
+import type { Engines } from '../engines/engines.ts';
+import type { Model } from '../engines/types.ts';
 import { inUrl, shellQuoted } from './code-samples.ts';
 
 type ChatModel = Pick<Model, 'id' | 'created' | 'owned_by'>;

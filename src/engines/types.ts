@@ -8,7 +8,6 @@ import type { Model as ModelSchema } from '../../schemas/models.ts';
 import type { SearchResult as SearchResultSchema } from '../../schemas/search.ts';
 import type { ModelAliases } from '../domain/model-aliases.ts';
 import type { Prices } from '../upstreams/settings.ts';
-import type { Router } from './routing/router.ts';
 
 export type Model = Static<typeof ModelSchema> & {
   /** Context window, if the upstream's list has it. Not public. */
@@ -109,13 +108,4 @@ export type EmbeddingEngine = {
   check(input: Pick<EmbeddingInput, 'model' | 'dimensions'>): void;
   /** Embeds all inputs, or fails. Throws as chat does, and `notFound` for the model. */
   embed(input: EmbeddingInput, signal: AbortSignal, call?: RoutedCall): Promise<Embedded>;
-};
-
-export type Engines = {
-  chat: ChatEngine;
-  /** Set if the operator's file configures several upstreams. The engines use it for the tasks of its models. */
-  router?: Router;
-  images: ImageEngine;
-  search: SearchEngine;
-  embeddings: EmbeddingEngine;
 };

@@ -1,4 +1,11 @@
-import type { CallCeilings, FullLimit } from './calls.ts';
+export type CallCeilings = {
+  /** `CALLS_PER_ACCOUNT`, including streams. */
+  calls: number;
+  /** `STREAMS_PER_ACCOUNT`. */
+  streams: number;
+};
+
+export type FullLimit = keyof CallCeilings;
 
 /** Calls in progress per account, and streams among them. */
 export class CallCounter {

@@ -1,16 +1,7 @@
 /** Limits concurrent calls per account, and streams among them. Contract section 7. */
 import { newId } from '../domain/ids.ts';
 import { ApiError } from '../errors.ts';
-import { CallCounter } from './call-counter.ts';
-
-export type CallCeilings = {
-  /** `CALLS_PER_ACCOUNT`, including streams. */
-  calls: number;
-  /** `STREAMS_PER_ACCOUNT`. */
-  streams: number;
-};
-
-export type FullLimit = keyof CallCeilings;
+import { type CallCeilings, CallCounter, type FullLimit } from './call-counter.ts';
 
 /** The same count across several processes. */
 export type SharedCalls = {

@@ -2,7 +2,8 @@
  * Counts calls across replicas in Redis. A process renews the lease of each call, so a crash frees its slots. While
  * Redis is unavailable, each process counts alone. Contract section 7.
  */
-import type { CallCeilings, FullLimit, SharedCalls } from './calls.ts';
+import type { CallCeilings, FullLimit } from './call-counter.ts';
+import type { SharedCalls } from './calls.ts';
 import type { RedisLink } from './redis-link.ts';
 
 /** How long a call counts without renewal, and so how soon a crash frees its slots. */

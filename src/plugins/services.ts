@@ -6,7 +6,7 @@ import type { Database, Db } from '../database/client.ts';
 import type { Documentation } from '../docs/documentation.ts';
 import type { KeyLookup } from '../domain/key-lookup.ts';
 import type { Ledger } from '../domain/ledger.ts';
-import type { Engines } from '../engines/types.ts';
+import type { Engines } from '../engines/engines.ts';
 import { idHeaders } from '../requests/anthropic.ts';
 import type { Tracer } from '../telemetry/tracer.ts';
 import type { Membership } from '../workers/membership.ts';

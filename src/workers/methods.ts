@@ -1,7 +1,7 @@
 /** What a worker asks the primary, and the primary a worker. Null stands for undefined, as in JSON. */
 
 import type { SlotQueue } from '../concurrency/slots.ts';
-import type { CallCeilings, FullLimit } from '../limits/calls.ts';
+import type { CallCeilings, FullLimit } from '../limits/call-counter.ts';
 import type { WindowCount } from '../limits/memory-windows.ts';
 import type { MetricSnapshot } from '../telemetry/metrics.ts';
 

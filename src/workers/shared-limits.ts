@@ -3,7 +3,8 @@
 import type { SlotQueue, Slots } from '../concurrency/slots.ts';
 import { newId } from '../domain/ids.ts';
 import { ApiError } from '../errors.ts';
-import type { CallCeilings, FullLimit, SharedCalls } from '../limits/calls.ts';
+import type { CallCeilings, FullLimit } from '../limits/call-counter.ts';
+import type { SharedCalls } from '../limits/calls.ts';
 import { MemoryWindows, type WindowCount, type Windows } from '../limits/memory-windows.ts';
 import type { Channel } from './channel.ts';
 import type { PrimaryMethods } from './methods.ts';

@@ -1,4 +1,5 @@
-import type { ApiErrors, Texts } from './language.ts';
+import type { ApiErrors } from './api-errors.ts';
+import type { Texts } from './texts.ts';
 
 export default {
   ui: {

@@ -1,4 +1,4 @@
-import type { ApiErrors } from './language.ts';
+import type { ApiErrors } from './api-errors.ts';
 
 /**
  * All texts of the dashboard, in ICU message syntax. This file is the source: the types of `t` come from it, and every

@@ -3,13 +3,9 @@
  * of them again (docs/decisions/0035-languages.md).
  */
 import { type _Translator, createTranslator } from 'use-intl/core';
-import type { Problem } from '../api/errors.ts';
+import type { ApiErrors } from './api-errors.ts';
 import en, { apiErrors as englishErrors } from './en.ts';
-
-type Translated<T> = { readonly [Key in keyof T]: T[Key] extends string ? string : Translated<T[Key]> };
-
-/** What every language has: the same keys as English. */
-export type Texts = Translated<typeof en>;
+import type { Texts } from './texts.ts';
 
 type Translate = _Translator<typeof en>;
 export type TextKey = Parameters<Translate['has']>[0];
@@ -20,9 +16,6 @@ export const languageNames = { en: 'English', de: 'Deutsch' } as const;
 export type Language = keyof typeof languageNames;
 
 export const languages = Object.keys(languageNames) as Language[];
-
-/** Texts for errors of the API, by code, or by code and parameter. */
-export type ApiErrors = Partial<Record<Problem['code'] | `${Problem['code']}.${string}`, string>>;
 
 type TextsFile = { default: Texts; apiErrors: ApiErrors };
 
