@@ -3,8 +3,10 @@ import t from 'tap';
 import { proxyTo, startBrowser } from '../support/browser.ts';
 import { fewChats, HOME, HOST, noDashboard } from '../support/dashboard-pages.ts';
 import { startWalk } from '../support/dashboard-walk.ts';
+import { germanLook } from '../support/german.ts';
 import { operatorEnv, signInOperator } from '../support/operator.ts';
 import { startTestService } from '../support/service.ts';
+import { startUpstream } from '../support/upstream/client.ts';
 
 const EMAIL = 'ada@example.com';
 const PASSWORD = 'correct horse battery';
@@ -20,17 +22,22 @@ const init = `Object.defineProperty(navigator, 'languages', { get: () => ['fr', 
 t.setTimeout(1_800_000);
 
 t.test('the dashboard in German', { skip: noDashboard }, async (t) => {
+  const upstream = await startUpstream({ reply: 'Gern. Der erste Schritt ist einfach.' });
+  t.teardown(() => upstream.stop());
   const service = await startTestService(t, 'postgres', {
     PUBLIC_URL: HOME,
     TRUST_PROXY: 'loopback',
     BILLING: 'open',
+    CHAT_URL: upstream.url,
     ...operatorEnv,
     OPERATOR_CONTACT: 'ops@example.com',
     PLANS_FILE: fewChats(t, 5, 1000),
   });
   const { context } = await startBrowser(t, { [HOST]: proxyTo(service.port) });
   await context.addInitScript(init);
-  const { complaints, expectRefusals, labelsFit, look, page } = await startWalk(t, context, `${HOME}/`);
+  const walk = await startWalk(t, context, `${HOME}/`);
+  const { complaints, expectRefusals, page } = walk;
+  const lookAt = germanLook(walk);
   page.setDefaultTimeout(120_000);
   const devtools = await context.newCDPSession(page);
   await devtools.send('Emulation.setTimezoneOverride', { timezoneId: 'UTC' });
@@ -48,11 +55,7 @@ t.test('the dashboard in German', { skip: noDashboard }, async (t) => {
     // A chat's heading is its title.
     if (name !== 'Chat') await heading(name).waitFor();
   };
-  const see = async (name: string) => {
-    await look(t, `german-${name}`);
-    await labelsFit(t, name);
-    await page.setViewportSize({ width: 1280, height: 800 });
-  };
+  const see = (name: string) => lookAt(t, name);
   const lang = () => page.evaluate<string>('document.documentElement.lang');
 
   await t.test('the first of the browser’s languages that exists, and the choice of another', async (t) => {
@@ -122,7 +125,7 @@ t.test('the dashboard in German', { skip: noDashboard }, async (t) => {
     await openPage('Chat');
     await text('Heute noch 5 von 5 Antworten').waitFor();
     await see('chat');
-    await page.getByLabel('Ihre Nachricht').fill('How do I create a key?');
+    await page.getByLabel('Ihre Nachricht').fill('Wie beginne ich?');
     await page.getByLabel('Ihre Nachricht').press('Enter');
     await text('Heute noch 4 von 5 Antworten').waitFor();
     await button('Neu erzeugen').waitFor();

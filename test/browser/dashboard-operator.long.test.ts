@@ -140,7 +140,7 @@ t.test('operator pages', { skip: noDashboard }, async (t) => {
       'Created account: new@customer.example',
       `Reset password: ${address}`,
       `Revoked key: ${address}`,
-      `Changed plan: ${address}plus, yearly`,
+      `Changed plan: ${address}plus, billed yearly`,
       `Suspended account: ${address}`,
       `Resumed account: ${address}`,
       'on the command line',

@@ -63,12 +63,14 @@ export type Between = {
  * @param path - the page to begin with
  * @param env - of the service
  * @param newOwner - signs in to the account; a new one unless told
+ * @param language - of the dashboard
  */
 export async function startDashboard(
   t: Test,
   path: string,
   env: Record<string, string> = {},
   newOwner: (service: TestService) => Promise<Owner> = ({ client }) => client.signUp(),
+  language: 'en' | 'de' = 'en',
 ) {
   const started = await startTestService(t, 'postgres', {
     PUBLIC_URL: HOME,
@@ -104,6 +106,8 @@ export async function startDashboard(
   const { context } = await startBrowser(t, { [HOST]: proxy });
   await context.grantPermissions(['clipboard-write'], { origin: HOME });
   await context.addInitScript(`localStorage.setItem('parley.session', 'in')`);
+  if (language !== 'en')
+    await context.addInitScript(`localStorage.setItem('parley.language', '${language}')`);
   const { accountId, cookie, email, password } = await newOwner(started);
   const [name = '', value = ''] = cookie.split(/=(.*)/);
   await context.addCookies([{ name, value, url: HOME, httpOnly: true, secure: true, sameSite: 'Strict' }]);

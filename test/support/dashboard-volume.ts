@@ -54,9 +54,14 @@ export async function fillConversation(db: Db, accountId: string, title: string,
 }
 
 /** `count` conversations of two messages. */
-export async function fillConversations(db: Db, accountId: string, count: number): Promise<void> {
+export async function fillConversations(
+  db: Db,
+  accountId: string,
+  count: number,
+  title = 'Conversation',
+): Promise<void> {
   for (let number = 1; number <= count; number += 1)
-    await fillConversation(db, accountId, `Conversation ${number}`, 2);
+    await fillConversation(db, accountId, `${title} ${number}`, 2);
 }
 
 /** `count` charges of today, newest first one second apart. */

@@ -55,6 +55,8 @@ export type Walk = {
   fitsBetween(t: Test, name: string): Promise<void>;
   /** Looks at the labels of buttons, tabs, and badges wide and narrow: none is cut. */
   labelsFit(t: Test, name: string): Promise<void>;
+  /** Runs a check narrow, then wide. */
+  atBothSizes(check: (size: Variant['size']) => Promise<unknown>): Promise<void>;
   /**
    * The browser's console has a line for every answer of 400 and above, and for every request that fails.
    *
@@ -132,10 +134,18 @@ export async function startWalk(
     t.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), `${state}: fits`);
     t.same(await page.evaluate(scrolling), [], `${state}: nothing within scrolls sideways`);
   };
+  const atBothSizes: Walk['atBothSizes'] = async (check) => {
+    for (const size of ['narrow', 'wide'] as const) {
+      await page.setViewportSize(sizes[size]);
+      await page.evaluate(settled);
+      await check(size);
+    }
+  };
   await show(seen[0]);
   await page.goto(url);
 
   return {
+    atBothSizes,
     page,
     complaints,
     hosts,
@@ -150,13 +160,8 @@ export async function startWalk(
       }
       await show(seen[0]);
     },
-    async labelsFit(t, name) {
-      for (const size of ['narrow', 'wide'] as const) {
-        await page.setViewportSize(sizes[size]);
-        await page.evaluate(settled);
-        t.same(await page.evaluate(cut), [], `${name}, ${size}: every label fits`);
-      }
-    },
+    labelsFit: (t, name) =>
+      atBothSizes(async (size) => t.same(await page.evaluate(cut), [], `${name}, ${size}: every label fits`)),
     async look(t, name, at, isAlone = false) {
       for (const variant of seen) {
         const { scheme, size } = variant;

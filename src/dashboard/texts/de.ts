@@ -181,6 +181,10 @@ export default {
     yearly: 'Jährlich',
     saving: 'Sparen Sie {saving, number, percent} bei jährlicher Abrechnung.',
     savingUpTo: 'Sparen Sie bis zu {saving, number, percent} bei jährlicher Abrechnung.',
+    billed: {
+      monthly: '{plan}, monatliche Abrechnung',
+      yearly: '{plan}, jährliche Abrechnung',
+    },
     price: {
       monthly: '{price} pro Monat',
       yearly: '{price} pro Jahr',
@@ -902,6 +906,21 @@ export default {
       about: 'Sie laufen einmal pro Stunde auf einem der Replikate.',
       none: 'Sie sind noch nicht gelaufen.',
       failed: 'Fehlgeschlagen: {error}',
+      names: {
+        'create ledger partitions for upcoming days': 'Partitionen für die nächsten Tage anlegen',
+        'remove old ledger partitions': 'Alte Partitionen entfernen',
+        'build missing indexes': 'Fehlende Indizes anlegen',
+        'delete old refusals': 'Alte Ablehnungen löschen',
+        'delete old idempotency keys': 'Alte Idempotenzschlüssel löschen',
+        'delete ended sessions': 'Beendete Sitzungen löschen',
+        'delete carried-over usage of earlier days': 'Übernommene Nutzung früherer Tage löschen',
+        'delete old events': 'Alte Ereignisse löschen',
+        "delete old rows of the operators' log": 'Alte Einträge des Betreiberprotokolls löschen',
+        'delete stored responses': 'Gespeicherte Antworten löschen',
+        'delete old requests to stop': 'Alte Stopp-Anfragen löschen',
+        'delete old webhook messages': 'Alte Webhook-Nachrichten löschen',
+        'delete keys that ended long ago': 'Vor langer Zeit beendete Schlüssel löschen',
+      },
     },
     accounts: {
       title: 'Konten',
@@ -921,10 +940,6 @@ export default {
       state: 'Zustand',
       active: 'Aktiv',
       suspendedAt: 'Gesperrt seit {time}',
-      billed: {
-        monthly: '{plan}, monatliche Abrechnung',
-        yearly: '{plan}, jährliche Abrechnung',
-      },
       usedToday: 'Heute genutzt',
       usedOf: '{meter}: {used, number} von {limit, number}',
       usedUnlimited: '{meter}: {used, number}, unbegrenzt',

@@ -177,6 +177,10 @@ export default {
     yearly: 'Yearly',
     saving: 'Save {saving, number, percent} with yearly billing.',
     savingUpTo: 'Save up to {saving, number, percent} with yearly billing.',
+    billed: {
+      monthly: '{plan}, billed monthly',
+      yearly: '{plan}, billed yearly',
+    },
     price: {
       monthly: '{price} a month',
       yearly: '{price} a year',
@@ -876,6 +880,21 @@ export default {
       about: 'They run once an hour, on one of the replicas.',
       none: 'They have not run yet.',
       failed: 'Failed: {error}',
+      names: {
+        'create ledger partitions for upcoming days': 'Create ledger partitions for upcoming days',
+        'remove old ledger partitions': 'Remove old ledger partitions',
+        'build missing indexes': 'Build missing indexes',
+        'delete old refusals': 'Delete old refusals',
+        'delete old idempotency keys': 'Delete old idempotency keys',
+        'delete ended sessions': 'Delete ended sessions',
+        'delete carried-over usage of earlier days': 'Delete carried-over usage of earlier days',
+        'delete old events': 'Delete old events',
+        "delete old rows of the operators' log": 'Delete old rows of the operator log',
+        'delete stored responses': 'Delete stored responses',
+        'delete old requests to stop': 'Delete old requests to stop',
+        'delete old webhook messages': 'Delete old webhook messages',
+        'delete keys that ended long ago': 'Delete keys that ended long ago',
+      },
     },
     accounts: {
       title: 'Accounts',
@@ -895,10 +914,6 @@ export default {
       state: 'State',
       active: 'Active',
       suspendedAt: 'Suspended {time}',
-      billed: {
-        monthly: '{plan}, billed monthly',
-        yearly: '{plan}, billed yearly',
-      },
       usedToday: 'Used today',
       usedOf: '{meter}: {used, number} of {limit, number}',
       usedUnlimited: '{meter}: {used, number} of unlimited',

@@ -33,6 +33,7 @@ export function Suggestions({ isClosed, onPick }: { onPick: (question: string) =
             key={question}
             variant="default"
             fullWidth
+            classNames={{ root: classes.suggestion ?? '', label: classes.suggestionLabel ?? '' }}
             disabled={isClosed}
             onClick={() => onPick(t(question))}
           >

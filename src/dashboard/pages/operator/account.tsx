@@ -107,7 +107,7 @@ function Facts({ account }: { account: Details }) {
           : t('operator.account.active')}
       </Badge>,
     ],
-    [t('operator.plan'), t(`operator.account.billed.${billing_period}`, { plan })],
+    [t('operator.plan'), t(`plan.billed.${billing_period}`, { plan })],
     [
       t('operator.account.usedToday'),
       listOf([

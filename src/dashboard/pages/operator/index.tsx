@@ -4,7 +4,7 @@ import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import { api, ok, type Schemas } from '../../api/client.ts';
 import { meterNames } from '../../api/usage.ts';
-import { t } from '../../texts/language.ts';
+import { type TextKey, t } from '../../texts/language.ts';
 import { BusyButton } from '../../ui/busy-button.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
 import { formatCost, formatCount, formatMs } from '../../ui/numbers.ts';
@@ -243,6 +243,12 @@ const Upstreams = ({ overview: { costs, currency, upstreams } }: { overview: Ove
   </Panel>
 );
 
+/** The service can add jobs that this page does not know. */
+function jobText(name: string): string {
+  const key = `operator.jobs.names.${name}` as Extract<TextKey, `operator.jobs.names.${string}`>;
+  return t.has(key) ? t(key) : name;
+}
+
 const Jobs = ({ rows }: { rows: Overview['jobs'] }) => (
   <Panel title={t('operator.jobs.title')} description={t('operator.jobs.about')}>
     {rows.length === 0 ? (
@@ -252,7 +258,7 @@ const Jobs = ({ rows }: { rows: Overview['jobs'] }) => (
         {rows.map(({ ended_at, error, name, took_ms }) => (
           <li key={name}>
             <div className={classes.what}>
-              {name.charAt(0).toUpperCase() + name.slice(1)}
+              {jobText(name)}
               {error !== null && (
                 <Text size="sm" c="var(--parley-danger)">
                   {t('operator.jobs.failed', { error })}

@@ -3,6 +3,7 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { api, ok, type Schemas } from '../../api/client.ts';
 import { t } from '../../texts/language.ts';
 import { BusyButton } from '../../ui/busy-button.tsx';
+import { detailText } from '../../ui/detail.ts';
 import { DownloadIcon } from '../../ui/icons.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
 import { Panel } from '../../ui/panel.tsx';
@@ -58,7 +59,7 @@ export default forOperators(function LogPage() {
                   <li key={row.id}>
                     <div className={classes.what}>
                       <Text fw={550}>{sentenceOf(row.action, row.account_email)}</Text>
-                      {row.detail !== null && <Text size="sm">{row.detail}</Text>}
+                      {row.detail !== null && <Text size="sm">{detailText(row.action, row.detail)}</Text>}
                       <Text size="sm" c="dimmed">
                         {row.operator_email === null
                           ? t('operator.log.onCommandLine')

@@ -3,6 +3,7 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { api, ok } from '../../api/client.ts';
 import { t } from '../../texts/language.ts';
 import { BusyButton } from '../../ui/busy-button.tsx';
+import { detailText } from '../../ui/detail.ts';
 import { Loaded } from '../../ui/loaded.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { ProblemAlert } from '../../ui/problem.tsx';
@@ -38,7 +39,7 @@ export function EventsPanel() {
                   <li key={event.id}>
                     <div className={classes.what}>
                       <Text fw={550}>{eventSentence(event)}</Text>
-                      {event.detail !== null && <Text size="sm">{event.detail}</Text>}
+                      {event.detail !== null && <Text size="sm">{detailText(event.type, event.detail)}</Text>}
                       <Text size="sm" c="dimmed" title={event.user_agent ?? ''}>
                         {event.address === null
                           ? t('settings.events.byOperator')
