@@ -1,0 +1,234 @@
+// The chat in German: answers on their way, stopped, and failed, and the list of conversations.
+import t from 'tap';
+import { fewChats, HOME, noDashboard } from '../support/dashboard-pages.ts';
+import { startGermanDashboard } from '../support/german.ts';
+import { startUpstream } from '../support/upstream/client.ts';
+
+t.setTimeout(1_800_000);
+
+const upstream = await startUpstream();
+t.teardown(() => upstream.stop());
+t.afterEach(() => upstream.reset());
+
+const ANSWER = 'Gern. Wir beginnen mit einer Liste und prüfen sie gemeinsam.';
+/** Lasts until it is stopped. */
+const slow = { chunks: 300, chunkSize: 6, chunkIntervalMs: 200 };
+
+const chunk = (delta: Record<string, string>, finish: string | null = null) =>
+  JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }] });
+const thinking = [
+  chunk({ role: 'assistant', content: '' }),
+  ...Array.from({ length: 300 }, () => chunk({ reasoning_content: 'Hm. ' })),
+];
+const cutOff = [chunk({ role: 'assistant', content: ANSWER }), chunk({}, 'length'), '[DONE]'];
+
+/** A dashboard whose chat is asked by `ask`. */
+async function startChat(t: Parameters<typeof startGermanDashboard>[0], quota: number) {
+  const dashboard = await startGermanDashboard(t, '/chat', {
+    CHAT_URL: upstream.url,
+    PLANS_FILE: fewChats(t, quota),
+  });
+  const { button, page, text } = dashboard;
+  const field = page.getByLabel('Ihre Nachricht');
+  const stop = async () => {
+    await button('Stoppen').click();
+    await page.locator('[role=log][aria-busy=false]').waitFor();
+  };
+  return {
+    ...dashboard,
+    field,
+    log: page.getByRole('log'),
+    ask: async (question: string, settings: Parameters<typeof upstream.configure>[0]) => {
+      await upstream.configure(settings);
+      await field.fill(question);
+      await field.press('Enter');
+    },
+    answered: () => page.locator('[role=log][aria-busy=false]').getByText(ANSWER).last().waitFor(),
+    begin: async () => {
+      await page.goto(`${HOME}/chat`);
+      await text(/^Heute noch/).waitFor();
+    },
+    stop,
+  };
+}
+
+t.test('answers in German', { skip: noDashboard }, async (t) => {
+  const chat = await startChat(t, 50);
+  const { ask, begin, button, cutChats, dialog, expectRefusals, field, log, page, see, stop, text } = chat;
+
+  await t.test('a new chat and its settings', async (t) => {
+    await text('Heute noch 50 von 50 Antworten').waitFor();
+    await see(t, 'chat-empty');
+    await button('Einstellungen der Unterhaltung').click();
+    await dialog.getByLabel('Temperatur').fill('9');
+    await dialog.getByText('Zwischen 0 und 2.').waitFor();
+    await see(t, 'chat-settings');
+    await dialog.getByLabel('Temperatur').fill('0.5');
+    await dialog.getByRole('button', { name: 'Speichern' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await field.fill('a'.repeat(100_001));
+    await text(/^Eine Nachricht kann höchstens/).waitFor();
+    await see(t, 'chat-too-long');
+  });
+
+  await t.test('an answer before its first word, on its way, and stopped', async (t) => {
+    await ask('Was tun wir heute?', { firstChunkDelayMs: 60_000 });
+    await log.getByText('Warten auf die Antwort …').waitFor();
+    await see(t, 'chat-waiting');
+    await stop();
+    await text('Sie haben gestoppt, bevor die Antwort begonnen hat.').waitFor();
+    await see(t, 'chat-stopped-before');
+    await begin();
+    await ask('Was tun wir morgen?', slow);
+    await log.getByText('0xxx').waitFor();
+    await see(t, 'chat-streaming');
+    await stop();
+    await text('Sie haben die Antwort hier gestoppt.').waitFor();
+    await see(t, 'chat-stopped');
+    await page.reload();
+    await text('Sie haben die Antwort hier gestoppt. Sie zählt als eine Antwort.').waitFor();
+    await see(t, 'chat-stopped-stored');
+    await ask('Und danach?', { events: thinking, chunkIntervalMs: 200 });
+    await log.getByText('Das Modell denkt nach …').waitFor();
+    await see(t, 'chat-thinking');
+    await stop();
+  });
+
+  await t.test('an answer that is cut off, and its edited question', async (t) => {
+    await begin();
+    await ask('Was steht auf der Liste?', { events: cutOff });
+    await text('Die Antwort hat die maximale Länge erreicht').waitFor();
+    await see(t, 'chat-cut');
+    await button('Nachricht bearbeiten').click();
+    await text('Sie ersetzt die ursprüngliche und alles danach.').waitFor();
+    await see(t, 'chat-edit');
+    await page.keyboard.press('Escape');
+    await button('Unterhaltung herunterladen').click();
+    await dialog.waitFor();
+    await see(t, 'chat-download');
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+  });
+
+  await t.test('answers that fail', async (t) => {
+    // Goes on after its connection is lost.
+    await ask('Hören Sie mich?', { ...slow, chunks: 100 });
+    await log.getByText('0xxx').waitFor();
+    expectRefusals();
+    cutChats();
+    await text('Die Verbindung ist abgebrochen, bevor die Antwort vollständig war.').waitFor();
+    await see(t, 'chat-lost');
+    await begin();
+    await ask('Ist jemand da?', { chunks: 20, chunkIntervalMs: 20, fault: 'cut', faultAfter: 3 });
+    await text('Ein erneuter Versuch sendet eine neue Anfrage, die gesondert berechnet wird.').waitFor();
+    await see(t, 'chat-broken');
+    await begin();
+    await ask('Ist noch jemand da?', { fault: 'status', status: 500 });
+    await page.getByRole('alert').waitFor();
+    await text('Nicht gespeichert').waitFor();
+    await see(t, 'chat-failed');
+    await page.goto(`${HOME}/chat/01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f`);
+    await page.getByRole('heading', { name: 'Unterhaltung nicht gefunden' }).waitFor();
+    await see(t, 'chat-not-found');
+  });
+
+  await t.test('a page that is loaded again', async (t) => {
+    await begin();
+    await ask('Wie lange dauert es?', slow);
+    await log.getByText('0xxx').waitFor();
+    await page.reload();
+    await text('Die Antwort wird noch erstellt …').waitFor();
+    await see(t, 'chat-resumed');
+    await stop();
+    expectRefusals(0);
+  });
+
+  await t.test('a connection that hangs', async (t) => {
+    await begin();
+    await page.route('**/api/v1/chat/cancel', (route) =>
+      route.fulfill({
+        status: 409,
+        json: { error: { code: 'alreadyFinished', message: 'It is finished.', status: 409 } },
+      }),
+    );
+    await page.route('**/api/v1/chat', () => {});
+    await ask('Geht es weiter?', {});
+    expectRefusals(1);
+    await stop();
+    await button('Vollständige Antwort anzeigen').waitFor();
+    await see(t, 'chat-left');
+    await page.unroute('**/api/v1/chat');
+  });
+
+  t.same(chat.complaints, []);
+});
+
+t.test('conversations in German', { skip: noDashboard }, async (t) => {
+  const chat = await startChat(t, 5);
+  const { answered, ask, begin, button, client, cookie, dialog, expectRefusals, field, page, see, text } =
+    chat;
+  const list = page.getByRole('complementary', { name: 'Unterhaltungen' });
+  const search = list.getByLabel('Unterhaltungen durchsuchen');
+
+  await t.test('those of the API alone', async (t) => {
+    await upstream.configure({ reply: ANSWER });
+    const { key } = await client.createKey({ cookie }, { name: 'Skript' });
+    await client.post('/chat', { message: 'Von einem Programm' }, { key });
+    await begin();
+    await list.getByText('Sie haben nur API-Unterhaltungen.').waitFor();
+    await see(t, 'chat-only-api');
+    await list.getByLabel('API-Unterhaltungen anzeigen').press('Space');
+    await list.getByRole('link', { name: 'Von einem Programm' }).waitFor();
+    await see(t, 'chat-api');
+  });
+
+  await t.test('pinned, found, and not found', async (t) => {
+    await ask('Wie viele Tage hat der Februar?', { reply: ANSWER });
+    await answered();
+    await list.getByRole('button', { name: '„Wie viele Tage hat der Februar?“ anheften' }).press('Enter');
+    await list.getByRole('button', { name: '„Wie viele Tage hat der Februar?“ loslösen' }).waitFor();
+    await see(t, 'chat-pinned');
+    await search.fill('februar');
+    await list.locator('mark').first().waitFor();
+    await see(t, 'chat-search');
+    await search.fill('nichts davon');
+    await list.getByText('Keine passenden Unterhaltungen.').waitFor();
+    await see(t, 'chat-none-found');
+    await search.fill('');
+    await page.setViewportSize({ width: 390, height: 844 });
+    await button(/^Unterhaltungen$/).click();
+    await dialog.getByRole('link', { name: 'Wie viele Tage' }).waitFor();
+    await see(t, 'chat-list-dialog');
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+  });
+
+  await t.test('edited and deleted', async (t) => {
+    await list.getByRole('button', { name: /^„Wie viele Tage.* bearbeiten$/ }).click();
+    await dialog.getByLabel('Titel').fill('');
+    await dialog.getByRole('button', { name: 'Speichern' }).click();
+    await dialog.getByText('Geben Sie einen Titel ein.').waitFor();
+    await see(t, 'chat-edit-conversation');
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    await list.getByRole('button', { name: /^„Wie viele Tage.* löschen$/ }).click();
+    await dialog.getByText('werden endgültig gelöscht').waitFor();
+    await see(t, 'chat-delete');
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+  });
+
+  await t.test('when nothing is left today', async (t) => {
+    await begin();
+    await text('Heute noch 3 von 5 Antworten').waitFor();
+    const messages = [{ role: 'user', content: 'Hallo' }];
+    t.match(await client.post('/chat/completions', { messages, n: 3 }, { cookie }), { status: 200 });
+    await field.fill('Noch eine?');
+    expectRefusals(1);
+    await field.press('Enter');
+    await text('Die heutigen Antworten sind aufgebraucht').waitFor();
+    await see(t, 'chat-out-of-quota');
+  });
+
+  t.same(chat.complaints, []);
+});
