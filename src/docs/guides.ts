@@ -25,6 +25,8 @@ export type Guide = {
   markdown: string;
 };
 
+export const OPERATOR_GUIDES = 'Run your own';
+
 /** In reading order. Guides that are not listed follow by name, in the last group. */
 const groups = {
   Start: ['getting-started', 'authentication'],
@@ -46,7 +48,7 @@ const groups = {
   'Limits and accounts': [
     ...['quotas', 'rate-limits', 'usage-history', 'plans', 'accounts', 'sessions-and-security'],
   ],
-  'Run your own': [
+  [OPERATOR_GUIDES]: [
     ...['running-parley', 'connect-a-model', 'several-upstreams', 'operators', 'operator-commands'],
   ],
 } as const satisfies Record<string, readonly string[]>;

@@ -2,7 +2,7 @@
 import { errorCodes, errorTable } from '../../schemas/errors.ts';
 import { errorUrl } from '../errors.ts';
 import { operationsOf } from './api-document.ts';
-import { type Guide, guideUrl, type Section } from './guides.ts';
+import { type Guide, groupOf, guideUrl, OPERATOR_GUIDES, type Section } from './guides.ts';
 import { operationUrl } from './reference.ts';
 
 export type Entry = {
@@ -14,9 +14,20 @@ export type Entry = {
   text: string;
   /** Other names. */
   words: string;
+  /** A factor of the score, from 0 to 1. Operators and errors come after what account owners ask. */
+  weight: number;
 };
 
 export type SectionEntry = Entry & { guide: Pick<Guide, 'slug' | 'title'>; section: Section };
+
+const FOR_OWNERS = 1;
+const FOR_OPERATORS = 0.8;
+const ERROR = 0.9;
+
+function guideWeight(guide: Pick<Guide, 'slug'>): number {
+  if (guide.slug === 'errors') return ERROR;
+  return groupOf(guide) === OPERATOR_GUIDES ? FOR_OPERATORS : FOR_OWNERS;
+}
 
 type GuideText = Pick<Guide, 'slug' | 'title' | 'sections'>;
 
@@ -29,6 +40,7 @@ export const sectionEntries = (guides: readonly GuideText[]): SectionEntry[] =>
       part: guide.title,
       text: section.text,
       words: '',
+      weight: guideWeight(guide),
       guide,
       section,
     })),
@@ -40,12 +52,13 @@ export const sectionEntries = (guides: readonly GuideText[]): SectionEntry[] =>
  * @param document - the OpenAPI document
  */
 export const pageEntries = (guides: readonly Guide[], document: object): Entry[] => [
-  ...guides.map(({ slug, summary, title }) => ({
-    href: guideUrl('', slug),
-    title,
+  ...guides.map((guide) => ({
+    href: guideUrl('', guide.slug),
+    title: guide.title,
     part: 'Guide',
-    text: summary,
+    text: guide.summary,
     words: '',
+    weight: guideWeight(guide),
   })),
   ...operationsOf(document).map((operation) => ({
     href: operationUrl(operation),
@@ -53,6 +66,7 @@ export const pageEntries = (guides: readonly Guide[], document: object): Entry[]
     part: 'API reference',
     text: `${operation.method} ${operation.path}. ${operation.description}`,
     words: `${operation.operationId} ${operation.method} ${operation.path}`,
+    weight: operation.path.startsWith('/api/v1/operator/') ? FOR_OPERATORS : FOR_OWNERS,
   })),
   ...errorCodes.map((code) => ({
     href: errorUrl('', code),
@@ -60,5 +74,6 @@ export const pageEntries = (guides: readonly Guide[], document: object): Entry[]
     part: `Error, status ${errorTable[code].status}`,
     text: errorTable[code].message,
     words: code,
+    weight: ERROR,
   })),
 ];

@@ -134,7 +134,7 @@ export class SearchIndex<E extends Entry> {
     for (const [id, entry] of this.#entries.entries()) {
       const share = (covered[id] as number) / total;
       if (!(share > 0) || !accepts(entry)) continue;
-      const cover = ((worth[id] as number) / total) * (1 - COVERAGE + COVERAGE * share);
+      const cover = entry.weight * ((worth[id] as number) / total) * (1 - COVERAGE + COVERAGE * share);
       some.push({ entry, id, cover });
     }
     const every = some.filter(({ id }) => matched[id] === terms.length);

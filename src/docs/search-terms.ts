@@ -51,6 +51,7 @@ const sameMeaning: readonly (readonly string[])[] = [
   ['concurrent', 'parallel', 'simultaneous'],
   ['engine', 'bot', 'assistant'],
   ['left', 'remaining'],
+  ['upload', 'attach', 'send'],
 ];
 
 const spellings: readonly (readonly [RegExp, string])[] = [

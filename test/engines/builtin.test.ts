@@ -19,7 +19,7 @@ const answers: Record<string, string> = {
   'When does the quota reset?': 'quotas#when-does-the-quota-reset',
   'What happens when my quota is used up?': 'quotas#what-happens-when-i-use-up-my-quota',
   'How do I delete my account?': 'accounts#delete-your-account',
-  'I forgot my password': 'accounts#i-forgot-my-password',
+  'I forgot my password': 'accounts#i-forgot-my-password-how-to-reset-it',
   logout: 'accounts#sign-out-log-out',
   'How do I change my plan?': 'plans#change-your-plan',
   'how do I keep my key safe': 'authentication#keep-an-api-key-secret',
@@ -103,7 +103,7 @@ onEachDatabase(t, {}, async (t, { app }) => {
       const text = await reply(question);
       t.match(
         text,
-        'its guides do not cover this question. To answer it, the operator must connect a language model.',
+        'its guides, which are in English, do not cover this question. To answer it, the operator must connect a language model.',
         question,
       );
       t.match(text, sampleQuestions[0], question);

@@ -1,19 +1,18 @@
-// Sixty questions in users' words: what the ranking finds first, and among the first three.
+// Questions in users' words: what the ranking finds first, and among the first three.
 import t from 'tap';
 import { plansFile, startTestService } from '../support/service.ts';
-import { heldOutQuestions, type Question, tuningQuestions } from './questions.ts';
+import { firstQuestions, heldOutQuestions, type Question, tuningQuestions } from './questions.ts';
 
 /**
- * One or two below what the ranking reached when it was written, so that an edited sentence of a guide passes: 17 and 25,
- * 7 and 8, 24 and 33.
+ * One or two below what the ranking reaches, so that an edited sentence of a guide passes: 16 and 25, 8 and 9, 24 and 34.
  */
 const FLOORS = {
   // Full-text search in SQL, which this ranking replaced, had 12 and 18.
-  tuning: { first: 15, firstThree: 23 },
+  tuning: { first: 15, firstThree: 24 },
   // 6 and 9.
-  heldOut: { first: 6, firstThree: 7 },
+  heldOut: { first: 7, firstThree: 8 },
   // 18 and 27.
-  all: { first: 22, firstThree: 31 },
+  all: { first: 23, firstThree: 33 },
 };
 
 t.test('POST /search: finds the sections that answer questions in the words of users', async (t) => {
@@ -26,6 +25,9 @@ t.test('POST /search: finds the sections that answer questions in the words of u
         return body.results.findIndex(({ url }: { url: string }) => url.endsWith(`/docs/guides/${section}`));
       }),
     );
+  const places = await placesOf(firstQuestions);
+  for (const [index, [question]] of firstQuestions.entries())
+    t.equal(places[index], 0, `first for: ${question}`);
   const tuning = await placesOf(tuningQuestions);
   const heldOut = await placesOf(heldOutQuestions);
   for (const [name, places] of Object.entries({ tuning, heldOut, all: [...tuning, ...heldOut] })) {

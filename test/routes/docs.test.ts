@@ -290,6 +290,7 @@ t.test('the plain pages', async (t) => {
         t.ok(anchor === undefined || idsOf(reached).has(anchor), `${query}: ${link}`);
       }
     }
+    t.equal((await found('reset password'))[0], '/docs/guides/accounts#i-forgot-my-password-how-to-reset-it');
     t.match(await found('idempotancy'), [/idempoten/], 'a slip of the finger');
     t.match(await page('/docs/search?q=xyzzy'), 'No results for “xyzzy”');
     const odd = await page(`/docs/search?q=${encodeURIComponent('"><b>')}`);

@@ -70,7 +70,7 @@ export function replyTo(question: string, hits: readonly Hit<SectionEntry>[], pu
   const [best, ...others] = hits.filter((hit) => hit.score >= NAMED_SCORE);
   if (best === undefined) {
     return [
-      `${NO_MODEL}, and its guides do not cover this question. To answer it, the operator must connect a language model.`,
+      `${NO_MODEL}, and its guides, which are in English, do not cover this question. To answer it, the operator must connect a language model.`,
       whatToAsk(publicUrl),
     ].join('\n\n');
   }
