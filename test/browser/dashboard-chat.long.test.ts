@@ -216,6 +216,7 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
         'document.documentElement.scrollHeight - innerHeight - document.documentElement.scrollTop',
       );
     const height = () => page.evaluate<number>('document.documentElement.scrollHeight');
+    await button('Scroll to the end').click();
     const before = await height();
     while ((await height()) < before + 800) await sleep(100);
     t.ok((await offset()) < 200, 'it follows');

@@ -27,7 +27,7 @@ import { useModels } from './models.ts';
 import { setNewSettings, settingsOf, useNewSettings } from './new-settings.ts';
 import { movePictures, readPictures } from './pictures.ts';
 import { leftOf, OutOfQuota, QuotaLine } from './quota.tsx';
-import { useFollowing } from './scroll.ts';
+import { useReading } from './scroll.ts';
 import { useStable } from './stable.ts';
 import { Suggestions } from './suggestions.tsx';
 import { Transcript } from './transcript.tsx';
@@ -51,7 +51,8 @@ export default function Chat() {
   const field = useRef<HTMLTextAreaElement>(null);
   const heading = useRef<HTMLHeadingElement>(null);
   const content = useRef<HTMLDivElement>(null);
-  const { isAway, toEnd } = useFollowing(content);
+  const dock = useRef<HTMLDivElement>(null);
+  const { isAway, toEnd, toOpened, toQuestion } = useReading(content, dock);
   const { data: usage } = useUsage();
   const models = useModels();
 
@@ -77,8 +78,10 @@ export default function Chat() {
       shownId.current = 'elsewhere';
     };
   }, [id]);
+  const namedId = useRef<string>(undefined);
   const named = useStable((conversationId: string) => {
     if (shownId.current !== undefined) return;
+    namedId.current = conversationId;
     moveDraft(id ?? '', conversationId);
     movePictures(id ?? '', conversationId);
     navigate(`/chat/${conversationId}`, { replace: true });
@@ -100,9 +103,10 @@ export default function Chat() {
   /** The pressed button may be gone. */
   const refocus = () => (isDesktop.current ? field : heading).current?.focus({ preventScroll: true });
   useEffect(() => {
-    toEnd();
+    if (id === undefined || id !== namedId.current) toOpened();
+    namedId.current = undefined;
     if (isDesktop.current) field.current?.focus({ preventScroll: true });
-  }, [id, toEnd]);
+  }, [id, toOpened]);
 
   const currentId = current?.id;
   useEffect(() => {
@@ -137,7 +141,7 @@ export default function Chat() {
     }
     ask({ conversationId: continued ?? null, body, afterId: messages[last - 1]?.id ?? null }, named);
     if (continued === undefined) setNewSettings(null);
-    requestAnimationFrame(toEnd);
+    requestAnimationFrame(toQuestion);
   };
 
   const newChat = () => {
@@ -208,7 +212,7 @@ export default function Chat() {
         />
         {data === undefined && (error || query.isPaused) ? (
           <Missing error={error ?? unreachable(undefined)} onRetry={() => query.refetch()} />
-        ) : query.isLoading && !isNew && id !== undefined ? (
+        ) : query.isLoading && !isNew && lines.length === 0 ? (
           <LoadingLines />
         ) : isEmpty ? (
           <Suggestions onPick={(question) => send(question)} isClosed={isOut} />
@@ -226,7 +230,7 @@ export default function Chat() {
           onAsk={onAsk}
           onRetry={onRetry}
         />
-        <div className={classes.dock}>
+        <div ref={dock} className={classes.dock}>
           {isAway && (
             <ActionIcon
               className={classes.toEnd ?? ''}

@@ -1,47 +1,128 @@
 import { type RefObject, useCallback, useEffect, useRef, useState } from 'react';
+import classes from './chat.module.css';
 
 const NEAR_PX = 80;
+const AT_PX = 2;
+/** The part of the view that a long question may take. */
+const QUESTION_SHARE = 0.5;
+
+/** What the view keeps to while the page grows: nothing once the reader has scrolled elsewhere. */
+type Place = 'question' | 'end' | 'free';
 
 const distance = () => {
   const { clientHeight, scrollHeight, scrollTop } = document.documentElement;
   return scrollHeight - clientHeight - scrollTop;
 };
 
-export function useFollowing(content: RefObject<HTMLElement | null>): {
+type Measured = {
+  /** Where the page is scrolled to with the last question, or the end of a long one, at the top of the view. */
+  questionY: number;
+  /** The height that the answer needs so that the page can be scrolled there. */
+  room: number;
+};
+
+function measure(log: HTMLElement | null, dock: HTMLElement | null): Measured | undefined {
+  const question = [...(log?.children ?? [])].findLast((one) =>
+    one.classList.contains(classes.question ?? ''),
+  );
+  if (log === null || dock === null || question === undefined) return undefined;
+  const { bottom, height, top } = question.getBoundingClientRect();
+  const viewTop = Number.parseFloat(getComputedStyle(question).scrollMarginTop);
+  const viewHeight = dock.getBoundingClientRect().top - viewTop;
+  const shown = Math.min(height, viewHeight * QUESTION_SHARE);
+  const answerTop = question.nextElementSibling?.getBoundingClientRect().top ?? bottom;
+  const below = Number.parseFloat(getComputedStyle(log).paddingBottom);
+  return {
+    questionY: window.scrollY + top - viewTop + height - shown,
+    room: Math.max(0, Math.ceil(viewHeight - shown - (answerTop - bottom) - below)),
+  };
+}
+
+/**
+ * Where the reader is: after sending and opening, at the last question, which stays at the top of the view while the answer
+ * grows below it; from the arrow button or the end on, at the end; and anywhere else where nothing moves the page.
+ */
+export function useReading(
+  content: RefObject<HTMLElement | null>,
+  dock: RefObject<HTMLElement | null>,
+): {
   isAway: boolean;
   toEnd: () => void;
+  /** After a question was sent. Reserves room below it. */
+  toQuestion: () => void;
+  /** After a conversation was opened. */
+  toOpened: () => void;
 } {
   const [isAway, setIsAway] = useState(false);
-  const isFollowing = useRef(true);
+  const place = useRef<Place>('question');
+  const hasRoom = useRef(false);
+  const lastY = useRef(0);
 
-  const toEnd = useCallback(() => {
-    isFollowing.current = true;
-    window.scrollTo(0, document.documentElement.scrollHeight);
-    setIsAway(false);
-  }, []);
+  const keep = useCallback(() => {
+    const { questionY } = measure(content.current, dock.current) ?? {};
+    if (place.current === 'end') window.scrollTo(0, document.documentElement.scrollHeight);
+    else if (place.current === 'question' && questionY !== undefined) window.scrollTo(0, questionY);
+    lastY.current = window.scrollY;
+    setIsAway(distance() >= NEAR_PX);
+  }, [content, dock]);
+
+  const reserve = useCallback(() => {
+    const room = hasRoom.current ? measure(content.current, dock.current)?.room : undefined;
+    content.current?.style.setProperty('--room', `${room ?? 0}px`);
+  }, [content, dock]);
+
+  const goTo = useCallback(
+    (next: Place, withRoom: boolean) => {
+      place.current = next;
+      hasRoom.current = withRoom;
+      reserve();
+      keep();
+    },
+    [keep, reserve],
+  );
+  const toEnd = useCallback(() => goTo('end', hasRoom.current), [goTo]);
+  const toQuestion = useCallback(() => goTo('question', true), [goTo]);
+  const toOpened = useCallback(() => goTo('question', false), [goTo]);
 
   useEffect(() => {
-    let last = window.scrollY;
     const onScroll = () => {
       const away = distance();
+      const moved = window.scrollY - lastY.current;
+      lastY.current = window.scrollY;
       const isNear = away < NEAR_PX;
-      // New content moves the end away. Only scrolling up stops following, however little.
-      if (window.scrollY < last && away > 1) isFollowing.current = false;
-      else if (isNear) isFollowing.current = true;
-      last = window.scrollY;
-      setIsAway(!isNear && !isFollowing.current);
+      // Shrinking content moves the page up, too, but leaves it at its end.
+      if (moved < 0 && away > 1) place.current = 'free';
+      else if (moved > 0 && isNear) place.current = isAtQuestion() ? 'question' : 'end';
+      else if (moved > 0 && place.current === 'question') place.current = 'free';
+      setIsAway(!isNear && place.current !== 'end');
+    };
+    const isAtQuestion = () => {
+      const { questionY } = measure(content.current, dock.current) ?? {};
+      return questionY !== undefined && Math.abs(window.scrollY - questionY) <= AT_PX;
+    };
+    let request = 0;
+    // Not within the observer, which would have to report the log's new height in the same frame.
+    const onResize = () => {
+      cancelAnimationFrame(request);
+      request = requestAnimationFrame(() => {
+        reserve();
+        keep();
+      });
     };
     const observer = new ResizeObserver(() => {
-      if (isFollowing.current) window.scrollTo(0, document.documentElement.scrollHeight);
-      else setIsAway(distance() >= NEAR_PX);
+      keep();
+      if (hasRoom.current) onResize();
     });
-    if (content.current) observer.observe(content.current);
+    for (const { current } of [content, dock]) if (current) observer.observe(current);
+    addEventListener('resize', onResize);
     addEventListener('scroll', onScroll, { passive: true });
     return () => {
+      cancelAnimationFrame(request);
+      removeEventListener('resize', onResize);
       removeEventListener('scroll', onScroll);
       observer.disconnect();
     };
-  }, [content]);
+  }, [content, dock, keep, reserve]);
 
-  return { isAway, toEnd };
+  return { isAway, toEnd, toQuestion, toOpened };
 }
