@@ -44,7 +44,6 @@ const errorsWithoutText = {
   invalidApiKey: ofKeys,
   listingNotAllowed: ofKeys,
   originNotAllowed: ofKeys,
-  missingCredentials: 'the dashboard shows the sign-in page instead',
   unsupportedMediaType: 'the dashboard always sends JSON',
 };
 /** Errors for which English shows the message of the API although its default is for programs, and why. */

@@ -138,6 +138,12 @@ t.test('a session that ends while an answer is on its way', { skip: noDashboard 
   await page.getByLabel('Email address').fill(email);
   await page.getByLabel('Password', { exact: true }).fill(password);
   await button('Sign in').click();
+  const ended = 'Your session ended before this was sent. Nothing was charged.';
+  await log.getByText(ended).waitFor();
+  await page.reload();
+  await log.getByText(ended).waitFor();
+  t.equal(await page.getByText('API key').count(), 0, 'nothing about API keys, here and after a reload');
+  await look(t, 'chat-session-ended-before');
   await button('Try again').click();
   await log.getByText('You said: And then I want to know').waitFor();
   t.same(complaints, [], 'nothing in the console');

@@ -49,6 +49,11 @@ export const isOfForm = ({ code }: ParleyError): boolean =>
 export const isFinal = ({ code, isCharged, status }: ParleyError): boolean =>
   isCharged && code !== 'serviceUnavailable' && (code !== 'internalError' || status >= 500);
 
+/** The codes of an ended session. The second one comes from routes that also accept API keys. */
+const ends = new Set(['sessionRequired', 'missingCredentials']);
+
+export const isEndOfSession = ({ code }: ParleyError): boolean => ends.has(code);
+
 export function toProblem(error: unknown): ParleyError {
   if (error instanceof ParleyError) return error;
   return new ParleyError({

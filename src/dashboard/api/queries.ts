@@ -1,17 +1,14 @@
 import { MutationCache, QueryCache, QueryClient, useQuery } from '@tanstack/react-query';
 import { api, ok, type Schemas } from './client.ts';
-import { toProblem } from './errors.ts';
+import { isEndOfSession, toProblem } from './errors.ts';
 import { currentSession, setSession, subscribe } from './session.ts';
 import { keepFor } from './tab-storage.ts';
 
 const RETRIES = 2;
 
-/** The codes of an ended session. The second one comes from routes that also accept API keys. */
-const ends = new Set(['sessionRequired', 'missingCredentials']);
-
 /** Any response can reveal an ended session. Signing in again returns to the current page. */
 export function noticeEnd(error: unknown): void {
-  if (ends.has(toProblem(error).code) && currentSession() === 'in') setSession('ended');
+  if (isEndOfSession(toProblem(error)) && currentSession() === 'in') setSession('ended');
 }
 
 export const queryClient: QueryClient = new QueryClient({

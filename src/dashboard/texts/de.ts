@@ -845,6 +845,7 @@ export default {
         'Sie haben alle heutigen Antworten genutzt. Es wurde nichts berechnet. Versuchen Sie es nach {localTime} erneut.',
       rateLimit:
         'Ihr Tarif erlaubt {count, plural, one {# Anfrage} other {# Anfragen}} pro Minute im Web und über die API, und Sie haben dieses Limit erreicht. Es wurde nichts berechnet.',
+      sessionEnded: 'Ihre Sitzung war beendet, bevor dies gesendet wurde. Es wurde nichts berechnet.',
       higherLimit: 'Für ein höheres Limit <plans>vergleichen Sie die Tarife</plans>.',
       chargedAgain: 'Ein erneuter Versuch sendet eine neue Anfrage, die gesondert berechnet wird.',
       notChargedAgain: 'Ein erneuter Versuch wird nicht doppelt berechnet.',
@@ -1057,6 +1058,7 @@ export const apiErrors = {
   'invalidRequest.suspended': 'Sie können Ihr eigenes Konto nicht sperren.',
   invalidRequest:
     'Der Dienst hat diese Eingabe nicht angenommen. Prüfen Sie sie und versuchen Sie es erneut.',
+  missingCredentials: 'Ihre Sitzung ist beendet. Melden Sie sich an.',
   modelNotInPlan: 'Ihr Tarif enthält dieses Modell nicht. Wählen Sie ein anderes.',
   notFound: 'Das Gesuchte wurde nicht gefunden. Möglicherweise wurde es gelöscht.',
   operatorRequired: 'Das können nur Betreiber dieses Dienstes.',

@@ -819,6 +819,7 @@ export default {
       quotaUntil: "You have used all of today's replies. Nothing was charged. Try again after {localTime}.",
       rateLimit:
         'Your plan allows {count, plural, one {# request} other {# requests}} a minute across the web and the API, and you have reached that limit. Nothing was charged.',
+      sessionEnded: 'Your session ended before this was sent. Nothing was charged.',
       higherLimit: 'For a higher limit, <plans>compare plans</plans>.',
       chargedAgain: 'Trying again sends a new request, which is charged separately.',
       notChargedAgain: 'You will not be charged twice if you try again.',
@@ -1007,6 +1008,7 @@ export const apiErrors = {
   idempotencyInProgress:
     'The same request is still in progress. This one was not charged. Try again in a moment.',
   idempotencyMismatch: 'Your request has changed since the last attempt. Nothing was charged. Send it again.',
+  missingCredentials: 'Your session has ended. Sign in.',
   modelNotInPlan: 'Your plan does not include this model. Choose another one.',
   operatorRequired: 'Only operators of this service can do this.',
 } satisfies ApiErrors;

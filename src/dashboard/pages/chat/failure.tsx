@@ -1,6 +1,6 @@
 import { Alert, Button, Text } from '@mantine/core';
 import { type ReactNode, useEffect, useState } from 'react';
-import { isFinal, type Problem } from '../../api/errors.ts';
+import { isEndOfSession, isFinal, type Problem } from '../../api/errors.ts';
 import { t } from '../../texts/language.ts';
 import { InfoIcon } from '../../ui/icons.tsx';
 import { ProblemAlert } from '../../ui/problem.tsx';
@@ -29,6 +29,8 @@ export function Failed({ isClosed, onRetry, problem }: Props) {
         <Countdown until={problem.limit.resetsAt} /> {t.rich('chat.failed.higherLimit', { plans: plansLink })}
       </Waiting>
     );
+  if (isEndOfSession(problem))
+    return <Waiting onRetry={isClosed ? undefined : onRetry}>{t('chat.failed.sessionEnded')}</Waiting>;
   // The message says that nothing was charged. If no reply is left, another attempt cannot help.
   if (problem.requestId !== null && !problem.isCharged)
     return <ProblemAlert error={problem} mt="sm" {...(!isClosed && { onRetry })} />;
