@@ -1,6 +1,6 @@
 /** Stored conversations: contract sections 1 and 7. */
 import { Type } from '@sinclair/typebox';
-import { ImageUrl, imageTypes, MAX_IMAGES } from './chat.ts';
+import { FinishReason, ImageUrl, imageTypes, MAX_IMAGES } from './chat.ts';
 import {
   Count,
   Cursor,
@@ -87,6 +87,7 @@ export const Message = Type.Object(
         examples: [true],
       }),
     ),
+    finish_reason: Type.Optional(ref(FinishReason)),
     created_at: Timestamp('When it was stored.'),
   },
   { $id: 'Message', additionalProperties: false, description: 'One message of a conversation.' },

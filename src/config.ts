@@ -58,7 +58,7 @@ export type Config = Readonly<{
   unreadMs: number;
   callsPerAccount: number;
   streamsPerAccount: number;
-  chatHistoryCharacters: number;
+  chatHistoryCharacters: number | undefined;
   /** Of an answer whose tokens are reserved, if the client and the model set no limit. */
   defaultMaxOutputTokens: number;
   bodyMemoryBytes: number;
@@ -238,7 +238,7 @@ export function loadConfig(env: Env = process.env): Config {
       idleTimeoutMs: integer(env, 'UPSTREAM_IDLE_SECONDS', 60, 1, 3600) * 1000,
       connections: integer(env, 'UPSTREAM_CONNECTIONS', 1000, 1, 100_000),
     },
-    chatHistoryCharacters: integer(env, 'CHAT_HISTORY_CHARACTERS', 48_000, 0, 10_000_000),
+    chatHistoryCharacters: integer(env, 'CHAT_HISTORY_CHARACTERS', undefined, 0, 10_000_000),
     defaultMaxOutputTokens: integer(env, 'DEFAULT_MAX_OUTPUT_TOKENS', 4096, 1, 10_000_000),
     answerLimits,
     unreadMs: UNREAD_MS,

@@ -19,7 +19,13 @@ export const text = (env: Env, name: string): string | undefined => {
   return value === '' ? undefined : value;
 };
 
-export function integer(env: Env, name: string, fallback: number, minimum: number, maximum: number): number {
+export function integer<F extends number | undefined>(
+  env: Env,
+  name: string,
+  fallback: F,
+  minimum: number,
+  maximum: number,
+): number | F {
   const value = text(env, name);
   if (value === undefined) return fallback;
   const number = Number(value);

@@ -29,7 +29,7 @@ t.test('nothing is required: every default serves', async (t) => {
     unreadMs: 60_000,
     callsPerAccount: 100,
     streamsPerAccount: 20,
-    chatHistoryCharacters: 48_000,
+    chatHistoryCharacters: undefined,
     bodyMemoryBytes: 64 * 1024 * 1024,
   });
   t.equal(config.databaseUrl, undefined);

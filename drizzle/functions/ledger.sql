@@ -1,4 +1,4 @@
--- Revision 17. Raise it with every change: a database keeps the highest (src/database/functions.ts).
+-- Revision 18. Raise it with every change: a database keeps the highest (src/database/functions.ts).
 --
 -- The ledger's batch protocol: admission, settlement and sweep. Contract sections 5 and 10, argued in
 -- docs/decisions/0010-the-ledgers-protocol.md.
@@ -110,7 +110,7 @@ END $$;
 -- Admits charges in the given order, each fully or not at all, and never past a ceiling of the plan read here: that of
 -- the charge's meter, and that of tokens.
 --
--- charges:  [{ id, account_id, key_id, endpoint, meter, units, tokens?, owner?, idempotency_key?, fingerprint? }];
+-- charges:  [{ id, account_id, key_id, endpoint, meter, units, model?, tokens?, owner?, idempotency_key?, fingerprint? }];
 --           `tokens` is the most that the request can use, which is reserved if the plan has a ceiling of tokens
 -- counters: [{ account_id, meter, held?, held_day? }], each counter of the charges once, that of tokens included;
 --           `held` are units that the process's requests in flight need besides on that day, and which these charges
@@ -223,8 +223,8 @@ BEGIN
   WITH asked AS (
     SELECT c.*
     FROM ROWS FROM (
-      jsonb_to_recordset(charges) AS (id uuid, account_id uuid, key_id uuid, endpoint text, meter text, units int, tokens int)
-    ) WITH ORDINALITY AS c (id, account_id, key_id, endpoint, meter, units, tokens, ordinality)
+      jsonb_to_recordset(charges) AS (id uuid, account_id uuid, key_id uuid, endpoint text, meter text, units int, tokens int, model text)
+    ) WITH ORDINALITY AS c (id, account_id, key_id, endpoint, meter, units, tokens, model, ordinality)
   ), limited AS (
     -- Not a join, for which a plan could read the counters of all accounts.
     SELECT asked.*, (ceilings -> p.plan ->> asked.meter)::bigint AS ceiling, k.tokens_ceiling,
@@ -258,8 +258,8 @@ BEGIN
     FROM totals t
     WHERE u.account_id = t.account_id AND u.day = today AND u.meter = t.meter AND t.units + t.tokens > 0
   ), logged AS (
-    INSERT INTO requests (account_id, day, id, key_id, endpoint, meter, units, state, process, admitted_at, reserved_tokens)
-    SELECT d.account_id, today, d.id, d.key_id, d.endpoint, d.meter, d.units, 'admitted', holder, now_at, d.reserved
+    INSERT INTO requests (account_id, day, id, key_id, endpoint, meter, units, state, process, admitted_at, reserved_tokens, model)
+    SELECT d.account_id, today, d.id, d.key_id, d.endpoint, d.meter, d.units, 'admitted', holder, now_at, d.reserved, d.model
     FROM decided d WHERE d.fits
   )
   SELECT d.id, CASE WHEN d.fits THEN 'admitted' ELSE 'refused' END, today,
@@ -314,7 +314,7 @@ $$;
 --   details:         what else the log tells; a later step adds to it
 --   Tokens that the charge reserved are released once the used ones are known, or by a refund. What was used beyond
 --   them is the excess, a part of what is used.
---   turn:            { conversation_id, key_id, is_new, title, question_id, question, images?, image_urls?, answer_id, answer, model, is_stopped? }
+--   turn:            { conversation_id, key_id, is_new, title, question_id, question, images?, image_urls?, answer_id, answer, model, is_stopped?, finish_reason? }
 --   response:        { key_id, previous_id, input, body }, stored under the charge's id
 --   answer:          { status, body }, stored under the idempotency key, including permanent failures;
 --                    {} if our side failed: the next request with the key resumes the charge
@@ -651,7 +651,7 @@ BEGIN
       jsonb_to_recordset(settlements) AS (account_id uuid, id uuid, turn jsonb)
     ) WITH ORDINALITY AS s (account_id, id, turn, ordinality)
     CROSS JOIN LATERAL jsonb_to_record(s.turn) AS t
-      (conversation_id uuid, key_id uuid, is_new boolean, title text, question_id uuid, question text, images jsonb, image_urls text, answer_id uuid, answer text, model text, is_stopped boolean)
+      (conversation_id uuid, key_id uuid, is_new boolean, title text, question_id uuid, question text, images jsonb, image_urls text, answer_id uuid, answer text, model text, is_stopped boolean, finish_reason text)
     WHERE s.turn IS NOT NULL AND s.id = ANY (moved)
   ), made AS (
     INSERT INTO conversations (account_id, id, key_id, title, created_at, updated_at)
@@ -675,13 +675,13 @@ BEGIN
       ORDER BY m.position DESC, m.id DESC LIMIT 1
     ) last ON true
   )
-  INSERT INTO messages (account_id, conversation_id, id, position, role, content, images, image_urls, model, is_stopped, created_at)
-  SELECT t.account_id, t.conversation_id, m.id, k.before + t.place - m.from_end, m.role, m.content, m.images, m.image_urls, m.model, m.is_stopped, now_at
+  INSERT INTO messages (account_id, conversation_id, id, position, role, content, images, image_urls, model, is_stopped, finish_reason, created_at)
+  SELECT t.account_id, t.conversation_id, m.id, k.before + t.place - m.from_end, m.role, m.content, m.images, m.image_urls, m.model, m.is_stopped, m.finish_reason, now_at
   FROM t JOIN kept k ON k.account_id = t.account_id AND k.id = t.conversation_id
   CROSS JOIN LATERAL (
-    VALUES (t.question_id, 1, 'user', t.question, t.images, t.image_urls, NULL, false),
-           (t.answer_id, 0, 'assistant', t.answer, NULL, NULL, t.model, coalesce(t.is_stopped, false))
-  ) AS m (id, from_end, role, content, images, image_urls, model, is_stopped);
+    VALUES (t.question_id, 1, 'user', t.question, t.images, t.image_urls, NULL, false, NULL),
+           (t.answer_id, 0, 'assistant', t.answer, NULL, NULL, t.model, coalesce(t.is_stopped, false), t.finish_reason)
+  ) AS m (id, from_end, role, content, images, image_urls, model, is_stopped, finish_reason);
 END $$;
 --> statement-breakpoint
 -- Stores the responses of settlements that moved. A charge that was resumed may have stored one before.

@@ -124,9 +124,10 @@ export class Admissions {
     charge: BegunCharge & { retry?: Retry | undefined },
     unitsOfRequest: UnitsOfRequest,
   ): Promise<Admission | Replay> {
-    const { accountId, endpoint, id, keyId, meter, retry, tokens, units } = charge;
+    const { accountId, endpoint, id, keyId, meter, model, retry, tokens, units } = charge;
     const row: ChargeRow = {
       ...{ id, account_id: accountId, key_id: keyId, endpoint, meter, units },
+      ...(model && { model }),
       ...(tokens !== undefined && this.#limitsTokens && { tokens }),
       ...(retry && { owner: ownerOf(keyId), idempotency_key: retry.key, fingerprint: retry.fingerprint }),
     };

@@ -18,6 +18,8 @@ export type Charge = {
   endpoint: string;
   meter: Meter;
   units: number;
+  /** The one that was asked for, for the log of a request that fails. */
+  model?: string | null | undefined;
   /** The most tokens that the request can use. They are reserved if the plan has a ceiling of tokens. */
   tokens?: number | undefined;
 };

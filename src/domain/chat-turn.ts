@@ -94,7 +94,7 @@ export function replyTo(turn: ChatTurn, answered: Answered): Static<typeof ChatR
     conversation_id: turn.conversationId,
     model: turn.input.model,
     reply: answered.text,
-    finish_reason: finishReasons.find((known) => known === answered.finishReason) ?? 'stop',
+    finish_reason: toFinishReason(answered.finishReason ?? 'stop'),
     ...(answered.isStopped && { stopped: true }),
     usage: { input_tokens: answered.inputTokens, output_tokens: answered.outputTokens },
     history: turn.history,
@@ -102,9 +102,20 @@ export function replyTo(turn: ChatTurn, answered: Answered): Static<typeof ChatR
   };
 }
 
-export function storedTurn(turn: ChatTurn, text: string, isStopped: boolean): { turn?: Turn } {
+/** Unknown reasons count as `stop`. */
+const toFinishReason = (reason: string) => finishReasons.find((known) => known === reason) ?? 'stop';
+
+type Ending = Pick<Answered, 'text' | 'isStopped' | 'finishReason'> & {
+  /** Whether the answer ended by itself. Only then does it take the place of another. */
+  isWhole: boolean;
+};
+
+export function storedTurn(
+  turn: ChatTurn,
+  { finishReason, isStopped, isWhole, text }: Ending,
+): { turn?: Turn } {
   const { conversationId, images, input, isNew, message, owner, replacedId } = turn;
-  if (conversationId === null) return {};
+  if (conversationId === null || (replacedId !== undefined && !isWhole)) return {};
   return {
     turn: {
       ...owner,
@@ -113,7 +124,13 @@ export function storedTurn(turn: ChatTurn, text: string, isStopped: boolean): { 
       ...(replacedId !== undefined && { replacedId }),
       title: titleOf(message),
       question: { id: newId(), content: message, ...(images.urls.length > 0 && { images }) },
-      answer: { id: newId(), content: text, model: input.model, isStopped },
+      answer: {
+        id: newId(),
+        content: text,
+        model: input.model,
+        isStopped,
+        finishReason: finishReason ? toFinishReason(finishReason) : null,
+      },
     },
   };
 }
@@ -128,6 +145,8 @@ export function chatScript(engine: ChatEngine, turn: ChatTurn, id: string): Scri
   let finishReason: string | null = null;
   let signal: AbortSignal | undefined;
   const isStopped = () => signal !== undefined && wasStopped(signal);
+  /** The client may have left between the end of the answer and that of the stream. */
+  const isWhole = () => !isStopped() && (finishReason !== null || signal?.aborted !== true);
 
   const opening = { id, conversation_id: conversationId, model: input.model };
   const start = (isReasoning = false) => {
@@ -163,7 +182,9 @@ export function chatScript(engine: ChatEngine, turn: ChatTurn, id: string): Scri
       model: input.model,
       ...tally.tokens(),
       // A question that was abandoned before its answer began is not a turn.
-      ...(isKept && (text !== '' || finishReason !== null) && storedTurn(turn, text, isStopped())),
+      ...(isKept &&
+        (text !== '' || finishReason !== null) &&
+        storedTurn(turn, { text, finishReason, isStopped: isStopped(), isWhole: isWhole() })),
     }),
     end: () => start() + done(),
     replay: (envelope) =>

@@ -1,22 +1,28 @@
 /** The history of a conversation. Contract section 7. */
-import type { History } from '../store/history.ts';
+import type { History, HistoryBudget } from '../store/history.ts';
 
-/** Below the average for English, so that other languages fit too. */
-const CHARACTERS_PER_TOKEN = 3;
+/** Without a known context window. */
+const DEFAULT_CHARACTERS = 48_000;
+/** Fewer than in most languages. */
+const BYTES_PER_TOKEN = 3;
+/** Of larger context windows, the rest stays unused: each request holds its history in memory. */
+const MOST_BYTES = 2_000_000;
 
 /**
- * How many characters of history may be sent. `sent` are sent in any case: the question and the instructions. The reply
- * takes `outputTokens`, by default a quarter of the context window.
+ * How much history may be sent. The context window decides if it is known, and also limits what the operator
+ * configured. `sentBytes` are sent in any case: the question and the instructions. The reply takes `outputTokens`, by
+ * default a quarter of the context window.
  */
 export function historyBudget(
-  configured: number,
+  configured: number | undefined,
   contextTokens: number | undefined,
-  sent: number,
+  sentBytes: number,
   outputTokens: number | undefined,
-): number {
-  if (contextTokens === undefined) return configured;
+): Pick<HistoryBudget, 'characters' | 'textBytes'> {
+  if (contextTokens === undefined) return { characters: configured ?? DEFAULT_CHARACTERS };
   const left = contextTokens - (outputTokens ?? Math.ceil(contextTokens / 4));
-  return Math.max(0, Math.min(configured, left * CHARACTERS_PER_TOKEN - sent));
+  const textBytes = Math.max(0, Math.min(MOST_BYTES, left * BYTES_PER_TOKEN - sentBytes));
+  return { textBytes, ...(configured !== undefined && { characters: configured }) };
 }
 
 export const noHistory: History = { messages: [], included: 0, omitted: 0 };

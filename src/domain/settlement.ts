@@ -33,6 +33,7 @@ const turnRow = ({ answer, conversationId, isNew, keyId, question, replacedId, t
   answer: storable(answer.content),
   model: answer.model,
   is_stopped: answer.isStopped,
+  ...(answer.finishReason !== null && { finish_reason: answer.finishReason }),
 });
 
 /** JSON escapes what Postgres cannot store. */
@@ -95,7 +96,7 @@ export function settlementOf(
     id: admission.id,
     status: failure?.statusCode ?? 200,
     code: failure?.code ?? null,
-    model: model ?? null,
+    model: model ?? admission.model ?? null,
     input_tokens: storedTokens(inputTokens),
     output_tokens: storedTokens(outputTokens),
     latency_ms: latencyMs(admission),

@@ -104,8 +104,12 @@ export type Embedded = {
 
 export type EmbeddingEngine = {
   kind: 'builtin' | 'upstream';
-  /** Call it before charging a request. Throws ApiError `notFound` for the model, or `invalidRequest`. */
-  check(input: Pick<EmbeddingInput, 'model' | 'dimensions'>): void;
+  /**
+   * Call it before charging a request. Throws ApiError `notFound` for the model, or `invalidRequest`.
+   *
+   * @returns the ID of the model that will be used, if the engine knows it
+   */
+  check(input: Pick<EmbeddingInput, 'model' | 'dimensions'>): string | undefined;
   /** Embeds all inputs, or fails. Throws as chat does, and `notFound` for the model. */
   embed(input: EmbeddingInput, signal: AbortSignal, call?: RoutedCall): Promise<Embedded>;
 };

@@ -74,8 +74,10 @@ export async function runUnderCharge<T>(
   try {
     if (work.isClientGone) return reply.hijack();
     const { accountId, keyId } = caller;
-    const { maxOutput, tokens, units } = cost;
-    const admission = await ledger.admit({ id, accountId, keyId, endpoint, meter, units, tokens, retry });
+    const { maxOutput, model, tokens, units } = cost;
+    const admission = await ledger.admit({
+      ...{ id, accountId, keyId, endpoint, meter, model, units, tokens, retry },
+    });
     if ('answer' in admission) return replayTo(request, reply, admission);
     if (admission.reserved !== undefined && maxOutput !== undefined) request.maxOutput = maxOutput;
     const run = { admission, cost, reply, request, slot, work };

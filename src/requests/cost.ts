@@ -20,6 +20,8 @@ import { estimatedUsage, tokensOf } from '../engines/upstream/usage.ts';
 export type Cost = {
   /** Charged all or nothing. */
   units: number;
+  /** The ID of the model that was asked for, or null if it has none. */
+  model?: string | null;
   /** The most tokens it can use, if any plan limits tokens. */
   tokens?: number;
   /** Those of them that are of its prompt. */
@@ -71,12 +73,13 @@ export function chatCost(
   const answers = input.n ?? 1;
   const units = model.units * answers;
   const estimate = () => ({ model: id, ...tokensOf(estimatedUsage(input, 0)) });
-  if (!limitsTokens(plans)) return { units, estimate };
+  if (!limitsTokens(plans)) return { units, model: id, estimate };
   const size = promptSize(input);
   const maxOutput = longestAnswer(defaultMaxOutputTokens, model, outputLimit(input), size);
   const inSaid = said === undefined ? 0 : promptBound(promptSize(said), imageTokens);
   const promptTokens = Math.max(promptBound(size, imageTokens), inSaid);
-  return { units, tokens: tokensBound(promptTokens, answers, maxOutput), promptTokens, maxOutput, estimate };
+  const tokens = tokensBound(promptTokens, answers, maxOutput);
+  return { units, model: id, tokens, promptTokens, maxOutput, estimate };
 }
 
 /** @param model - the name to record */
@@ -90,9 +93,9 @@ export function embeddingCost(
     ...{ model, inputTokens: estimatedInput(input.input), outputTokens: 0 },
     unreported: {},
   });
-  if (!limitsTokens(request.server.config.plans)) return { units, estimate };
+  if (!limitsTokens(request.server.config.plans)) return { units, model, estimate };
   const promptTokens = tokensBound(embeddedBound(inputsOf(input.input)), 0, 0);
-  return { units, tokens: promptTokens, promptTokens, estimate };
+  return { units, model, tokens: promptTokens, promptTokens, estimate };
 }
 
 /**

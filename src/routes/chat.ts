@@ -108,15 +108,13 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       const conversation = await continued(caller, request.body.conversation_id);
       const before = await replaced(conversation, request.body.replaces);
       const body = withSettings(request.body, conversation);
-      const characters = historyBudget(
-        app.config.chatHistoryCharacters,
-        contextTokens,
-        body.message.length + (body.instructions?.length ?? 0) + images.length * IMAGE_CHARACTERS,
-        body.max_output_tokens,
-      );
+      const sentBytes =
+        Buffer.byteLength(body.message) +
+        Buffer.byteLength(body.instructions ?? '') +
+        images.length * IMAGE_CHARACTERS;
       const budget = {
         before,
-        characters,
+        ...historyBudget(app.config.chatHistoryCharacters, contextTokens, sentBytes, body.max_output_tokens),
         imageCharacters: IMAGE_CHARACTERS,
         ...(takesImages(resolved) && { imageBytes: MOST_EARLIER_IMAGES }),
       };
@@ -141,7 +139,11 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         const isStopped = wasStopped(signal);
         return {
           value: replyTo(turn, { id, text, finishReason, isStopped, ...tokens }),
-          outcome: { model, ...tokens, ...storedTurn(turn, text, isStopped) },
+          outcome: {
+            model,
+            ...tokens,
+            ...storedTurn(turn, { text, finishReason, isStopped, isWhole: !isStopped }),
+          },
         };
       });
     },

@@ -54,6 +54,7 @@ const toMessage = (row: store.Message) => ({
   ...(row.images !== null && { images: row.images }),
   model: row.model,
   ...(row.isStopped && { stopped: true }),
+  ...(row.finishReason !== null && { finish_reason: row.finishReason }),
   created_at: row.createdAt.toISOString(),
 });
 

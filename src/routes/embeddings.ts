@@ -57,17 +57,17 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       if (countTokens(input.input) > MAX_TOKENS) throw tooManyTokens();
       const { id, units = 1 } = (await routedModel(request, 'embeddings', input.model)) ?? {};
       const asked = { ...input, ...(id !== undefined && { model: id }) };
-      app.engines.embeddings.check(asked);
+      const model = app.engines.embeddings.check(asked) ?? null;
       const count = inputsOf(input.input).length;
-      const cost = embeddingCost(request, input, count * units, asked.model ?? null);
+      const cost = embeddingCost(request, input, count * units, model);
       return answerBytes(request, reply, cost, async (_admission, signal) => {
         const call = routedCall(request, reply);
         const embedded = await app.engines.embeddings.embed(asked, signal, call);
-        const { isEstimated = false, model, promptTokens } = embedded;
+        const { isEstimated = false, promptTokens } = embedded;
         return {
           json: await embeddingListJson(embedded),
           outcome: {
-            ...{ model, inputTokens: promptTokens, outputTokens: 0 },
+            ...{ model: embedded.model, inputTokens: promptTokens, outputTokens: 0 },
             ...(isEstimated && { unreported: {} }),
           },
         };

@@ -54,7 +54,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       const outcome = (generated: number) => ({
         ...{ model, inputTokens: 0, outputTokens: 0, images: generated },
       });
-      const cost = { units: count * units, estimate: () => outcome(count) };
+      const cost = { units: count * units, model, estimate: () => outcome(count) };
       return answerJson(request, reply, cost, async (_admission, signal) => {
         const data = await images.generate(asked, signal, routedCall(request, reply));
         return {

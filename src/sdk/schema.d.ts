@@ -1971,7 +1971,7 @@ export interface components {
             conversation_id?: string;
             /**
              * Format: uuid
-             * @description A message of yours in the conversation, such as one to correct or to ask again. When the reply is stored, it and all later messages are deleted. The model does not see them.
+             * @description A message of yours in the conversation, such as one to correct or to ask again. When the reply is stored, it and all later messages are deleted. The model does not see them. A stopped reply is not stored and deletes nothing.
              * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
              */
             replaces?: string;
@@ -3524,6 +3524,7 @@ export interface components {
              * @example true
              */
             stopped?: boolean;
+            finish_reason?: components["schemas"]["FinishReason"];
             /**
              * Format: date-time
              * @description When it was stored.

@@ -27,7 +27,7 @@ export type Turn = {
     /** `data:` URLs, and what each is. */
     images?: { urls: readonly string[]; kinds: MessageImage[] };
   };
-  answer: { id: string; content: string; model: string; isStopped: boolean };
+  answer: Pick<Message, 'id' | 'content' | 'isStopped' | 'finishReason'> & { model: string };
 };
 
 const visibleTo = ({ accountId, keyId }: Owner): SQL | undefined =>

@@ -12,7 +12,11 @@ export type HistoryMessage = {
 
 /** How much history is sent. Without `imageBytes`, images are left out. */
 export type HistoryBudget = {
-  characters: number;
+  /** Default: any number. */
+  characters?: number;
+  /** In UTF-8. Default: any number. */
+  textBytes?: number;
+  /** What an image counts as, in characters and in bytes of text. */
   imageCharacters: number;
   imageBytes?: number;
   /** This message and all later ones are left out. */
@@ -36,12 +40,12 @@ type Step = {
   image_urls: string | null;
 };
 
-/** The newest whole messages within a budget of code points, and of bytes of images. Content that does not fit stays in the database. */
+/** The newest whole messages within a budget of code points, of bytes of text, and of bytes of images. Content that does not fit stays in the database. */
 export async function readHistory(
   db: Db,
   accountId: string,
   conversationId: string,
-  { before, characters, imageBytes, imageCharacters }: HistoryBudget,
+  { before, characters, imageBytes, imageCharacters, textBytes }: HistoryBudget,
 ): Promise<History> {
   const isBefore = before
     ? sql` and (m.position, m.id) < (${before.position}::int, ${before.id}::uuid)`
@@ -50,26 +54,31 @@ export async function readHistory(
   const hasImages = imageBytes !== undefined;
   // The length of a value is known without reading it.
   const bytesOf = hasImages ? sql`coalesce(octet_length(m.image_urls), 0)::bigint` : sql`0::bigint`;
-  const charactersOf = hasImages
-    ? sql`char_length(m.content) + coalesce(jsonb_array_length(m.images), 0) * ${imageCharacters}::bigint`
-    : sql`char_length(m.content)::bigint`;
+  const charactersOfImages = hasImages
+    ? sql`coalesce(jsonb_array_length(m.images), 0) * ${imageCharacters}::bigint`
+    : sql`0::bigint`;
+  // Counting the characters of a value means reading it.
+  const charactersOf =
+    characters === undefined ? sql`0::bigint` : sql`char_length(m.content) + ${charactersOfImages}`;
+  const textBytesOf = sql`octet_length(m.content) + ${charactersOfImages}`;
   const imageUrls = hasImages ? sql`m.image_urls` : sql`null::text`;
-  const fits = sql`walk.characters <= ${characters}::bigint and walk.bytes <= ${imageBytes ?? 0}::bigint
-    and walk.step <= ${MESSAGES_AT_MOST}::int`;
+  const fits = sql`walk.characters <= ${characters ?? 0}::bigint
+    and walk.text_bytes <= ${textBytes ?? Number.MAX_SAFE_INTEGER}::bigint
+    and walk.bytes <= ${imageBytes ?? 0}::bigint and walk.step <= ${MESSAGES_AT_MOST}::int`;
   const steps = await rowsOf<Step>(
     db,
     sql`
       with recursive walk as (
         (select 1 as step, m.position, m.id, m.role, m.content, ${imageUrls} as image_urls,
-                ${charactersOf} as characters, ${bytesOf} as bytes
+                ${charactersOf} as characters, ${textBytesOf} as text_bytes, ${bytesOf} as bytes
          from messages m where ${isOf}
          order by m.position desc, m.id desc limit 1)
         union all
         select walk.step + 1, older.position, older.id, older.role, older.content, older.image_urls,
-               walk.characters + older.characters, walk.bytes + older.bytes
+               walk.characters + older.characters, walk.text_bytes + older.text_bytes, walk.bytes + older.bytes
         from walk cross join lateral (
           select m.position, m.id, m.role, m.content, ${imageUrls} as image_urls,
-                 ${charactersOf} as characters, ${bytesOf} as bytes
+                 ${charactersOf} as characters, ${textBytesOf} as text_bytes, ${bytesOf} as bytes
           from messages m
           where ${isOf} and (m.position, m.id) < (walk.position, walk.id)
           order by m.position desc, m.id desc limit 1

@@ -13,6 +13,8 @@ export type ChargeRow = {
   endpoint: string;
   meter: Meter;
   units: number;
+  /** The one that was asked for. A failure tells no other. */
+  model?: string;
   /** The most tokens it can use, which are reserved if its plan has a ceiling of tokens. */
   tokens?: number;
   /** The credential that owns the idempotency key: a key's id, or the nil UUID for the web. */
@@ -53,6 +55,7 @@ export type TurnRow = {
   answer: string;
   model: string;
   is_stopped: boolean;
+  finish_reason?: string;
 };
 
 export type ResponseRow = { key_id: string | null; previous_id: string | null; input: string; body: string };

@@ -134,7 +134,7 @@ for (const kind of databaseKinds) {
         isNew: true,
         title: content,
         question: { id: uuidv7(), content },
-        answer: { id: uuidv7(), content, model: 'm', isStopped: false },
+        answer: { id: uuidv7(), content, model: 'm', isStopped: false, finishReason: null },
       });
       await Promise.all(
         admissions.map((admission, index) =>
@@ -165,7 +165,7 @@ for (const kind of databaseKinds) {
         isNew: true,
         title: 'x',
         question: { id: uuidv7(), content: 'x' },
-        answer: { id: uuidv7(), content: 'x', model: 'm', isStopped: false },
+        answer: { id: uuidv7(), content: 'x', model: 'm', isStopped: false, finishReason: null },
       };
       await t.rejects(ledger.finalise(admission, { ...outcome, turn }));
       t.equal(await counter(database, account, 'chat'), 0);

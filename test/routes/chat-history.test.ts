@@ -5,6 +5,7 @@ import { v7 as uuidv7 } from 'uuid';
 import type { Body, Client } from '../support/http.ts';
 import { onEachDatabase } from '../support/service.ts';
 import { startUpstream } from '../support/upstream/client.ts';
+import { several, upstreamsFile } from '../support/upstreams-file.ts';
 
 const upstream = await startUpstream();
 t.teardown(() => upstream.stop());
@@ -120,5 +121,61 @@ t.test('CHAT_HISTORY_CHARACTERS', async (t) =>
       t.equal(asked.length, 9);
       t.same(last.history, { included: 8, omitted: 4 });
     });
+  }),
+);
+
+const withContext = (contextTokens: number) => upstreamsFile(several([upstream], {}, { contextTokens })).env;
+
+t.test('a known context window decides', async (t) =>
+  onEachDatabase(t, withContext(40_000), async (t, { client }) => {
+    const owner = await client.signUp();
+    const { key } = await client.createKey(owner);
+    // 10,000 tokens are for the reply. The others hold 90,000 bytes.
+    await t.test('more than the default fits', async (t) => {
+      const { reply } = await ask(client, key, { message: 'x'.repeat(40_000) });
+      const { conversation_id } = reply;
+      const next = await ask(client, key, { message: 'And now?', conversation_id });
+      t.same(next.reply.history, { included: 2, omitted: 0 });
+      const limited = { message: 'And now?', conversation_id, max_output_tokens: 20_000 };
+      const { reply: short } = await ask(client, key, limited);
+      t.same(short.history, { included: 2, omitted: 2 }, 'the longest reply is left out of it');
+    });
+
+    await t.test('text of several bytes a character takes as many more tokens', async (t) => {
+      const { reply } = await ask(client, key, { message: '\u65e5'.repeat(16_000) });
+      const { conversation_id } = reply;
+      const next = await ask(client, key, { message: 'And now?', conversation_id });
+      t.same(next.reply.history, { included: 0, omitted: 2 });
+    });
+  }),
+);
+
+t.test('CHAT_HISTORY_CHARACTERS limits what a known context window would hold', async (t) => {
+  const limited = { ...withContext(40_000), CHAT_HISTORY_CHARACTERS: '60' };
+  await onEachDatabase(t, limited, async (t, { client }) => {
+    const owner = await client.signUp();
+    const { key } = await client.createKey(owner);
+    const { reply } = await ask(client, key, { message: 'x'.repeat(100) });
+    const next = await ask(client, key, { message: 'b', conversation_id: reply.conversation_id });
+    t.same(next.reply.history, { included: 0, omitted: 2 });
+  });
+});
+
+t.test('a very large context window: the newest 2 million bytes', async (t) =>
+  onEachDatabase(t, withContext(2_000_000), async (t, { client, database }) => {
+    const owner = await client.signUp();
+    const { key } = await client.createKey(owner);
+    const { reply } = await ask(client, key, { message: 'Hi' });
+    const { conversation_id } = reply;
+    await database.db.execute(
+      sql`insert into messages (account_id, conversation_id, id, position, role, content, created_at)
+          select ${owner.accountId}::uuid, ${conversation_id}::uuid, gen_random_uuid(), 2 + n,
+                 case n % 2 when 1 then 'user' else 'assistant' end, repeat('x', 100000), now()
+          from generate_series(1, 30) n`,
+    );
+    const from = performance.now();
+    const next = await ask(client, key, { message: 'And now?', conversation_id });
+    t.comment(`${Math.round(performance.now() - from)} ms`);
+    t.same(next.reply.history, { included: 20, omitted: 12 });
   }),
 );

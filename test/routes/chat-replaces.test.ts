@@ -1,12 +1,17 @@
 // Editing a question and asking it again: the new turn takes the place of the old one, and of all after it.
+import { randomUUID } from 'node:crypto';
 import t from 'tap';
+import { openStream } from '../support/event-reader.ts';
 import { onEachDatabase } from '../support/service.ts';
+import { lastCharge } from '../support/spending.ts';
 import { startUpstream } from '../support/upstream/client.ts';
+import { eventually } from '../support/upstream/engine.ts';
 
 const upstream = await startUpstream();
 t.teardown(() => upstream.stop());
 
-onEachDatabase(t, { CHAT_URL: upstream.url, CHAT_MODEL: 'test=test-model' }, async (t, { client }) => {
+onEachDatabase(t, { CHAT_URL: upstream.url, CHAT_MODEL: 'test=test-model' }, async (t, service) => {
+  const { client } = service;
   const owner = await client.signUp();
   const { key } = await client.createKey(owner);
   t.beforeEach(() => upstream.reset());
@@ -76,6 +81,59 @@ onEachDatabase(t, { CHAT_URL: upstream.url, CHAT_MODEL: 'test=test-model' }, asy
     t.same(await asked(), [...said('One'), 'Zwei']);
     await upstream.configure({ fault: 'status', status: 500 });
     t.equal((await client.post('/chat', body, { key })).status, 502);
+    t.same(await textsOf(id), said('One', 'Two'));
+  });
+
+  await t.test('a stopped stream deletes nothing and is not stored, and stays charged', async (t) => {
+    const id = await converse('One', 'Two');
+    const two = (await messagesOf(id))[2];
+    const body = { message: 'Zwei', conversation_id: id, replaces: two?.id, stream: true };
+    await upstream.configure({ chunks: 600, chunkIntervalMs: 50 });
+    const stream = await openStream(client, '/chat', body, { key });
+    const request = (await stream.next())?.data.id;
+    await stream.next();
+    t.match(await client.post(`/chat/${request}/cancel`, undefined, { key }), { status: 200 });
+    const done = (await stream.rest()).at(-1);
+    t.match(done, { event: 'done', data: { stopped: true, conversation_id: id } });
+    t.ok(done?.data.reply.length > 0);
+    t.same(await textsOf(id), said('One', 'Two'));
+    t.match(await lastCharge(service, owner.accountId), {
+      ...{ state: 'final', status: 200, output_tokens: done?.data.usage.output_tokens },
+    });
+  });
+
+  await t.test('stopped before its first output, it deletes nothing, also for a retry', async (t) => {
+    const id = await converse('One', 'Two');
+    const two = (await messagesOf(id))[2];
+    for (const stream of [false, true]) {
+      const body = { message: 'Zwei', conversation_id: id, replaces: two?.id, stream };
+      await upstream.configure({ headersDelayMs: 30_000 });
+      const { chat: calls } = await upstream.calls();
+      const idempotencyKey = randomUUID();
+      const options = { key, headers: { 'idempotency-key': idempotencyKey } };
+      const answer = client.post('/chat', body, options);
+      await eventually('it is at the engine', async () => (await upstream.calls()).chat > calls);
+      await client.post('/chat/cancel', { idempotency_key: idempotencyKey }, { key });
+      const replyOf = ({ body: of }: Awaited<typeof answer>) => (stream ? of.at(-1).data : of);
+      t.match(replyOf(await answer), { stopped: true, conversation_id: id });
+      t.match(replyOf(await client.post('/chat', body, options)), { stopped: true });
+      t.same(await textsOf(id), said('One', 'Two'));
+    }
+  });
+
+  await t.test('a client that leaves during the answer deletes nothing', async (t) => {
+    const id = await converse('One', 'Two');
+    const two = (await messagesOf(id))[2];
+    const body = { message: 'Zwei', conversation_id: id, replaces: two?.id, stream: true };
+    await upstream.configure({ chunks: 600, chunkIntervalMs: 50 });
+    const stream = await openStream(client, '/chat', body, { key });
+    await stream.next();
+    await stream.next();
+    stream.leave();
+    await eventually('its end is recorded', async () => {
+      const charge = await lastCharge(service, owner.accountId);
+      return charge?.status === 499 && charge.output_tokens !== null;
+    });
     t.same(await textsOf(id), said('One', 'Two'));
   });
 

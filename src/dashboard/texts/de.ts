@@ -818,6 +818,10 @@ export default {
       stoppedBefore: 'Sie haben gestoppt, bevor die Antwort begonnen hat.',
       stoppedHere: 'Sie haben die Antwort hier gestoppt.',
       countsAsOne: 'Sie zählt als eine Antwort.',
+      stoppedKept:
+        'Sie haben diese Antwort gestoppt. Sie zählt als eine Antwort, wird aber nicht gespeichert. Die frühere Antwort bleibt erhalten.',
+      omitted:
+        '{count, plural, one {Das Modell hat die erste Nachricht dieser Unterhaltung nicht gesehen: Sie passt nicht hinein.} other {Das Modell hat die ersten # Nachrichten dieser Unterhaltung nicht gesehen: Sie passen nicht hinein.}}',
       stored: 'Die vollständige Antwort ist in der Unterhaltung gespeichert und zählt als eine Antwort.',
       showWhole: 'Vollständige Antwort anzeigen',
     },

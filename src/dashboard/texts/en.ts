@@ -795,6 +795,10 @@ export default {
       stoppedBefore: 'You stopped before the answer started.',
       stoppedHere: 'You stopped the answer here.',
       countsAsOne: 'It counts as one reply.',
+      stoppedKept:
+        'You stopped this answer. It counts as one reply, but is not stored. The earlier answer is kept.',
+      omitted:
+        '{count, plural, one {The model did not see the first message of this conversation: it does not fit.} other {The model did not see the first # messages of this conversation: they do not fit.}}',
       stored: 'The full answer is stored in the conversation and counts as one reply.',
       showWhole: 'Show the full answer',
     },

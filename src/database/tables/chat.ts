@@ -12,6 +12,7 @@ import {
   text,
   uuid,
 } from 'drizzle-orm/pg-core';
+import type { FinishReason } from '../../../schemas/chat.ts';
 import type { MessageImage as MessageImageSchema } from '../../../schemas/conversations.ts';
 import { accountId, instant } from '../columns.ts';
 
@@ -67,6 +68,8 @@ export const messages = pgTable(
     imageUrls: text('image_urls'),
     /** Whether the client stopped the answer. */
     isStopped: boolean('is_stopped').notNull().default(false),
+    /** Why the answer ended. Null if that is not known, and for the user's messages. */
+    finishReason: text('finish_reason').$type<Static<typeof FinishReason>>(),
     createdAt: instant('created_at').notNull(),
   },
   (table) => [

@@ -118,6 +118,7 @@ export function builtinEmbeddings(): EmbeddingEngine {
       if (model !== builtinEmbeddingModel) throw unknownModel([builtinEmbeddingModel]);
       if (dimensions > DIMENSIONS)
         throw unsupportedDimensions(`The built-in engine supports 1 to ${DIMENSIONS} dimensions.`);
+      return model;
     },
     async embed({ dimensions = DIMENSIONS, encoding_format: format, input }, signal) {
       noteCalled(signal);

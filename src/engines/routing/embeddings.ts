@@ -13,8 +13,9 @@ export function routedEmbeddings(router: Router, other: EmbeddingEngine): Embedd
       return router.serves('embeddings') ? 'upstream' : other.kind;
     },
     check(input) {
-      if (router.serves('embeddings')) capable(input);
-      else other.check(input);
+      if (!router.serves('embeddings')) return other.check(input);
+      capable(input);
+      return input.model;
     },
     async embed(input, signal, call) {
       if (!router.serves('embeddings')) return other.embed(input, signal);

@@ -62,7 +62,7 @@ export function createUpstreamEmbeddings(options: UpstreamEmbeddingsOptions): Em
 
   return {
     kind: 'upstream',
-    check: ({ model }) => void modelOf(model),
+    check: ({ model }) => modelOf(model)?.id,
     async embed(input, signal) {
       const { model: named, ...fields } = input;
       const model = modelOf(named);

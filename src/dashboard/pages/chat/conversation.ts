@@ -1,14 +1,20 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { api, ok, type Schemas } from '../../api/client.ts';
 import { isFinal } from '../../api/errors.ts';
-import { isUnderWay, type Turn } from './turns.ts';
+import { isUnderWay, keepsOriginal, type Turn } from './turns.ts';
 
 type Message = Schemas['Message'];
 
 export type Line =
-  /** `images` are those of this tab, so that a question that is stored need not load them. */
-  | { kind: 'message'; key: string; message: Message; images?: readonly string[] | undefined }
-  /** `messageId` is that of its question, once it is stored. */
+  /** `images` and `omitted` are of the turn: stored images need not load, and what was omitted is not stored. */
+  | {
+      kind: 'message';
+      key: string;
+      message: Message;
+      images?: readonly string[] | undefined;
+      omitted?: number | undefined;
+    }
+  /** `messageId` is that of its question, once it is stored, or of the one that it did not replace. */
   | { kind: 'turn'; key: string; turn: Turn; messageId?: string | undefined };
 
 /** @param isThere - false until the service has stored the conversation */
@@ -34,8 +40,9 @@ export const messagesOf = (pages: Pages | undefined): Message[] =>
 
 /**
  * Merges the stored messages with the turns of this tab. Stored messages replace a completed turn under its keys, so
- * that nothing is drawn again. A stopped turn stays as it was read. A failed one stays where it was asked. What a turn
- * replaces is left out, although the service deletes it only with the answer.
+ * that nothing is drawn again. A stopped turn stays as it was read. A failed one stays where it was asked, and so does one
+ * that was stopped before it replaced another. What a turn replaces is left out, although the service deletes it only
+ * with the answer.
  */
 export function linesOf(stored: readonly Message[], turns: readonly Turn[]): Line[] {
   const messages = stored.slice(0, firstReplaced(stored, turns));
@@ -45,10 +52,12 @@ export function linesOf(stored: readonly Message[], turns: readonly Turn[]): Lin
   const replaced = new Set<Line>();
   let before = 0;
   for (const turn of turns) {
-    const line: Line = { kind: 'turn', key: turn.id, turn };
+    const messageId = keepsOriginal(turn) ? turn.body.replaces : undefined;
+    const line: Line = { kind: 'turn', key: turn.id, turn, messageId };
     const place = places.get(turn);
     if (place === undefined) {
-      before = Math.max(before, turn.state === 'failed' ? placeOfFailed(messages, turn) : messages.length);
+      const isInPlace = turn.state === 'failed' || keepsOriginal(turn);
+      before = Math.max(before, isInPlace ? placeOfUnstored(messages, turn) : messages.length);
       unstored.set(before, [...(unstored.get(before) ?? []), line]);
       continue;
     }
@@ -62,7 +71,10 @@ export function linesOf(stored: readonly Message[], turns: readonly Turn[]): Lin
         question.key = questionKey(turn.id);
         question.images = turn.body.images;
       }
-      if (answer) answer.key = answerKey(turn.id);
+      if (answer?.kind === 'message') {
+        answer.key = answerKey(turn.id);
+        answer.omitted = turn.omitted;
+      }
     }
   }
   return [...lines, undefined].flatMap((line, index) => [
@@ -94,9 +106,9 @@ export function lastQuestionOf(lines: readonly Line[]): Omit<Question, 'text'> {
 const indexOf = (messages: readonly Message[], messageId: string): number =>
   messages.findIndex(({ id }) => id === messageId);
 
-/** Without an answer, the service keeps what the turn would have replaced. */
-const isReplacing = ({ state, text }: Turn): boolean =>
-  state !== 'failed' && !(state === 'stopped' && text === '');
+/** Without a whole answer, the service keeps what the turn would have replaced. */
+const isReplacing = (turn: Turn): boolean =>
+  turn.state !== 'failed' && !keepsOriginal(turn) && !(turn.state === 'stopped' && turn.text === '');
 
 /** The length of the messages where nothing is replaced. */
 function firstReplaced(messages: readonly Message[], turns: readonly Turn[]): number {
@@ -115,7 +127,9 @@ export function turnsFrom(
   const first = indexOf(messages, messageId);
   const places = placesOf(messages, turns);
   const isLater = (turn: Turn) =>
-    (places.get(turn) ?? -1) >= first || (turn.afterId !== null && indexOf(messages, turn.afterId) >= first);
+    (places.get(turn) ?? -1) >= first ||
+    (turn.afterId !== null && indexOf(messages, turn.afterId) >= first) ||
+    (keepsOriginal(turn) && indexOf(messages, turn.body.replaces as string) >= first);
   return new Set(turns.filter(isLater));
 }
 
@@ -126,7 +140,7 @@ export const answerKey = (key: string) => `${key} answer`;
 const indexAfter = (messages: readonly Message[], { afterId }: Turn): number =>
   messages.findIndex(({ id }) => id === afterId) + 1;
 
-function placeOfFailed(messages: readonly Message[], turn: Turn): number {
+function placeOfUnstored(messages: readonly Message[], turn: Turn): number {
   const { conversation_id: continued, replaces } = turn.body;
   // Below the answer of the question that it did not replace.
   const kept = replaces === undefined ? -1 : indexOf(messages, replaces);
@@ -139,6 +153,7 @@ function placesOf(messages: readonly Message[], turns: readonly Turn[]): Map<Tur
   const places = new Map<Turn, number>();
   const taken = new Set<number>();
   const find = (turn: Turn, from: number) => {
+    if (keepsOriginal(turn)) return from;
     // What it replaces is deleted when it is stored.
     if (turn.body.replaces !== undefined && indexOf(messages, turn.body.replaces) >= 0) return from;
     const start = Math.max(from, indexAfter(messages, turn));

@@ -11,7 +11,7 @@ import { Failed } from './failure.tsx';
 import { AgainIcon, EditIcon } from './icons.tsx';
 import { Answer } from './markdown.tsx';
 import { PictureList, StoredPictures } from './picture-list.tsx';
-import { isUnderWay, type Turn } from './turns.ts';
+import { isUnderWay, keepsOriginal, type Turn } from './turns.ts';
 
 type QuestionProps = Question & {
   conversationId: string;
@@ -82,6 +82,10 @@ type AnswerProps = {
   turn: Turn | undefined;
   /** Whether a stored answer was stopped. */
   isStopped?: boolean | undefined;
+  /** Whether a stored answer reached the maximum length. */
+  isCut?: boolean;
+  /** How many messages the model did not see. */
+  omitted?: number | undefined;
   /** The question, if it can be asked again. */
   again: string | undefined;
   isClosed: boolean;
@@ -91,9 +95,9 @@ type AnswerProps = {
 
 /** One component for both, so that a stored answer replaces its turn without being drawn again. */
 export const AnswerView = memo(function AnswerView(props: AnswerProps) {
-  const { again, isClosed, isStopped = false, model, onAsk, onRetry, text, turn } = props;
+  const { again, isClosed, isStopped = false, model, omitted = 0, onAsk, onRetry, text, turn } = props;
   const isOpen = turn !== undefined && isUnderWay(turn);
-  const { isCut, problem, state } = turn ?? { isCut: false, problem: null, state: 'done' };
+  const { isCut, problem, state } = turn ?? { isCut: props.isCut, problem: null, state: 'done' };
   const onAgain = again === undefined ? undefined : () => onAsk(again);
   return (
     <article>
@@ -112,7 +116,14 @@ export const AnswerView = memo(function AnswerView(props: AnswerProps) {
       )}
       {(isStopped || turn?.isEnded) && (
         <Text size="sm" c="dimmed" mt="xs">
-          {whereStopped(text)} {t('chat.message.countsAsOne')}
+          {turn && keepsOriginal(turn)
+            ? t('chat.message.stoppedKept')
+            : `${whereStopped(text)} ${t('chat.message.countsAsOne')}`}
+        </Text>
+      )}
+      {omitted > 0 && (
+        <Text size="sm" c="dimmed" mt="xs">
+          {t('chat.message.omitted', { count: omitted })}
         </Text>
       )}
       {turn && state === 'stopped' && !turn.isEnded && (

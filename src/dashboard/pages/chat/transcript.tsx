@@ -68,6 +68,7 @@ export const Transcript = memo(function Transcript(props: Props) {
                 text={turn.text}
                 model={null}
                 turn={turn}
+                omitted={turn.omitted}
                 again={last ? message : undefined}
                 isClosed={isClosed}
                 onAsk={onAsk}
@@ -75,7 +76,7 @@ export const Transcript = memo(function Transcript(props: Props) {
               />,
             ];
           }
-          const { content: text, id, model, role, stopped } = line.message;
+          const { content: text, finish_reason: finishReason, id, model, role, stopped } = line.message;
           if (role === 'user')
             return (
               <QuestionView
@@ -96,6 +97,8 @@ export const Transcript = memo(function Transcript(props: Props) {
               model={model}
               turn={undefined}
               isStopped={stopped}
+              isCut={finishReason === 'length'}
+              omitted={line.omitted}
               again={last && lastQuestion?.kind === 'message' ? lastQuestion.message.content : undefined}
               isClosed={false}
               onAsk={onAsk}
@@ -160,7 +163,10 @@ function useAnnouncement(lines: readonly Line[], current: Turn | undefined): str
     if (currentId !== undefined)
       setSaid(t(isThinking ? 'chat.transcript.thinking' : 'chat.transcript.waiting'));
     else if (before.current !== undefined) {
-      const last = latest.current.at(-1);
+      // A turn that failed or was stopped may be above later messages.
+      const last =
+        latest.current.find((line) => line.kind === 'turn' && line.turn.id === before.current) ??
+        latest.current.at(-1);
       const text = last?.kind === 'turn' ? last.turn.text : last?.message.content;
       const isStopped = last?.kind === 'turn' ? last.turn.state === 'stopped' : last?.message.stopped;
       const isFailed = last?.kind === 'turn' && last.turn.state === 'failed';

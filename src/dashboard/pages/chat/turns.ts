@@ -30,12 +30,14 @@ export type Turn = {
   state: 'sending' | 'streaming' | 'done' | 'stopped' | 'failed';
   text: string;
   isCut: boolean;
+  /** How many of the conversation's messages were not sent to the model. */
+  omitted?: number;
   problem: Problem | null;
   /** When it was done or stopped. */
   endedAt?: number;
   /** The service was asked to stop it. */
   isStopping?: boolean;
-  /** The service ended the answer where it was stopped, and has stored it so. */
+  /** The service ended the answer where it was stopped, and has stored it so, unless it was to replace another one. */
   isEnded?: boolean;
   /** It failed as the first question, and its conversation began with a later one. */
   isAdopted?: boolean;
@@ -65,6 +67,10 @@ function set(next: readonly Turn[]): void {
   keepTurns(before, next);
   for (const listener of listeners) listener();
 }
+
+/** Stopped, so it did not take the place of the message that it was to replace, and is not stored. */
+export const keepsOriginal = ({ body, isEnded, state }: Turn): boolean =>
+  body.replaces !== undefined && state === 'stopped' && isEnded === true;
 
 const change = (id: string, changes: Partial<Turn>): void =>
   set(turns.map((turn) => (turn.id === id ? { ...turn, ...changes } : turn)));
@@ -283,12 +289,14 @@ async function read(turn: Turn, signal: AbortSignal, onNamed: (id: string) => vo
         text = data.reply;
         clearTimeout(timer);
         if (data.conversation_id !== null) await storeSettings(turn, data.conversation_id);
-        change(
-          id,
-          data.stopped
-            ? { state: 'stopped', text, endedAt: Date.now(), isEnded: true }
-            : { state: 'done', text, endedAt: Date.now(), isCut: data.finish_reason === 'length' },
-        );
+        change(id, {
+          text,
+          endedAt: Date.now(),
+          omitted: data.history?.omitted ?? 0,
+          ...(data.stopped
+            ? { state: 'stopped', isEnded: true }
+            : { state: 'done', isCut: data.finish_reason === 'length' }),
+        });
       }
     }
   } catch (error) {

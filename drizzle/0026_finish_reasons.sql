@@ -1,0 +1,1 @@
+ALTER TABLE "messages" ADD COLUMN "finish_reason" text;
