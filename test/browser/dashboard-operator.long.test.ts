@@ -55,7 +55,10 @@ t.test('operator pages', { skip: noDashboard }, async (t) => {
       '/docs/errors/quotaExceeded',
     );
     await page.keyboard.press('Escape');
-    await page.getByLabel('Status').selectOption('2xx');
+    await button('Filters').click();
+    await dialog.getByLabel('Status').selectOption('2xx');
+    await dialog.getByRole('button', { name: 'Done' }).click();
+    await dialog.waitFor({ state: 'detached' });
     await button(/^Details for POST/)
       .first()
       .click();

@@ -8,6 +8,8 @@ t.setTimeout(1_800_000);
 
 const PHONE = { width: 390, height: 844 };
 const HIGHEST_CARD = 120;
+/** Below the top of the heading of the request log. */
+const LOWEST_FIRST_REQUEST = 300;
 
 /** Buttons, tabs, and links of the navigation whose text is on more than one line. */
 const wrapped = `[...document.querySelectorAll('button, [role=tab], nav a')]
@@ -107,6 +109,60 @@ t.test('on a phone', { skip: noDashboard }, async (t) => {
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
   });
+
+  await t.test(
+    'the filters of the request log are in a sheet, and the first request is in view',
+    async (t) => {
+      const filters = button(/^(Filters|Filter)( \(\d\))?$/);
+      const first = button(/^Details (for|zu) /).first();
+      for (const language of ['en', 'de']) {
+        await page.evaluate(`localStorage.setItem('parley.language', '${language}')`);
+        await page.goto(`${HOME}/usage`);
+        await first.waitFor();
+        const top = (await page.locator('#log').boundingBox())?.y ?? 0;
+        const card = await page
+          .getByRole('listitem')
+          .filter({ has: button(/^Details/) })
+          .first()
+          .boundingBox();
+        t.ok((card?.y ?? 1000) - top < LOWEST_FIRST_REQUEST, `${language}: ${(card?.y ?? 0) - top} px below`);
+        const tops = [filters, ...['CSV', 'JSON'].map((name) => page.getByRole('link', { name }))];
+        const rows = await Promise.all(tops.map(async (one) => (await one.boundingBox())?.y));
+        t.equal(new Set(rows).size, 1, `${language}: the filters and the exports share a row`);
+        t.equal(await page.getByRole('combobox', { name: 'Status' }).count(), 0);
+        await filters.click();
+        await dialog.waitFor();
+        await look(t, `phone-filters-${language}`);
+        await labelsFit(t, `phone-filters-${language}`);
+        await page.setViewportSize(PHONE);
+        const sheet = await dialog.boundingBox();
+        t.equal((sheet?.y ?? 0) + (sheet?.height ?? 0), PHONE.height, 'a sheet');
+        await page.keyboard.press('Escape');
+        await dialog.waitFor({ state: 'detached' });
+      }
+      await page.evaluate(`localStorage.setItem('parley.language', 'en')`);
+      await page.reload();
+      await first.waitFor();
+      await filters.click();
+      await dialog.getByLabel('Endpoint').selectOption('POST /api/v1/search');
+      await dialog.getByLabel('Status').selectOption('2xx');
+      await page.waitForURL('**/usage?endpoint=*&status=2xx');
+      await dialog.getByLabel('Request ID').waitFor();
+      await dialog.getByRole('button', { name: 'Done' }).click();
+      await dialog.waitFor({ state: 'detached' });
+      await button('Filters (2)').waitFor();
+      await page.locator('button:focus', { hasText: 'Filters (2)' }).waitFor();
+      await button(/completions/)
+        .first()
+        .waitFor({ state: 'detached' });
+      t.equal(await button(/^Details for/).count(), 1);
+      await button('Filters (2)').click();
+      await dialog.getByRole('button', { name: 'Show all requests' }).click();
+      await dialog.waitFor({ state: 'detached' });
+      await button(/^Details for POST .*completions/).waitFor();
+      t.equal(await filters.textContent(), 'Filters');
+    },
+  );
 
   await t.test('no label wraps, in English and in German', async (t) => {
     /** Each page, and what it shows once its data is there. */

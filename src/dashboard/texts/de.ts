@@ -484,6 +484,8 @@ export default {
         showAll: 'Alle Anfragen anzeigen',
       },
       filters: {
+        title: 'Filter',
+        titleWithCount: 'Filter ({count, number})',
         more: 'Mehr Filter',
         fewer: 'Weniger Filter',
         endpoint: 'Endpunkt',

@@ -468,6 +468,8 @@ export default {
         showAll: 'Show all requests',
       },
       filters: {
+        title: 'Filters',
+        titleWithCount: 'Filters ({count, number})',
         more: 'More filters',
         fewer: 'Fewer filters',
         endpoint: 'Endpoint',

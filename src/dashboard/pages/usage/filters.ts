@@ -20,6 +20,10 @@ export const noFilters: Filters = {
   id: '',
 };
 
+/** How many filters are set. */
+export const countOf = (filters: Filters): number =>
+  Object.values(filters).filter((value) => value !== '').length;
+
 /** How many days the chart of the Usage page can show. */
 export const dayChoices = [7, 30, 90] as const;
 export type Days = (typeof dayChoices)[number];

@@ -1,21 +1,36 @@
-import { Button, NativeSelect, TextInput } from '@mantine/core';
+import { Button, Group, NativeSelect, TextInput } from '@mantine/core';
 import { useRef, useState } from 'react';
 import { useModelList } from '../../api/queries.ts';
 import { t } from '../../texts/language.ts';
-import { type Filters, isRequestId, isTurnedAround } from './filters.ts';
+import { Dialog } from '../../ui/dialog.tsx';
+import { countOf, type Filters, isRequestId, isTurnedAround, noFilters } from './filters.ts';
 import { type KeyLabel, keyChoices } from './keys.ts';
 import { CARRIED_OVER, endpointFilters, type Row, statuses } from './requests.ts';
 import classes from './usage.module.css';
 
+/** The values of the address and of all rows so far. */
+type Seen = { models: ReadonlySet<string>; endpoints: ReadonlySet<string> };
+
 type Props = {
   filters: Filters;
   keys: readonly KeyLabel[];
-  rows: readonly Row[];
+  seen: Seen;
   onChange: (changes: Partial<Filters>) => void;
 };
 
-/** The value of the address and those of all rows so far: a filter must not take away its own choices. */
-function useSeen(chosen: string, values: readonly (string | null)[]): ReadonlySet<string> {
+/** A filter must not take away its own choices. */
+export const useSeen = ({ endpoint, model }: Filters, rows: readonly Row[]): Seen => ({
+  models: useValues(
+    model,
+    rows.map((row) => row.model),
+  ),
+  endpoints: useValues(
+    endpoint,
+    rows.map((row) => row.endpoint),
+  ),
+});
+
+function useValues(chosen: string, values: readonly (string | null)[]): ReadonlySet<string> {
   const seen = useRef(new Set<string>());
   for (const value of [chosen, ...values]) if (value) seen.current.add(value);
   return seen.current;
@@ -44,13 +59,9 @@ function RequestId({ filters, onChange }: Pick<Props, 'filters' | 'onChange'>) {
 }
 
 /** Also offers models that no longer exist. */
-function Model({ filters: { model }, onChange, rows }: Omit<Props, 'keys'>) {
+function Model({ filters: { model }, onChange, seen }: Omit<Props, 'keys'>) {
   const { data: models } = useModelList();
-  const seen = useSeen(
-    model,
-    rows.map((row) => row.model),
-  );
-  const known = new Set([...(models?.data ?? []).map(({ id }) => id), ...seen]);
+  const known = new Set([...(models?.data ?? []).map(({ id }) => id), ...seen.models]);
   return (
     <NativeSelect
       label={t('usage.log.model')}
@@ -64,20 +75,14 @@ function Model({ filters: { model }, onChange, rows }: Omit<Props, 'keys'>) {
   );
 }
 
-function Endpoint({ filters: { endpoint }, onChange, rows }: Omit<Props, 'keys'>) {
-  const seen = useSeen(
-    endpoint,
-    rows.map((row) => row.endpoint),
-  );
-  return (
-    <NativeSelect
-      label={t('usage.log.filters.endpoint')}
-      data={endpointFilters(seen.has(CARRIED_OVER))}
-      value={endpoint}
-      onChange={(event) => onChange({ endpoint: event.currentTarget.value })}
-    />
-  );
-}
+const Endpoint = ({ filters: { endpoint }, onChange, seen }: Omit<Props, 'keys'>) => (
+  <NativeSelect
+    label={t('usage.log.filters.endpoint')}
+    data={endpointFilters(seen.endpoints.has(CARRIED_OVER))}
+    value={endpoint}
+    onChange={(event) => onChange({ endpoint: event.currentTarget.value })}
+  />
+);
 
 /** Rarely used filters. Hiding them clears them. */
 function MoreFilters(props: Pick<Props, 'filters' | 'onChange'>) {
@@ -102,16 +107,16 @@ function MoreFilters(props: Pick<Props, 'filters' | 'onChange'>) {
   );
 }
 
-export const LogFilters = ({ filters, keys, onChange, rows }: Props) => (
-  <div className={classes.logFilters}>
+const Fields = ({ filters, keys, onChange, seen }: Props) => (
+  <>
     <NativeSelect
       label={t('usage.log.source')}
       data={keyChoices(keys, filters.key_id)}
       value={filters.key_id}
       onChange={(event) => onChange({ key_id: event.currentTarget.value })}
     />
-    <Endpoint filters={filters} onChange={onChange} rows={rows} />
-    <Model filters={filters} onChange={onChange} rows={rows} />
+    <Endpoint filters={filters} onChange={onChange} seen={seen} />
+    <Model filters={filters} onChange={onChange} seen={seen} />
     <NativeSelect
       label={t('usage.log.filters.status')}
       data={statuses()}
@@ -133,6 +138,36 @@ export const LogFilters = ({ filters, keys, onChange, rows }: Props) => (
       error={isTurnedAround(filters) && t('usage.log.filters.turnedAround')}
       onChange={(event) => onChange({ to: event.currentTarget.value })}
     />
-    <MoreFilters filters={filters} onChange={onChange} />
+  </>
+);
+
+export const LogFilters = (props: Props) => (
+  <div className={classes.logFilters}>
+    <Fields {...props} />
+    <MoreFilters {...props} />
   </div>
 );
+
+export function LogFiltersDialog({ onClose, ...props }: Props & { onClose: () => void }) {
+  const { filters, onChange } = props;
+  const showAll = () => {
+    onChange(noFilters);
+    onClose();
+  };
+  return (
+    <Dialog title={t('usage.log.filters.title')} onClose={onClose}>
+      <div className={classes.dialogFilters}>
+        <Fields {...props} />
+        <RequestId {...props} />
+      </div>
+      <Group mt="lg" justify="flex-end">
+        {countOf(filters) > 0 && (
+          <Button variant="default" onClick={showAll}>
+            {t('usage.log.empty.showAll')}
+          </Button>
+        )}
+        <Button onClick={onClose}>{t('ui.done')}</Button>
+      </Group>
+    </Dialog>
+  );
+}

@@ -9,12 +9,13 @@ import { BusyButton } from '../../ui/busy-button.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
 import { ProblemAlert } from '../../ui/problem.tsx';
-import { type Filters, noFilters } from './filters.ts';
-import { RefreshIcon } from './icons.tsx';
+import { countOf, type Filters, noFilters } from './filters.ts';
+import { FiltersIcon, RefreshIcon } from './icons.tsx';
 import type { KeyLabel } from './keys.ts';
 import { RequestDetails } from './log-details.tsx';
-import { LogFilters } from './log-filters.tsx';
+import { LogFilters, LogFiltersDialog, useSeen } from './log-filters.tsx';
 import { RequestCards, RequestTable } from './log-rows.tsx';
+import { useIsNarrow } from './narrow.ts';
 import type { Row } from './requests.ts';
 import classes from './usage.module.css';
 
@@ -26,16 +27,19 @@ type Props = {
   heading?: RefObject<HTMLHeadingElement | null>;
   /** Of costs, for operators. */
   currency?: string | null;
-  /** Beside the button to refresh. */
+  /** Beside the button to refresh or, on narrow screens, the one of the filters. */
   actions?: ReactNode;
 };
 
 export function LogView({ actions, currency, filters, heading, keys, onFilter, query }: Props) {
   const isWide = useMediaQuery('(min-width: 80em)', undefined, { getInitialValueInEffect: false });
+  const isNarrow = useIsNarrow();
   const [shown, setShown] = useState<Row | null>(null);
-  const isFiltered = Object.values(filters).some((value) => value !== '');
+  const [isFiltering, setIsFiltering] = useState(false);
+  const isFiltered = countOf(filters) > 0;
   const isRefreshing = query.isRefetching && !query.isFetchingNextPage;
   const rows = query.data?.pages.flatMap(({ data }) => data) ?? [];
+  const fields = { filters, keys, seen: useSeen(filters, rows), onChange: onFilter };
 
   return (
     <section aria-labelledby="log" className={classes.section}>
@@ -52,10 +56,26 @@ export function LogView({ actions, currency, filters, heading, keys, onFilter, q
           >
             {t('usage.log.refresh')}
           </BusyButton>
-          {actions}
+          {!isNarrow && actions}
         </Group>
       </Group>
-      <LogFilters filters={filters} keys={keys} rows={rows} onChange={onFilter} />
+      {isNarrow ? (
+        <Group gap="xs">
+          <Button
+            size="xs"
+            variant="default"
+            leftSection={<FiltersIcon size={16} />}
+            onClick={() => setIsFiltering(true)}
+          >
+            {isFiltered
+              ? t('usage.log.filters.titleWithCount', { count: countOf(filters) })
+              : t('usage.log.filters.title')}
+          </Button>
+          {actions}
+        </Group>
+      ) : (
+        <LogFilters {...fields} />
+      )}
       <Text size="sm" c="dimmed" mt="xs" mb="md">
         {[
           t('usage.log.about'),
@@ -100,6 +120,7 @@ export function LogView({ actions, currency, filters, heading, keys, onFilter, q
           </BusyButton>
         </Group>
       )}
+      {isFiltering && <LogFiltersDialog {...fields} onClose={() => setIsFiltering(false)} />}
       {shown && (
         <RequestDetails row={shown} keys={keys} currency={currency ?? null} onClose={() => setShown(null)} />
       )}

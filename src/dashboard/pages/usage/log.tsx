@@ -9,6 +9,7 @@ import { DownloadIcon } from '../../ui/icons.tsx';
 import { daysOf, exportPathOf, type Filters, filtersOf, pathOf, queryOf } from './filters.ts';
 import type { KeyLabel } from './keys.ts';
 import { LogView } from './log-view.tsx';
+import { useIsNarrow } from './narrow.ts';
 
 const useRequests = (filters: Filters) =>
   useInfiniteQuery({
@@ -28,6 +29,7 @@ export function RequestLog({ keys }: { keys: readonly KeyLabel[] }) {
   const [, navigate] = useLocation();
   const filters = filtersOf(search);
   const query = useRequests(filters);
+  const isNarrow = useIsNarrow();
   const heading = useRef<HTMLHeadingElement>(null);
 
   // A link to the log of one key ends in #log. What is above it has to be there first.
@@ -58,8 +60,9 @@ export function RequestLog({ keys }: { keys: readonly KeyLabel[] }) {
           size="xs"
           variant="default"
           leftSection={<DownloadIcon size={16} />}
+          aria-label={t(`usage.log.export.${format}`)}
         >
-          {t(`usage.log.export.${format}`)}
+          {isNarrow ? format.toUpperCase() : t(`usage.log.export.${format}`)}
         </Button>
       ))}
     />
