@@ -1,6 +1,7 @@
 // The chat's model picker says what each model can do and costs, as far as the operator said so.
 import t from 'tap';
-import { noDashboard, startDashboard } from '../support/dashboard-pages.ts';
+import { HOME, noDashboard, startDashboard } from '../support/dashboard-pages.ts';
+import { fillConversation } from '../support/dashboard-volume.ts';
 import { startUpstream } from '../support/upstream/client.ts';
 import { upstreamsFile } from '../support/upstreams-file.ts';
 
@@ -81,5 +82,104 @@ t.test('a model that reasons before it answers', { skip: noDashboard }, async (t
   await log.getByText('An answer.').waitFor();
   await page.locator('[role=log][aria-busy=false]').waitFor();
   t.equal(await log.getByText(/Thinking|Hm/).count(), 0, 'the reasoning is not shown');
+  t.same(complaints, [], 'nothing in the console');
+});
+
+t.test('each conversation keeps its model', { skip: noDashboard }, async (t) => {
+  const upstream = await startUpstream();
+  t.teardown(() => upstream.stop());
+  const targets = [{ upstream: 'a', model: 'test-model' }];
+  const { env } = upstreamsFile({
+    upstreams: [{ name: 'a', kind: 'openai', url: upstream.url }],
+    models: [
+      { name: 'vision-pro', targets, capabilities: ['images'], units: 2 },
+      { name: 'fast', targets, capabilities: ['tools'] },
+      { name: 'other', targets, capabilities: ['tools'] },
+    ],
+  });
+  const { accountId, button, complaints, database, page } = await startDashboard(t, '/chat', env);
+  const model = page.getByLabel('Model', { exact: true });
+  const field = page.getByLabel('Your message');
+  const list = page.getByRole('complementary', { name: 'Conversations' });
+  const chats: { model?: string }[] = [];
+  page.on('request', (request) => {
+    if (new URL(request.url()).pathname === '/api/v1/chat') chats.push(request.postDataJSON());
+  });
+  const ask = async (message: string) => {
+    await field.fill(message);
+    await field.press('Enter');
+    await page.getByRole('log').getByText(`You said: ${message}`).waitFor();
+    await button('Regenerate').waitFor();
+  };
+  const open = async (title: string) => {
+    await list.getByRole('link', { name: title }).click();
+    await page.getByRole('heading', { level: 1, name: title }).waitFor();
+    await page.getByRole('log').getByText(`You said: ${title}`).waitFor();
+  };
+
+  await t.test('of its last answer, also for Regenerate', async (t) => {
+    await model.selectOption('fast');
+    await ask('The first');
+    await button('New chat').click();
+    await page.waitForURL('**/chat');
+    await model.selectOption('vision-pro');
+    await ask('The second');
+    await open('The first');
+    t.equal(await model.inputValue(), 'fast');
+    t.equal(await field.getAttribute('placeholder'), 'Message fast');
+    await page.reload();
+    await button('Regenerate').waitFor();
+    t.equal(await model.inputValue(), 'fast', 'also when the page is loaded again');
+    await button('Regenerate').click();
+    await page.locator('[role=log][aria-busy=true]').waitFor();
+    await button('Regenerate').waitFor();
+    t.same(
+      chats.map((chat) => chat.model),
+      ['fast', 'vision-pro', 'fast'],
+    );
+    await open('The second');
+    t.equal(await model.inputValue(), 'vision-pro');
+    await button('Attach images').waitFor();
+  });
+
+  await t.test('a choice is for the open conversation and for new chats', async (t) => {
+    await open('The first');
+    await model.selectOption('other');
+    await open('The second');
+    t.equal(await model.inputValue(), 'vision-pro');
+    await open('The first');
+    t.equal(await model.inputValue(), 'other', 'it is kept until a message is sent');
+    await button('New chat').click();
+    await page.waitForURL('**/chat');
+    t.equal(await model.inputValue(), 'other');
+    await open('The first');
+    await button('Regenerate').click();
+    await page.locator('[role=log][aria-busy=true]').waitFor();
+    await button('Regenerate').waitFor();
+    t.equal(chats.at(-1)?.model, 'other');
+  });
+
+  await t.test('a choice during the first answer stays with its conversation', async (t) => {
+    await button('New chat').click();
+    await page.waitForURL('**/chat');
+    await upstream.configure({ firstChunkDelayMs: 3000 });
+    await field.fill('The third');
+    await field.press('Enter');
+    await page.locator('[role=log][aria-busy=true]').waitFor();
+    await model.selectOption('fast');
+    await page.waitForURL('**/chat/*');
+    await button('Regenerate').waitFor();
+    await upstream.configure({});
+    t.equal(chats.at(-1)?.model, 'other');
+    t.equal(await model.inputValue(), 'fast');
+  });
+
+  await t.test('without one that is still served: that of new chats', async (t) => {
+    // Answered by a model that is not served.
+    const id = await fillConversation(database.db, accountId, 'An old one', 2);
+    await page.goto(`${HOME}/chat/${id}`);
+    await page.getByRole('article').nth(1).waitFor();
+    t.equal(await model.inputValue(), 'fast');
+  });
   t.same(complaints, [], 'nothing in the console');
 });

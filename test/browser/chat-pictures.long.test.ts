@@ -22,6 +22,15 @@ const given = (event: string) => `{
   element.dispatchEvent(new ${event});
 }`;
 
+/** Drags a file over an element. False if the browser is kept from opening it. */
+const dragged = (type: string, selector: string) => `{
+  const dataTransfer = new DataTransfer();
+  const bytes = Uint8Array.from(atob('${PIXEL}'), (character) => character.charCodeAt(0));
+  dataTransfer.items.add(new File([bytes], 'dragged.png', { type: 'image/png' }));
+  const options = { bubbles: true, cancelable: true, dataTransfer };
+  document.querySelector('${selector}').dispatchEvent(new DragEvent('${type}', options));
+}`;
+
 type Part = { type: string; text?: string; image_url?: { url: string } };
 
 t.test('images in the chat', { skip: noDashboard }, async (t) => {
@@ -35,7 +44,7 @@ t.test('images in the chat', { skip: noDashboard }, async (t) => {
       { name: 'sees', targets, capabilities: ['images'] },
     ],
   });
-  const { button, complaints, look, page } = await startDashboard(t, '/chat', env);
+  const { button, complaints, dialog, look, page } = await startDashboard(t, '/chat', env);
   page.setDefaultTimeout(60_000);
   const model = page.getByLabel('Model');
   const field = page.getByLabel('Your message');
@@ -88,6 +97,41 @@ t.test('images in the chat', { skip: noDashboard }, async (t) => {
     t.ok(await field.evaluate((element) => element.matches(':focus')), 'the focus is in the field');
   });
 
+  await t.test('dropped anywhere on the page, which shows where they go', async (t) => {
+    const hint = page.getByText('Drop the images here to attach them.');
+    const drag = (type: string, at: string) => page.evaluate(dragged(type, at));
+    for (const at of ['h1', '[role=log]', 'body']) {
+      t.equal(await drag('dragenter', at), false, 'the browser does not open the file');
+      await hint.waitFor();
+      if (at === 'h1') await look(t, 'chat-pictures-dragged');
+      await drag('dragleave', at);
+      await hint.waitFor({ state: 'detached' });
+      await drag('dragenter', at);
+      await drag('dragenter', 'header');
+      await drag('dragleave', at);
+      await hint.waitFor();
+      t.equal(await drag('drop', 'header'), false);
+      await hint.waitFor({ state: 'detached' });
+      await count(3);
+      await button('Remove image 3 of 3').click();
+    }
+    await model.selectOption('blind');
+    await drag('dragenter', 'h1');
+    await page.getByText('Choose another model to attach them.').waitFor();
+    await drag('drop', 'h1');
+    await page.locator('form').getByRole('alert').waitFor();
+    t.equal(await thumbnails.count(), 2);
+    await model.selectOption('sees');
+  });
+
+  await t.test('opened large, from the composer and from a message', async (t) => {
+    await button('Open image 2 of 2').click();
+    await dialog.getByRole('img', { name: 'Attached image 2 of 2' }).waitFor();
+    await look(t, 'chat-picture-large');
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+  });
+
   await t.test('what cannot be attached says what to do', async (t) => {
     const alert = page.locator('form').getByRole('alert');
     const input = page.locator('input[type=file]');
@@ -137,6 +181,31 @@ t.test('images in the chat', { skip: noDashboard }, async (t) => {
     t.equal(await shown.nth(1).getAttribute('src'), scaled);
     t.equal(await shown.nth(1).evaluate((image) => (image as { naturalWidth?: number }).naturalWidth), 1568);
     await look(t, 'chat-pictures-stored');
+    const thumbnail = page.getByRole('log').getByRole('button', { name: 'Open image 2 of 2' });
+    await thumbnail.press('Enter');
+    t.equal(await dialog.locator('img').getAttribute('src'), scaled);
+    await look(t, 'chat-picture-large-stored');
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    t.ok(await thumbnail.evaluate((element) => element.matches(':focus')), 'the focus returns');
+  });
+
+  await t.test('Escape closes a large one and does not stop the answer', async (t) => {
+    let stops = 0;
+    page.on('request', (request) => {
+      if (new URL(request.url()).pathname === '/api/v1/chat/cancel') stops += 1;
+    });
+    await upstream.configure({ chunks: 20_000, chunkSize: 6, chunkIntervalMs: 50 });
+    await button('Regenerate').click();
+    await page.getByRole('log').getByText('0xxx').waitFor();
+    await page.getByRole('log').getByRole('button', { name: 'Open image 1 of 2' }).click();
+    await dialog.locator('img').waitFor();
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    await page.evaluate(`fetch('/api/v1/service').then((response) => response.text())`);
+    t.equal(stops, 0);
+    await button('Stop').click();
+    await page.getByText('You stopped the answer here.').waitFor();
   });
 
   await t.test('regenerated and edited with its images', async (t) => {

@@ -719,6 +719,8 @@ export default {
       attach: 'Bilder anhängen',
       list: 'Angehängte Bilder',
       alt: 'Angehängtes Bild {number, number} von {count, number}',
+      open: 'Bild {number, number} von {count, number} öffnen',
+      drop: 'Legen Sie die Bilder hier ab, um sie anzuhängen.',
       remove: 'Bild {number, number} von {count, number} entfernen',
       wrongType: '„{name}“ kann nicht verwendet werden. Wählen Sie ein PNG, JPEG, WebP oder GIF.',
       tooLarge: '„{name}“ ist zu groß. Wählen Sie ein kleineres Bild.',

@@ -700,6 +700,8 @@ export default {
       attach: 'Attach images',
       list: 'Attached images',
       alt: 'Attached image {number, number} of {count, number}',
+      open: 'Open image {number, number} of {count, number}',
+      drop: 'Drop the images here to attach them.',
       remove: 'Remove image {number, number} of {count, number}',
       wrongType: '“{name}” cannot be used. Choose a PNG, JPEG, WebP, or GIF.',
       tooLarge: '“{name}” is too large. Choose a smaller image.',

@@ -31,6 +31,9 @@ export function Dialog({ children, onClose, ...rest }: Props) {
 
 const stack: string[] = [];
 
+/** Still true for the key press that closes the last one. */
+export const isDialogOpen = (): boolean => stack.length > 0;
+
 function useIsTopmost(): () => boolean {
   const id = useId();
   useEffect(() => {

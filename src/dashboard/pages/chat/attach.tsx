@@ -1,9 +1,12 @@
-import { ActionIcon, Tooltip } from '@mantine/core';
-import { type ClipboardEvent, type DragEvent, useRef, useState } from 'react';
+import { ActionIcon, Text, Tooltip } from '@mantine/core';
+import { type ClipboardEvent, useEffect, useRef, useState } from 'react';
 import { t } from '../../texts/language.ts';
+import { isDialogOpen } from '../../ui/dialog.tsx';
+import classes from './chat.module.css';
 import { AttachIcon } from './icons.tsx';
 import type { useModels } from './models.ts';
 import { acceptedTypes, attach, MOST_PICTURES, type Refusal, setPictures, usePictures } from './pictures.ts';
+import { useStable } from './stable.ts';
 
 const sentences: Record<Refusal, (name: string) => string> = {
   wrongType: (name) => t('chat.pictures.wrongType', { name }),
@@ -13,7 +16,9 @@ const sentences: Record<Refusal, (name: string) => string> = {
 
 type Models = Pick<ReturnType<typeof useModels>, 'anyTakesImages' | 'takesImages'>;
 
-/** What the composer does with images: those attached, what is wrong, and handlers for pasted and dropped files. */
+export type Attaching = ReturnType<typeof useAttaching>;
+
+/** What the composer does with images: those attached, what is wrong, and what takes pasted and dropped files. */
 export function useAttaching(conversationId: string, { anyTakesImages, takesImages }: Models) {
   const urls = usePictures(conversationId);
   const [refused, setRefused] = useState<string | null>(null);
@@ -27,11 +32,12 @@ export function useAttaching(conversationId: string, { anyTakesImages, takesImag
     setAdding((count) => count - 1);
     setRefused(refusal && sentences[refusal.refusal](refusal.name));
   };
+  const turningAway = t(anyTakesImages ? 'chat.pictures.chooseModel' : 'chat.pictures.notTaken');
   const isUnwanted = urls.length > 0 && !takesImages;
   const errorOf = (): string | null => {
     if (isUnwanted) return t('chat.pictures.modelTakesNone');
     if (turnedAwayIn !== conversationId || takesImages) return refused;
-    return t(anyTakesImages ? 'chat.pictures.chooseModel' : 'chat.pictures.notTaken');
+    return turningAway;
   };
   const take = (files: readonly File[]) => {
     setTurnedAwayIn(takesImages ? null : conversationId);
@@ -62,17 +68,42 @@ export function useAttaching(conversationId: string, { anyTakesImages, takesImag
       event.preventDefault();
       take([...files]);
     },
-    // Otherwise, the browser would leave the page and open the file.
-    onDragOver(event: DragEvent): void {
-      if (event.dataTransfer.types.includes('Files')) event.preventDefault();
-    },
-    onDrop(event: DragEvent): void {
-      const files = [...event.dataTransfer.files];
-      if (files.length === 0) return;
-      event.preventDefault();
-      take(files);
-    },
+    take,
+    /** What a drop would do. */
+    dropHint: takesImages ? t('chat.pictures.drop') : turningAway,
   };
+}
+
+/** Takes the files that are dropped anywhere on the page, and shows where they go while they are dragged. */
+export function DropArea({ dropHint, take }: Pick<Attaching, 'dropHint' | 'take'>) {
+  const [isShown, setIsShown] = useState(false);
+  const onFiles = useStable(take);
+  useEffect(() => {
+    // The next element is entered before the last one is left.
+    let entered: EventTarget | null = null;
+    const onDrag = (event: DragEvent) => {
+      const { dataTransfer, target, type } = event;
+      if (!dataTransfer?.types.includes('Files')) return;
+      if (type === 'dragenter') entered = target;
+      if (type === 'drop' || (type === 'dragleave' && target === entered)) entered = null;
+      setIsShown(entered !== null && !isDialogOpen());
+      if (type === 'dragleave') return;
+      // Otherwise, the browser would leave the page and open the file.
+      event.preventDefault();
+      if (type === 'drop' && !isDialogOpen()) onFiles([...dataTransfer.files]);
+    };
+    const types = ['dragenter', 'dragover', 'dragleave', 'drop'] as const;
+    for (const type of types) addEventListener(type, onDrag);
+    return () => {
+      for (const type of types) removeEventListener(type, onDrag);
+    };
+  }, [onFiles]);
+  if (!isShown) return null;
+  return (
+    <div className={classes.drop}>
+      <Text className={classes.dropHint ?? ''}>{dropHint}</Text>
+    </div>
+  );
 }
 
 export function AttachButton({ onFiles }: { onFiles: (files: readonly File[]) => void }) {

@@ -8,7 +8,7 @@ import {
   useId,
 } from 'react';
 import { t } from '../../texts/language.ts';
-import { AttachButton, useAttaching } from './attach.tsx';
+import { AttachButton, type Attaching } from './attach.tsx';
 import classes from './chat.module.css';
 import { draftOf, LONGEST_MESSAGE, setDraft, useDraft, useDraftState } from './drafts.ts';
 import { SendIcon, StopIcon } from './icons.tsx';
@@ -30,14 +30,14 @@ type Props = {
   onStop: (() => void) | undefined;
   isClosed: boolean;
   models: ReturnType<typeof useModels>;
+  attaching: Attaching;
   children: ReactNode;
 };
 
 export function Composer(props: Props) {
-  const { children, conversationId, field, isClosed, models, onSend, onStop } = props;
+  const { attaching, children, conversationId, field, isClosed, models, onSend, onStop } = props;
   const hint = useId();
   const state = useDraftState(conversationId);
-  const attaching = useAttaching(conversationId, models);
   const canSend = !isClosed && attaching.canSend && state === 'ready' && onStop === undefined;
   const send = (event: SyntheticEvent) => {
     event.preventDefault();
@@ -50,12 +50,7 @@ export function Composer(props: Props) {
     if (isSending(event)) send(event);
   };
   return (
-    <form
-      className={classes.composer}
-      onSubmit={send}
-      onDragOver={attaching.onDragOver}
-      onDrop={attaching.onDrop}
-    >
+    <form className={classes.composer} onSubmit={send}>
       {attaching.urls.length > 0 && (
         <PictureList
           urls={attaching.urls}

@@ -103,6 +103,15 @@ export function lastQuestionOf(lines: readonly Line[]): Omit<Question, 'text'> {
   return { images: last?.images, messageId: last?.message.id, imageCount: imageCountOf(last) };
 }
 
+const modelOf = (line: Line): string | null | undefined =>
+  line.kind === 'turn' ? line.turn.body.model : line.message.model;
+
+/** The model of the last answer, or of the question that waits for one. */
+export const lastModelOf = (lines: readonly Line[]): string | undefined => {
+  const last = lines.findLast((line) => modelOf(line));
+  return (last && modelOf(last)) ?? undefined;
+};
+
 const indexOf = (messages: readonly Message[], messageId: string): number =>
   messages.findIndex(({ id }) => id === messageId);
 

@@ -49,7 +49,7 @@ export function EditQuestion({ isReplacing, onCancel, onSend, text }: Props) {
           <Button size="xs" variant="default" onClick={onCancel}>
             {t('ui.cancel')}
           </Button>
-          <Button size="xs" type="submit" disabled={state !== 'ready'}>
+          <Button size="xs" type="submit" className={classes.whenIdle ?? ''} disabled={state !== 'ready'}>
             {t('chat.composer.send')}
           </Button>
         </Group>

@@ -5,13 +5,15 @@ import { toProblem, unreachable } from '../../api/errors.ts';
 import { useAccount } from '../../api/queries.ts';
 import { useUsage } from '../../api/usage.ts';
 import { t } from '../../texts/language.ts';
-import { Dialog } from '../../ui/dialog.tsx';
+import { Dialog, isDialogOpen } from '../../ui/dialog.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { LoadingLines } from '../../ui/loaded.tsx';
 import { ProblemAlert } from '../../ui/problem.tsx';
+import { DropArea, useAttaching } from './attach.tsx';
 import classes from './chat.module.css';
 import { Composer } from './composer.tsx';
 import {
+  lastModelOf,
   lastQuestionOf,
   linesOf,
   messagesOf,
@@ -23,6 +25,7 @@ import { Conversations } from './conversations.tsx';
 import { moveDraft, setDraft } from './drafts.ts';
 import { Header } from './header.tsx';
 import { DownIcon } from './icons.tsx';
+import { forgetChoice, moveChoice } from './model-choices.ts';
 import { useModels } from './models.ts';
 import { setNewSettings, settingsOf, useNewSettings } from './new-settings.ts';
 import { movePictures, readPictures } from './pictures.ts';
@@ -54,7 +57,6 @@ export default function Chat() {
   const dock = useRef<HTMLDivElement>(null);
   const { isAway, toEnd, toOpened, toQuestion } = useReading(content, dock);
   const { data: usage } = useUsage();
-  const models = useModels();
 
   const allTurns = useTurns();
   const turns = allTurns.filter(({ conversationId }) => conversationId === (id ?? null));
@@ -63,6 +65,8 @@ export default function Chat() {
   const { data, error } = query;
   const messages = useMemo(() => messagesOf(data?.pages), [data?.pages]);
   const lines = linesOf(messages, turns);
+  const models = useModels(id, lastModelOf(lines));
+  const attaching = useAttaching(id ?? '', models);
   const current = turns.find(isUnderWay);
   // Those of a first question that failed apply to the next one.
   const settings = useNewSettings() ?? settingsOf(turns.at(-1)?.body ?? {});
@@ -84,6 +88,7 @@ export default function Chat() {
     namedId.current = conversationId;
     moveDraft(id ?? '', conversationId);
     movePictures(id ?? '', conversationId);
+    moveChoice(id ?? '', conversationId);
     navigate(`/chat/${conversationId}`, { replace: true });
   });
   // Not before the kept turns of another account are forgotten.
@@ -112,7 +117,7 @@ export default function Chat() {
   useEffect(() => {
     if (currentId === undefined) return;
     const onKeyDown = (event: KeyboardEvent) => {
-      if (event.key === 'Escape' && !document.querySelector('[role="dialog"]')) stop(currentId);
+      if (event.key === 'Escape' && !isForAnother(event, field.current)) stop(currentId);
     };
     addEventListener('keydown', onKeyDown);
     return () => removeEventListener('keydown', onKeyDown);
@@ -140,6 +145,7 @@ export default function Chat() {
       forget((turn) => later.has(turn));
     }
     ask({ conversationId: continued ?? null, body, afterId: messages[last - 1]?.id ?? null }, named);
+    forgetChoice(continued ?? '');
     if (continued === undefined) setNewSettings(null);
     requestAnimationFrame(toQuestion);
   };
@@ -155,6 +161,7 @@ export default function Chat() {
   const closeList = useCallback(() => setIsListOpen(false), []);
   const onDeleted = useStable((deleted: string) => {
     setDraft(deleted, '');
+    forgetChoice(deleted);
     if (deleted === id) navigate('/chat', { replace: true });
   });
   const list = <Conversations currentId={id} onOpen={closeList} onDeleted={onDeleted} />;
@@ -263,12 +270,15 @@ export default function Chat() {
                 refocus();
               })
             }
-            isClosed={isOut}
+            // The model of a conversation is known once it is loaded.
+            isClosed={isOut || query.isLoading}
             models={models}
+            attaching={attaching}
           >
             {usage && !isOut && <QuotaLine usage={usage} />}
           </Composer>
         </div>
+        <DropArea dropHint={attaching.dropHint} take={attaching.take} />
       </div>
       {isListOpen && (
         <Dialog title={t('chat.list.title')} onClose={() => setIsListOpen(false)}>
@@ -278,6 +288,15 @@ export default function Chat() {
     </div>
   );
 }
+
+/** Whether a key press is for a dialog, an input method, or a field other than the message. */
+const isForAnother = (event: KeyboardEvent, message: HTMLElement | null): boolean =>
+  event.defaultPrevented ||
+  event.isComposing ||
+  isDialogOpen() ||
+  (event.target instanceof Element &&
+    event.target !== message &&
+    event.target.matches('input, select, textarea'));
 
 function Missing({ error, onRetry }: { error: unknown; onRetry: () => void }) {
   if (toProblem(error).code === 'notFound')

@@ -58,6 +58,7 @@ export const QuestionView = memo(function QuestionView(props: QuestionProps) {
             {!isClosed && (
               <Button
                 ref={editButton}
+                className={classes.whenIdle ?? ''}
                 size="compact-xs"
                 variant="subtle"
                 color="gray"

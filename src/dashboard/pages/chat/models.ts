@@ -1,11 +1,9 @@
-import { useState } from 'react';
 import type { Schemas } from '../../api/client.ts';
 import { answersChats, useModelList, useService } from '../../api/queries.ts';
 import { type TextKey, t } from '../../texts/language.ts';
+import { chooseModel, useChoice, useStandard } from './model-choices.ts';
 
 type Model = Schemas['Model'];
-
-const key = 'parley.model';
 
 /** The service can add capabilities that this page does not know. */
 const capabilities: Record<
@@ -41,25 +39,24 @@ function detailsOf({ context_window: context, description }: Model): string {
   ].join(' ');
 }
 
-function remembered(): string | null {
-  try {
-    return localStorage.getItem(key);
-  } catch {
-    return null;
-  }
-}
-
 /** If the operator did not describe the model, its server decides. The built-in engine does not look at images. */
 const canSee = ({ capabilities: supported }: Model, isUpstream: boolean): boolean =>
   supported?.includes('images') ?? isUpstream;
 
-export function useModels() {
+/**
+ * @param conversationId - undefined for a new conversation
+ * @param lastModel - the model of its last answer
+ */
+export function useModels(conversationId: string | undefined, lastModel: string | undefined) {
   const { data } = useModelList();
   const { data: service } = useService();
   const isUpstream = service?.engine.chat === 'upstream';
-  const [wanted, setWanted] = useState(remembered);
+  const choice = useChoice(conversationId ?? '');
+  const standard = useStandard();
+  const wanted = conversationId === undefined ? [standard] : [choice, lastModel, standard];
   const models = data?.data.filter(answersChats) ?? [];
-  const chosen = models.find(({ id }) => id === wanted) ?? models[0];
+  // Those that are still served.
+  const [chosen] = [...wanted.flatMap((name) => models.filter(({ id }) => id === name)), ...models];
   const isPriced = models.some(({ units = 1 }) => units > 1);
   return {
     ids: models.map(({ id }) => id),
@@ -73,12 +70,7 @@ export function useModels() {
     /** Of the chosen model. */
     details: chosen ? detailsOf(chosen) : '',
     choose(id: string): void {
-      setWanted(id);
-      try {
-        localStorage.setItem(key, id);
-      } catch {
-        // Storage is unavailable: the choice lasts until the page is closed.
-      }
+      chooseModel(conversationId ?? '', id);
     },
   };
 }

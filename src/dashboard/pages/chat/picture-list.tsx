@@ -1,6 +1,8 @@
-import { ActionIcon } from '@mantine/core';
+import { ActionIcon, UnstyledButton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
 import { t } from '../../texts/language.ts';
+import { Dialog } from '../../ui/dialog.tsx';
 import { ProblemAlert } from '../../ui/problem.tsx';
 import classes from './chat.module.css';
 import { RemoveIcon } from './icons.tsx';
@@ -12,15 +14,26 @@ type Props = {
   onRemove?: (index: number) => void;
 };
 
-/** The images of a message as thumbnails, which can be removed before it is sent. */
+/** The images of a message as thumbnails, which open large, and can be removed before the message is sent. */
 export function PictureList({ onRemove, urls }: Props) {
+  const [opened, setOpened] = useState<number | null>(null);
+  const placeOf = (index: number) => ({ number: index + 1, count: urls.length });
   return (
     <ul className={classes.pictures} aria-label={t('chat.pictures.list')}>
       {urls.map((url, index) => {
-        const place = { number: index + 1, count: urls.length };
+        const place = placeOf(index);
         return (
           <li key={index} className={classes.picture}>
-            {url !== undefined && <img src={url} alt={t('chat.pictures.alt', place)} />}
+            {url !== undefined && (
+              <UnstyledButton
+                className={classes.thumbnail ?? ''}
+                aria-label={t('chat.pictures.open', place)}
+                onClick={() => setOpened(index)}
+              >
+                {/* A click that slips would drop it on the page. */}
+                <img src={url} alt={t('chat.pictures.alt', place)} draggable={false} />
+              </UnstyledButton>
+            )}
             {onRemove && (
               <ActionIcon
                 className={classes.remove ?? ''}
@@ -36,6 +49,11 @@ export function PictureList({ onRemove, urls }: Props) {
           </li>
         );
       })}
+      {opened !== null && (
+        <Dialog title={t('chat.pictures.alt', placeOf(opened))} size="auto" onClose={() => setOpened(null)}>
+          <img className={classes.large} src={urls[opened]} alt={t('chat.pictures.alt', placeOf(opened))} />
+        </Dialog>
+      )}
     </ul>
   );
 }

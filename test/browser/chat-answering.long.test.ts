@@ -1,0 +1,108 @@
+// What can be done while an answer arrives, and which key presses stop it.
+import t from 'tap';
+import { clipboardText } from '../support/browser.ts';
+import { noDashboard, startDashboard } from '../support/dashboard-pages.ts';
+import { startUpstream } from '../support/upstream/client.ts';
+import { upstreamsFile } from '../support/upstreams-file.ts';
+
+t.setTimeout(1_800_000);
+
+/** Longer than the test. */
+const endless = { chunks: 20_000, chunkSize: 6, chunkIntervalMs: 50 };
+
+t.test('while an answer arrives', { skip: noDashboard }, async (t) => {
+  const upstream = await startUpstream();
+  t.teardown(() => upstream.stop());
+  const targets = [{ upstream: 'a', model: 'test-model' }];
+  const { env } = upstreamsFile({
+    upstreams: [{ name: 'a', kind: 'openai', url: upstream.url }],
+    models: [
+      { name: 'large', targets },
+      { name: 'small', targets },
+    ],
+  });
+  const { button, complaints, context, dialog, look, page, text } = await startDashboard(t, '/chat', env);
+  page.setDefaultTimeout(60_000);
+  const field = page.getByLabel('Your message');
+  const log = page.getByRole('log');
+  const edited = page.getByLabel('Your edited message');
+  let stops = 0;
+  page.on('request', (request) => {
+    if (new URL(request.url()).pathname === '/api/v1/chat/cancel') stops += 1;
+  });
+  /** The press of a key has had its effect once the service has answered another request. */
+  const stopsSoFar = async () => {
+    await page.evaluate(`fetch('/api/v1/service').then((response) => response.text())`);
+    return stops;
+  };
+
+  await field.fill('The first');
+  await field.press('Enter');
+  await log.getByText('You said: The first').waitFor();
+  await button('Regenerate').waitFor();
+  await button('Edit message').click();
+  await edited.waitFor();
+  await upstream.configure(endless);
+  await field.fill('The second');
+  await field.press('Enter');
+  await log.getByText('0xxx').waitFor();
+
+  await t.test('earlier messages keep Copy and the name of their model', async (t) => {
+    t.ok(await button('Copy answer').isVisible());
+    t.ok(await log.getByText('large', { exact: true }).isVisible());
+    t.ok(await log.getByRole('button', { name: 'Cancel' }).isVisible(), 'editing can be left');
+    t.notOk(await log.locator('button[type=submit]').isVisible(), 'but not be sent');
+    t.notOk(await log.locator('article').nth(2).getByText('Edit', { exact: true }).isVisible());
+    await button('Copy answer').click();
+    t.match(await clipboardText(context), 'You said: The first');
+    await look(t, 'chat-while-answering');
+  });
+
+  await t.test('Escape stops it only if nothing else wants the key', async (t) => {
+    await edited.press('Escape');
+    await edited.waitFor({ state: 'detached' });
+    t.equal(await stopsSoFar(), 0, 'it leaves an edited question');
+    await page.getByLabel('Search conversations').first().fill('words');
+    await page.keyboard.press('Escape');
+    t.equal(await stopsSoFar(), 0, 'it empties the search field');
+    await page.getByLabel('Model', { exact: true }).focus();
+    await page.keyboard.press('Escape');
+    t.equal(await stopsSoFar(), 0, 'it leaves a list of choices');
+    await page.evaluate(`document.querySelector('form textarea').dispatchEvent(
+      new KeyboardEvent('keydown', { key: 'Escape', isComposing: true, bubbles: true }))`);
+    t.equal(await stopsSoFar(), 0, 'it leaves an input method');
+    await page.evaluate(`(() => {
+      document.body.addEventListener('keydown', (event) => event.preventDefault(), { once: true });
+      document.body.dispatchEvent(
+        new KeyboardEvent('keydown', { key: 'Escape', bubbles: true, cancelable: true }));
+    })()`);
+    t.equal(await stopsSoFar(), 0, 'something else has taken it');
+    const edit = page.getByRole('complementary', { name: 'Conversations' }).getByLabel(/^Edit “/);
+    await page.getByLabel('Search conversations').first().fill('');
+    await button('New chat').focus();
+    await edit.first().click();
+    await dialog.waitFor();
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    t.equal(await stopsSoFar(), 0, 'it closes a dialog');
+    // The tooltip of the button that opened it.
+    await page.getByRole('heading', { level: 1 }).hover();
+    await page.getByRole('tooltip').waitFor({ state: 'detached' });
+    await field.press('Escape');
+    await text('You stopped the answer here.').waitFor();
+    t.equal(await stopsSoFar(), 1);
+    await upstream.configure({});
+  });
+
+  await t.test('and everywhere else', async () => {
+    await upstream.configure(endless);
+    await field.fill('The third');
+    await field.press('Enter');
+    await button('Stop').waitFor();
+    await log.getByText('0xxx').nth(1).waitFor();
+    await page.getByRole('heading', { level: 1 }).focus();
+    await page.keyboard.press('Escape');
+    await text('You stopped the answer here.').nth(1).waitFor();
+  });
+  t.same(complaints, [], 'nothing in the console');
+});
