@@ -3,10 +3,11 @@ import { html } from 'ghtml';
 import { loopShare } from '../concurrency/loop-share.ts';
 import { type Documentation, isEntry, isSection } from './documentation.ts';
 import type { Page } from './layout.ts';
+import { neighbourLinks } from './pager.ts';
 import type { Entry } from './search-entries.ts';
-import { searchForm } from './search-form.ts';
+import { SEARCH_PATH, searchForm } from './search-form.ts';
 
-const MOST = 20;
+const PER_PAGE = 20;
 /** If fewer entries match all words, entries that match some are results, too. */
 const FEW = 5;
 /** In characters. */
@@ -21,32 +22,62 @@ function beginningOf(text: string): string {
 
 const partOf = (entry: Entry): string => (isSection(entry) ? `Guide: ${entry.part}` : entry.part);
 
-async function resultsHtml(query: string, documentation: Documentation): Promise<string> {
+const pageLink = (query: string, number: number, title: string) => ({
+  href: `${SEARCH_PATH}?${new URLSearchParams({ q: query, page: String(number) })}`,
+  title,
+});
+
+async function resultsHtml(query: string, page: number, documentation: Documentation): Promise<string> {
   const index = await documentation();
   await loopShare.take(SEARCH_MICROSECONDS);
-  const { count: found, hits } = index.search(query, {
-    limit: MOST,
+  // All of them, so that the pages neither repeat nor omit any.
+  const { hits } = index.search(query, {
+    limit: Number.POSITIVE_INFINITY,
     accepts: isEntry,
     enough: FEW,
     beginnings: true,
   });
+  const found = hits.length;
   if (found === 0)
     return html`<p role="status">No results for “${query}”. Try fewer or different words, or browse the <a href="/docs/guides">guides</a> and the <a href="/docs">API reference</a>.</p>`;
+  const pages = Math.ceil(found / PER_PAGE);
+  const shown = Math.min(page, pages);
+  const start = (shown - 1) * PER_PAGE;
+  const end = Math.min(found, start + PER_PAGE);
   const count =
-    found > MOST ? `Top ${MOST} of ${found} results` : `${found} ${found === 1 ? 'result' : 'results'}`;
+    pages > 1
+      ? `Results ${start + 1} to ${end} of ${found}`
+      : `${found} ${found === 1 ? 'result' : 'results'}`;
   return html`<p role="status">${count} for “${query}”</p>
-<ol class="results">
-!${hits.map(
+<ol class="results" start="${start + 1}">
+!${hits.slice(start, end).map(
     ({ entry }) =>
       html`<li><a href="${entry.href}">${entry.title}</a> <span class="part">${partOf(entry)}</span><br>${beginningOf(entry.text)}</li>
 `,
-  )}</ol>`;
+  )}</ol>
+!${
+    pages === 1
+      ? ''
+      : neighbourLinks(
+          'Pages of results',
+          shown > 1 ? pageLink(query, shown - 1, 'Previous results') : undefined,
+          shown < pages ? pageLink(query, shown + 1, 'More results') : undefined,
+        )
+  }`;
 }
 
-/** Search results, or the form alone without a query. Uses only the first ten distinct words. */
-export const searchPage = async (query: string, documentation: Documentation): Promise<Page> => ({
+/**
+ * Search results, or the form alone without a query. Uses only the first ten distinct words.
+ *
+ * @param page - from 1; the last one if there are fewer
+ */
+export const searchPage = async (
+  query: string,
+  page: number,
+  documentation: Documentation,
+): Promise<Page> => ({
   title: query === '' ? 'Search · Parley' : `${query} · Search · Parley`,
   description: 'Search guides, API operations, and error codes.',
   main: html`<h1>Search</h1>
-!${searchForm({ query, hasFocus: query === '' })}!${query === '' ? '' : await resultsHtml(query, documentation)}`,
+!${searchForm({ query, hasFocus: query === '' })}!${query === '' ? '' : await resultsHtml(query, page, documentation)}`,
 });

@@ -21,9 +21,14 @@ const TEXT_TYPE = 'text/plain; charset=utf-8';
 const YEAR_SECONDS = 31_536_000;
 /** A page of results has up to 10 KB. */
 const KEPT_SEARCHES = 500;
+/** More than all entries fill. */
+const MOST_PAGES = 100;
 
 const GuideParams = Type.Object({ slug: Type.String({ maxLength: 100 }) });
-const SearchQuery = Type.Object({ q: Type.String({ maxLength: MAX_QUERY_LENGTH, default: '' }) });
+const SearchQuery = Type.Object({
+  q: Type.String({ maxLength: MAX_QUERY_LENGTH, default: '' }),
+  page: Type.Integer({ minimum: 1, maximum: MOST_PAGES, default: 1 }),
+});
 const ErrorParams = Type.Object({ code: Type.String({ maxLength: 100 }) });
 
 const noSuch = (what: string, list: string): Page => ({
@@ -99,8 +104,9 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
   const searches = new LRUCache<string, Page>({ max: KEPT_SEARCHES });
   app.get(SEARCH_PATH, { schema: { hide: true, querystring: SearchQuery } }, async (request, reply) => {
     const query = request.query.q.trim();
-    const page = searches.get(query) ?? (await searchPage(query, app.documentation));
-    searches.set(query, page);
+    const name = `${request.query.page} ${query}`;
+    const page = searches.get(name) ?? (await searchPage(query, request.query.page, app.documentation));
+    searches.set(name, page);
     return sendPage(reply, page);
   });
 

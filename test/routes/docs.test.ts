@@ -292,6 +292,23 @@ t.test('the plain pages', async (t) => {
     }
     t.equal((await found('reset password'))[0], '/docs/guides/accounts#i-forgot-my-password-how-to-reset-it');
     t.match(await found('idempotancy'), [/idempoten/], 'a slip of the finger');
+    const seen: string[] = [];
+    let next: string | undefined = '/docs/search?q=key';
+    let pages = 0;
+    for (; next && pages < 50; pages += 1) {
+      const text: string = await page(next);
+      t.match(text, new RegExp(`>Results ${seen.length + 1} to \\d+ of \\d+ for “key”<`));
+      const [list = '', links = ''] = text.slice(text.indexOf('<ol class="results"')).split('</ol>');
+      seen.push(...linksOf(list));
+      t.equal(/rel="prev"/.test(links), pages > 0, 'a way back from all but the first');
+      next = /rel="next" href="([^"]+)"/.exec(links)?.[1]?.replaceAll('&#38;', '&').replaceAll('&#61;', '=');
+      if (next === undefined)
+        t.match(text, ` of ${seen.length} for “key”<`, 'the last page ends with the last result');
+    }
+    t.ok(pages > 1);
+    t.equal(new Set(seen).size, seen.length, 'no result twice');
+    t.match(await page('/docs/search?q=key&page=100'), ` to ${seen.length} of ${seen.length} for`);
+    t.equal((await client.get('//docs/search?q=key&page=0')).status, 400);
     t.match(await page('/docs/search?q=xyzzy'), 'No results for “xyzzy”');
     const odd = await page(`/docs/search?q=${encodeURIComponent('"><b>')}`);
     t.notMatch(odd, '<b>', 'escaped');
