@@ -10,14 +10,16 @@ import { MODEL } from './upstream/client.ts';
 type Texts = { [key: string]: string | Texts };
 
 // Not a literal, because the dashboard is compiled with the types of the DOM, and tests are not.
-async function textsIn(language: 'en' | 'de'): Promise<string[]> {
+async function textsIn(language: 'en' | 'de'): Promise<Map<string, string>> {
   const file = new URL(`../../src/dashboard/texts/${language}.ts`, import.meta.url).href;
   const { apiErrors, default: texts } = (await import(file)) as { apiErrors: Texts; default: Texts };
-  return [...textsOf(texts), ...textsOf(apiErrors)];
+  return new Map([...textsOf(texts), ...textsOf(apiErrors, 'apiErrors.')]);
 }
 
-const textsOf = (texts: Texts): string[] =>
-  Object.values(texts).flatMap((text) => (typeof text === 'string' ? [text] : textsOf(text)));
+const textsOf = (texts: Texts, above = ''): [string, string][] =>
+  Object.entries(texts).flatMap(([name, text]) =>
+    typeof text === 'string' ? [[above + name, text]] : textsOf(text, `${above}${name}.`),
+  );
 
 /** Without addresses, paths, and file names. Names of values are the same in every language. */
 const wordsOf = (text: string): string[] =>
@@ -40,19 +42,21 @@ const dates = (language: string): string[] => [
   ...[...months(language, 'long'), ...months(language, 'short')],
 ];
 
-const german = await textsIn('de');
-/** Questions to the built-in engine, whose guides are English. */
-const isEnglishQuestion = (text: string) => text.endsWith('?') && /^(How|What) /.test(text);
-const germanWords = new Set(
-  [...german.filter((text) => !isEnglishQuestion(text)), ...dates('de')].flatMap(wordsOf),
-);
-const englishWords = new Set(
-  [...(await textsIn('en')), ...dates('en')].flatMap(wordsOf).filter((word) => !germanWords.has(word)),
-);
+const english = await textsIn('en');
+/** Not those that somebody left in English. */
+const translated = [...(await textsIn('de'))].filter(([key, text]) => text !== english.get(key));
+const germanWords = new Set([...translated.map(([, text]) => text), ...dates('de')].flatMap(wordsOf));
+const englishWords = new Set([
+  ...[...english.values(), ...dates('en')].flatMap(wordsOf).filter((word) => !germanWords.has(word)),
+  ...['and', 'are', 'for', 'from', 'is', 'it', 'not', 'of', 'or', 'the', 'this', 'to', 'with', 'your'],
+]);
+
+/** The guides that answer these are English. */
+const questions = ['createKey', 'quota', 'browser'].map((name) => english.get(`chat.suggestions.${name}`));
 
 /** The same in every language. */
 const scopes = new Set(['images', 'search', 'usage', 'models']);
-const names = new RegExp(`${MODEL}(-small)?|\\bFree\\b|^English$|^Mozilla/.*`, 'gi');
+const names = new RegExp(`${MODEL}(-small)?|\\b(Free|Upstreams?)\\b|^English$|^Mozilla/.*`, 'gi');
 
 /** Everything that people read or hear, but for code. */
 const readTexts = `(() => {
@@ -71,7 +75,7 @@ const englishOf = async (page: Page): Promise<string[]> =>
   (await page.evaluate<string[]>(readTexts)).filter(
     (text) =>
       !scopes.has(text) &&
-      !german.includes(text) &&
+      !questions.includes(text) &&
       wordsOf(text.replaceAll(names, '')).some((word) => englishWords.has(word)),
   );
 

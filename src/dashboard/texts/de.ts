@@ -372,6 +372,23 @@ export default {
         delivered: 'Zugestellt',
         deliveredAfter: 'Zugestellt nach {count, plural, one {# Versuch} other {# Versuchen}}',
         failed: 'Nach {count, plural, one {# Versuch} other {# Versuchen}} nicht zugestellt.',
+        returned: 'Der Endpunkt hat mit {status} geantwortet.',
+        redirected: 'Der Endpunkt hat mit {status} geantwortet. Weiterleitungen wird nicht gefolgt.',
+        errors: {
+          'The endpoint returned 410 to another message':
+            'Der Endpunkt hat auf eine andere Nachricht mit 410 geantwortet.',
+          'The host name does not exist': 'Den Hostnamen gibt es nicht.',
+          'The host name could not be resolved': 'Der Hostname konnte nicht aufgelöst werden.',
+          'The connection was refused': 'Die Verbindung wurde abgelehnt.',
+          'The connection was reset': 'Die Verbindung wurde zurückgesetzt.',
+          'The host cannot be reached': 'Der Host ist nicht erreichbar.',
+          'The host leads only to private addresses': 'Der Host führt nur zu privaten Adressen.',
+          'There was no connection within 5 seconds':
+            'Innerhalb von 5 Sekunden kam keine Verbindung zustande.',
+          'There was no response within 15 seconds': 'Innerhalb von 15 Sekunden kam keine Antwort.',
+          'The endpoint closed the connection without a response':
+            'Der Endpunkt hat die Verbindung ohne Antwort geschlossen.',
+        },
         waiting: 'Wartet auf den Versand',
         retrying: 'Wird erneut versucht (bisher {count, plural, one {# Versuch} other {# Versuche}}).',
       },

@@ -101,6 +101,7 @@ function Facts({ account }: { account: Details }) {
         tt="none"
         color={isSuspended ? 'red' : 'green'}
         c="var(--mantine-color-text)"
+        classNames={{ root: classes.state ?? '', label: classes.stateLabel ?? '' }}
       >
         {isSuspended
           ? t('operator.account.suspendedAt', { time: exactTime(suspended_at) })

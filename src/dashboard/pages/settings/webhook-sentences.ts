@@ -1,5 +1,5 @@
 import type { Schemas } from '../../api/client.ts';
-import { t } from '../../texts/language.ts';
+import { type TextKey, t } from '../../texts/language.ts';
 
 type Delivery = Schemas['WebhookDelivery'];
 
@@ -20,14 +20,29 @@ const sentences: Record<Delivery['type'], (data: Delivery['data']) => string> = 
 /** The service can add types that this page does not know. */
 export const deliveryTitle = ({ data, type }: Delivery): string => sentences[type]?.(data) ?? type;
 
-export function deliveryStatus({ attempts: count, error, status }: Delivery): string {
+type ErrorKey = Extract<TextKey, `settings.webhook.deliveries.errors.${string}`>;
+
+/** The service can add errors that this page does not know. */
+function reasonOf({ error, response_status: status }: Delivery): string {
+  if (error === null) return '';
+  const key = `settings.webhook.deliveries.errors.${error.replace(/\.$/, '')}` as ErrorKey;
+  if (t.has(key)) return t(key);
+  if (status === null) return error;
+  const isRedirect = status >= 300 && status < 400;
+  return t(`settings.webhook.deliveries.${isRedirect ? 'redirected' : 'returned'}`, {
+    status: String(status),
+  });
+}
+
+export function deliveryStatus(delivery: Delivery): string {
+  const { attempts: count, error, status } = delivery;
   if (status === 'delivered')
     return count === 1
       ? t('settings.webhook.deliveries.delivered')
       : t('settings.webhook.deliveries.deliveredAfter', { count });
   if (status === 'failed')
-    return `${t('settings.webhook.deliveries.failed', { count })} ${error ?? ''}`.trim();
+    return `${t('settings.webhook.deliveries.failed', { count })} ${reasonOf(delivery)}`.trim();
   return count === 0 || error === null
     ? t('settings.webhook.deliveries.waiting')
-    : `${error} ${t('settings.webhook.deliveries.retrying', { count })}`;
+    : `${reasonOf(delivery)} ${t('settings.webhook.deliveries.retrying', { count })}`;
 }
