@@ -55,6 +55,8 @@ t.test('operator pages', { skip: noDashboard }, async (t) => {
       '/docs/errors/quotaExceeded',
     );
     await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    await page.setViewportSize({ width: 390, height: 844 });
     await button('Filters').click();
     await dialog.getByLabel('Status').selectOption('2xx');
     await dialog.getByRole('button', { name: 'Done' }).click();

@@ -1,5 +1,7 @@
 // What comes between people and the dashboard, in German: no network, an ended session, limits, models, and images.
+import { eq } from 'drizzle-orm';
 import t from 'tap';
+import { messages } from '../../src/database/tables.ts';
 import { fewChats, HOME, noDashboard } from '../support/dashboard-pages.ts';
 import { fillConversation, fillConversations } from '../support/dashboard-volume.ts';
 import { startGermanDashboard } from '../support/german.ts';
@@ -158,6 +160,7 @@ t.test('models and images', { skip: noDashboard }, async (t) => {
   await t.test('many conversations, and many messages', async (t) => {
     await fillConversations(database.db, accountId, 101, 'Unterhaltung');
     const id = await fillConversation(database.db, accountId, 'Eine lange Unterhaltung', 102);
+    await database.db.update(messages).set({ content: 'Hallo' }).where(eq(messages.conversationId, id));
     await page.goto(`${HOME}/chat/${id}`);
     await page.getByRole('button', { name: 'Frühere Nachrichten anzeigen' }).waitFor();
     await page.getByRole('button', { name: 'Ältere anzeigen' }).waitFor();

@@ -71,6 +71,8 @@ t.test('usage', { skip: noDashboard }, async (t) => {
     await filter('Anfrage-ID').fill('01932f5e');
     await text('Eine Anfrage-ID hat 36 Zeichen').waitFor();
     await see(t, 'usage-filters', log);
+    // The narrow look has put them into a dialog and back.
+    await button('Mehr Filter').click();
     await filter('Anfrage-ID').fill('01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f');
     await text('Keine berechnete Anfrage hat diese ID.').waitFor();
     await see(t, 'usage-no-id', log);
