@@ -222,7 +222,7 @@ t.test('images in the chat', { skip: noDashboard }, async (t) => {
     t.equal(await edited.inputValue(), 'What is it?');
     await edited.fill('And what is this?');
     await edited.press('Enter');
-    await page.getByText('You said: And what is this?').waitFor();
+    await page.getByText('You said: And what is this?', { exact: true }).waitFor();
     await button('Regenerate').waitFor();
     const [asked] = await askedLast();
     t.match(asked, [{ text: 'And what is this?' }, { type: 'image_url' }, { type: 'image_url' }]);
