@@ -11,9 +11,9 @@ const HIGHEST_CARD = 120;
 /** Below the top of the heading of the request log. */
 const LOWEST_FIRST_REQUEST = 300;
 
-/** Buttons, tabs, and links of the navigation whose text is on more than one line. */
+/** Buttons, tabs, and links of the navigation whose text is on more than one line, but for suggestions, which are sentences. */
 const wrapped = `[...document.querySelectorAll('button, [role=tab], nav a')]
-  .filter((one) => one.checkVisibility() && !one.querySelector('p, pre'))
+  .filter((one) => one.checkVisibility() && !one.matches('[class*=_suggestion_]') && !one.querySelector('p, pre'))
   .filter((one) => {
     const texts = document.createTreeWalker(one, NodeFilter.SHOW_TEXT);
     const range = document.createRange();
