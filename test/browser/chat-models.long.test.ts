@@ -108,13 +108,17 @@ t.test('each conversation keeps its model', { skip: noDashboard }, async (t) => 
   const ask = async (message: string) => {
     await field.fill(message);
     await field.press('Enter');
-    await page.getByRole('log').getByText(`You said: ${message}`).waitFor();
+    await page.getByRole('log').getByText(`You said: ${message}`, { exact: true }).waitFor();
+    await button('Regenerate').waitFor();
+  };
+  const regenerate = async () => {
+    await Promise.all([page.waitForResponse(`${HOME}/api/v1/chat`), button('Regenerate').click()]);
     await button('Regenerate').waitFor();
   };
   const open = async (title: string) => {
     await list.getByRole('link', { name: title }).click();
     await page.getByRole('heading', { level: 1, name: title }).waitFor();
-    await page.getByRole('log').getByText(`You said: ${title}`).waitFor();
+    await page.getByRole('log').getByText(`You said: ${title}`, { exact: true }).waitFor();
   };
 
   await t.test('of its last answer, also for Regenerate', async (t) => {
@@ -130,9 +134,7 @@ t.test('each conversation keeps its model', { skip: noDashboard }, async (t) => 
     await page.reload();
     await button('Regenerate').waitFor();
     t.equal(await model.inputValue(), 'fast', 'also when the page is loaded again');
-    await button('Regenerate').click();
-    await page.locator('[role=log][aria-busy=true]').waitFor();
-    await button('Regenerate').waitFor();
+    await regenerate();
     t.same(
       chats.map((chat) => chat.model),
       ['fast', 'vision-pro', 'fast'],
@@ -153,9 +155,7 @@ t.test('each conversation keeps its model', { skip: noDashboard }, async (t) => 
     await page.waitForURL('**/chat');
     t.equal(await model.inputValue(), 'other');
     await open('The first');
-    await button('Regenerate').click();
-    await page.locator('[role=log][aria-busy=true]').waitFor();
-    await button('Regenerate').waitFor();
+    await regenerate();
     t.equal(chats.at(-1)?.model, 'other');
   });
 
