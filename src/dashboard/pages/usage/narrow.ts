@@ -1,4 +1,4 @@
-/** Whether the filters of the request log are in a dialog. Keep it in sync with usage.module.css. */
+/** Whether the screen is so narrow that the filters of the request log are in a dialog. */
 import { useMediaQuery } from '@mantine/hooks';
 
 export const useIsNarrow = (): boolean =>
