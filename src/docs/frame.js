@@ -4,9 +4,9 @@
 (() => {
   const key = 'mantine-color-scheme-value';
   const themes = {
-    auto: { next: 'light', label: 'Theme: system. Change to light.' },
-    light: { next: 'dark', label: 'Theme: light. Change to dark.' },
-    dark: { next: 'auto', label: 'Theme: dark. Change to system.' },
+    auto: { next: 'light', label: 'Theme: System. Change to Light.' },
+    light: { next: 'dark', label: 'Theme: Light. Change to Dark.' },
+    dark: { next: 'auto', label: 'Theme: Dark. Change to System.' },
   };
 
   function stored(name) {

@@ -32,7 +32,7 @@ t.test('downloading a conversation', { skip: noDashboard }, async (t) => {
     t.equal(saved.name, 'Scopes-keys-a-café.md');
     t.match(
       saved.text,
-      /^# Scopes & keys: a café\n\nStarted \d{4}-.*\n\n## Instructions\n\nBe brief\.\n\n## You\n\nWhat is a scope\?\n\n## parley-builtin\n/,
+      /^# Scopes & keys: a café\n\nStarted \w{3} \d{1,2}, \d{4}, \d\d:\d\d\n\n## Instructions\n\nBe brief\.\n\n## You\n\nWhat is a scope\?\n\n## parley-builtin\n/,
     );
     t.same(saved.text.match(/^Message \d+$/gm), expected);
     await dialog.waitFor({ state: 'detached' });

@@ -138,7 +138,7 @@ t.test('forms', { skip: noDashboard }, async (t) => {
     await speak('en');
   });
 
-  await t.test('a key without a name, or without its last day', async (t) => {
+  await t.test('a key without a name, and without its last day or with a past one', async (t) => {
     await page.goto(`${HOME}/your-api`);
     await page.setViewportSize({ width: 1440, height: 620 });
     await button('Create key').first().click();
@@ -154,6 +154,15 @@ t.test('forms', { skip: noDashboard }, async (t) => {
     await create.click();
     await text('Choose a date in the future.').waitFor();
     t.equal(await page.evaluate('document.activeElement.type'), 'date');
+    const sent: string[] = [];
+    page.on('request', (request) => sent.push(`${request.method()} ${new URL(request.url()).pathname}`));
+    for (const date of ['2020-02-29', '12026-01-01']) {
+      await page.locator('input[type=date]').fill(date);
+      await create.click();
+      await text('Choose a date in the future.').waitFor();
+    }
+    await page.evaluate(`fetch('/api/v1/service').then((response) => response.text())`);
+    t.same(sent, ['GET /api/v1/service'], 'a wrong date is not sent');
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
     await page.setViewportSize({ width: 1280, height: 800 });

@@ -62,7 +62,11 @@ t.test('usage', { skip: noDashboard }, async (t) => {
     await see(t, 'usage-details-refused');
     await close();
     await text('Als Tabelle anzeigen').click();
-    await page.getByRole('table', { name: 'Nutzung pro Tag (UTC), die neuesten Tage zuerst' }).waitFor();
+    const table = page.getByRole('table', { name: 'Nutzung pro Tag (UTC), die neuesten Tage zuerst' });
+    await table
+      .getByRole('rowheader', { name: /^\d\d\.\d\d\.\d{4}$/ })
+      .first()
+      .waitFor();
     await see(t, 'usage-table');
   });
 

@@ -87,14 +87,14 @@ t.test('the documentation and the dashboard are one product', { skip: noDashboar
     page.evaluate<string>(`getComputedStyle(document.querySelector('${of}')).${property}`);
   await page.getByRole('heading', { level: 1 }).waitFor();
   await themeButton.click();
-  await page.getByRole('button', { name: 'Theme: light. Change to dark.' }).click();
+  await page.getByRole('button', { name: 'Theme: Light. Change to Dark.' }).click();
   await page.locator('html[data-mantine-color-scheme=dark]').waitFor();
   const ofDashboard = [await style('fontFamily'), await style('backgroundColor'), await style('color')];
 
   for (const path of ['/docs/guides/keys', '/docs', '/docs/api/chat', '/docs/errors', '/docs/try']) {
     await page.goto(HOME + path);
     await page.getByRole('heading', { level: 1 }).first().waitFor();
-    await page.getByRole('button', { name: 'Theme: dark. Change to system.' }).waitFor();
+    await page.getByRole('button', { name: 'Theme: Dark. Change to System.' }).waitFor();
     t.same(
       [await style('fontFamily', '.frame'), await style('backgroundColor'), await style('color')].map(
         (value) => value.replaceAll('"', ''),
@@ -114,10 +114,10 @@ t.test('the documentation and the dashboard are one product', { skip: noDashboar
   await page.goto(`${HOME}/docs/guides/keys`);
   await themeButton.click();
   await themeButton.click();
-  await page.getByRole('button', { name: 'Theme: light. Change to dark.' }).waitFor();
+  await page.getByRole('button', { name: 'Theme: Light. Change to Dark.' }).waitFor();
   await page.goto(`${HOME}/plan`);
   await page.locator('html[data-mantine-color-scheme=light]').waitFor();
-  await page.getByRole('button', { name: 'Theme: light. Change to dark.' }).waitFor();
+  await page.getByRole('button', { name: 'Theme: Light. Change to Dark.' }).waitFor();
   t.same(complaints, [], 'the policy held');
 });
 

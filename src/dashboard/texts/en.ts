@@ -50,13 +50,13 @@ export default {
       operator: 'Operator',
     },
     theme: {
-      auto: 'Theme: system',
-      light: 'Theme: light',
-      dark: 'Theme: dark',
+      auto: 'Theme: System',
+      light: 'Theme: Light',
+      dark: 'Theme: Dark',
       change: {
-        auto: 'Theme: system. Change to light.',
-        light: 'Theme: light. Change to dark.',
-        dark: 'Theme: dark. Change to system.',
+        auto: 'Theme: System. Change to Light.',
+        light: 'Theme: Light. Change to Dark.',
+        dark: 'Theme: Dark. Change to System.',
       },
     },
     offline: {

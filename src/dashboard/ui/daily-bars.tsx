@@ -30,10 +30,16 @@ const ABOVE_SCALE = 4;
 /** Above the drawing, so that its text does not cover the axis or the bars. */
 const LIMIT_ROOM = 16;
 
-const short = perLanguage(
-  (language) => new Intl.DateTimeFormat(language, { day: 'numeric', month: 'short', timeZone: 'UTC' }),
-);
-export const shortDay = (day: string): string => short().format(new Date(`${day}T00:00:00Z`));
+const days = (options: Intl.DateTimeFormatOptions) =>
+  perLanguage((language) => new Intl.DateTimeFormat(language, { ...options, timeZone: 'UTC' }));
+
+const short = days({ day: 'numeric', month: 'short' });
+const whole = days({ dateStyle: 'medium' });
+const startOf = (day: string) => new Date(`${day}T00:00:00Z`);
+
+/** Without the year. */
+export const shortDay = (day: string): string => short().format(startOf(day));
+export const utcDay = (day: string): string => whole().format(startOf(day));
 
 /** Rounds up to 2, 4, 6, 10, 20 …, whose halves are whole numbers. */
 function roundUp(value: number): number {

@@ -2,6 +2,7 @@
 
 import { api, ok, type Schemas } from '../../api/client.ts';
 import { t } from '../../texts/language.ts';
+import { exactTime } from '../../ui/when.tsx';
 import { messagesOf } from './conversation.ts';
 import { readPictures } from './pictures.ts';
 
@@ -55,7 +56,7 @@ function markdownOf({ created_at: at, instructions, messages, title }: SavedConv
   const parts = messages.map((message) =>
     [`## ${speakerOf(message)}`, ...imagesOf(message), message.content].join('\n\n'),
   );
-  const head = [`# ${title}`, t('chat.download.started', { at })];
+  const head = [`# ${title}`, t('chat.download.started', { at: exactTime(at) })];
   if (instructions !== null) head.push(`## ${t('chat.edit.instructions')}\n\n${instructions}`);
   return `${[...head, ...parts].join('\n\n')}\n`;
 }

@@ -15,7 +15,7 @@ import { useEffect, useState } from 'react';
 import { Link, useLocation, useSearch } from 'wouter';
 import { meterNames, useUsage } from '../../api/usage.ts';
 import { t } from '../../texts/language.ts';
-import { type Bar, DailyBars, shortDay } from '../../ui/daily-bars.tsx';
+import { type Bar, DailyBars, shortDay, utcDay } from '../../ui/daily-bars.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
 import { formatCount } from '../../ui/numbers.ts';
@@ -211,7 +211,7 @@ function Chart({ days, keys, limit, meter, of, rows }: ChartProps) {
           <tbody>
             {bars.toReversed().map(({ count, day }) => (
               <tr key={day}>
-                <th scope="row">{day}</th>
+                <th scope="row">{utcDay(day)}</th>
                 <td>{formatCount(count)}</td>
               </tr>
             ))}

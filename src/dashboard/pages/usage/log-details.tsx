@@ -22,6 +22,7 @@ const known = (count: number | null): string =>
   count === null ? t('usage.details.unknown') : formatCount(count);
 
 function tokensOf({ cached_tokens, input_tokens, output_tokens, reasoning_tokens }: Row): string {
+  if (input_tokens === null && output_tokens === null) return t('usage.details.unknown');
   const input = known(input_tokens);
   const output = known(output_tokens);
   return listOf([

@@ -9,7 +9,7 @@ import { isOfField, sentenceFor } from '../../ui/field-sentences.ts';
 import { useFocusOnError } from '../../ui/invalid-field.ts';
 import { ProblemAlert } from '../../ui/problem.tsx';
 import { Sentence } from '../../ui/sentence.tsx';
-import { expiries, expiryFrom } from './expiry.ts';
+import { expiries, expiryFrom, isFuture } from './expiry.ts';
 import { type Scope, useCreateKey } from './keys.ts';
 import { OriginsField } from './origins-field.tsx';
 import { scopeNames } from './scopes.ts';
@@ -28,7 +28,7 @@ export function CreateDialog({ onClose }: { onClose: () => void }) {
   const [origins, setOrigins] = useState<string[]>([]);
   const [entry, setEntry] = useState('');
   const [refusal, setRefusal] = useState<string>();
-  /** What is missing, found before the form is sent. */
+  /** What is missing or wrong, found before the form is sent. */
   const [missing, setMissing] = useState<{ field: Field }>();
 
   const form = useFocusOnError<HTMLFormElement>(missing ?? create.error);
@@ -38,9 +38,10 @@ export function CreateDialog({ onClose }: { onClose: () => void }) {
     event.preventDefault();
     if (create.isPending) return;
     create.reset();
-    const empty = name.trim() === '' ? 'name' : expiry === 'date' && date === '' ? 'expires_at' : undefined;
-    setMissing(empty && { field: empty });
-    if (empty !== undefined) return;
+    const isPast = expiry === 'date' && !isFuture(date);
+    const invalid = name.trim() === '' ? 'name' : isPast ? 'expires_at' : undefined;
+    setMissing(invalid && { field: invalid });
+    if (invalid !== undefined) return;
     const typed = withoutSlash(entry.trim());
     const listed = typed === '' ? origins : withOrigin(typed);
     if (listed === undefined) {
