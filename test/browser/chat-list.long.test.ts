@@ -64,8 +64,38 @@ t.test(
       t.equal((await row('The first question').boundingBox())?.height, height, 'as high as before');
     });
 
+    await t.test('a new chat before its first word does not end it', async (t) => {
+      const cancelled: string[] = [];
+      page.on('request', (request) => {
+        if (request.url().endsWith('/cancel')) cancelled.push(request.url());
+      });
+      await upstream.configure({ ...slow, firstChunkDelayMs: 10_000 });
+      await button('New chat').click();
+      await page.waitForURL('**/chat');
+      await ask('The question that is left');
+      const left = row(/^The question that is left Answering…$/);
+      await left.waitFor();
+      await button('New chat').click();
+      await page.getByRole('heading', { level: 1, name: 'New chat' }).waitFor();
+      t.equal(await log.getByRole('article').count(), 0);
+      t.equal(await left.getAttribute('aria-current'), null);
+      await left.click();
+      await log.getByText('The question that is left').waitFor();
+      t.equal(await left.getAttribute('aria-current'), 'page');
+      await button('New chat').click();
+      await log.getByRole('article').first().waitFor({ state: 'detached' });
+      await row(/^The question that is left just now$/).waitFor();
+      t.equal(new URL(page.url()).pathname, '/chat', 'the new chat stays open');
+      await row('The question that is left').click();
+      await log.getByText('59xx').waitFor();
+      t.same(cancelled, []);
+      await button('Delete “The question that is left”').click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+      await row('The question that is left').waitFor({ state: 'detached' });
+    });
+
     await t.test('from another conversation, and after a reload', async (t) => {
-      await upstream.configure(slow);
+      await upstream.configure({ ...slow, chunkIntervalMs: 500 });
       await button('New chat').click();
       await page.waitForURL('**/chat');
       await ask('The second question');

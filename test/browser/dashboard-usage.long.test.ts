@@ -109,10 +109,8 @@ const isInView = `(() => {
 })()`;
 
 t.test('usage', { skip: noDashboard }, async (t) => {
-  const { accountId, button, complaints, cookie, client, database, look, page, text } = await startDashboard(
-    t,
-    '/plan',
-  );
+  const dashboard = await startDashboard(t, '/plan');
+  const { accountId, button, complaints, cookie, client, database, dialog, look, page, text } = dashboard;
   const created = await client.post('/keys', { name: 'Website', scopes: ['chat'] }, { cookie });
   const { id: keyId, key } = created.body as { id: string; key: string };
   await fillRequests(database.db, accountId, keyId, REQUESTS / 2);
@@ -249,6 +247,10 @@ t.test('usage', { skip: noDashboard }, async (t) => {
     await page.getByRole('row', { name: /Old script/ }).waitFor();
     t.equal(await button(/^Details for/).count(), 1);
     await page.getByRole('img', { name: /: 80 chat replies over the last 90 days/ }).waitFor();
+    await button(/^Details for/).click();
+    t.match(await dialog.locator('dl').textContent(), /TokensUnknownDuration/);
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
     await period.getByText('30 days', { exact: true }).click();
     await page.waitForURL(`**/usage?key_id=${oldId}`);
   });

@@ -12,6 +12,8 @@ type Begun = {
   /** `left`: the service completes the answer without this tab, then stores it. */
   state: 'underWay' | 'left' | 'ended' | 'failed';
   endedAt: number;
+  /** The turn without an ID that was left for a new chat. */
+  leftTurnId: string | undefined;
 };
 
 type OfTurns = {
@@ -32,10 +34,11 @@ function stateOf(turn: Turn): Begun['state'] {
 }
 
 function begunBy(turn: Turn): Begun[] {
-  const { body, conversationId: id, endedAt = 0, isAdopted } = turn;
+  const { body, conversationId: id, endedAt = 0, isAdopted, isLeft } = turn;
   const state = stateOf(turn);
   if (body.conversation_id !== undefined || (isAdopted && state === 'failed')) return [];
-  return [{ id, title: titleOf(body.message.slice(0, MOST_TITLE)), state, endedAt }];
+  const leftTurnId = id === null && isLeft ? turn.id : undefined;
+  return [{ id, title: titleOf(body.message.slice(0, MOST_TITLE)), state, endedAt, leftTurnId }];
 }
 
 const ofTurns = (turns: readonly Turn[]): string =>
@@ -56,7 +59,11 @@ export type Row = {
   /** Undefined once the conversation is stored. */
   progress: 'underWay' | 'unsaved' | undefined;
   isListed: boolean;
+  leftTurnId?: string | undefined;
 };
+
+/** Empty for the one of a new chat. */
+const keyOf = ({ id, leftTurnId }: Begun): string => id ?? leftTurnId ?? '';
 
 /**
  * The rows of the list. What begins in this tab comes where the service will list it: after those that are pinned.
@@ -78,11 +85,19 @@ export function rowsOf(
     if (state === 'left' && id !== null && Date.now() - endedAt < LONGEST_WAIT_MS) return 'underWay';
     return (id ?? undefined) === openId ? 'unsaved' : 'gone';
   };
-  const added = [...new Map(begun.map((one) => [one.id, one])).values()].flatMap((one): Row[] => {
+  const added = [...new Map(begun.map((one) => [keyOf(one), one])).values()].flatMap((one): Row[] => {
     const progress = progressOf(one);
     return known.has(one.id) || progress === 'gone'
       ? []
-      : [{ key: one.id ?? '', conversation: standIn(one), progress, isListed: false }];
+      : [
+          {
+            key: keyOf(one),
+            conversation: standIn(one),
+            progress,
+            isListed: false,
+            leftTurnId: one.leftTurnId,
+          },
+        ];
   });
   const rows = listed.map(
     (conversation): Row => ({

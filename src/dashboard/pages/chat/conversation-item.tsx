@@ -6,8 +6,9 @@ import { When } from '../../ui/when.tsx';
 import type { Conversation, Row } from './begun.ts';
 import classes from './conversations.module.css';
 import { EditIcon, PinIcon, PinnedIcon, TrashIcon } from './icons.tsx';
+import { returnTo } from './turns.ts';
 
-type Props = Pick<Row, 'conversation' | 'progress' | 'isListed'> & {
+type Props = Pick<Row, 'conversation' | 'progress' | 'isListed' | 'leftTurnId'> & {
   isCurrent: boolean;
   /** That were searched for. */
   words: string;
@@ -19,7 +20,8 @@ type Props = Pick<Row, 'conversation' | 'progress' | 'isListed'> & {
 
 /** A conversation in the list. It takes the same room before it is stored. */
 export const Item = memo(function Item(props: Props) {
-  const { conversation, isCurrent, isListed, onDelete, onEdit, onOpen, onPin, progress, words } = props;
+  const { conversation, isCurrent, isListed, leftTurnId, onDelete, onEdit, onOpen, onPin, progress, words } =
+    props;
   const { id, key_id: keyId, pinned, snippet, title } = conversation;
   return (
     <li className={classes.item} data-current={isCurrent || undefined}>
@@ -28,7 +30,10 @@ export const Item = memo(function Item(props: Props) {
         className={classes.link ?? ''}
         aria-current={isCurrent ? 'page' : undefined}
         title={title}
-        onClick={() => onOpen?.()}
+        onClick={() => {
+          if (leftTurnId !== undefined) returnTo(leftTurnId);
+          onOpen?.();
+        }}
       >
         <span className={classes.title}>
           <Marked text={title} words={words} />

@@ -127,12 +127,13 @@ export const Conversations = memo(function Conversations({ currentId, onDeleted,
             );
           return (
             <ul>
-              {rows.map(({ key, conversation, isListed, progress }) => (
+              {rows.map(({ key, conversation, isListed, leftTurnId, progress }) => (
                 <Item
                   key={key}
                   conversation={conversation}
                   progress={progress}
                   isListed={isListed}
+                  leftTurnId={leftTurnId}
                   isCurrent={key === (currentId ?? '')}
                   words={words}
                   onOpen={onOpen}

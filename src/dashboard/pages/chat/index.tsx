@@ -39,8 +39,10 @@ import {
   ask,
   askAgain,
   forget,
+  isIn,
   isUnderWay,
   isUnstored,
+  leaveFirst,
   resume,
   stop,
   type Turn,
@@ -59,7 +61,7 @@ export default function Chat() {
   const { data: usage } = useUsage();
 
   const allTurns = useTurns();
-  const turns = allTurns.filter(({ conversationId }) => conversationId === (id ?? null));
+  const turns = allTurns.filter((turn) => isIn(turn, id));
   const isNew = id !== undefined && isUnstored(allTurns, id);
   const query = useConversation(id, !isNew);
   const { data, error } = query;
@@ -151,7 +153,7 @@ export default function Chat() {
   };
 
   const newChat = () => {
-    forget((turn) => turn.conversationId === null);
+    leaveFirst();
     setIsListOpen(false);
     navigate('/chat');
     field.current?.focus();

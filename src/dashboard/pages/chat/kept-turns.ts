@@ -50,6 +50,7 @@ const isKeptAlike = (one: Turn, other: Turn | undefined): boolean =>
     one.id === other.id &&
     one.key === other.key &&
     one.conversationId === other.conversationId &&
+    one.isLeft === other.isLeft &&
     one.state !== 'failed' &&
     other.state !== 'failed');
 

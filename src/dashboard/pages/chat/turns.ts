@@ -41,6 +41,8 @@ export type Turn = {
   isEnded?: boolean;
   /** It failed as the first question, and its conversation began with a later one. */
   isAdopted?: boolean;
+  /** A new chat was begun before its conversation had an ID. */
+  isLeft?: boolean;
   /** The model reasons before it answers. */
   isThinking?: boolean;
   /** The page was reloaded before the answer was complete. */
@@ -169,6 +171,20 @@ export function forget(isForgotten: (turn: Turn) => boolean): void {
   set(turns.filter((turn) => !isForgotten(turn)));
 }
 
+/** Of first questions without a conversation ID, those under way continue, and the others are forgotten. */
+export function leaveFirst(): void {
+  forget((turn) => turn.conversationId === null && !isUnderWay(turn));
+  returnTo(undefined);
+}
+
+/** Shows a first question without a conversation ID in the new chat, and no other one. */
+export const returnTo = (id: string | undefined): void =>
+  set(turns.map((turn) => (turn.conversationId === null ? { ...turn, isLeft: turn.id !== id } : turn)));
+
+/** Whether a turn is shown in a conversation, or in a new chat. */
+export const isIn = ({ conversationId, isLeft }: Turn, id: string | undefined): boolean =>
+  conversationId === (id ?? null) && !(id === undefined && isLeft);
+
 async function run(id: string, onNamed: (conversationId: string) => void): Promise<void> {
   const turn = turns.find((known) => known.id === id);
   if (turn === undefined) return;
@@ -182,7 +198,8 @@ async function run(id: string, onNamed: (conversationId: string) => void): Promi
   } catch (error) {
     if (controller.signal.aborted) change(id, { state: 'stopped', endedAt: Date.now() });
     else {
-      change(id, { state: 'failed', problem: toProblem(error) });
+      // Shown again, because it may stay charged.
+      change(id, { state: 'failed', problem: toProblem(error), isLeft: false });
       noticeEnd(error);
     }
   } finally {
@@ -278,8 +295,10 @@ async function read(turn: Turn, signal: AbortSignal, onNamed: (id: string) => vo
           isThinking: data.reasoning === true,
         });
         if (data.conversation_id !== null) {
-          nameAdopted(data.conversation_id);
-          onNamed(data.conversation_id);
+          if (!turns.find((known) => known.id === id)?.isLeft) {
+            nameAdopted(data.conversation_id);
+            onNamed(data.conversation_id);
+          }
         }
         usageChanged();
       } else if (event === 'delta') {
