@@ -32,7 +32,7 @@ function countLoads(page: Page): () => number {
 const slow = { chunks: 120, chunkSize: 6, chunkIntervalMs: 50 };
 
 t.test('drafts', { skip: noDashboard }, async (t) => {
-  const { button, client, complaints, context, page } = await startDashboard(t, '/chat', {
+  const { button, client, complaints, context, dialog, look, page } = await startDashboard(t, '/chat', {
     CHAT_URL: upstream.url,
   });
   const field = page.getByLabel('Your message');
@@ -63,8 +63,21 @@ t.test('drafts', { skip: noDashboard }, async (t) => {
   await page.waitForURL('**/chat');
   await field.fill('Of the first');
 
+  const tab = await context.newPage();
+  await tab.goto(`${HOME}/usage`);
+  await tab.getByRole('heading', { level: 1, name: 'Usage' }).waitFor();
   await button('Sign out').click();
+  await dialog.getByText('You have an unsent message. Sign out anyway?').waitFor();
+  await look(t, 'sign-out-draft');
+  await dialog.getByRole('button', { name: 'Cancel' }).click();
+  await dialog.waitFor({ state: 'detached' });
+  t.equal(await field.inputValue(), 'Of the first', 'still there');
+  await button('Sign out').click();
+  await dialog.getByRole('button', { name: 'Sign out' }).click();
   await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
+  await tab.getByText('You signed out in another tab.').waitFor();
+  t.equal(await page.getByText('in another tab').count(), 0, 'only there');
+  await tab.close();
   t.notMatch(
     await page.evaluate('JSON.stringify(sessionStorage)'),
     /More of it|Of the first/,

@@ -219,6 +219,16 @@ t.test('conversations in German', { skip: noDashboard }, async (t) => {
     await dialog.waitFor({ state: 'detached' });
   });
 
+  await t.test('signing out with a draft', async (t) => {
+    await field.fill('Noch nicht gesendet');
+    await button('Abmelden').click();
+    await dialog.getByText('Sie haben eine nicht gesendete Nachricht. Trotzdem abmelden?').waitFor();
+    await see(t, 'sign-out-draft');
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    await field.fill('');
+  });
+
   await t.test('when nothing is left today', async (t) => {
     await begin();
     await text('Heute noch 3 von 5 Antworten').waitFor();

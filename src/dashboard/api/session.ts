@@ -20,11 +20,16 @@ function remembered(): SessionState {
 }
 
 let state = remembered();
+let isLeftElsewhere = false;
 
 export const currentSession = (): SessionState => state;
 
+/** Whether another tab signed out this one. */
+export const wasLeftElsewhere = (): boolean => isLeftElsewhere;
+
 export function setSession(next: Exclude<SessionState, 'new'>): void {
   state = next;
+  isLeftElsewhere = false;
   try {
     localStorage.setItem(key, next);
   } catch {
@@ -42,6 +47,8 @@ export const useSessionState = (): SessionState => useSyncExternalStore(subscrib
 
 addEventListener('storage', (event) => {
   if (event.key !== key) return;
+  const before = state;
   state = remembered();
+  isLeftElsewhere = before === 'in' && state === 'out';
   for (const listener of listeners) listener();
 });

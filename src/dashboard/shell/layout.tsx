@@ -1,9 +1,10 @@
 import { Anchor, Tooltip, UnstyledButton } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
-import type { ReactNode } from 'react';
+import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import { api, ok } from '../api/client.ts';
 import { useAccount } from '../api/queries.ts';
+import { hasDraft } from '../pages/chat/drafts.ts';
 import { t } from '../texts/language.ts';
 import { BrandMark } from '../ui/brand.tsx';
 import { DocsIcon, SignOutIcon } from '../ui/icons.tsx';
@@ -17,10 +18,13 @@ import { leave } from './navigation.ts';
 import { OfflineNotice } from './offline.tsx';
 import { useHasRoom } from './room.ts';
 
+const ConfirmSignOut = lazy(() => import('./sign-out.tsx'));
+
 export function Layout({ children }: { children: ReactNode }) {
   const [location] = useLocation();
   const { data: account } = useAccount();
   const hasRoom = useHasRoom();
+  const [isAsking, setIsAsking] = useState(false);
   const signOut = useMutation({
     mutationFn: () => ok(api.POST('/api/v1/auth/logout')),
     onSuccess: () => leave(),
@@ -56,7 +60,7 @@ export function Layout({ children }: { children: ReactNode }) {
             className={classes.tool ?? ''}
             aria-label={t('shell.signOut')}
             disabled={signOut.isPending}
-            onClick={() => signOut.mutate()}
+            onClick={() => (hasDraft() ? setIsAsking(true) : signOut.mutate())}
           >
             <SignOutIcon />
             {hasRoom && <span>{t('shell.signOut')}</span>}
@@ -65,8 +69,20 @@ export function Layout({ children }: { children: ReactNode }) {
       </div>
       <main id="main" className={classes.main} tabIndex={-1}>
         <OfflineNotice />
-        {signOut.error && <ProblemAlert error={signOut.error} mb="lg" />}
-        <ErrorBoundary at={location}>{children}</ErrorBoundary>
+        {signOut.error && !isAsking && <ProblemAlert error={signOut.error} mb="lg" />}
+        <ErrorBoundary at={location}>
+          {children}
+          <Suspense>
+            {isAsking && (
+              <ConfirmSignOut
+                isPending={signOut.isPending}
+                error={signOut.error}
+                onConfirm={signOut.mutate}
+                onClose={() => setIsAsking(false)}
+              />
+            )}
+          </Suspense>
+        </ErrorBoundary>
       </main>
     </div>
   );

@@ -36,6 +36,7 @@ export default {
     docs: 'Dokumentation',
     language: 'Sprache',
     signOut: 'Abmelden',
+    unsent: 'Sie haben eine nicht gesendete Nachricht. Trotzdem abmelden?',
     skip: 'Zum Hauptinhalt springen',
     nav: {
       pages: 'Seiten',
@@ -153,6 +154,7 @@ export default {
     signIn: {
       title: 'Anmelden',
       action: 'Anmelden',
+      leftElsewhere: 'Sie haben sich in einem anderen Tab abgemeldet.',
       sessionEnded:
         'Ihre Sitzung ist beendet. Melden Sie sich an, um dort weiterzumachen, wo Sie aufgehört haben.',
       signUp: 'Neu hier? <link>Konto erstellen</link>',

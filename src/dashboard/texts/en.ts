@@ -39,6 +39,7 @@ export default {
     docs: 'Docs',
     language: 'Language',
     signOut: 'Sign out',
+    unsent: 'You have an unsent message. Sign out anyway?',
     skip: 'Skip to main content',
     nav: {
       pages: 'Pages',
@@ -151,6 +152,7 @@ export default {
     signIn: {
       title: 'Sign in',
       action: 'Sign in',
+      leftElsewhere: 'You signed out in another tab.',
       sessionEnded: 'Your session has ended. Sign in to continue where you left off.',
       signUp: 'New here? <link>Create an account</link>',
       forgotPassword: 'Forgot your password? The operator of this service can reset it.',

@@ -4,7 +4,7 @@ import { Link, useSearch } from 'wouter';
 import { useHistoryState } from 'wouter/use-browser-location';
 import { api, ok } from '../../api/client.ts';
 import { signedIn, useService } from '../../api/queries.ts';
-import { useSessionState } from '../../api/session.ts';
+import { useSessionState, wasLeftElsewhere } from '../../api/session.ts';
 import { t } from '../../texts/language.ts';
 import { InfoIcon } from '../../ui/icons.tsx';
 import { type Credentials, CredentialsForm } from './credentials-form.tsx';
@@ -37,6 +37,11 @@ export function SignIn() {
       {session === 'ended' && (
         <Alert variant="light" icon={<InfoIcon />} mb="md">
           {t('auth.signIn.sessionEnded')}
+        </Alert>
+      )}
+      {session === 'out' && wasLeftElsewhere() && (
+        <Alert variant="light" icon={<InfoIcon />} mb="md">
+          {t('auth.signIn.leftElsewhere')}
         </Alert>
       )}
       <CredentialsForm

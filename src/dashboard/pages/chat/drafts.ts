@@ -36,6 +36,8 @@ export function moveDraft(from: string, to: string): void {
 
 export const draftOf = (conversationId: string): string => drafts[conversationId] ?? '';
 
+export const hasDraft = (): boolean => Object.values(drafts).some((text) => text.trim() !== '');
+
 export const useDraft = (conversationId: string): string =>
   useSyncExternalStore(subscribe, () => draftOf(conversationId));
 
