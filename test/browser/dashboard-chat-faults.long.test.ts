@@ -1,7 +1,7 @@
 // What comes between somebody and the chat: other pages, other tabs, no network, an ended session, a limit per minute.
 import type { Page } from 'playwright-core';
 import t from 'tap';
-import { cookieHeader } from '../support/browser.ts';
+import { clipboardText, cookieHeader } from '../support/browser.ts';
 import { fewChats, HOME, noDashboard, startDashboard } from '../support/dashboard-pages.ts';
 import { MODEL, startUpstream } from '../support/upstream/client.ts';
 
@@ -163,13 +163,15 @@ t.test('a session that ends while an answer is on its way', { skip: noDashboard 
 });
 
 t.test('an answer that the model broke off', { skip: noDashboard }, async (t) => {
-  const { button, chats, page, text } = await startDashboard(t, '/chat', { CHAT_URL: upstream.url });
+  const { button, chats, context, page, text } = await startDashboard(t, '/chat', { CHAT_URL: upstream.url });
   const field = page.getByLabel('Your message');
   await text('8 of 8 replies left today').waitFor();
   await upstream.configure({ chunks: 20, chunkIntervalMs: 50, fault: 'cut', faultAfter: 3 });
   await field.fill('Hello');
   await field.press('Enter');
   await text('Trying again sends a new request, which is charged separately.').waitFor();
+  await button('Copy answer').click();
+  t.match(await clipboardText(context), /0xx 1xx 2xx/);
   await upstream.configure({});
   await button('Try again').click();
   await page.getByRole('log').getByText('You said: Hello').waitFor();

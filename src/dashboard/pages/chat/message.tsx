@@ -131,7 +131,7 @@ export const AnswerView = memo(function AnswerView(props: AnswerProps) {
         <Left text={text} onRetry={() => onRetry(turn)} onAgain={onAgain} />
       )}
       {turn && problem && <Failed problem={problem} isClosed={isClosed} onRetry={() => onRetry(turn)} />}
-      {(state === 'stopped' || state === 'done') && (
+      {!isOpen && (state !== 'failed' || text !== '') && (
         <Group gap={4} mt={6} className={classes.deeds}>
           {text !== '' && (
             <CopyButton
