@@ -162,6 +162,58 @@ t.test('a session that ends while an answer is on its way', { skip: noDashboard 
   t.same(complaints, [], 'nothing in the console');
 });
 
+t.test(
+  'a session that ends before the settings of a conversation are stored',
+  { skip: noDashboard },
+  async (t) => {
+    const {
+      button,
+      chats,
+      client,
+      complaints,
+      context,
+      cookie,
+      dialog,
+      email,
+      expectRefusals,
+      page,
+      password,
+    } = await startDashboard(t, '/chat', { CHAT_URL: upstream.url });
+    const log = page.getByRole('log');
+    await page.route('**/api/v1/conversations/*', async (route) => {
+      if (route.request().method() === 'PATCH') await client.post('/auth/logout', undefined, { cookie });
+      await route.continue();
+    });
+    await button('Conversation settings').click();
+    await dialog.getByLabel('Instructions').fill('Be brief.');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByLabel('Your message').fill('Hello');
+    expectRefusals();
+    await page.getByLabel('Your message').press('Enter');
+    await page.getByText('Your session has ended').waitFor();
+    await page.unroute('**/api/v1/conversations/*');
+    await page.getByLabel('Email address').fill(email);
+    await page.getByLabel('Password', { exact: true }).fill(password);
+    await button('Sign in').click();
+    await log
+      .getByText(
+        'Your session ended before this was complete. You will not be charged twice if you try again.',
+      )
+      .waitFor();
+    t.equal(await log.getByText('You said: Hello').count(), 1, 'the answer is there');
+    expectRefusals(0);
+    await button('Try again').click();
+    await button('Try again').waitFor({ state: 'detached' });
+    await page.locator('[role=log][aria-busy=false]').getByText('You said: Hello').waitFor();
+    const id = new URL(page.url()).pathname.split('/').at(-1);
+    const { body } = await client.get(`/conversations/${id}`, { cookie: await cookieHeader(context) });
+    t.equal(body.instructions, 'Be brief.');
+    t.equal(new Set(chats).size, 1, 'charged once');
+    t.same(complaints, []);
+  },
+);
+
 t.test('an answer that the model broke off', { skip: noDashboard }, async (t) => {
   const { button, chats, context, page, text } = await startDashboard(t, '/chat', { CHAT_URL: upstream.url });
   const field = page.getByLabel('Your message');
@@ -198,6 +250,41 @@ t.test('a connection that hangs: stopping leaves the answer', { skip: noDashboar
   expectRefusals(1);
   await button('Stop').click();
   await button('Show the full answer').waitFor();
+  t.same(complaints, []);
+});
+
+t.test('a question that is stopped while the first one is answered', { skip: noDashboard }, async (t) => {
+  const { button, chats, complaints, expectRefusals, look, page } = await startDashboard(t, '/chat', {
+    CHAT_URL: upstream.url,
+  });
+  const field = page.getByLabel('Your message');
+  const log = page.getByRole('log');
+  const unsent = log.getByText('You stopped before this was sent. Nothing was charged.');
+  await upstream.configure({ ...slow, chunkIntervalMs: 400 });
+  await page.route('**/api/v1/chat/cancel', (route) =>
+    route.fulfill({ status: 404, json: { error: { code: 'notFound', message: 'Not found.', status: 404 } } }),
+  );
+  await field.fill('The first');
+  await field.press('Enter');
+  await log.getByText('0xxx').waitFor();
+  // The first is still in progress, also for the second.
+  expectRefusals();
+  await button('Stop').click();
+  await button('Show the full answer').waitFor();
+  await upstream.configure({});
+  await field.fill('The second');
+  await field.press('Enter');
+  await button('Stop').click();
+  await unsent.waitFor();
+  await look(t, 'chat-stopped-unsent');
+  await page.reload();
+  await log.getByText('119x').waitFor();
+  await unsent.waitFor();
+  await button('Try again').click();
+  await log.getByText('You said: The second').waitFor();
+  t.equal(await unsent.count(), 0);
+  t.equal(new Set(chats).size, 2, 'each is charged once');
+  expectRefusals(0);
   t.same(complaints, []);
 });
 

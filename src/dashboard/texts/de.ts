@@ -873,6 +873,8 @@ export default {
       rateLimit:
         'Ihr Tarif erlaubt {count, plural, one {# Anfrage} other {# Anfragen}} pro Minute im Web und über die API, und Sie haben dieses Limit erreicht. Es wurde nichts berechnet.',
       sessionEnded: 'Ihre Sitzung war beendet, bevor dies gesendet wurde. Es wurde nichts berechnet.',
+      sessionEndedLater: 'Ihre Sitzung war beendet, bevor dies abgeschlossen war.',
+      stoppedUnsent: 'Sie haben gestoppt, bevor dies gesendet wurde. Es wurde nichts berechnet.',
       higherLimit: 'Für ein höheres Limit <plans>vergleichen Sie die Tarife</plans>.',
       chargedAgain: 'Ein erneuter Versuch sendet eine neue Anfrage, die gesondert berechnet wird.',
       notChargedAgain: 'Ein erneuter Versuch wird nicht doppelt berechnet.',

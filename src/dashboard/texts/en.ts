@@ -845,6 +845,8 @@ export default {
       rateLimit:
         'Your plan allows {count, plural, one {# request} other {# requests}} a minute across the web and the API, and you have reached that limit. Nothing was charged.',
       sessionEnded: 'Your session ended before this was sent. Nothing was charged.',
+      sessionEndedLater: 'Your session ended before this was complete.',
+      stoppedUnsent: 'You stopped before this was sent. Nothing was charged.',
       higherLimit: 'For a higher limit, <plans>compare plans</plans>.',
       chargedAgain: 'Trying again sends a new request, which is charged separately.',
       notChargedAgain: 'You will not be charged twice if you try again.',

@@ -4,6 +4,7 @@ import { type FormEvent, useState } from 'react';
 import { api, ok, type Schemas } from '../../api/client.ts';
 import { queryClient } from '../../api/queries.ts';
 import { t } from '../../texts/language.ts';
+import { type ErrorAt, useCheckedForm } from '../../ui/checked-form.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
 import { ProblemAlert } from '../../ui/problem.tsx';
@@ -38,6 +39,8 @@ export function EditConversation({ id, onClose }: Props) {
   );
 }
 
+const checked = ['title', 'instructions', 'temperature'];
+
 function Fields({ conversation, onClose }: { conversation: Conversation; onClose: () => void }) {
   const { id } = conversation;
   const [title, setTitle] = useState(conversation.title);
@@ -65,19 +68,18 @@ function Fields({ conversation, onClose }: { conversation: Conversation; onClose
       onClose();
     },
   });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
+  const { errorAt, form, onSubmit, other } = useCheckedForm(change.error, checked, () => {
     if (!isEmpty && settings.isValid && !change.isPending) change.mutate();
-  };
+  });
   return (
-    <form onSubmit={submit} noValidate>
+    <form ref={form} onSubmit={onSubmit} noValidate>
       <Stack>
         <TextInput
           label={t('chat.edit.title')}
           data-autofocus
           maxLength={120}
           value={title}
-          error={isEmpty && t('chat.edit.noTitle')}
+          error={isEmpty ? t('chat.edit.noTitle') : errorAt('title')}
           onChange={(event) => setTitle(event.currentTarget.value)}
         />
         <Switch
@@ -85,8 +87,8 @@ function Fields({ conversation, onClose }: { conversation: Conversation; onClose
           checked={pinned}
           onChange={(event) => setPinned(event.currentTarget.checked)}
         />
-        {settings.fields}
-        {change.isError && <ProblemAlert error={change.error} />}
+        {settings.fieldsWith(errorAt)}
+        {other !== null && <ProblemAlert error={other} />}
         <Buttons isPending={change.isPending} onClose={onClose} />
       </Stack>
     </form>
@@ -95,7 +97,7 @@ function Fields({ conversation, onClose }: { conversation: Conversation; onClose
 
 /** Sets what the replies of a new conversation go by, before its first message. */
 export function NewSettings({ settings, onClose }: { settings: Settings; onClose: () => void }) {
-  const { fields, instructions, isValid, temperature } = useSettings(
+  const { fieldsWith, instructions, isValid, temperature } = useSettings(
     settings.instructions ?? null,
     settings.temperature ?? null,
   );
@@ -112,7 +114,7 @@ export function NewSettings({ settings, onClose }: { settings: Settings; onClose
     <Dialog title={t('chat.edit.settings')} onClose={onClose}>
       <form onSubmit={submit} noValidate>
         <Stack>
-          {fields}
+          {fieldsWith(() => undefined)}
           <Buttons isPending={false} onClose={onClose} />
         </Stack>
       </form>
@@ -129,7 +131,7 @@ function useSettings(initialInstructions: string | null, initialTemperature: num
   const [temperature, setTemperature] = useState<number | string>(initialTemperature ?? '');
   const entered = temperature === '' ? null : Number(temperature);
   const isValid = entered === null || (entered >= 0 && entered <= HIGHEST_TEMPERATURE);
-  const fields = (
+  const fieldsWith = (errorAt: ErrorAt) => (
     <>
       <Textarea
         size="md"
@@ -140,6 +142,7 @@ function useSettings(initialInstructions: string | null, initialTemperature: num
         maxRows={10}
         maxLength={100_000}
         value={instructions}
+        error={errorAt('instructions')}
         onChange={(event) => setInstructions(event.currentTarget.value)}
       />
       <NumberInput
@@ -152,13 +155,13 @@ function useSettings(initialInstructions: string | null, initialTemperature: num
         step={0.1}
         decimalScale={2}
         value={temperature}
-        error={!isValid && t('chat.edit.temperatureRange')}
+        error={isValid ? errorAt('temperature') : t('chat.edit.temperatureRange')}
         onChange={setTemperature}
       />
     </>
   );
   return {
-    fields,
+    fieldsWith,
     isValid,
     instructions: instructions.trim() === '' ? null : instructions,
     temperature: entered,

@@ -8,12 +8,17 @@ import { localReset } from '../../ui/reset.tsx';
 import { plansLink } from './quota.tsx';
 
 type Props = {
-  problem: Problem;
+  /** Null if the question was stopped before it was sent. */
+  problem: Problem | null;
+  /** Whether a part of the answer arrived. */
+  isAnswered: boolean;
   isClosed: boolean;
   onRetry: () => void;
 };
 
-export function Failed({ isClosed, onRetry, problem }: Props) {
+export function Failed({ isAnswered, isClosed, onRetry, problem }: Props) {
+  if (problem === null)
+    return <Waiting onRetry={isClosed ? undefined : onRetry}>{t('chat.failed.stoppedUnsent')}</Waiting>;
   if (problem.code === 'quotaExceeded')
     return (
       <Waiting onRetry={isClosed ? undefined : onRetry}>
@@ -27,6 +32,12 @@ export function Failed({ isClosed, onRetry, problem }: Props) {
       <Waiting onRetry={onRetry}>
         {t('chat.failed.rateLimit', { count: problem.limit.ceiling })}{' '}
         <Countdown until={problem.limit.resetsAt} /> {t.rich('chat.failed.higherLimit', { plans: plansLink })}
+      </Waiting>
+    );
+  if (isEndOfSession(problem) && isAnswered)
+    return (
+      <Waiting onRetry={onRetry}>
+        {t('chat.failed.sessionEndedLater')} {t('chat.failed.notChargedAgain')}
       </Waiting>
     );
   if (isEndOfSession(problem))

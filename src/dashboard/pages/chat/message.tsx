@@ -130,7 +130,14 @@ export const AnswerView = memo(function AnswerView(props: AnswerProps) {
       {turn && state === 'stopped' && !turn.isEnded && (
         <Left text={text} onRetry={() => onRetry(turn)} onAgain={onAgain} />
       )}
-      {turn && problem && <Failed problem={problem} isClosed={isClosed} onRetry={() => onRetry(turn)} />}
+      {turn && state === 'failed' && (
+        <Failed
+          problem={problem}
+          isAnswered={text !== ''}
+          isClosed={isClosed}
+          onRetry={() => onRetry(turn)}
+        />
+      )}
       {!isOpen && (state !== 'failed' || text !== '') && (
         <Group gap={4} mt={6} className={classes.deeds}>
           {text !== '' && (

@@ -32,6 +32,7 @@ export type Turn = {
   isCut: boolean;
   /** How many of the conversation's messages were not sent to the model. */
   omitted?: number;
+  /** Null in a failed turn that was stopped before it was sent. */
   problem: Problem | null;
   /** When it was done or stopped. */
   endedAt?: number;
@@ -190,13 +191,16 @@ async function run(id: string, onNamed: (conversationId: string) => void): Promi
   if (turn === undefined) return;
   const controller = new AbortController();
   running.set(id, controller);
+  let isSent = false;
   let isSettled = false;
   try {
     await firstStored(turn, controller.signal);
+    isSent = true;
     await read(turn, controller.signal, onNamed);
     isSettled = true;
   } catch (error) {
-    if (controller.signal.aborted) change(id, { state: 'stopped', endedAt: Date.now() });
+    if (controller.signal.aborted)
+      change(id, isSent ? { state: 'stopped', endedAt: Date.now() } : { state: 'failed' });
     else {
       // Shown again, because it may stay charged.
       change(id, { state: 'failed', problem: toProblem(error), isLeft: false });
