@@ -1,45 +1,19 @@
 /** Drafts by conversation. They survive navigation, reloads, and the end of a session. */
-import { useSyncExternalStore } from 'react';
-import { keep, kept, onForgotten } from '../../api/tab-storage.ts';
+import { perConversation } from './per-conversation.ts';
 
-const name = 'drafts';
-const listeners = new Set<() => void>();
-
-let drafts = (kept(name) ?? {}) as Readonly<Record<string, string>>;
-
-function show(next: Readonly<Record<string, string>>): void {
-  drafts = next;
-  for (const listener of listeners) listener();
-}
-
-onForgotten(() => show({}));
-
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
-}
+const drafts = perConversation<string>('drafts');
 
 /** @param conversationId - '' for a new conversation */
-export function setDraft(conversationId: string, text: string): void {
-  const { [conversationId]: _, ...others } = drafts;
-  const next = text === '' ? others : { ...others, [conversationId]: text };
-  keep(name, next);
-  show(next);
-}
+export const setDraft = (conversationId: string, text: string): void =>
+  drafts.set(conversationId, text === '' ? undefined : text);
 
-export function moveDraft(from: string, to: string): void {
-  const text = drafts[from];
-  if (text === undefined || from === to) return;
-  setDraft(from, '');
-  setDraft(to, text);
-}
+export const moveDraft = drafts.move;
 
-export const draftOf = (conversationId: string): string => drafts[conversationId] ?? '';
+export const draftOf = (conversationId: string): string => drafts.of(conversationId) ?? '';
 
-export const hasDraft = (): boolean => Object.values(drafts).some((text) => text.trim() !== '');
+export const hasDraft = (): boolean => drafts.all().some((text) => text.trim() !== '');
 
-export const useDraft = (conversationId: string): string =>
-  useSyncExternalStore(subscribe, () => draftOf(conversationId));
+export const useDraft = (conversationId: string): string => drafts.useRead(() => draftOf(conversationId));
 
 /** In characters. */
 export const LONGEST_MESSAGE = 100_000;
@@ -53,4 +27,4 @@ export function stateOf(draft: string): DraftState {
 
 /** Does not change with every key press, as the draft does. */
 export const useDraftState = (conversationId: string): DraftState =>
-  useSyncExternalStore(subscribe, () => stateOf(draftOf(conversationId)));
+  drafts.useRead(() => stateOf(draftOf(conversationId)));

@@ -2,14 +2,10 @@
  * The models chosen for the next message of each conversation, kept as drafts are, and the one of new chats, which this
  * browser remembers.
  */
-import { useSyncExternalStore } from 'react';
-import { keep, kept, onForgotten } from '../../api/tab-storage.ts';
+import { perConversation } from './per-conversation.ts';
 
-const name = 'models';
 const defaultKey = 'parley.model';
-const listeners = new Set<() => void>();
-
-let choices = (kept(name) ?? {}) as Readonly<Record<string, string>>;
+const choices = perConversation<string>('models');
 let standard = remembered();
 
 function remembered(): string | null {
@@ -18,25 +14,6 @@ function remembered(): string | null {
   } catch {
     return null;
   }
-}
-
-function show(next: typeof choices): void {
-  choices = next;
-  for (const listener of listeners) listener();
-}
-
-onForgotten(() => show({}));
-
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
-}
-
-function setChoice(conversationId: string, model: string | undefined): void {
-  const { [conversationId]: _, ...others } = choices;
-  const next = model === undefined ? others : { ...others, [conversationId]: model };
-  keep(name, next);
-  show(next);
 }
 
 /**
@@ -51,23 +28,18 @@ export function chooseModel(conversationId: string, model: string): void {
   } catch {
     // Storage is unavailable: the choice lasts until the page is closed.
   }
-  setChoice(conversationId, model);
+  choices.set(conversationId, model);
 }
 
 /** Once a message is sent, the conversation has its model. */
-export const forgetChoice = (conversationId: string): void => setChoice(conversationId, undefined);
+export const forgetChoice = (conversationId: string): void => choices.set(conversationId, undefined);
 
 /** What was chosen while the first message was sent applies to its conversation. */
-export function moveChoice(from: string, to: string): void {
-  const model = choices[from];
-  if (model === undefined || from === to) return;
-  setChoice(from, undefined);
-  setChoice(to, model);
-}
+export const moveChoice = choices.move;
 
 /** Undefined if none was chosen. */
 export const useChoice = (conversationId: string): string | undefined =>
-  useSyncExternalStore(subscribe, () => choices[conversationId]);
+  choices.useRead(() => choices.of(conversationId));
 
 /** The model of new chats. */
-export const useStandard = (): string | null => useSyncExternalStore(subscribe, () => standard);
+export const useStandard = (): string | null => choices.useRead(() => standard);

@@ -1,6 +1,5 @@
 /** The settings of a conversation that does not exist yet. They are sent with its first message. */
-import { useSyncExternalStore } from 'react';
-import { keep, kept, onForgotten } from '../../api/tab-storage.ts';
+import { perConversation } from './per-conversation.ts';
 
 export type Settings = { instructions?: string; temperature?: number };
 
@@ -9,27 +8,9 @@ export const settingsOf = ({ instructions, temperature }: Settings): Settings =>
   ...(temperature !== undefined && { temperature }),
 });
 
-const name = 'new-settings';
-const listeners = new Set<() => void>();
+const settings = perConversation<Settings>('new-settings');
+
+export const setNewSettings = (next: Settings | null): void => settings.set('', next ?? undefined);
 
 /** Null until they are set. */
-let settings = (kept(name) ?? null) as Settings | null;
-
-function show(next: Settings | null): void {
-  settings = next;
-  for (const listener of listeners) listener();
-}
-
-onForgotten(() => show(null));
-
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
-}
-
-export function setNewSettings(next: Settings | null): void {
-  keep(name, next);
-  show(next);
-}
-
-export const useNewSettings = (): Settings | null => useSyncExternalStore(subscribe, () => settings);
+export const useNewSettings = (): Settings | null => settings.useRead(() => settings.of('') ?? null);

@@ -1,8 +1,7 @@
 /** Images that are attached to messages: made small enough to send, and kept in this tab until they are sent. */
-import { useSyncExternalStore } from 'react';
 import { api, ok } from '../../api/client.ts';
 import { queryClient } from '../../api/queries.ts';
-import { onForgotten } from '../../api/tab-storage.ts';
+import { perConversation } from './per-conversation.ts';
 
 export const MOST_PICTURES = 8;
 const types = ['image/png', 'image/jpeg', 'image/webp', 'image/gif'];
@@ -71,35 +70,19 @@ async function urlOf(file: File): Promise<string | Refusal> {
 }
 
 const none: readonly string[] = [];
-const listeners = new Set<() => void>();
-let attached: Readonly<Record<string, readonly string[]>> = {};
-
-function show(next: typeof attached): void {
-  attached = next;
-  for (const listener of listeners) listener();
-}
-
 // Not kept across reloads: the tab's storage is too small for them.
-onForgotten(() => show({}));
-
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
-}
+const attached = perConversation<readonly string[]>();
 
 /** @param conversationId - '' for a new conversation */
 export const setPictures = (conversationId: string, urls: readonly string[]): void =>
-  show({ ...attached, [conversationId]: urls });
+  attached.set(conversationId, urls.length === 0 ? undefined : urls);
 
-const picturesOf = (conversationId: string) => attached[conversationId] ?? none;
+const picturesOf = (conversationId: string) => attached.of(conversationId) ?? none;
 
 export const usePictures = (conversationId: string): readonly string[] =>
-  useSyncExternalStore(subscribe, () => picturesOf(conversationId));
+  attached.useRead(() => picturesOf(conversationId));
 
-export function movePictures(from: string, to: string): void {
-  if (from === to || picturesOf(from).length === 0) return;
-  show({ ...attached, [to]: picturesOf(from), [from]: none });
-}
+export const movePictures = attached.move;
 
 /** Attaches files, up to the first that cannot be. Resolves to what is wrong with it. */
 export async function attach(
