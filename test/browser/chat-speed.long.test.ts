@@ -1,5 +1,5 @@
 // How fast the chat is in a long conversation. Prints its figures; only what is shown at the end is checked.
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import t from 'tap';
 import { noDashboard, startDashboard } from '../support/dashboard-pages.ts';
 import { fillConversation, fillConversations, section } from '../support/dashboard-volume.ts';
@@ -76,6 +76,12 @@ async function paste(page: Page, text: string): Promise<number> {
   return performance.now() - start;
 }
 
+const drawn = (elements: Locator) =>
+  elements.evaluateAll(
+    (all) =>
+      all.filter((each) => each.firstElementChild?.checkVisibility({ contentVisibilityAuto: true })).length,
+  );
+
 t.test('300 messages, and an answer of 40,000 characters', { skip: noDashboard }, async (t) => {
   const upstream = await startUpstream();
   t.teardown(() => upstream.stop());
@@ -99,6 +105,10 @@ t.test('300 messages, and an answer of 40,000 characters', { skip: noDashboard }
     await articles.nth(shown + 99).waitFor();
   }
   t.equal(await articles.count(), MESSAGES);
+  t.ok((await drawn(articles)) < 30, 'off-screen messages are not laid out');
+  const rows = page.getByRole('listitem').filter({ has: page.getByRole('button', { name: /^Pin / }) });
+  t.ok((await rows.count()) >= 100);
+  t.ok((await drawn(rows)) < 40, 'nor off-screen conversations');
 
   const keys = await typeSlowly(page, TYPED);
   t.equal(await page.getByLabel('Your message').inputValue(), TYPED);
