@@ -28,6 +28,8 @@ const interpreters: Record<
   Python: (file, source) => ['python3', [file], source],
 };
 
+type Furnished = { owner: Owner; ids: Record<string, string> };
+
 /** An account with a webhook, and one of everything that an operation takes an id of. */
 async function furnish(client: Client, owner: Owner): Promise<Record<string, string>> {
   const { cookie } = owner;
@@ -87,6 +89,12 @@ t.test('samples', { skip: !existsSync('/usr/bin/python3') && 'there is no python
   // For what is stopped while it runs.
   const slow = await startTestService(t, 'embedded', { CHAT_URL: upstream.url, ...operatorEnv });
   const origin = String(app.config.publicUrl);
+  const beginIn = async (asked: typeof service, path: string): Promise<Furnished> => {
+    const owner = await (path.includes('/operator/') ? signInOperator(asked) : asked.client.signUp());
+    return { owner, ids: await furnish(asked.client, owner) };
+  };
+  /** For what changes nothing. */
+  const shared = { operator: beginIn(service, '/operator/'), owner: beginIn(service, '/') };
 
   for (const { method, operationId, path, responses } of operationsOf(app.swagger())) {
     await t.test(`${method} ${path}`, async (t) => {
@@ -95,8 +103,10 @@ t.test('samples', { skip: !existsSync('/usr/bin/python3') && 'there is no python
       const { client, port } = asked;
       for (const language of languages) {
         await upstream.reset();
-        const owner = await (path.includes('/operator/') ? signInOperator(asked) : client.signUp());
-        const { key = '', ...ids } = await furnish(client, owner);
+        const { owner, ids: found } = await (method === 'GET'
+          ? shared[path.includes('/operator/') ? 'operator' : 'owner']
+          : beginIn(asked, path));
+        const { key = '', ...ids } = found;
         if (client === slow.client) Object.assign(ids, await beginSlowly(client, key, upstream));
         const samples = document.paths[path][method.toLowerCase()]['x-codeSamples'];
         const { source } = samples.find(({ label }: { label: string }) => label === language);
