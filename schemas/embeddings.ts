@@ -35,7 +35,7 @@ export const EmbeddingRequest = Type.Object(
     input: Type.Unsafe<string | string[] | number[] | number[][]>({
       anyOf: [text, inputs(text, 'Several texts.'), tokens, inputs(tokens, 'Several texts as tokens.')],
       description: `The text to embed, or up to ${MAX_INPUTS} texts. Each one is charged. A text can also be a list of tokens. A request can have up to ${withCommas(MAX_TOKENS)} tokens.`,
-      examples: [['How do I create a key?', 'Where are my invoices?']],
+      examples: [['How can I create a key?', 'Where are my invoices?']],
     }),
     model: Type.Optional(
       nullable(Type.String({ minLength: 1, maxLength: 200 }), {

@@ -42,7 +42,7 @@ export const SearchResult = Type.Object(
     snippet: Type.String({
       maxLength: 4000,
       description: 'The matching passage, as plain text.',
-      examples: ['Open "Your API" and press Create key.'],
+      examples: ['Open Your API and press Create key.'],
     }),
     score: Type.Number({
       minimum: 0,

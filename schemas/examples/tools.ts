@@ -51,10 +51,10 @@ export const toolExamples: Record<string, OperationExamples> = {
   createEmbeddings: {
     requests: {
       texts: example(EmbeddingRequest, 'Two texts', {
-        input: ['How do I create a key?', 'Where are my invoices?'],
+        input: ['How can I create a key?', 'Where are my invoices?'],
       }),
       short: example(EmbeddingRequest, 'One short vector, in Base64', {
-        input: 'How do I create a key?',
+        input: 'How can I create a key?',
         dimensions: 64,
         encoding_format: 'base64',
       }),

@@ -1,6 +1,6 @@
 /**
- * The models that samples name. Guides and examples are written with the built-in ones, which a service with other
- * models does not have.
+ * The models that samples name, and what samples ask them. Guides and examples are written for the built-in models,
+ * which a service with other models does not have.
  */
 import { setTimeout as elapsed } from 'node:timers/promises';
 import type { ModelTask } from '../../schemas/models.ts';
@@ -11,6 +11,7 @@ import { builtinEmbeddingModel } from '../engines/builtin/embeddings.ts';
 import type { Engines } from '../engines/engines.ts';
 import type { Model } from '../engines/types.ts';
 import { inUrl, shellQuoted } from './code-samples.ts';
+import { forLanguageModel, guideForLanguageModel } from './own-questions.ts';
 
 type ChatModel = Pick<Model, 'id' | 'created' | 'owned_by'>;
 
@@ -50,6 +51,8 @@ export async function ownModels({ config, engines }: Service): Promise<OwnModels
   return { chat: { id, created, owned_by }, embeddings: embeddings ?? unnamed.id };
 }
 
+const hasLanguageModel = ({ chat }: OwnModels): boolean => chat.id !== builtinModel.id;
+
 const nameFor = (builtin: string | undefined, { chat, embeddings }: OwnModels): string =>
   builtin === builtinEmbeddingModel ? embeddings : chat.id;
 
@@ -71,9 +74,9 @@ const builtinNames = new RegExp(
   'g',
 );
 
-/** Names the models in the code of a guide, and in the answers that it shows. */
+/** Names the models in the code of a guide, and in the answers that it shows. Asks them what they can answer. */
 export const withOwnModels = (markdown: string, models: OwnModels): string =>
-  markdown
+  (hasLanguageModel(models) ? guideForLanguageModel(markdown) : markdown)
     .split(codeBlocks)
     .map((part) => {
       const [, language] = /^```(\w*)/.exec(part) ?? [];
@@ -89,6 +92,7 @@ const ofBuiltinEngines = 'default_model';
 
 function withNames(value: unknown, models: OwnModels): unknown {
   if (value === builtinModel.id || value === builtinEmbeddingModel) return nameFor(value, models);
+  if (typeof value === 'string' && hasLanguageModel(models)) return forLanguageModel(value);
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map((item) => withNames(item, models));
   const copy = Object.fromEntries(
@@ -101,7 +105,7 @@ function withNames(value: unknown, models: OwnModels): unknown {
   return isModel ? { ...copy, ...models.chat } : copy;
 }
 
-/** Names the models in the examples of an OpenAPI document. */
+/** Names the models in the examples of an OpenAPI document. Asks them what they can answer. */
 export const documentWithOwnModels = <T extends object>(document: T, models: OwnModels): T =>
   withNames(document, models) as T;
 

@@ -2798,7 +2798,7 @@ export interface components {
             /**
              * @description The text to embed, or up to 2048 texts. Each one is charged. A text can also be a list of tokens. A request can have up to 300,000 tokens.
              * @example [
-             *       "How do I create a key?",
+             *       "How can I create a key?",
              *       "Where are my invoices?"
              *     ]
              */
@@ -6602,7 +6602,7 @@ export interface components {
             url: string;
             /**
              * @description The matching passage, as plain text.
-             * @example Open "Your API" and press Create key.
+             * @example Open Your API and press Create key.
              */
             snippet: string;
             /**

@@ -29,6 +29,13 @@ const fileOf = (chat: string, embeddings: string) => {
   };
 };
 
+/** Texts that are compared, and a question about an image. */
+const notAsked = new Set<string | undefined>([
+  'How can I create a key?',
+  'Where are my invoices?',
+  'What does this show?',
+]);
+
 const blocksOf = (markdown: string): Tokens.Code[] =>
   marked.lexer(markdown).filter((token: Token): token is Tokens.Code => token.type === 'code');
 
@@ -118,6 +125,32 @@ t.test('samples of a service with models of its own', async (t) => {
     t.match(decoded(await textOf('/docs/guides/frameworks')), `<code>parley.chat(${span})</code>`);
   });
 
+  t.test('guides and operations: samples ask no model about Parley', async (t) => {
+    const document = await textOf('/docs/openapi.json');
+    const texts: [path: string, text: string][] = [['/docs/openapi.json', document]];
+    for (const path of ['/llms-full.txt', '/docs/guides/chat.md', '/docs/api/chat.md'])
+      texts.push([
+        path,
+        blocksOf(await textOf(path))
+          .map(({ text }) => text)
+          .join('\n'),
+      ]);
+    for (const path of ['/docs/guides/frameworks', '/docs/guides/streaming', '/docs/api/createMessage'])
+      texts.push([path, shownBlocks(await textOf(path)).join('\n')]);
+    for (const [path, text] of texts)
+      t.same(
+        [...text.matchAll(/(['"])([A-Z][^'"\n]*\?)\1/g)]
+          .map(([, , question]) => question)
+          .filter((question) => !notAsked.has(question)),
+        [],
+        path,
+      );
+    const sample = bodyOf(blocksOf(await textOf('/docs/guides/chat.md'))[0]?.text ?? '');
+    t.same(sample, { message: 'Write a haiku about the sea.' }, 'they ask what the dashboard asks');
+    t.match(document, '"reply":"Waves fold into foam,', 'an answer fits');
+    t.notMatch(document, 'Open \\"Your API');
+  });
+
   t.test('guides: sentences about the built-in engine keep its name', async (t) => {
     for (const [slug, heading] of [
       ['models', 'What parley-builtin is'],
@@ -186,6 +219,8 @@ t.test('samples of a service with models of its own', async (t) => {
 
 t.test('samples of a service with the built-in engines name those', async (t) => {
   const { client } = await startTestService(t, 'embedded');
+  t.match((await client.get('//docs/guides/getting-started.md')).text, 'How do I create an API key?');
+  t.match((await client.get('//docs/openapi.json')).text, '"message":"How do I create a key?"');
   for (const { slug, markdown } of guides())
     t.equal(
       (await client.get(`//docs/guides/${slug}.md`)).text.match(/parley-builtin/g)?.length,
