@@ -1,6 +1,6 @@
 // The header of every page.
 
-// Applies the theme that the dashboard stores, before the page is drawn, and lets the reader change it.
+// Applies the theme and the session that the dashboard stores, before the page is drawn. The reader can change the theme.
 (() => {
   const key = 'mantine-color-scheme-value';
   const themes = {
@@ -23,9 +23,17 @@
     if (button) button.ariaLabel = themes[document.documentElement.dataset.theme].label;
   }
 
+  function showSections() {
+    const { dataset } = document.documentElement;
+    dataset.session = stored('parley.session') === 'in' ? 'in' : 'out';
+    dataset.operator = String(stored('parley.operator') === 'true');
+  }
+
   show(stored(key));
+  showSections();
   addEventListener('storage', (event) => {
     if (event.key === key) show(event.newValue);
+    showSections();
   });
 
   addEventListener('DOMContentLoaded', () => {
@@ -39,8 +47,6 @@
       }
       show(next);
     });
-    if (stored('parley.session') !== 'in')
-      document.querySelector('.frame .dashboard').textContent = 'Sign in';
   });
 })();
 

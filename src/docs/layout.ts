@@ -3,6 +3,8 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { html } from 'ghtml';
+import { docsSections, drawings, type SectionName, sections } from '../dashboard/sections.ts';
+import en from '../dashboard/texts/en.ts';
 import { projectRoot, version } from '../project.ts';
 import { iconLink, sharedStyles } from './dashboard-assets.ts';
 import { SEARCH_PATH, searchForm } from './search-form.ts';
@@ -54,12 +56,20 @@ const themeIcons = [
   icon('dark', '<path d="M20 14.5A8.5 8.5 0 0 1 9.5 4a8.5 8.5 0 1 0 10.5 10.5z"/>'),
 ];
 
-const links = {
-  '/docs/guides': 'Docs',
-  '/docs': 'Reference',
+const nameOf = (section: SectionName): string => en.shell.nav[section];
+
+const links: Record<string, string> = {
+  ...Object.fromEntries(docsSections.map(({ name, path }) => [path, nameOf(name)])),
   '/docs/try': 'Try it',
   '/docs/errors': 'Errors',
 };
+
+/** The sections of the dashboard, which `frame.js` shows to those who are signed in. */
+const sectionLinks = sections.map(
+  ({ name, path }) =>
+    html`<a class="${name}" href="${path}"><svg width="20" height="20" viewBox="0 0 24 24" aria-hidden="true"><path d="${drawings[name]}"/></svg>${nameOf(name)}</a>
+`,
+);
 
 /** The longest path above an address, or the address itself, that the header links to. */
 const partOf = (path: string): string | undefined =>
@@ -77,13 +87,15 @@ const currentMark = (isPage: boolean) => ` aria-current="${isPage ? 'page' : 'tr
  */
 export const frameHeader = (current: string) => html`<header class="frame" data-scalar-scroll-header>
 <a class="brand" href="/"><svg width="28" height="28" viewBox="0 0 32 32" aria-hidden="true"><path d="M8 3h16a6 6 0 0 1 6 6v9a6 6 0 0 1-6 6H14l-6.3 5.2A1 1 0 0 1 6 28.4V23.7A6 6 0 0 1 2 18V9a6 6 0 0 1 6-6z"/><path class="lines" d="M9.5 11h13M9.5 16h8"/></svg>Parley</a>
-<nav aria-label="Documentation">
+<nav class="sections" aria-label="Dashboard">
+!${sectionLinks}</nav>
+<nav class="docs" aria-label="Documentation">
 !${Object.entries(links).map(
   ([path, name]) =>
     html`<a href="${path}"!${path === partOf(current) ? currentMark(path === current) : ''}>${name}</a>
 `,
 )}</nav>
-!${current === SEARCH_PATH ? '' : searchForm({ placeholder: 'Search', after: '<kbd>/</kbd>' })}<a class="dashboard" href="/">Dashboard</a>
+!${current === SEARCH_PATH ? '' : searchForm({ placeholder: 'Search', after: '<kbd>/</kbd>' })}<a class="sign-in" href="/sign-in">Sign in</a>
 <button type="button" class="theme" aria-label="Theme">!${themeIcons}</button>
 </header>`;
 

@@ -2,6 +2,7 @@
 import t from 'tap';
 import { clipboardText, noBrowser, proxyTo, startBrowser } from '../support/browser.ts';
 import { HOME, noDashboard, startDashboard } from '../support/dashboard-pages.ts';
+import { operatorEnv, signInOperator } from '../support/operator.ts';
 import { startTestService } from '../support/service.ts';
 
 t.test('the pages load what they need, and let nothing else in', { skip: noBrowser }, async (t) => {
@@ -108,7 +109,6 @@ t.test('the documentation and the dashboard are one product', { skip: noDashboar
       true,
       `${path}: the font is there`,
     );
-    t.ok(await page.getByRole('banner').getByRole('link', { name: 'Dashboard' }).isVisible());
   }
 
   await page.goto(`${HOME}/docs/guides/keys`);
@@ -119,6 +119,83 @@ t.test('the documentation and the dashboard are one product', { skip: noDashboar
   await page.locator('html[data-mantine-color-scheme=light]').waitFor();
   await page.getByRole('button', { name: 'Theme: Light. Change to Dark.' }).waitFor();
   t.same(complaints, [], 'the policy held');
+});
+
+t.test('the dashboard and the documentation have one navigation', { skip: noDashboard }, async (t) => {
+  const { complaints, context, page } = await startDashboard(t, '/plan', operatorEnv, signInOperator);
+  page.setDefaultTimeout(30_000);
+  const linksIn = (name: string) =>
+    page
+      .getByRole('navigation', { name, exact: true })
+      .getByRole('link')
+      .evaluateAll((links) => links.map((link) => [link.textContent, link.getAttribute('href')]));
+  const forOperators = page.locator('nav a[href="/operator"]');
+  const outside = `[...document.querySelectorAll('nav:is([aria-label=Pages], [aria-label=Dashboard], [aria-label=Documentation]) a')]
+      .filter((link) => {
+        const { bottom, height, left, right, top } = link.getBoundingClientRect();
+        return height < 24 || left < 0 || top < 0 || right > innerWidth || bottom > innerHeight;
+      })
+      .map((link) => link.textContent)`;
+  const sections = [
+    ['Chat', '/chat'],
+    ['Your API', '/your-api'],
+    ['Usage', '/usage'],
+    ['Plan', '/plan'],
+    ['Settings', '/settings'],
+    ['Operator', '/operator'],
+  ];
+  const docs = [
+    ['Docs', '/docs/guides'],
+    ['Reference', '/docs'],
+  ];
+  await forOperators.waitFor();
+  t.same(await linksIn('Pages'), [...sections, ...docs], 'in the dashboard');
+  for (const [width, height] of [
+    [1280, 800],
+    [1000, 480],
+    [360, 740],
+    [320, 700],
+  ] as const) {
+    await page.setViewportSize({ width, height });
+    for (const path of ['/plan', '/docs/guides/keys', '/docs/try']) {
+      await page.goto(HOME + path);
+      await page.getByRole('heading', { level: 1 }).first().waitFor();
+      await forOperators.waitFor();
+      if (path !== '/plan') {
+        t.same(await linksIn('Dashboard'), sections, `${path}: the sections of the dashboard`);
+        t.same((await linksIn('Documentation')).slice(0, docs.length), docs, `${path}: its own`);
+        t.notOk(await page.getByRole('banner').getByRole('link', { name: 'Sign in' }).isVisible());
+      }
+      t.same(await page.evaluate(outside), [], `${path}, ${width} px: every link is on the screen`);
+      t.equal(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true);
+    }
+  }
+
+  await page.goto(`${HOME}/docs/guides/keys`);
+  const usage = page.getByRole('banner').getByRole('link', { name: 'Usage', exact: true });
+  const signIn = page.getByRole('banner').getByRole('link', { name: 'Sign in', exact: true });
+  const other = await context.newPage();
+  await other.goto(`${HOME}/docs`);
+  await other.evaluate(`localStorage.setItem('parley.operator', 'false')`);
+  await forOperators.waitFor({ state: 'hidden' });
+  t.ok(await usage.isVisible(), 'those who are no operators have no link for them');
+  await other.evaluate(`localStorage.setItem('parley.session', 'out')`);
+  await signIn.waitFor();
+  t.notOk(await usage.isVisible(), 'a sign-out in another tab');
+  await other.close();
+  t.same(complaints, [], 'the policy held');
+
+  for (const javaScriptEnabled of [true, false]) {
+    const signedOut = await context.browser()?.newContext({ javaScriptEnabled });
+    const plain = await signedOut?.newPage();
+    await plain?.goto(`${HOME}/docs/guides/keys`);
+    const banner = plain?.getByRole('banner');
+    t.ok(await banner?.getByRole('link', { name: 'Sign in', exact: true }).isVisible());
+    t.notOk(await banner?.getByRole('link', { name: 'Usage', exact: true }).isVisible());
+    await banner?.getByRole('link', { name: 'Sign in', exact: true }).click();
+    await plain?.waitForURL(`${HOME}/sign-in`);
+    await signedOut?.close();
+  }
 });
 
 t.test('all samples are in the language that the reader chose anywhere', { skip: noDashboard }, async (t) => {

@@ -36,6 +36,17 @@ const states: State[] = [
   },
   { name: 'docs-09-try', path: '/docs/try', heading: 'Parley API' },
   {
+    name: 'docs-11-signed-in',
+    path: '/docs/guides/authentication',
+    heading: 'Authentication',
+    async act(page) {
+      await page.evaluate(`localStorage.setItem('parley.session', 'in')`);
+      await page.reload();
+      await page.getByRole('link', { name: 'Your API', exact: true }).waitFor();
+      await page.evaluate(`localStorage.removeItem('parley.session')`);
+    },
+  },
+  {
     name: 'docs-10-request',
     path: '/docs/try',
     heading: 'Parley API',

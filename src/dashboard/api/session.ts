@@ -38,6 +38,15 @@ export function setSession(next: Exclude<SessionState, 'new'>): void {
   for (const listener of listeners) listener();
 }
 
+/** The documentation shows operators the same navigation. */
+export function setOperator(isOperator: boolean): void {
+  try {
+    localStorage.setItem('parley.operator', String(isOperator));
+  } catch {
+    // Storage is unavailable: the documentation has no link for operators.
+  }
+}
+
 export function subscribe(listener: () => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);

@@ -5,9 +5,10 @@ import { Link, useLocation } from 'wouter';
 import { api, ok } from '../api/client.ts';
 import { useAccount } from '../api/queries.ts';
 import { hasDraft } from '../pages/chat/drafts.ts';
+import { docsSections } from '../sections.ts';
 import { t } from '../texts/language.ts';
 import { BrandMark } from '../ui/brand.tsx';
-import { DocsIcon, SignOutIcon } from '../ui/icons.tsx';
+import { SignOutIcon } from '../ui/icons.tsx';
 import { ProblemAlert } from '../ui/problem.tsx';
 import { ColorSchemeButton } from './color-scheme.tsx';
 import { ErrorBoundary } from './error-boundary.tsx';
@@ -48,12 +49,6 @@ export function Layout({ children }: { children: ReactNode }) {
         <span className={classes.email} title={account?.email}>
           {account?.email ?? '\u00a0'}
         </span>
-        <Tooltip label={t('shell.docs')} disabled={hasRoom}>
-          <a href="/docs/guides" className={classes.tool} aria-label={t('shell.docs')}>
-            <DocsIcon />
-            {hasRoom && <span>{t('shell.docs')}</span>}
-          </a>
-        </Tooltip>
         <ColorSchemeButton hasLabel={hasRoom} />
         <Tooltip label={t('shell.signOut')} disabled={hasRoom}>
           <UnstyledButton
@@ -100,9 +95,11 @@ export function PlainLayout({ children }: { children: ReactNode }) {
         {children}
       </main>
       <div className={classes.foot}>
-        <Anchor href="/docs/guides" size="sm" underline="always">
-          {t('shell.docs')}
-        </Anchor>
+        {docsSections.map(({ name, path }) => (
+          <Anchor key={path} href={path} size="sm" underline="always">
+            {t(`shell.nav.${name}`)}
+          </Anchor>
+        ))}
         <ColorSchemeButton />
         <LanguageSelect />
       </div>

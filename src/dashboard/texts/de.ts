@@ -33,7 +33,6 @@ export default {
     },
   },
   shell: {
-    docs: 'Dokumentation',
     language: 'Sprache',
     signOut: 'Abmelden',
     unsent: 'Sie haben eine nicht gesendete Nachricht. Trotzdem abmelden?',
@@ -46,6 +45,8 @@ export default {
       plan: 'Tarif',
       settings: 'Konto',
       operator: 'Betreiber',
+      docs: 'Doku',
+      reference: 'Referenz',
     },
     theme: {
       auto: 'Design: System',

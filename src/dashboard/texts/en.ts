@@ -36,7 +36,6 @@ export default {
     },
   },
   shell: {
-    docs: 'Docs',
     language: 'Language',
     signOut: 'Sign out',
     unsent: 'You have an unsent message. Sign out anyway?',
@@ -49,6 +48,8 @@ export default {
       plan: 'Plan',
       settings: 'Settings',
       operator: 'Operator',
+      docs: 'Docs',
+      reference: 'Reference',
     },
     theme: {
       auto: 'Theme: System',

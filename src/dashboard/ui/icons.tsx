@@ -1,54 +1,38 @@
 /** Icons are decorative, so they are hidden from screen readers. */
 import type { ReactNode } from 'react';
+import { drawings, type SectionName } from '../sections.ts';
 
 type Props = { size?: number };
 
+function Drawing({ children, size = 20 }: Props & { children: ReactNode }) {
+  return (
+    <svg
+      width={size}
+      height={size}
+      viewBox="0 0 24 24"
+      fill="none"
+      stroke="currentColor"
+      strokeWidth="1.75"
+      strokeLinecap="round"
+      strokeLinejoin="round"
+      aria-hidden="true"
+    >
+      {children}
+    </svg>
+  );
+}
+
 export const icon = (drawing: ReactNode) =>
-  function Icon({ size = 20 }: Props) {
-    return (
-      <svg
-        width={size}
-        height={size}
-        viewBox="0 0 24 24"
-        fill="none"
-        stroke="currentColor"
-        strokeWidth="1.75"
-        strokeLinecap="round"
-        strokeLinejoin="round"
-        aria-hidden="true"
-      >
-        {drawing}
-      </svg>
-    );
+  function Icon(props: Props) {
+    return <Drawing {...props}>{drawing}</Drawing>;
   };
 
-export const KeyIcon = icon(
-  <>
-    <circle cx="8" cy="15" r="4.25" />
-    <path d="M11 12 20 3M16 7l3 3M13.5 9.5l2 2" />
-  </>,
+export const SectionIcon = ({ name, ...props }: Props & { name: SectionName }) => (
+  <Drawing {...props}>
+    <path d={drawings[name]} />
+  </Drawing>
 );
-export const ChatIcon = icon(
-  <path d="M5 4h14a2 2 0 0 1 2 2v9a2 2 0 0 1-2 2h-7l-5 4v-4H5a2 2 0 0 1-2-2V6a2 2 0 0 1 2-2z" />,
-);
-export const UsageIcon = icon(<path d="M4 20h16M6.5 16v-5M12 16V5M17.5 16V9" />);
-export const OperatorIcon = icon(
-  <path d="M12 3 4.5 6v5.5c0 4.5 3.1 8 7.5 9.5 4.4-1.5 7.5-5 7.5-9.5V6zM9 12l2.2 2.2L15.5 10" />,
-);
-export const PlanIcon = icon(
-  <>
-    <rect x="3" y="5" width="18" height="14" rx="2" />
-    <path d="M3 10h18M7 15h3" />
-  </>,
-);
-export const SettingsIcon = icon(
-  <>
-    <path d="M4 7h9M19 7h1M4 17h1M11 17h9" />
-    <circle cx="16" cy="7" r="2.5" />
-    <circle cx="8" cy="17" r="2.5" />
-  </>,
-);
-export const DocsIcon = icon(<path d="M5 4h10a4 4 0 0 1 4 4v12H8a3 3 0 0 1-3-3V4zM5 17a3 3 0 0 1 3-3h11" />);
+
 export const SignOutIcon = icon(<path d="M14 4H6a1 1 0 0 0-1 1v14a1 1 0 0 0 1 1h8M10 12h11M17 8l4 4-4 4" />);
 export const SunIcon = icon(
   <>

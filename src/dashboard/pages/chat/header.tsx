@@ -1,7 +1,7 @@
 import { ActionIcon, Button, Title, Tooltip } from '@mantine/core';
 import { type RefObject, useState } from 'react';
 import { t } from '../../texts/language.ts';
-import { DownloadIcon, PlusIcon, SettingsIcon } from '../../ui/icons.tsx';
+import { DownloadIcon, PlusIcon, SectionIcon } from '../../ui/icons.tsx';
 import classes from './chat.module.css';
 import { DownloadDialog } from './download-dialog.tsx';
 import { EditConversation, NewSettings } from './edit-conversation.tsx';
@@ -57,7 +57,7 @@ export function Header({ heading, id, isStored, newSettings, onNew, onOpenList, 
             aria-label={settingsLabel}
             onClick={() => setOpen('settings')}
           >
-            <SettingsIcon size={18} />
+            <SectionIcon name="settings" size={18} />
           </ActionIcon>
         </Tooltip>
       )}

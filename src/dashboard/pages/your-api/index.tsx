@@ -4,7 +4,7 @@ import { Link } from 'wouter';
 import { MAX_ACTIVE_KEYS } from '../../../../schemas/key-limits.ts';
 import { t } from '../../texts/language.ts';
 import { EmptyState } from '../../ui/empty-state.tsx';
-import { KeyIcon, PlusIcon } from '../../ui/icons.tsx';
+import { PlusIcon, SectionIcon } from '../../ui/icons.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
 import { PageHeader } from '../../ui/page-header.tsx';
 import { Said } from '../../ui/said.tsx';
@@ -137,7 +137,7 @@ function CreateButton({ isFull, onClick }: CreateButtonProps) {
 function NoKey({ isFirst, onCreate }: { isFirst: boolean; onCreate: () => void }) {
   return (
     <EmptyState
-      icon={<KeyIcon size={32} />}
+      icon={<SectionIcon name="yourApi" size={32} />}
       title={isFirst ? t('keys.none.first') : t('keys.create.title')}
       action={
         <>
