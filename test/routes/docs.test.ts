@@ -1,5 +1,6 @@
 import t from 'tap';
 import { errorCodes, errorTable } from '../../schemas/errors.ts';
+import { pagePaths } from '../../src/dashboard/paths.ts';
 import { operationsOf } from '../../src/docs/api-document.ts';
 import { guides, parseGuide } from '../../src/docs/guides.ts';
 import { guideHtml } from '../../src/docs/markdown.ts';
@@ -56,15 +57,14 @@ t.test('the plain pages', async (t) => {
   });
 
   t.test('GET /docs/guides/{slug}: every link of a page leads to a page, and to a place on it', async (t) => {
-    const others = new Set([
-      '/',
+    const others = new Set<string>([
+      ...pagePaths,
       '/docs',
       '/docs/try',
       '/docs/guides',
       '/docs/errors',
       '/docs/search',
       '/openapi.json',
-      '/your-api',
     ]);
     for (const [path, text] of all) {
       for (const link of linksOf(text)) {

@@ -41,7 +41,7 @@ const states: State[] = [
     heading: 'Authentication',
     async act(page) {
       await page.evaluate(`localStorage.setItem('parley.session', 'in')`);
-      await page.reload();
+      await page.goto(`${HOME}/docs/guides/authentication`);
       await page.getByRole('link', { name: 'Your API', exact: true }).waitFor();
       await page.evaluate(`localStorage.removeItem('parley.session')`);
     },
