@@ -53,6 +53,12 @@ export const KeyShare = Type.Object(
   {
     key_id: nullable(Uuid(''), { description: 'The key; null for the web.' }),
     used: Count('The units used.'),
+    requests: Type.Optional(
+      Count(
+        'The requests that used them. Refused and refunded requests are not counted. Omitted for `tokens`, and for days on which an earlier version of Parley did not count requests.',
+        [1],
+      ),
+    ),
   },
   {
     $id: 'KeyShare',

@@ -64,11 +64,12 @@ export async function fillLedger(
     group by account_id, day, counter.meter order by day
     on conflict (account_id, day, meter) do update set used = excluded.used`;
   await sql`
-    insert into key_usage (account_id, day, key_id, meter, used)
-    select account_id, day, key_id, counter.meter, sum(counter.used) from requests
+    insert into key_usage (account_id, day, key_id, meter, used, requests)
+    select account_id, day, key_id, counter.meter, sum(counter.used), case counter.meter when 'tokens' then null else count(*) end
+    from requests
     cross join lateral (values (meter, units), ('tokens', input_tokens + output_tokens)) as counter (meter, used)
     group by account_id, day, key_id, counter.meter order by day
-    on conflict (account_id, day, key_id, meter) do update set used = excluded.used`;
+    on conflict (account_id, day, key_id, meter) do update set used = excluded.used, requests = excluded.requests`;
   await sql`vacuum analyze`;
 }
 

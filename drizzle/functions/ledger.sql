@@ -1,4 +1,4 @@
--- Revision 18. Raise it with every change: a database keeps the highest (src/database/functions.ts).
+-- Revision 19. Raise it with every change: a database keeps the highest (src/database/functions.ts).
 --
 -- The ledger's batch protocol: admission, settlement and sweep. Contract sections 5 and 10, argued in
 -- docs/decisions/0010-the-ledgers-protocol.md.
@@ -386,16 +386,17 @@ BEGIN
                   coalesce(r.tokens_assumed, false) AS assumed
       ), each AS (
         SELECT account_id, key_id, meter, CASE kind WHEN 'refund' THEN -units ELSE 0 END AS counted,
-               CASE kind WHEN 'final' THEN units ELSE 0 END AS delivered, 0 AS reserved, 0 AS excess
+               CASE kind WHEN 'final' THEN units ELSE 0 END AS delivered, CASE kind WHEN 'final' THEN 1 ELSE 0 END AS requests,
+               0 AS reserved, 0 AS excess
         FROM touched
         UNION ALL
         -- Assumed ones count as used already.
-        SELECT account_id, key_id, 'tokens', tokens - CASE WHEN assumed THEN coalesce(released, 0) ELSE 0 END, tokens,
+        SELECT account_id, key_id, 'tokens', tokens - CASE WHEN assumed THEN coalesce(released, 0) ELSE 0 END, tokens, NULL,
                CASE WHEN assumed THEN 0 ELSE coalesce(-released, 0) END, coalesce(greatest(tokens - released, 0), 0)
         FROM touched WHERE tokens > 0 OR released > 0
       ), summed AS (
         SELECT account_id, $2 AS day, coalesce(key_id, '00000000-0000-0000-0000-000000000000') AS key_id, meter,
-               sum(counted) AS counted, sum(delivered) AS delivered, sum(reserved) AS reserved, sum(excess) AS excess
+               sum(counted) AS counted, sum(delivered) AS delivered, sum(requests) AS requests, sum(reserved) AS reserved, sum(excess) AS excess
         FROM each GROUP BY 1, 3, 4
       )
       SELECT (SELECT coalesce(array_agg(id), '{}') FROM touched), (SELECT coalesce(jsonb_agg(to_jsonb(summed)), '[]') FROM summed)
@@ -427,13 +428,14 @@ BEGIN
     moved := moved || ARRAY(SELECT ledger_note_uncharged(settlements, holder, now_at));
   END IF;
 
-  INSERT INTO key_usage (account_id, day, key_id, meter, used)
-  SELECT a.account_id, a.day, a.key_id, a.meter, sum(a.delivered)
-  FROM jsonb_to_recordset(amounts) AS a (account_id uuid, day date, key_id uuid, meter text, delivered bigint)
+  INSERT INTO key_usage (account_id, day, key_id, meter, used, requests)
+  SELECT a.account_id, a.day, a.key_id, a.meter, sum(a.delivered), sum(a.requests)
+  FROM jsonb_to_recordset(amounts) AS a (account_id uuid, day date, key_id uuid, meter text, delivered bigint, requests bigint)
   WHERE a.delivered > 0
   GROUP BY 1, 2, 3, 4
   ORDER BY 1, 2, 3, 4
-  ON CONFLICT (account_id, day, key_id, meter) DO UPDATE SET used = key_usage.used + excluded.used;
+  ON CONFLICT (account_id, day, key_id, meter) DO UPDATE
+    SET used = key_usage.used + excluded.used, requests = key_usage.requests + excluded.requests;
 
   IF settlements @? '$[*].details.cost_micros' THEN PERFORM ledger_add_costs(settlements, moved); END IF;
 
@@ -550,13 +552,13 @@ BEGIN
            d.status, d.code, d.model, d.input_tokens, d.output_tokens, d.latency_ms, d.details
     FROM decided d WHERE d.fits ORDER BY d.account_id, d.id
   ), each AS (
-    SELECT d.account_id, d.day, d.key_id, d.meter, d.units::bigint AS amount FROM decided d WHERE d.fits
+    SELECT d.account_id, d.day, d.key_id, d.meter, d.units::bigint AS amount, 1 AS requests FROM decided d WHERE d.fits
     UNION ALL
-    SELECT d.account_id, d.day, d.key_id, 'tokens', d.input_tokens::bigint + d.output_tokens
+    SELECT d.account_id, d.day, d.key_id, 'tokens', d.input_tokens::bigint + d.output_tokens, NULL
     FROM decided d WHERE d.fits AND d.input_tokens + d.output_tokens > 0
   ), summed AS (
     SELECT e.account_id, e.day, coalesce(e.key_id, '00000000-0000-0000-0000-000000000000') AS key_id, e.meter,
-           sum(e.amount) AS counted, sum(e.amount) AS delivered
+           sum(e.amount) AS counted, sum(e.amount) AS delivered, sum(e.requests) AS requests
     FROM each e GROUP BY 1, 2, 3, 4
   )
   SELECT (SELECT coalesce(jsonb_agg(jsonb_build_object('id', d.id, 'fits', d.fits, 'used', d.used, 'ceiling', d.ceiling)), '[]') FROM decided d),

@@ -42,7 +42,7 @@ const usedBy = (meter: UsageMeter, used: number) => ({
   day,
   meter,
   used,
-  by_key: used === 0 ? [] : [{ key_id: ids.key, used }],
+  by_key: used === 0 ? [] : [{ key_id: ids.key, used, ...(meter !== 'tokens' && { requests: 1 }) }],
 });
 
 const logged = {

@@ -60,7 +60,11 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
             day,
             meter,
             used,
-            by_key: byKey.map((share) => ({ key_id: share.keyId, used: share.used })),
+            by_key: byKey.map(({ keyId, requests, used }) => ({
+              key_id: keyId,
+              used,
+              ...(requests !== null && { requests }),
+            })),
           };
         }),
       );

@@ -3246,6 +3246,12 @@ export interface components {
              * @example 12
              */
             used: number;
+            /**
+             * Format: int64
+             * @description The requests that used them. Refused and refunded requests are not counted. Omitted for `tokens`, and for days on which an earlier version of Parley did not count requests.
+             * @example 1
+             */
+            requests?: number;
         };
         /** @description The daily limit of each meter. */
         Limits: {

@@ -10,7 +10,8 @@ export type UsageRow = {
   day: string;
   meter: UsageMeter;
   used: number;
-  byKey: { keyId: string | null; used: number }[];
+  /** `requests` is null for tokens, and where older versions did not count them. */
+  byKey: { keyId: string | null; used: number; requests: number | null }[];
 };
 
 /** `days` includes today, by the database's clock. Days and meters without usage have no row. */
@@ -19,14 +20,14 @@ export async function readUsageHistory(
   accountId: string,
   days: number,
 ): Promise<{ today: string; rows: UsageRow[] }> {
-  type Share = { key_id: string; used: number };
+  type Share = { key_id: string; used: number; requests: number | null };
   type Row = { today: string; rows: { day: string; meter: UsageMeter; used: number; by_key: Share[] }[] };
   const [found] = await rowsOf<Row>(
     db,
     sql`
       with clock as materialized (select ledger_day(ledger_now()) as today),
       shares as (
-        select day, meter, jsonb_agg(jsonb_build_object('key_id', key_id, 'used', used) order by used desc, key_id) as by_key
+        select day, meter, jsonb_agg(jsonb_build_object('key_id', key_id, 'used', used, 'requests', requests) order by used desc, key_id) as by_key
         from key_usage
         where account_id = ${accountId}::uuid
           and day > (select today - ${days}::int from clock) and day <= (select today from clock)
@@ -47,7 +48,11 @@ export async function readUsageHistory(
     today: found.today,
     rows: found.rows.map(({ by_key: shares, ...row }) => ({
       ...row,
-      byKey: shares.map(({ key_id: keyId, used }) => ({ keyId: keyId === WEB_KEY ? null : keyId, used })),
+      byKey: shares.map(({ key_id: keyId, requests, used }) => ({
+        keyId: keyId === WEB_KEY ? null : keyId,
+        used,
+        requests,
+      })),
     })),
   };
 }

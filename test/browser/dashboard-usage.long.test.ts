@@ -118,7 +118,7 @@ t.test('usage', { skip: noDashboard }, async (t) => {
   const today = new Date().toISOString().slice(0, 10);
   await database.db.insert(keyUsage).values([
     { accountId, day: today, keyId, meter: 'tokens', used: TOKENS },
-    { accountId, day: today, keyId, meter: 'chat', used: 1 },
+    { accountId, day: today, keyId, meter: 'chat', used: 1, requests: 1 },
   ]);
   await database.db.update(apiKeys).set({ lastUsedAt: new Date() }).where(eq(apiKeys.id, keyId));
   const source = page.getByLabel('Source');
@@ -131,7 +131,7 @@ t.test('usage', { skip: noDashboard }, async (t) => {
 
   await t.test('loads without moving what is there', async (t) => {
     await loadStill(t, page, [
-      ['/your-api', page.getByRole('slider', { name: /^Units per day of Website/ })],
+      ['/your-api', page.getByRole('slider', { name: /^Requests per day with Website/ })],
       ['/usage', button(/^Details for/).first()],
     ]);
   });
@@ -328,7 +328,7 @@ t.test('usage with the default plans', { skip: noDashboard }, async (t) => {
       await client.post('/chat', { message: 'Hello' }, { key });
     }
     await loadStill(t, page, [
-      ['/your-api', page.getByRole('slider', { name: /^Units per day of Five/ })],
+      ['/your-api', page.getByRole('slider', { name: /^Requests per day with Five/ })],
       ['/usage', button(/^Details for/).nth(4)],
     ]);
   });

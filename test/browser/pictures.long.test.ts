@@ -95,10 +95,11 @@ async function takeAll(t: Test) {
     created_at = now() - case name when 'Website' then interval '64 days' when 'Nightly report' then interval '30 days' else interval '45 days' end,
     last_used_at = now() - case name when 'Website' then interval '3 minutes' when 'Nightly report' then interval '9 hours' else interval '41 days' end`);
   // A month as it could have been.
-  await database.db.execute(sql`insert into key_usage (account_id, day, key_id, meter, used)
-    select ${accountId}::uuid, (now() at time zone 'utc')::date - n, key, 'chat', greatest(1, used * (('x' || left(md5(n::text), 5))::bit(20)::int % 16 + 6) / 22)
+  await database.db.execute(sql`insert into key_usage (account_id, day, key_id, meter, used, requests)
+    select ${accountId}::uuid, (now() at time zone 'utc')::date - n, key, 'chat', u, u
     from generate_series(0, 29) as n, (values
-      (${website.id}::uuid, 26), (${report.id}::uuid, 9), ('00000000-0000-0000-0000-000000000000'::uuid, 8)) as share (key, used)`);
+      (${website.id}::uuid, 26), (${report.id}::uuid, 9), ('00000000-0000-0000-0000-000000000000'::uuid, 8)) as share (key, used)
+    cross join lateral (select greatest(1, used * (('x' || left(md5(n::text), 5))::bit(20)::int % 16 + 6) / 22)) as of_day (u)`);
   await database.db.execute(sql`insert into usage_counters (account_id, day, meter, used) select account_id, day, meter, sum(used) from key_usage group by 1, 2, 3
     union all select ${accountId}::uuid, (now() at time zone 'utc')::date, meter, used from (values ('images', 2), ('search', 17), ('tokens', 18240)) as other (meter, used)`);
 

@@ -90,24 +90,29 @@ t.test('Your API', { skip: noDashboard }, async (t) => {
     t.match(await run(process.execPath, ['--input-type=module', '-e', sdk], project), /conversation_id/);
   });
 
-  await t.test('what a key used today, and a link to its requests', async (t) => {
+  await t.test('requests with a key today, their units, and a link to them', async (t) => {
     await client.post('/search', { query: 'keys' }, { key: key.key });
     await page.reload();
     const row = page.getByRole('row', { name: /Website/ });
-    await row.getByText('Today: 5 units', { exact: true }).waitFor();
-    await row.getByText('Chat 4, Search 1', { exact: true }).waitFor();
+    await row.getByText('Today: 5 requests', { exact: true }).waitFor();
+    await row.getByText('Units: Chat 4, Search 1', { exact: true }).waitFor();
     t.equal(
       await row.getByRole('link', { name: 'Requests made with Website' }).getAttribute('href'),
       `/usage?key_id=${key.id}#log`,
     );
   });
 
-  await t.test('what a key used on another day, by touch and by keyboard', async (t) => {
+  await t.test('requests with a key on another day, by touch and by keyboard', async (t) => {
     const at = new Date(Date.now() - 2 * 86_400_000);
     const day = at.toISOString().slice(0, 10);
+    const uncounted = new Date(at.getTime() - 86_400_000).toISOString().slice(0, 10);
+    const today = new Date().toISOString().slice(0, 10);
     await database.db.insert(keyUsage).values([
-      { accountId, day, keyId: key.id, meter: 'chat', used: 1200 },
-      { accountId, day, keyId: key.id, meter: 'images', used: 4 },
+      { accountId, day, keyId: key.id, meter: 'chat', used: 1300, requests: 1200 },
+      { accountId, day, keyId: key.id, meter: 'images', used: 4, requests: 2 },
+      { accountId, day, keyId: key.id, meter: 'tokens', used: 90_000 },
+      { accountId, day: today, keyId: key.id, meter: 'images', used: 12_000, requests: 11_000 },
+      { accountId, day: uncounted, keyId: key.id, meter: 'chat', used: 7 },
     ]);
     await page.reload();
     const shortDay = (before: number) =>
@@ -115,18 +120,24 @@ t.test('Your API', { skip: noDashboard }, async (t) => {
         Date.now() - before * 86_400_000,
       );
     const row = page.getByRole('row', { name: /Website/ });
-    const days = row.getByRole('slider', { name: 'Units per day of Website, last 7 days' });
+    const days = row.getByRole('slider', { name: 'Requests per day with Website, last 7 days' });
     await days.waitFor();
     const box = await days.boundingBox();
     const slot = (box?.width ?? 0) / 7;
     await days.click({ position: { x: slot * 4.5, y: 12 } });
-    await row.getByText(`${shortDay(2)}: 1,204 units`, { exact: true }).waitFor();
-    await row.getByText('Chat 1,200, Images 4', { exact: true }).waitFor();
+    await row.getByText(`${shortDay(2)}: 1,202 requests`, { exact: true }).waitFor();
+    await row.getByText('Units: Chat 1,300, Images 4', { exact: true }).waitFor();
+    await days.press('ArrowLeft');
+    await row.getByText(`${shortDay(3)}: requests unknown`, { exact: true }).waitFor();
     await days.press('ArrowRight');
-    await row.getByText(`${shortDay(1)}: 0 units`, { exact: true }).waitFor();
+    await days.press('ArrowRight');
+    await row.getByText(`${shortDay(1)}: 0 requests`, { exact: true }).waitFor();
     await days.press('End');
-    await row.getByText('Today: 5 units', { exact: true }).waitFor();
-    t.equal(await days.getAttribute('aria-valuetext'), 'Today: 5 units, Chat 4, Search 1');
+    await row.getByText('Today: 11,005 requests', { exact: true }).waitFor();
+    t.equal(
+      await days.getAttribute('aria-valuetext'),
+      'Today: 11,005 requests. Units: Chat 4, Images 12,000, Search 1',
+    );
     await look(t, 'your-api-used');
     await fitsBetween(t, 'your-api-used');
   });

@@ -84,23 +84,28 @@ for (const kind of databaseKinds) {
       'charges that the ledger admitted settle in one batch with others of their key',
       async (t) => {
         const account = await newAccount();
-        const charge = { ...chargeOf(account), keyId: uuidv7() };
-        const admissions = await Promise.all([
-          ...[1, 2, 3].map(() => ledger.admit(charge)),
-          ...[1, 2, 3].map(() => admitInLedger(ledger, charge)),
-        ]);
+        const charge = { ...chargeOf(account, 3), keyId: uuidv7() };
+        const admitAll = () =>
+          Promise.all([
+            ...[1, 2, 3].map(() => ledger.admit(charge)),
+            ...[1, 2, 3].map(() => admitInLedger(ledger, charge)),
+          ]);
+        const [admissions, failed] = [await admitAll(), await admitAll()];
         logged.length = 0;
-        await Promise.all(admissions.map((admission) => ledger.finalise(admission, outcome)));
+        await Promise.all([
+          ...admissions.map((admission) => ledger.finalise(admission, outcome)),
+          ...failed.map((admission) => ledger.refund(admission, failure)),
+        ]);
         t.same(logged, [], 'and is not rejected');
-        t.match((await ledger.usage(account))?.used, { chat: 6, tokens: 42 });
+        t.match((await ledger.usage(account))?.used, { chat: 18, tokens: 42 });
         t.match(
           await rowsOf(
             db,
-            sql`select meter, used::int from key_usage where account_id = ${account} order by meter`,
+            sql`select meter, used::int, requests::int from key_usage where account_id = ${account} order by meter`,
           ),
           [
-            { meter: 'chat', used: 6 },
-            { meter: 'tokens', used: 42 },
+            { meter: 'chat', used: 18, requests: 6 },
+            { meter: 'tokens', used: 42, requests: null },
           ],
         );
         await isExact();

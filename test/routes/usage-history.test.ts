@@ -1,3 +1,4 @@
+import { sql } from 'drizzle-orm';
 import t from 'tap';
 import { shiftClock } from '../support/clock.ts';
 import type { Body } from '../support/http.ts';
@@ -46,12 +47,13 @@ onEachDatabase(t, {}, async (t, { client, database }) => {
       meter: 'chat',
       used: 6,
       by_key: [
-        { key_id: one.id, used: 3 },
-        { key_id: null, used: 2 },
-        { key_id: other.id, used: 1 },
+        { key_id: one.id, used: 3, requests: 3 },
+        { key_id: null, used: 2, requests: 2 },
+        { key_id: other.id, used: 1, requests: 1 },
       ],
     });
-    t.same(rowOf(found, isoDay(0), 'search').by_key, [{ key_id: other.id, used: 1 }]);
+    t.same(rowOf(found, isoDay(0), 'search').by_key, [{ key_id: other.id, used: 1, requests: 1 }]);
+    t.ok(rowOf(found, isoDay(0), 'tokens').by_key.every((share: Body) => !('requests' in share)));
     const { used } = (await client.get('/usage', { cookie })).body;
     for (const row of found.data) {
       t.equal(row.used, used[row.meter], row.meter);
@@ -62,6 +64,41 @@ onEachDatabase(t, {}, async (t, { client, database }) => {
       );
     }
   });
+
+  await t.test(
+    'requests are counted once, whatever each is charged; refused ones are not counted',
+    async (t) => {
+      const busy = await client.signUp();
+      const { id, key } = await client.createKey(busy, { scopes: ['chat', 'search'] });
+      const requestsOf = async (meter: string) =>
+        rowOf(await history('?days=1', busy), isoDay(0), meter).by_key;
+      const complete = (body: object, headers = {}) =>
+        client.post(
+          '/chat/completions',
+          { messages: [{ role: 'user', content: 'Hello' }], ...body },
+          { key, headers },
+        );
+      t.equal((await complete({ n: 3 })).status, 200);
+      t.equal((await complete({ stream: true })).status, 200);
+      for (const _ of [1, 2]) t.equal((await complete({}, { 'idempotency-key': 'once' })).status, 200);
+      t.equal((await client.post('/embeddings', { input: ['a', 'b', 'c'] }, { key })).status, 200);
+      t.equal((await client.post('/images/generations', { prompt: 'x' }, { key })).status, 403);
+      t.same(await requestsOf('chat'), [{ key_id: id, used: 5, requests: 3 }]);
+      t.same(await requestsOf('embeddings'), [{ key_id: id, used: 3, requests: 1 }]);
+      t.same(await requestsOf('images'), []);
+
+      const { id: account } = (await client.get('/account', busy)).body;
+      await database.db.execute(
+        sql`update key_usage set requests = null where account_id = ${account} and meter = 'chat'`,
+      );
+      t.equal((await complete({})).status, 200);
+      t.same(
+        await requestsOf('chat'),
+        [{ key_id: id, used: 6 }],
+        'unknown on a day that was not counted from its start',
+      );
+    },
+  );
 
   await t.test('a revoked key keeps its name and its use', async (t) => {
     await client.delete(`/keys/${one.id}`, { cookie });
@@ -90,7 +127,7 @@ onEachDatabase(t, {}, async (t, { client, database }) => {
       day: isoDay(1),
       meter: 'chat',
       used: 1,
-      by_key: [{ key_id: null, used: 1 }],
+      by_key: [{ key_id: null, used: 1, requests: 1 }],
     });
     t.equal((await history('?days=1')).data.length, 5);
     await shiftClock(database.db, '0 day');

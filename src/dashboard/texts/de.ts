@@ -581,9 +581,11 @@ export default {
         'Setzen Sie die Umgebungsvariable <code>PARLEY_KEY</code> auf Ihren Schlüssel. Vollständige Schlüssel werden nur einmal angezeigt, wenn Sie sie erstellen oder rotieren.',
     },
     used: {
-      chart: 'Einheiten pro Tag von {name}, letzte {count, number} Tage',
-      today: 'Heute: {count, plural, one {# Einheit} other {# Einheiten}}',
-      day: '{day}: {count, plural, one {# Einheit} other {# Einheiten}}',
+      chart: 'Anfragen pro Tag mit {name}, letzte {count, number} Tage',
+      today: 'Heute',
+      requests: '{day}: {count, plural, one {# Anfrage} other {# Anfragen}}',
+      unknown: '{day}: Anfragen unbekannt',
+      units: 'Einheiten: {meters}',
     },
     inactive: {
       title: 'Abgelaufene und widerrufene Schlüssel',

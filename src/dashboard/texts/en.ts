@@ -562,9 +562,11 @@ export default {
         'Set the environment variable <code>PARLEY_KEY</code> to your key. Full keys are shown only once, when you create or rotate them.',
     },
     used: {
-      chart: 'Units per day of {name}, last {count, number} days',
-      today: 'Today: {count, plural, one {# unit} other {# units}}',
-      day: '{day}: {count, plural, one {# unit} other {# units}}',
+      chart: 'Requests per day with {name}, last {count, number} days',
+      today: 'Today',
+      requests: '{day}: {count, plural, one {# request} other {# requests}}',
+      unknown: '{day}: requests unknown',
+      units: 'Units: {meters}',
     },
     inactive: {
       title: 'Expired and revoked keys',

@@ -185,6 +185,8 @@ export const keyUsage = pgTable(
     keyId: uuid('key_id').notNull(),
     meter: text('meter').notNull(),
     used: bigint('used', { mode: 'number' }).notNull(),
+    /** How many charges. Null for tokens, and if some are from a version that did not count them. */
+    requests: bigint('requests', { mode: 'number' }),
   },
   (table) => [primaryKey({ columns: [table.accountId, table.day, table.keyId, table.meter] })],
 );

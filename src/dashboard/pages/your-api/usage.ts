@@ -4,26 +4,31 @@ import { type Meter, meterNames, untilNextDay } from '../../api/usage.ts';
 
 export const DAYS = 7;
 
-/** The units that a key used on one UTC day. Meters without usage are left out. */
-export type DayOfKey = { day: string; used: { meter: Meter; count: number }[]; total: number };
+/** A key's requests on one UTC day, and the units that they used. Meters without usage are left out. */
+export type DayOfKey = {
+  day: string;
+  /** Null if an earlier version of the service did not count some of them. */
+  requests: number | null;
+  used: { meter: Meter; count: number }[];
+};
 /** The last days of a key, from the oldest day to today. */
 type DaysOfKey = (id: string) => readonly DayOfKey[];
 
 function byKey({ data }: Schemas['UsageHistory']): DaysOfKey {
   const days = [...new Set(data.map(({ day }) => day))];
-  const unused = () => days.map((day): DayOfKey => ({ day, used: [], total: 0 }));
+  const unused = () => days.map((day): DayOfKey => ({ day, requests: 0, used: [] }));
   const keys = new Map<string, DayOfKey[]>();
   for (const { by_key: shares, day, meter: name } of data) {
     const meter = meterNames.find((known) => known === name);
     if (meter === undefined) continue;
-    for (const { key_id: id, used: count } of shares) {
+    for (const { key_id: id, requests, used: count } of shares) {
       if (id === null || count === 0) continue;
       const ofKey = keys.get(id) ?? unused();
       keys.set(id, ofKey);
       const found = ofKey.find((one) => one.day === day);
       if (found === undefined) continue;
       found.used.push({ meter, count });
-      found.total += count;
+      found.requests = found.requests === null || requests === undefined ? null : found.requests + requests;
     }
   }
   return (id) => keys.get(id) ?? unused();

@@ -1,4 +1,4 @@
-/** What a key used today, or on one of the last days that the reader chooses. As high while it loads. */
+/** A key's requests today, or on one of the last days that the reader chooses. As high while it loads. */
 import { useState } from 'react';
 import { t } from '../../texts/language.ts';
 import { shortDay } from '../../ui/daily-bars.tsx';
@@ -21,11 +21,11 @@ export function Used({ apiKey: { id, name } }: { apiKey: ApiKey }) {
   const shown = days?.[chosen];
   if (days === undefined || shown === undefined) return <div className={classes.used} />;
   const text = textOf(shown, chosen === TODAY);
-  const meters = metersOf(shown);
+  const units = unitsOf(shown);
   return (
     <div className={classes.used}>
       <div>{text}</div>
-      <div className={classes.usedMeters}>{meters}</div>
+      <div className={classes.usedUnits}>{units}</div>
       <div className={classes.usedDays}>
         <Bars days={days} chosen={chosen} />
         <input
@@ -35,7 +35,7 @@ export function Used({ apiKey: { id, name } }: { apiKey: ApiKey }) {
           value={chosen}
           onChange={(event) => setChosen(event.currentTarget.valueAsNumber)}
           aria-label={t('keys.used.chart', { name, count: DAYS })}
-          aria-valuetext={listOf([text, meters].filter((part) => part !== ''))}
+          aria-valuetext={[text, units].filter((part) => part !== '').join('. ')}
         />
       </div>
     </div>
@@ -43,11 +43,11 @@ export function Used({ apiKey: { id, name } }: { apiKey: ApiKey }) {
 }
 
 function Bars({ chosen, days }: { days: readonly DayOfKey[]; chosen: number }) {
-  const most = Math.max(1, ...days.map(({ total }) => total));
+  const most = Math.max(1, ...days.map(({ requests }) => requests ?? 0));
   return (
     <svg aria-hidden="true" width={days.length * STEP} height={HEIGHT}>
-      {days.map(({ day, total }, at) => {
-        const height = Math.max(LEAST, (total / most) * HEIGHT);
+      {days.map(({ day, requests }, at) => {
+        const height = Math.max(LEAST, ((requests ?? 0) / most) * HEIGHT);
         return (
           <rect
             key={day}
@@ -64,8 +64,13 @@ function Bars({ chosen, days }: { days: readonly DayOfKey[]; chosen: number }) {
   );
 }
 
-const textOf = ({ day, total: count }: DayOfKey, isToday: boolean): string =>
-  isToday ? t('keys.used.today', { count }) : t('keys.used.day', { day: shortDay(day), count });
+function textOf({ day: date, requests: count }: DayOfKey, isToday: boolean): string {
+  const day = isToday ? t('keys.used.today') : shortDay(date);
+  return count === null ? t('keys.used.unknown', { day }) : t('keys.used.requests', { day, count });
+}
 
-const metersOf = ({ used }: DayOfKey): string =>
-  listOf(used.map(({ count, meter }) => `${t(`meters.label.${meter}`)} ${formatCount(count)}`));
+function unitsOf({ used }: DayOfKey): string {
+  if (used.length === 0) return '';
+  const meters = used.map(({ count, meter }) => `${t(`meters.label.${meter}`)} ${formatCount(count)}`);
+  return t('keys.used.units', { meters: listOf(meters) });
+}

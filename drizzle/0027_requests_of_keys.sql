@@ -1,0 +1,1 @@
+ALTER TABLE "key_usage" ADD COLUMN "requests" bigint;
