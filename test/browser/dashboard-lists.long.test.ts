@@ -3,13 +3,26 @@ import { sql } from 'drizzle-orm';
 import t from 'tap';
 import { savedFile } from '../support/browser.ts';
 import { HOME, noDashboard, startDashboard } from '../support/dashboard-pages.ts';
+import { insertCharges } from '../support/request-log.ts';
 import { eventually } from '../support/upstream/engine.ts';
 
 t.setTimeout(1_800_000);
 
 t.test('lists longer than a page', { skip: noDashboard }, async (t) => {
-  const { accountId, button, client, complaints, cookie, database, dialog, look, page, text } =
-    await startDashboard(t, '/settings');
+  const {
+    accountId,
+    button,
+    client,
+    complaints,
+    context,
+    cookie,
+    database,
+    dialog,
+    expectRefusals,
+    look,
+    page,
+    text,
+  } = await startDashboard(t, '/settings');
   const fill = (count: number, columns: string, values: string, table: string) =>
     database.db.execute(
       sql.raw(
@@ -44,7 +57,7 @@ t.test('lists longer than a page', { skip: noDashboard }, async (t) => {
     await page.getByLabel('To (UTC day)').fill(day(1));
     await page.waitForURL(`**/usage?from=${day(1)}&to=${day(1)}`);
     await eventually('40 rows', async () => (await rows.count()) === 40);
-    const saved = await savedFile(page, () => page.getByRole('link', { name: 'CSV' }).click());
+    const saved = await savedFile(page, () => button('Export CSV').click());
     t.equal(saved.name, `parley-requests-from-${day(1)}-to-${day(1)}.csv`);
     const lines = saved.text.trim().split('\r\n').slice(1);
     t.equal(lines.length, 40);
@@ -152,6 +165,28 @@ t.test('lists longer than a page', { skip: noDashboard }, async (t) => {
     }
     t.equal(await failed.count(), 24);
     t.equal(await button('Show more').count(), 0);
+  });
+
+  await t.test('an export that is refused says why', async (t) => {
+    // In parts, each of which is done before the timeout of statements.
+    for (let part = 0; part < 12; part += 1) await insertCharges(database.db, accountId, 5000);
+    const left = new AbortController();
+    const url = `${client.origin}/api/v1/requests/export?format=json`;
+    t.equal((await fetch(url, { headers: { cookie }, signal: left.signal })).status, 200);
+    await page.goto(`${HOME}/usage`);
+    expectRefusals();
+    const problem = page.getByRole('region', { name: 'Requests' }).getByRole('alert');
+    await button('Export CSV').click();
+    await problem.getByText('This account is already exporting its request log.').waitFor();
+    await look(t, 'usage-export-refused', page.getByRole('heading', { name: 'Requests', exact: true }));
+    left.abort();
+    await context.setOffline(true);
+    await button('Export JSON').click();
+    await problem.getByText('You are offline').waitFor();
+    await context.setOffline(false);
+    await database.db.execute(sql`delete from sessions where account_id = ${accountId}::uuid`);
+    await button('Export JSON').click();
+    await text('Your session has ended. Sign in to continue where you left off.').waitFor();
   });
 
   t.same(complaints, [], 'nothing in the console');

@@ -82,7 +82,7 @@ t.test('usage and plan', { skip: noDashboard }, async (t) => {
     await dialog.getByText('Request ID').waitFor();
     await look(t, 'usage-details');
     await page.keyboard.press('Escape');
-    const saved = await savedFile(page, () => page.getByRole('link', { name: 'CSV' }).click());
+    const saved = await savedFile(page, () => button('Export CSV').click());
     t.match(saved.text, /^time_utc,kind,.*\r\n[^\r]*,POST \/api\/v1\/search,Website,[^\r]*\r\n$/);
     await page.getByLabel('Status').selectOption('5xx');
     await text('No matching requests').waitFor();

@@ -126,7 +126,7 @@ t.test('on a phone', { skip: noDashboard }, async (t) => {
           .first()
           .boundingBox();
         t.ok((card?.y ?? 1000) - top < LOWEST_FIRST_REQUEST, `${language}: ${(card?.y ?? 0) - top} px below`);
-        const tops = [filters, ...['CSV', 'JSON'].map((name) => page.getByRole('link', { name }))];
+        const tops = [filters, ...['CSV', 'JSON'].map((name) => page.getByRole('button', { name }))];
         const rows = await Promise.all(tops.map(async (one) => (await one.boundingBox())?.y));
         t.equal(new Set(rows).size, 1, `${language}: the filters and the exports share a row`);
         t.equal(await page.getByRole('combobox', { name: 'Status' }).count(), 0);

@@ -2,6 +2,7 @@
 
 import { api, ok, type Schemas } from '../../api/client.ts';
 import { t } from '../../texts/language.ts';
+import { saveFile } from '../../ui/save-file.ts';
 import { exactTime } from '../../ui/when.tsx';
 import { messagesOf } from './conversation.ts';
 import { readPictures } from './pictures.ts';
@@ -77,11 +78,5 @@ const fileNameOf = (title: string): string =>
 export async function download(id: string, format: Format): Promise<void> {
   const conversation = await wholeConversation(id);
   const text = format === 'md' ? markdownOf(conversation) : jsonOf(conversation);
-  const url = URL.createObjectURL(new Blob([text], { type: formats[format].type }));
-  const link = document.createElement('a');
-  link.href = url;
-  link.download = `${fileNameOf(conversation.title)}.${format}`;
-  link.click();
-  // The browser has begun to read it by then.
-  setTimeout(() => URL.revokeObjectURL(url), 60_000);
+  saveFile(`${fileNameOf(conversation.title)}.${format}`, new Blob([text], { type: formats[format].type }));
 }

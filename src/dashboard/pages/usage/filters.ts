@@ -77,10 +77,3 @@ export function queryOf({ endpoint, from, id, key_id, model, status, to }: Filte
     ...(to !== '' && { to: new Date(Date.parse(to) + DAY_MS).toISOString() }),
   };
 }
-
-/** Where the server writes a file of everything that matches. */
-export function exportPathOf(filters: Filters, format: 'csv' | 'json'): string {
-  const query = new URLSearchParams(Object.entries(queryOf(filters)));
-  query.set('format', format);
-  return `/api/v1/requests/export?${query}`;
-}

@@ -29,9 +29,11 @@ type Props = {
   currency?: string | null;
   /** Beside the button to refresh or, on narrow screens, the one of the filters. */
   actions?: ReactNode;
+  /** Of the last action. */
+  problem?: Error | null;
 };
 
-export function LogView({ actions, currency, filters, heading, keys, onFilter, query }: Props) {
+export function LogView({ actions, currency, filters, heading, keys, onFilter, problem, query }: Props) {
   const isWide = useMediaQuery('(min-width: 80em)', undefined, { getInitialValueInEffect: false });
   const isNarrow = useIsNarrow();
   const [shown, setShown] = useState<Row | null>(null);
@@ -76,6 +78,7 @@ export function LogView({ actions, currency, filters, heading, keys, onFilter, q
       ) : (
         <LogFilters {...fields} />
       )}
+      {problem && <ProblemAlert error={problem} mt="md" />}
       <Text size="sm" c="dimmed" mt="xs" mb="md">
         {[
           t('usage.log.about'),

@@ -1,12 +1,13 @@
-import { Button } from '@mantine/core';
-import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
+import { keepPreviousData, useInfiniteQuery, useMutation } from '@tanstack/react-query';
 import { useEffect, useRef } from 'react';
 import { useLocation, useSearch } from 'wouter';
 import { api, ok } from '../../api/client.ts';
 import { useUsage } from '../../api/usage.ts';
 import { t } from '../../texts/language.ts';
+import { BusyButton } from '../../ui/busy-button.tsx';
 import { DownloadIcon } from '../../ui/icons.tsx';
-import { daysOf, exportPathOf, type Filters, filtersOf, pathOf, queryOf } from './filters.ts';
+import { exportRequests, type Format, formats } from './export.ts';
+import { daysOf, type Filters, filtersOf, pathOf, queryOf } from './filters.ts';
 import type { KeyLabel } from './keys.ts';
 import { LogView } from './log-view.tsx';
 import { useIsNarrow } from './narrow.ts';
@@ -30,6 +31,7 @@ export function RequestLog({ keys }: { keys: readonly KeyLabel[] }) {
   const filters = filtersOf(search);
   const query = useRequests(filters);
   const isNarrow = useIsNarrow();
+  const save = useMutation({ mutationFn: (format: Format) => exportRequests(filters, format) });
   const heading = useRef<HTMLHeadingElement>(null);
 
   // A link to the log of one key ends in #log. What is above it has to be there first.
@@ -51,19 +53,18 @@ export function RequestLog({ keys }: { keys: readonly KeyLabel[] }) {
       onFilter={filter}
       keys={keys}
       heading={heading}
-      actions={(['csv', 'json'] as const).map((format) => (
-        <Button
+      problem={save.error}
+      actions={formats.map((format) => (
+        <BusyButton
           key={format}
-          component="a"
-          href={exportPathOf(filters, format)}
-          download
           size="xs"
-          variant="default"
-          leftSection={<DownloadIcon size={16} />}
+          icon={<DownloadIcon size={16} />}
+          isBusy={save.isPending && save.variables === format}
           aria-label={t(`usage.log.export.${format}`)}
+          onClick={() => save.mutate(format)}
         >
           {isNarrow ? format.toUpperCase() : t(`usage.log.export.${format}`)}
-        </Button>
+        </BusyButton>
       ))}
     />
   );
