@@ -1,0 +1,35 @@
+// The filters of the request log at 1,024 px, where the navigation leaves them the least room beside it.
+import t from 'tap';
+import { HOME, noDashboard, startDashboard } from '../support/dashboard-pages.ts';
+
+t.setTimeout(600_000);
+
+/** Labels, and what is chosen, that are wider than their room. A list ends with its arrow, which needs 28 px. */
+const cut = `[...document.querySelectorAll('[class*=_logFilters_] :is(label, button, select)')]
+  .map((one) => {
+    const { font, paddingLeft } = getComputedStyle(one);
+    const context = document.createElement('canvas').getContext('2d');
+    context.font = font;
+    const text = one.selectedOptions?.[0]?.textContent ?? one.textContent;
+    const room = one.clientWidth - (one.matches('select') ? Number.parseFloat(paddingLeft) + 28 : 0);
+    return { text, room, width: context.measureText(text).width };
+  })
+  .filter(({ room, width }) => width > room + 1)`;
+
+t.test('the filters of the request log from 1,024 px', { skip: noDashboard }, async (t) => {
+  const { page } = await startDashboard(t, '/usage');
+  await page.setViewportSize({ width: 1024, height: 800 });
+  for (const [language, labels] of [
+    ['en', ['Source', 'Endpoint', 'Model', 'Status', 'From (UTC day)', 'To (UTC day)']],
+    ['de', ['Quelle', 'Endpunkt', 'Modell', 'Status', 'Von (UTC-Tag)', 'Bis (UTC-Tag)']],
+  ] as const) {
+    await page.evaluate(`localStorage.setItem('parley.language', '${language}')`);
+    await page.goto(`${HOME}/usage`);
+    const filters = labels.map((label) => page.getByLabel(label, { exact: true }).last());
+    const tops = await Promise.all(filters.map(async (one) => (await one.boundingBox())?.y));
+    t.equal(new Set(tops).size, 2, `${language}: two rows (${tops})`);
+    t.same(await page.evaluate(cut), [], `${language}: no text is cut`);
+    if (process.env.SCREENSHOTS === '1')
+      await page.screenshot({ path: `screenshots/usage-filters-${language}.png`, fullPage: true });
+  }
+});
