@@ -170,20 +170,23 @@ t.test('lists longer than a page', { skip: noDashboard }, async (t) => {
   await t.test('an export that is refused says why', async (t) => {
     // In parts, each of which is done before the timeout of statements.
     for (let part = 0; part < 12; part += 1) await insertCharges(database.db, accountId, 5000);
-    // Not read, and so not over, until it is cancelled. A response that nothing refers to would be, sooner or later.
-    const unread = await fetch(`${client.origin}/api/v1/requests/export?format=json`, { headers: { cookie } });
-    t.equal(unread.status, 200);
     await page.goto(`${HOME}/usage`);
     expectRefusals();
     const problem = page.getByRole('region', { name: 'Requests' }).getByRole('alert');
-    await button('Export CSV').click();
-    await problem.getByText('This account is already exporting its request log.').waitFor();
-    await look(t, 'usage-export-refused', page.getByRole('heading', { name: 'Requests', exact: true }));
-    await unread.body?.cancel();
+    await button('Export JSON').waitFor();
     await context.setOffline(true);
     await button('Export JSON').click();
     await problem.getByText('You are offline').waitFor();
     await context.setOffline(false);
+    // Not read, and so not over, until it is cancelled. A response that nothing refers to would be, sooner or later.
+    const unread = await fetch(`${client.origin}/api/v1/requests/export?format=json`, {
+      headers: { cookie },
+    });
+    t.equal(unread.status, 200);
+    await button('Export CSV').click();
+    await problem.getByText('This account is already exporting its request log.').waitFor();
+    await look(t, 'usage-export-refused', page.getByRole('heading', { name: 'Requests', exact: true }));
+    await unread.body?.cancel();
     await database.db.execute(sql`delete from sessions where account_id = ${accountId}::uuid`);
     await button('Export JSON').click();
     await text('Your session has ended. Sign in to continue where you left off.').waitFor();
