@@ -192,7 +192,7 @@ t.test('usage', { skip: noDashboard }, async (t) => {
     await page.getByRole('cell', { name: 'test-model' }).first().waitFor({ state: 'detached' });
     t.equal(await button(/^Details for/).count(), 1);
     await page.getByRole('cell', { name: 'parley-builtin' }).waitFor();
-    const saved = await savedFile(page, () => page.getByRole('link', { name: 'Export JSON' }).click());
+    const saved = await savedFile(page, () => button('Export JSON').click());
     t.match(saved.name, /^parley-requests.*\.json/);
     const exported = saved.text.trim();
     t.match(exported, /"model":\s*"parley-builtin"/);
