@@ -4,6 +4,7 @@ import t from 'tap';
 import { noDashboard, startDashboard } from '../support/dashboard-pages.ts';
 import { fillConversation, fillConversations, section } from '../support/dashboard-volume.ts';
 import { startUpstream } from '../support/upstream/client.ts';
+import { eventually } from '../support/upstream/engine.ts';
 
 t.setTimeout(1_800_000);
 
@@ -105,10 +106,10 @@ t.test('300 messages, and an answer of 40,000 characters', { skip: noDashboard }
     await articles.nth(shown + 99).waitFor();
   }
   t.equal(await articles.count(), MESSAGES);
-  t.ok((await drawn(articles)) < 30, 'off-screen messages are not laid out');
+  await eventually('off-screen messages are not laid out', async () => (await drawn(articles)) < 30);
   const rows = page.getByRole('listitem').filter({ has: page.getByRole('button', { name: /^Pin / }) });
   t.ok((await rows.count()) >= 100);
-  t.ok((await drawn(rows)) < 40, 'nor off-screen conversations');
+  await eventually('nor are off-screen conversations', async () => (await drawn(rows)) < 40);
 
   const keys = await typeSlowly(page, TYPED);
   t.equal(await page.getByLabel('Your message').inputValue(), TYPED);
