@@ -42,7 +42,7 @@ export const ChatRequest = Type.Object(
     conversation_id: Type.Optional(Uuid('The conversation to continue. Omit it to start a new one.')),
     replaces: Type.Optional(
       Uuid(
-        'A message of yours in the conversation, such as one to correct or to ask again. When the reply is stored, it and all later messages are deleted. The model does not see them. A stopped reply is not stored and deletes nothing.',
+        'The ID of a user message to replace, for example to edit or resend it. The model does not see that message or any later one. When the reply is stored, Parley deletes them. A stopped reply is not stored and deletes nothing.',
       ),
     ),
     model: Type.Optional(model),

@@ -24,7 +24,10 @@ const conversationFields = {
     description: 'The title that was set, or the start of the first message.',
     examples: ['How do I create a key?'],
   }),
-  pinned: Type.Boolean({ description: 'Whether it comes first in the list.', examples: [false] }),
+  pinned: Type.Boolean({
+    description: 'Whether the conversation is pinned to the top of the list.',
+    examples: [false],
+  }),
   key_id: nullable(Uuid(''), { description: 'The key that created it; null for the web chat.' }),
   created_at: Timestamp('When its first message was sent.'),
   updated_at: Timestamp('When its last turn was stored.'),
@@ -47,7 +50,7 @@ export const MessageImage = Type.Object(imageFields, {
 });
 
 export const StoredImage = Type.Object(
-  { ...imageFields, url: ImageUrl('The image as a `data:` URL, as `POST /chat` takes it.') },
+  { ...imageFields, url: ImageUrl('The image as a `data:` URL, as `POST /chat` accepts it.') },
   { $id: 'StoredImage', additionalProperties: false, description: 'An image of a message.' },
 );
 
@@ -114,11 +117,11 @@ export const ConversationSummary = Type.Object(
 
 const settings = {
   instructions: nullable(Type.String({ maxLength: MAX_INSTRUCTIONS }), {
-    description: 'Default instructions for replies whose request has none.',
+    description: 'The instructions to use if a request has none.',
     examples: ['Answer in one sentence.'],
   }),
   temperature: nullable(Type.Number({ minimum: 0, maximum: 2 }), {
-    description: 'The default randomness of replies whose request does not set it.',
+    description: 'The temperature to use if a request sets none.',
     examples: [0.7],
   }),
 };
@@ -144,7 +147,10 @@ export const UpdateConversation = Type.Object(
       }),
     ),
     pinned: Type.Optional(
-      Type.Boolean({ description: 'Whether it comes first in the list.', examples: [true] }),
+      Type.Boolean({
+        description: 'Whether to pin the conversation to the top of the list.',
+        examples: [true],
+      }),
     ),
     instructions: Type.Optional(settings.instructions),
     temperature: Type.Optional(settings.temperature),

@@ -39,7 +39,7 @@ export const EmbeddingRequest = Type.Object(
     }),
     model: Type.Optional(
       nullable(Type.String({ minLength: 1, maxLength: 200 }), {
-        description: 'The model. Default: the one that the operator has set.',
+        description: 'The model. Defaults to the one that the operator configured.',
         examples: ['parley-builtin-embeddings'],
       }),
     ),
@@ -99,7 +99,7 @@ export const Embedding = Type.Object(
 );
 
 export const EmbeddingUsage = Type.Object(
-  { prompt_tokens: Count('Tokens of the inputs.'), total_tokens: Count('The same.') },
+  { prompt_tokens: Count('Tokens of the inputs.'), total_tokens: Count('Equal to `prompt_tokens`.') },
   { $id: 'EmbeddingUsage', additionalProperties: false, description: 'The model tokens used.' },
 );
 

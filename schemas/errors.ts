@@ -111,7 +111,7 @@ export const errorTable = {
   bearerNotAccepted: {
     status: 403,
     type: 'permission_error',
-    message: 'This endpoint does not accept API keys. Use it from the dashboard, signed in.',
+    message: 'This endpoint does not accept API keys. Sign in to the dashboard to use it.',
   },
   crossSiteRequest: {
     status: 403,
@@ -131,7 +131,7 @@ export const errorTable = {
   operatorRequired: {
     status: 403,
     type: 'permission_error',
-    message: 'Only operators of this service can use this endpoint. Its `OPERATORS` setting names them.',
+    message: 'Only operators of this service can use this endpoint. The `OPERATORS` setting lists them.',
   },
   modelNotInPlan: {
     status: 403,
@@ -298,7 +298,7 @@ export const ExceededLimit = Type.Object(
     ),
     needed: Type.Optional(
       Count(
-        'The most tokens that the request can use, which it must reserve. Only if the limit is `tokens`.',
+        'The maximum number of tokens that the request can use, and therefore reserves. Only if the limit is `tokens`.',
         [4800],
       ),
     ),

@@ -63,7 +63,7 @@ export const AccountEvent = Type.Object(
       examples: ['plus, yearly'],
     }),
   },
-  { $id: 'AccountEvent', additionalProperties: false, description: 'A row of the audit trail.' },
+  { $id: 'AccountEvent', additionalProperties: false, description: 'An entry in the audit trail.' },
 );
 
 export const AccountEventList = Type.Object(

@@ -54,7 +54,7 @@ export const ImageRequest = Type.Object(
         examples: [100],
       }),
     ),
-    model: optional('dall-e-3', 'The model, unless the operator has set one.'),
+    model: optional('dall-e-3', 'The model to use, unless the operator configured one.'),
     quality: optional('auto', 'Applies if the engine supports it.'),
     style: optional('vivid', 'Applies if the engine supports it.'),
     background: optional('auto', 'Applies if the engine supports it.'),

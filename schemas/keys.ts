@@ -82,7 +82,7 @@ const keyFields = {
   previous_secret_expires_at: Type.Optional(
     nullable(Timestamp(''), {
       description:
-        'When the secret that the last rotation replaced stops working; null if no old secret works.',
+        'When the secret replaced by the last rotation stops working; null if no old secret works.',
       examples: [null],
     }),
   ),
@@ -131,7 +131,7 @@ export const ListKeysQuery = Type.Object(
     status: Type.Optional(
       stringEnum(['active', 'inactive'], {
         default: 'active',
-        description: `\`active\` for keys that work, or \`inactive\` for keys that expired or were revoked: the last ${MAX_INACTIVE_KEYS}. Parley deletes a key a year after its end.`,
+        description: `\`active\` for keys that work, or \`inactive\` for keys that expired or were revoked: the last ${MAX_INACTIVE_KEYS}. Parley deletes keys a year after they expire or are revoked.`,
       }),
     ),
   },

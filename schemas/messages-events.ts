@@ -54,7 +54,7 @@ export const MessagesEvent = Type.Object(
   {
     type: ref(MessagesEventType),
     message: Type.Optional(ref(AnsweredMessage)),
-    index: Type.Optional(Count('The place of the block in the content.', [0])),
+    index: Type.Optional(Count('The index of the block in the content.', [0])),
     content_block: Type.Optional(ref(MessagesContentBlock)),
     delta: Type.Optional(ref(MessagesDelta)),
     usage: Type.Optional(ref(MessagesUsage)),

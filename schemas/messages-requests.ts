@@ -126,7 +126,7 @@ export const MessagesTool = Type.Object(
     type: Type.Optional(
       nullable(Type.String({ maxLength: 100 }), {
         description:
-          '`custom`, or absent. A model of Anthropic also gets `bash_…`, `computer_…`, `memory_…`, and `text_editor_…`, which the client runs. Tools of other types, such as `web_search_20250305`, would have to run at Anthropic, and are left out.',
+          "`custom`, or absent. Anthropic models also get `bash_…`, `computer_…`, `memory_…`, and `text_editor_…`, which the client runs. Tools of other types, such as `web_search_20250305`, run on Anthropic's servers and are left out.",
         examples: ['custom'],
       }),
     ),
@@ -183,7 +183,7 @@ export const MessagesOutputConfig = Type.Object(
     effort: Type.Optional(
       nullable(Type.String({ maxLength: 100 }), {
         description:
-          'The reasoning effort, if the model supports it: `low`, `medium`, `high`, `xhigh`, or `max`. If a model does not know the last two, they count as `high`. Overrides `thinking`, unless thinking is `disabled`.',
+          'The reasoning effort, if the model supports it: `low`, `medium`, `high`, `xhigh`, or `max`. On models without the last two, they count as `high`. Overrides `thinking`, unless thinking is `disabled`.',
         examples: ['medium'],
       }),
     ),
@@ -239,7 +239,7 @@ const conversation = {
   output_format: format,
 };
 
-const NULLS = 'Fields of it and of its tools that are null count as left out.';
+const NULLS = 'Null fields of the request and of its tools count as omitted.';
 
 export const MessagesRequest = Type.Object(
   {
@@ -258,13 +258,13 @@ export const MessagesRequest = Type.Object(
       }),
     ),
     temperature: share('The randomness of the answer.'),
-    top_p: share('The share of likely tokens to choose from.'),
+    top_p: share('The probability mass for nucleus sampling.'),
     top_k: Type.Optional(
       Type.Integer({
         minimum: 0,
         maximum: 1_000_000,
         format: 'int32',
-        description: 'The number of likely tokens to choose from, for servers that support it.',
+        description: 'The number of most likely tokens to sample from, if the model server supports it.',
         examples: [40],
       }),
     ),

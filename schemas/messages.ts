@@ -19,7 +19,7 @@ export const MessagesContentBlock = Type.Object(
     citations: Type.Optional(
       Type.Array(ref(PassedObject), {
         maxItems: 10_000,
-        description: 'What the text of a `text` block cites, if anything.',
+        description: 'The citations of a `text` block, if any.',
       }),
     ),
     thinking: text('The text of a `thinking` block.', 'The user wants a key.'),
@@ -73,7 +73,7 @@ export const stopFields = {
     examples: [null],
   }),
   stop_details: nullable(ref(PassedObject), {
-    description: 'Details of a refusal, if the upstream gives them.',
+    description: 'Details of a refusal, if the upstream provides them.',
   }),
 };
 

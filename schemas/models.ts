@@ -28,8 +28,10 @@ export const Model = Type.Object(
         examples: ['embeddings'],
       }),
     ),
-    context_window: Type.Optional(Count('Tokens of input and output together.', [128_000])),
-    max_output_tokens: Type.Optional(Count('Most tokens of an answer.', [16_384])),
+    context_window: Type.Optional(
+      Count('The maximum number of input and output tokens combined.', [128_000]),
+    ),
+    max_output_tokens: Type.Optional(Count('The maximum number of output tokens.', [16_384])),
     capabilities: Type.Optional(
       Type.Array(stringEnum(modelCapabilities), {
         maxItems: modelCapabilities.length,

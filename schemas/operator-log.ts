@@ -59,7 +59,7 @@ export const OperatorLogEntry = Type.Object(
       examples: ['Mozilla/5.0'],
     }),
   },
-  { $id: 'OperatorLogEntry', additionalProperties: false, description: "A row of the operators' log." },
+  { $id: 'OperatorLogEntry', additionalProperties: false, description: 'An entry in the operator log.' },
 );
 
 export const OperatorLog = Type.Object(
@@ -67,7 +67,7 @@ export const OperatorLog = Type.Object(
     data: Type.Array(ref(OperatorLogEntry), { maxItems: 200, description: 'Newest first.' }),
     next_cursor: NextCursor,
   },
-  { $id: 'OperatorLog', additionalProperties: false, description: "A page of the operators' log." },
+  { $id: 'OperatorLog', additionalProperties: false, description: 'A page of the operator log.' },
 );
 
 export const OperatorLogQuery = Type.Object(

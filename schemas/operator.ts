@@ -159,7 +159,10 @@ export const ChangeAccount = Type.Object(
     plan: Type.Optional(plan),
     billing_period: Type.Optional(ref(BillingPeriod)),
     suspended: Type.Optional(
-      Type.Boolean({ description: 'Whether its keys and sign-ins are refused.', examples: [true] }),
+      Type.Boolean({
+        description: 'Whether to suspend the account, so that its keys and sign-ins are refused.',
+        examples: [true],
+      }),
     ),
   },
   { $id: 'ChangeAccount', ...closed, minProperties: 1, description: 'What to change.' },
@@ -239,7 +242,7 @@ export const OperatorLoggedRequest = Type.Object(
       examples: ['gpu-1'],
     }),
     upstream_model: nullable(Type.String({ maxLength: 200 }), {
-      description: 'Its name of the model.',
+      description: "The upstream's name for the model.",
       examples: ['Qwen/Qwen3-8B'],
     }),
     cost_micros: nullable(cost_micros, {
@@ -269,14 +272,14 @@ export const MeterLoad = Type.Object(
   {
     meter: ref(UsageMeter),
     used: Count('Units that all accounts used today.', [51_200]),
-    accounts: Count('Accounts that used some.', [310]),
+    accounts: Count('Accounts that used the meter today.', [310]),
   },
   { $id: 'MeterLoad', ...closed, description: 'How much of a meter was used today.' },
 );
 
 export const BusyAccount = Type.Object(
   { id: Uuid('The account.'), email: ownerEmail, used: Count('Chat units it used today.', [900]) },
-  { $id: 'BusyAccount', ...closed, description: 'An account that used much today.' },
+  { $id: 'BusyAccount', ...closed, description: 'An account with high usage today.' },
 );
 
 const code = Type.String({ maxLength: 100, description: 'The error code.', examples: ['quotaExceeded'] });
@@ -291,8 +294,8 @@ export const RefusalCause = Type.Object(
       description: 'The HTTP status.',
       examples: [429],
     }),
-    count: Count('Requests refused for it in the last hour.', [17]),
-    accounts: Count('Accounts that were refused for it.', [2]),
+    count: Count('Requests refused with this code in the last hour.', [17]),
+    accounts: Count('Accounts whose requests were refused with this code.', [2]),
   },
   { $id: 'RefusalCause', ...closed, description: 'Why requests were refused in the last hour.' },
 );
@@ -302,8 +305,8 @@ export const RefusedAccount = Type.Object(
     id: Uuid('The account.'),
     email: ownerEmail,
     code,
-    count: Count('Its refused requests of the last hour.', [15]),
-    last_at: Timestamp('The minute of the last one.'),
+    count: Count('Refused requests of the account in the last hour.', [15]),
+    last_at: Timestamp('When the last request was refused, accurate to the minute.'),
   },
   { $id: 'RefusedAccount', ...closed, description: 'An account whose requests were refused.' },
 );
@@ -334,7 +337,7 @@ export const UpstreamTarget = Type.Object(
   {
     model: Type.String({
       maxLength: 1000,
-      description: "The upstream's name of the model.",
+      description: "The upstream's name for the model.",
       examples: ['m'],
     }),
     state: stringEnum(targetStates, {
@@ -352,9 +355,9 @@ export const UpstreamHealth = Type.Object(
     name: upstreamName,
     kind: Type.String({ maxLength: 40, description: 'Its API.', examples: ['openai'] }),
     open: Count('Requests in progress.', [3]),
-    concurrency: Count('Requests that it may have in progress.', [100]),
+    concurrency: Count('The maximum number of requests in progress.', [100]),
     attempts: Count('Requests sent to it since this replica started.', [1200]),
-    failures: Count('Of those, the failed ones.', [4]),
+    failures: Count('Failed requests among those attempts.', [4]),
     targets: list(UpstreamTarget, 'Its models.', 1000),
   },
   {
@@ -365,7 +368,7 @@ export const UpstreamHealth = Type.Object(
 );
 
 export const AccountCounts = Type.Object(
-  { total: Count('All accounts.', [1200]), suspended: Count('Suspended ones.', [1]) },
+  { total: Count('All accounts.', [1200]), suspended: Count('Suspended accounts.', [1]) },
   { $id: 'AccountCounts', ...closed, description: 'How many accounts there are.' },
 );
 
@@ -376,7 +379,7 @@ export const BackgroundJob = Type.Object(
       description: 'What it does.',
       examples: ['delete old idempotency keys'],
     }),
-    ended_at: Timestamp('When it last ended.'),
+    ended_at: Timestamp('When the last run ended.'),
     took_ms: Count('How long it took, in milliseconds.', [4]),
     error: nullable(Type.String({ maxLength: 300 }), {
       description: 'Why it failed; null if it did not.',
@@ -390,13 +393,13 @@ export const OperatorOverview = Type.Object(
   {
     at: Timestamp("The database's time."),
     day: Day('The UTC day of `meters` and `busiest_accounts`.'),
-    replicas: Count('Replicas that serve now.', [3]),
-    open_charges: Count('Charges whose work is in progress.', [5]),
+    replicas: Count('Running replicas.', [3]),
+    open_charges: Count('Charges of requests in progress.', [5]),
     excess_tokens: Type.Optional(excessTokens),
     accounts: ref(AccountCounts),
     meters: Type.Array(ref(MeterLoad), { maxItems: 20, description: "Today's usage.", ...extensible }),
     busiest_accounts: list(BusyAccount, 'The accounts that used the most chat units today.'),
-    refusals: list(RefusalCause, 'Causes of refusals in the last hour, the most frequent first.', 200),
+    refusals: list(RefusalCause, 'Causes of refusals in the last hour, most frequent first.', 200),
     refused_accounts: list(RefusedAccount, 'Accounts with the most refusals in the last hour.'),
     slow_requests: list(SlowRequest, 'The slowest requests of the last hour.'),
     upstreams: list(UpstreamHealth, 'The upstreams of `UPSTREAMS_FILE`; empty without one.', 1000),
@@ -406,7 +409,7 @@ export const OperatorOverview = Type.Object(
       1000,
     ),
     currency,
-    jobs: list(BackgroundJob, 'Background jobs. Empty until they first ran.', 100),
+    jobs: list(BackgroundJob, 'Background jobs. Empty until they first run.', 100),
   },
   { $id: 'OperatorOverview', ...closed, description: 'The state of the service.' },
 );

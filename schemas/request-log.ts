@@ -60,10 +60,10 @@ export const LoggedRequest = Type.Object(
       description: 'Milliseconds from the charge to the first output of a stream.',
     }),
     cached_tokens: nullable(Count(''), {
-      description: 'Input tokens read from a cache, if the model tells.',
+      description: 'Input tokens read from a cache, if the model reports them.',
     }),
     reasoning_tokens: nullable(Count(''), {
-      description: 'Output tokens of reasoning, if the model tells.',
+      description: 'Output tokens used for reasoning, if the model reports them.',
     }),
     attempts: nullable(Count(''), {
       description: 'The number of model servers tried, if the operator configured several.',
@@ -102,7 +102,7 @@ const filters = {
       minLength: 1,
       maxLength: 200,
       description:
-        'Only requests to this endpoint (method and path), or `carriedOver`. Leaves out refusals, whose endpoint is not recorded.',
+        'Only requests to this endpoint (method and path), or `carriedOver`. Excludes refusals, whose endpoint is not recorded.',
       examples: ['POST /api/v1/chat'],
     }),
   ),
@@ -110,7 +110,7 @@ const filters = {
     Type.String({
       minLength: 1,
       maxLength: 200,
-      description: 'Only requests answered by this model. Leaves out refusals, which have no model.',
+      description: 'Only requests answered by this model. Excludes refusals, which have no model.',
       examples: ['parley-builtin'],
     }),
   ),
@@ -183,6 +183,6 @@ export const RequestExport = Type.Object(
   {
     $id: 'RequestExport',
     additionalProperties: false,
-    description: 'Everything in the request log that matches.',
+    description: 'All matching rows of the request log.',
   },
 );

@@ -47,9 +47,9 @@ const place = (description: string) => Type.Optional(Count(description, [0]));
 export const ResponseEvent = Type.Object(
   {
     type: ref(ResponseEventType),
-    sequence_number: Count('The place of the event in the stream, from 0.', [4]),
+    sequence_number: Count('The position of the event in the stream, starting at 0.', [4]),
     response: Type.Optional(ref(ModelResponse)),
-    output_index: place('The place of the item in the output.'),
+    output_index: place('The index of the item in the output.'),
     item: Type.Optional(ref(ResponseItem)),
     item_id: Type.Optional(
       Type.String({
@@ -58,18 +58,18 @@ export const ResponseEvent = Type.Object(
         examples: ['msg_01932f624e207d90a1b27e8f90a1b2c3_0'],
       }),
     ),
-    content_index: place('The place of the part in the item.'),
-    summary_index: place('The place of the part in the summary.'),
+    content_index: place('The index of the part in the item.'),
+    summary_index: place('The index of the part in the summary.'),
     part: Type.Optional(ref(ResponsePart)),
     delta: text('The text to append.'),
     text: text('The whole text of a part.'),
-    refusal: text('The whole reason for a refusal.'),
+    refusal: text('The complete text of a refusal.'),
     name: text('The name of the called tool.'),
     arguments: text('The whole arguments of a function call, as JSON.'),
     input: text('The whole input of a custom tool call.'),
     logprobs,
     annotation: Type.Optional(ref(PassedObject)),
-    annotation_index: place('The place of the annotation in the part.'),
+    annotation_index: place('The index of the annotation in the part.'),
     code: Type.Optional(
       nullable(Type.String({ maxLength: 100 }), {
         description: 'The code of an error.',

@@ -12,7 +12,7 @@ export const ResponseMetadata = Type.Unsafe<Record<string, string>>({
   additionalProperties: { type: 'string', maxLength: 512, description: 'A value.', examples: ['keys'] },
   propertyNames: { maxLength: 64 },
   maxProperties: MAX_PAIRS,
-  description: `Up to ${MAX_PAIRS} pairs that the response returns unchanged.`,
+  description: `Up to ${MAX_PAIRS} key-value pairs that the response returns unchanged.`,
 });
 
 export const ResponseInputItem = Type.Object(
@@ -86,7 +86,7 @@ export const ResponseReasoning = Type.Object(
   {
     effort: Type.Optional(
       nullable(Type.String({ maxLength: 20 }), {
-        description: 'How much the model reasons, if it can.',
+        description: 'The reasoning effort, if the model supports it.',
         examples: ['low'],
       }),
     ),
@@ -116,7 +116,7 @@ export const ResponseTextOptions = Type.Object(
     format: Type.Optional(nullable(ref(ResponseFormat), { description: 'The format of the answer.' })),
     verbosity: Type.Optional(
       nullable(Type.String({ maxLength: 20 }), {
-        description: 'How long the answer should be, if the model can tell.',
+        description: 'The verbosity of the answer, if the model supports it.',
         examples: ['low'],
       }),
     ),
@@ -143,7 +143,7 @@ export const ResponseRequest = Type.Object(
     input: Type.Optional(
       Type.Unsafe<string | Record<string, unknown>[] | null>({
         anyOf: [
-          { type: ['string', 'null'], maxLength: MAX_ASKED, description: 'A message of the user.' },
+          { type: ['string', 'null'], maxLength: MAX_ASKED, description: 'A user message.' },
           {
             type: 'array',
             items: { $ref: 'ResponseInputItem#' },
@@ -183,7 +183,7 @@ export const ResponseRequest = Type.Object(
     ),
     top_p: Type.Optional(
       nullable(Type.Number({ minimum: 0, maximum: 1 }), {
-        description: 'The share of likely tokens to choose from.',
+        description: 'The probability mass for nucleus sampling.',
         examples: [1],
       }),
     ),
@@ -208,7 +208,9 @@ export const ResponseRequest = Type.Object(
     reasoning: Type.Optional(nullable(ref(ResponseReasoning), { description: 'Options for reasoning.' })),
     text: Type.Optional(nullable(ref(ResponseTextOptions), { description: 'Options for text.' })),
     metadata: Type.Optional(
-      nullable(ref(ResponseMetadata), { description: 'Pairs that the response returns unchanged.' }),
+      nullable(ref(ResponseMetadata), {
+        description: 'Key-value pairs that the response returns unchanged.',
+      }),
     ),
   },
   {

@@ -40,7 +40,7 @@ export const ResponsePart = Type.Object(
     annotations: Type.Optional(
       Type.Array(ref(PassedObject), {
         maxItems: 10_000,
-        description: 'What a text cites, if anything.',
+        description: 'The citations of a text, if any.',
       }),
     ),
     logprobs,
@@ -105,7 +105,7 @@ export const ResponseInputTokenDetails = Type.Object(
   {
     $id: 'ResponseInputTokenDetails',
     additionalProperties: false,
-    description: 'Parts of the input tokens.',
+    description: 'A breakdown of the input tokens.',
   },
 );
 
@@ -114,7 +114,7 @@ export const ResponseOutputTokenDetails = Type.Object(
   {
     $id: 'ResponseOutputTokenDetails',
     additionalProperties: false,
-    description: 'Parts of the output tokens.',
+    description: 'A breakdown of the output tokens.',
   },
 );
 
@@ -166,7 +166,7 @@ export const ModelResponse = Type.Object(
       description: 'The state of the response.',
     }),
     background: Type.Boolean({
-      description: 'Always false: a response is answered in its request.',
+      description: 'Always false: background responses are not supported.',
       examples: [false],
     }),
     error: nullable(ref(ResponseFailure), { description: 'The reason that the response failed, if it did.' }),
@@ -178,7 +178,7 @@ export const ModelResponse = Type.Object(
       examples: [null],
     }),
     max_output_tokens: nullable(Type.Integer({ minimum: 1, maximum: 1_000_000, format: 'int32' }), {
-      description: 'The limit of the answer, if any.',
+      description: 'The maximum number of tokens in the answer, if set.',
       examples: [null],
     }),
     metadata: ref(ResponseMetadata),
@@ -266,7 +266,7 @@ export const ResponseQuery = Type.Object(
   {
     stream: Type.Optional(
       Type.Boolean({
-        description: 'Must not be true: stored responses are returned as a whole.',
+        description: 'Must not be true: stored responses cannot be streamed.',
         examples: [false],
       }),
     ),

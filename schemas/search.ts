@@ -5,7 +5,7 @@ import { ref } from './common.ts';
 const query = Type.String({
   minLength: 1,
   maxLength: 1000,
-  description: 'The search query. Every character is literal.',
+  description: 'The search query, without special syntax.',
   examples: ['create a key'],
 });
 

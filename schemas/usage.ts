@@ -55,7 +55,7 @@ export const KeyShare = Type.Object(
     used: Count('The units used.'),
     requests: Type.Optional(
       Count(
-        'The requests that used them. Refused and refunded requests are not counted. Omitted for `tokens`, and for days on which an earlier version of Parley did not count requests.',
+        'The number of requests that used them. Refused and refunded requests are not counted. Omitted for `tokens`, and for days on which an earlier version of Parley did not count requests.',
         [1],
       ),
     ),

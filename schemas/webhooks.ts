@@ -52,12 +52,13 @@ export const Webhook = Type.Object(
     }),
     created_at: Timestamp('When the webhook was created.'),
     old_secret_ends_at: nullable(Timestamp(''), {
-      description: 'When messages stop being signed with the replaced secret too; null if there is none.',
+      description:
+        'When Parley stops signing messages with the replaced secret as well; null if no replaced secret is in use.',
       examples: [null],
     }),
     disabled_at: nullable(Timestamp(''), {
       description:
-        'When deliveries stopped because the endpoint returned 410 Gone; null if they continue. Saving the webhook enables it.',
+        'When deliveries stopped because the endpoint returned 410 Gone; null if they continue. Saving the webhook re-enables it.',
       examples: [null],
     }),
   },
@@ -83,19 +84,19 @@ const name = (description: string, example: string) =>
 
 export const WebhookData = Type.Object(
   {
-    meter: name('Of `usage.threshold_reached`: the meter, or `tokens`.', 'chat'),
-    threshold: Type.Optional(Count('The percentage of the limit. Only for `usage.threshold_reached`.', [80])),
-    day: Type.Optional(Day('Of `usage.threshold_reached`: the UTC day.')),
-    used: Type.Optional(Count('Of `usage.threshold_reached`: the units or tokens used.', [40])),
-    limit: Type.Optional(Count('Of `usage.threshold_reached`: the daily limit.', [50])),
-    key_id: Type.Optional(Uuid("Of `key.created` and `key.reported_leaked`: the key's ID.")),
-    name: name("Of `key.created` and `key.reported_leaked`: the key's name.", 'Website'),
+    meter: name('For `usage.threshold_reached`: the meter, or `tokens`.', 'chat'),
+    threshold: Type.Optional(Count('For `usage.threshold_reached`: the percentage of the limit.', [80])),
+    day: Type.Optional(Day('For `usage.threshold_reached`: the UTC day.')),
+    used: Type.Optional(Count('For `usage.threshold_reached`: the units or tokens used.', [40])),
+    limit: Type.Optional(Count('For `usage.threshold_reached`: the daily limit.', [50])),
+    key_id: Type.Optional(Uuid("For `key.created` and `key.reported_leaked`: the key's ID.")),
+    name: name("For `key.created` and `key.reported_leaked`: the key's name.", 'Website'),
     action: name(
-      'Of `key.reported_leaked`: what ended. `key_revoked`, `old_secret_revoked` (of a rotated key), or `none` (of a public key).',
+      'For `key.reported_leaked`: what was revoked. `key_revoked`, `old_secret_revoked` (of a rotated key), or `none` (of a public key).',
       'key_revoked',
     ),
-    address: name('Of `session.new_device`: the network address.', '192.0.2.7'),
-    user_agent: name('Of `session.new_device`: the `User-Agent`.', 'curl/8.16.0'),
+    address: name('For `session.new_device`: the network address.', '192.0.2.7'),
+    user_agent: name('For `session.new_device`: the `User-Agent`.', 'curl/8.16.0'),
   },
   {
     $id: 'WebhookData',
@@ -116,13 +117,13 @@ export const WebhookDelivery = Type.Object(
         '`pending` until the endpoint accepts the message with a 2xx status, or until attempts end after a day.',
       examples: ['delivered'],
     }),
-    attempts: Count('How often delivery was attempted.', [1]),
+    attempts: Count('The number of delivery attempts.', [1]),
     last_attempt_at: nullable(Timestamp(''), {
       description: 'When the message was last attempted; null before the first attempt.',
       examples: ['2026-11-20T13:45:12.845Z'],
     }),
     next_attempt_at: nullable(Timestamp(''), {
-      description: 'When it is attempted next; null if it is not.',
+      description: 'When the next attempt is due; null if there is none.',
       examples: [null],
     }),
     response_status: nullable(
@@ -141,7 +142,7 @@ export const WebhookDelivery = Type.Object(
   {
     $id: 'WebhookDelivery',
     additionalProperties: false,
-    description: 'A message to the webhook, and how its delivery went.',
+    description: 'A message to the webhook, with the status of its delivery.',
   },
 );
 

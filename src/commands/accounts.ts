@@ -56,7 +56,7 @@ const shown = (account: Account) => ({
 
 const create: DatabaseCommand = {
   name: 'accounts create',
-  summary: 'Create an account with a random password, also while sign-ups are closed.',
+  summary: 'Create an account with a random password, even while sign-ups are closed.',
   parameters: ['EMAIL'],
   options: {
     plan: { type: 'string', value: 'PLAN', help: 'its plan (default: the first plan)' },
@@ -73,7 +73,7 @@ const create: DatabaseCommand = {
     const asked = { email, passwordHash, plan: plan.id, billingPeriod: period };
     const account = await createAccountAs(db, commandLine, asked).catch((error) => {
       if (error instanceof ApiError && error.code === 'emailTaken')
-        throw new CommandError(`There already is an account with the email address ${email}.`);
+        throw new CommandError(`An account with the email address ${email} already exists.`);
       throw error;
     });
     return {
@@ -90,7 +90,7 @@ const limitOf = (input: Input) => wholeNumber(input, 'limit', 100, 100_000);
 
 const list: DatabaseCommand = {
   name: 'accounts list',
-  summary: 'List accounts, the newest first.',
+  summary: 'List accounts, newest first.',
   parameters: [],
   options: {
     search: { type: 'string', value: 'TEXT', help: 'only addresses that contain this' },
@@ -115,7 +115,7 @@ const list: DatabaseCommand = {
       createdAt.toISOString().slice(0, 10),
       suspendedAt === null ? '' : `since ${suspendedAt.toISOString().slice(0, 10)}`,
     ]);
-    const more = found.length > limit ? [`There are more: raise --limit, or use --search.`] : [];
+    const more = found.length > limit ? ['More accounts match. Raise --limit, or use --search.'] : [];
     const text =
       rows.length === 0
         ? ['No accounts.']
@@ -169,7 +169,8 @@ const remove: DatabaseCommand = {
   parameters: ['EMAIL'],
   options: { yes: { type: 'boolean', help: 'required: confirms the deletion' } },
   check: ({ options, positionals: [email] }) => {
-    if (options.yes !== true) throw new UsageError(`This deletes ${email} for good. To confirm, add --yes.`);
+    if (options.yes !== true)
+      throw new UsageError(`This permanently deletes ${email}. To confirm, add --yes.`);
   },
   run: async ({ db }, { positionals: [email = ''] }) => {
     const account = await accountOf(db, email);

@@ -41,7 +41,7 @@ export function overviewOf(commands: readonly Command[]): string[] {
     ...columns(commands.map(({ name, parameters, summary }) => [[name, ...parameters].join(' '), summary])),
     '',
     'The commands use the same DATABASE_URL or DATA_DIR as the service.',
-    'Exit status: 0 done, 1 failed or found a fault, 2 wrong usage.',
+    'Exit status: 0 success, 1 failure or problems found, 2 usage error.',
   ];
 }
 

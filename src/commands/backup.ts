@@ -3,7 +3,7 @@ import { CommandError, type DatabaseCommand } from './command.ts';
 
 export const backup: DatabaseCommand = {
   name: 'backup',
-  summary: 'Copy the embedded database into a new folder, also while the service runs.',
+  summary: 'Copy the embedded database into a new folder, even while the service is running.',
   parameters: ['FOLDER'],
   details: [
     'Statements wait while the files are copied. To restore, start the service with the folder as DATA_DIR.',

@@ -16,7 +16,7 @@ function publicIdIn(text: string): string {
   const [, id] = /^(?:parley_)?([0-9A-Za-z]{1,8})(?:_[0-9A-Za-z]{49})?$/.exec(text) ?? [];
   if (id === undefined || id.length < FEWEST_CHARACTERS)
     throw new CommandError(
-      `This is not the prefix of a key. It looks like parley_1A2b3C4d; at least ${FEWEST_CHARACTERS} characters after parley_ are needed.`,
+      `This is not the prefix of a key. A prefix looks like parley_1A2b3C4d, with at least ${FEWEST_CHARACTERS} characters after parley_.`,
     );
   return id;
 }
@@ -58,14 +58,14 @@ const find: DatabaseCommand = {
 
 const revoke: DatabaseCommand = {
   name: 'keys revoke',
-  summary: 'Revoke the key with a prefix. This cannot be undone.',
+  summary: 'Revoke the key with this prefix. This cannot be undone.',
   parameters: ['PREFIX'],
   run: async ({ db }, { positionals: [prefix = ''] }) => {
     const [key, ...others] = await found(db, prefix);
     if (key === undefined) throw new Error('A list that is not empty has no first element.');
     if (others.length > 0 || publicIdIn(prefix).length < PUBLIC_ID_LENGTH)
       throw new CommandError(
-        `To revoke a key, give its whole prefix, such as ${key.prefix}. "parley keys find" lists the keys.`,
+        `To revoke a key, enter its full prefix, such as ${key.prefix}. "parley keys find" lists the keys.`,
       );
     if (!(await revokeKeyAs(db, commandLine, key)))
       throw new CommandError(`The key ${key.prefix} of ${key.email} is not active (${key.state}).`);

@@ -14,7 +14,7 @@ const usage: DatabaseCommand = {
   name: 'usage',
   summary: 'Show what an account used, by UTC day and meter.',
   parameters: ['EMAIL'],
-  options: { days: { type: 'string', value: 'N', help: 'the last N days, with today (default: 7)' } },
+  options: { days: { type: 'string', value: 'N', help: 'the last N days, including today (default: 7)' } },
   check: (input) => void daysOf(input),
   run: async ({ config, db }, input) => {
     const [email = ''] = input.positionals;
@@ -30,7 +30,9 @@ const usage: DatabaseCommand = {
     return {
       text: [
         `${account.email} is on the ${account.plan} plan. Daily limits: ${limits}.`,
-        ...(lines.length === 0 ? [`Nothing used in ${days} days.`] : table(['DAY', 'METER', 'USED'], lines)),
+        ...(lines.length === 0
+          ? [`No usage in the last ${days} days.`]
+          : table(['DAY', 'METER', 'USED'], lines)),
       ],
       value: { email: account.email, plan: account.plan, today, limits: ceilings, usage: used },
     };

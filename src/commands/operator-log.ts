@@ -9,7 +9,7 @@ const limitOf = (input: Input) => wholeNumber(input, 'limit', 50, 100_000);
 
 export const operatorLog: DatabaseCommand = {
   name: 'operator-log',
-  summary: 'List what operators changed, in the dashboard and with commands, the newest first.',
+  summary: 'List the changes that operators made in the dashboard and with commands, newest first.',
   parameters: [],
   options: { limit: { type: 'string', value: 'N', help: 'at most N entries (default: 50)' } },
   check: (input) => void limitOf(input),

@@ -36,11 +36,11 @@ const lineOf = ({ error, host, pid }: ReloadOutcome) =>
 
 const reloadUpstreams: DatabaseCommand = {
   name: 'upstreams reload',
-  summary: 'Make every process of the running service read UPSTREAMS_FILE again.',
+  summary: 'Reload UPSTREAMS_FILE in every process of the running service.',
   parameters: [],
   details: [
-    'If UPSTREAMS_FILE is set for this command too, it is checked first, and a file with mistakes is not reloaded.',
-    'A process that finds mistakes in its file keeps the previous upstreams. Then the exit status is 1.',
+    'If UPSTREAMS_FILE is also set for this command, the file is checked first, and a file with errors is not reloaded.',
+    'A process that finds errors in its file keeps the previous upstreams, and the exit status is 1.',
   ],
   run: async ({ config, db, reload }) => {
     if (reload === undefined && config.databaseUrl === undefined) throw notRunning();
@@ -51,7 +51,7 @@ const reloadUpstreams: DatabaseCommand = {
       unanswered === 0
         ? []
         : [
-            `${unanswered} of ${outcomes.length} processes did not answer. They were started without UPSTREAMS_FILE or by an earlier version, or are overloaded.`,
+            `${unanswered} of ${outcomes.length} processes did not respond. They may be overloaded, or were started without UPSTREAMS_FILE or with an earlier version.`,
           ];
     return {
       text: [...processes.map(lineOf), ...silent],

@@ -19,7 +19,7 @@ const sizeOf = (folder: string): number =>
 
 function copy(from: string, to: string): CopyAnswer {
   if (existsSync(to) && readdirSync(to).length > 0)
-    return { problem: `${to} is not empty. Give a new folder.` };
+    return { problem: `${to} is not empty. Use a new folder.` };
   const start = performance.now();
   mkdirSync(to, { recursive: true, mode: 0o700 });
   cpSync(from, to, {

@@ -22,8 +22,8 @@ export class MigrationError extends Error {
     super(
       [
         `The database could not be migrated: ${message}`,
-        'Nothing was changed, so the previous version of Parley still runs with it: go back to that version.',
-        'If somebody changed the tables by hand, undo that. Otherwise, report this message. A backup is not needed.',
+        'Nothing was changed, so the previous version of Parley still works with this database. Go back to that version.',
+        'If someone changed the tables manually, undo those changes. Otherwise, report this message. You do not need to restore a backup.',
       ].join('\n'),
       { cause },
     );

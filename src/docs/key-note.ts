@@ -30,7 +30,10 @@ async function newestKey(request: FastifyRequest): Promise<NamedKey | undefined>
     const [newest] = await listActiveKeys(request.server.db, session.accountId);
     return newest;
   } catch (error) {
-    request.log.warn({ err: error }, 'The documentation is shown without the key of its reader.');
+    request.log.warn(
+      { err: error },
+      "Could not look up the reader's key. Showing the documentation without it.",
+    );
     return undefined;
   }
 }

@@ -48,7 +48,7 @@ function credentialText({ security = [] }: Documented): string {
   if (names.includes('apiKey'))
     return 'accepts an [API key](/docs/guides/authentication), or the session of a signed-in owner';
   return names.includes('session')
-    ? 'requires the session of a signed-in owner, and refuses API keys'
+    ? 'requires the session of a signed-in owner, and does not accept API keys'
     : 'requires no credential';
 }
 
@@ -57,7 +57,7 @@ function bodySection(document: object, { requestBody }: Documented): string[] {
   const { content, description = '', required } = resolved(document, requestBody);
   const schema = content['application/json']?.schema;
   if (schema === undefined) return [];
-  const about = [description, required === false ? 'The body may be left out.' : ''].filter(Boolean);
+  const about = [description, required === false ? 'The body is optional.' : ''].filter(Boolean);
   const fields = fieldsOf(document, schema);
   return [
     '## Body',

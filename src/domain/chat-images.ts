@@ -42,7 +42,7 @@ function imageOf(url: string, param: string): MessageImage {
     throw invalid(param, `In the body, \`${param}\` is not valid base64 with padding.`);
   const known = type as ImageType;
   if (!startsOf[known](bytes.toString('latin1', 0, 12)))
-    throw invalid(param, `In the body, \`${param}\` is not ${known}. Send the type that the file has.`);
+    throw invalid(param, `In the body, \`${param}\` is not ${known}. Send the actual type of the file.`);
   return { type: known, size: bytes.length };
 }
 
@@ -56,7 +56,7 @@ export function checkImages(urls: readonly string[], isKept: boolean): MessageIm
   if (isKept && urls.reduce((sum, { length }) => sum + length, 0) > MOST_STORED_IMAGES)
     throw new ApiError('invalidRequest', {
       message:
-        'The images are too large to be kept: the limit is 4 MiB for all images of a message, in base64. Send smaller images, or `"store": false`.',
+        'The images are too large to store: the limit is 4 MiB for all images of a message, in base64. Send smaller images, or `"store": false`.',
       param: 'images',
     });
   return urls.map((url, index) => imageOf(url, `images.${index}`));
@@ -70,7 +70,7 @@ export function assertTakesImages(model: Model): void {
   if (takesImages(model)) return;
   throw invalid(
     'images',
-    'This model does not take images. Leave out `images`, or choose a model whose `capabilities` in `GET /api/v1/models` include `images`.',
+    'This model does not accept images. Leave out `images`, or choose a model whose `capabilities` in `GET /api/v1/models` include `images`.',
   );
 }
 

@@ -147,9 +147,9 @@ export class LedgerWriter {
       };
       this.#timers.push(setInterval(run, ms).unref());
     };
-    every(RENEW_MS, "The renewal of the ledger's lease", () => this.#renew());
-    every(SWEEP_MS, "The ledger's sweep", () => this.#sweep());
-    every(REPAIR_MS, "The ledger's repair of charges", () => this.#settleAbandoned());
+    every(RENEW_MS, 'Renewing the ledger lease', () => this.#renew());
+    every(SWEEP_MS, 'Sweeping the ledger', () => this.#sweep());
+    every(REPAIR_MS, 'Settling delayed charges', () => this.#settleAbandoned());
   }
 
   async stop(): Promise<void> {
@@ -158,11 +158,27 @@ export class LedgerWriter {
     await this.#settlements.idle();
     // A renewal that arrives after the end would keep the lease of a process that is gone.
     await Promise.all(this.#running);
+    this.#noteUnwritten();
     // Expires the lease, so that another process can sweep remaining admissions at once.
-    await loggingOutages(this.#log, "The end of the ledger's lease", async () => {
+    try {
       await renewLease(this.#database, this.process, -1);
       await this.#sweep();
-    })();
+    } catch (err) {
+      this.#log.error(
+        { err },
+        `Could not end the ledger lease. It expires within ${LEASE_SECONDS} seconds. Then another process refunds open charges.`,
+      );
+    }
+  }
+
+  #noteUnwritten(): void {
+    // An admission whose day is unknown has several rows.
+    const charges = new Set([...this.#abandoned.values()].map(({ row }) => row.id)).size;
+    if (charges === 0) return;
+    this.#log.error(
+      { charges, rows: this.#abandoned.size },
+      `Shut down with ${charges} ${charges === 1 ? 'charge' : 'charges'} not settled. The next sweep of the ledger, by any process, refunds those that are still open. The others stay charged, without their final details.`,
+    );
   }
 
   #renew = (): Promise<void> => renewLease(this.#database, this.process, LEASE_SECONDS);
@@ -245,7 +261,7 @@ export class LedgerWriter {
             // Not the error: its context can quote a request.
             this.#log.error(
               { code: sqlState(error), kind, rows: rows.length },
-              'The database rejected a batch of the ledger. Its rows are sent separately.',
+              'The database rejected a ledger batch. Sending its rows separately.',
             );
           throw error;
         }

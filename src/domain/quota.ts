@@ -67,7 +67,7 @@ export function tokensExceeded(reading: QuotaReading & { ceiling: number }, need
   const asks = `This request can use up to ${count(needed)} tokens: its input, and the longest answer that it allows.`;
   const left = isTooLarge
     ? `The account's plan allows ${count(ceiling)} tokens a day.`
-    : `Of today's ${count(ceiling)} tokens, ${count(remaining)} are left until ${resetsAt}.`;
+    : `Of today's ${count(ceiling)} tokens, ${count(remaining)} are left. The quota resets at ${resetsAt}.`;
   return new ApiError('quotaExceeded', {
     message: `${asks} ${left} Lower \`max_tokens\`, or shorten the input.`,
     limit: { name, ceiling, resetsAt, remaining, needed },

@@ -12,7 +12,7 @@ export const info = {
   summary: 'Chat, images, search, and embeddings with API keys, scopes, and an exact daily quota.',
   description: [
     'A chat API with keys, scopes, and one exact daily quota shared by the web and the API. Send your key as `Authorization: Bearer <API_KEY>`.',
-    'Every error has the same envelope, except in the Messages API, which uses the envelope of Anthropic. In both, `error.code` identifies the error. Each operation lists its codes by status. New codes may be added. An unsupported method on a known path returns 405 `methodNotAllowed` with an `Allow` header.',
+    "Every error has the same envelope, except in the Messages API, which uses Anthropic's envelope. In both, `error.code` identifies the error. Each operation lists its codes by status. New codes may be added. An unsupported method on a known path returns 405 `methodNotAllowed` with an `Allow` header.",
     'Streams are server-sent events. The schema of a `text/event-stream` response describes one event: `event` is its name, and `data` is the content of its `data` line, parsed if it is JSON. Lines that begin with a colon are comments.',
     'In addition to the headers listed for each response, every response has headers that keep browsers from running its content, such as `Content-Security-Policy`, `X-Content-Type-Options`, and `Permissions-Policy`.',
   ].join('\n\n'),
@@ -55,7 +55,7 @@ export const tags = [
   tag('Search', 'Find pages for keywords or a question.', 'search', 'How to search'),
   tag(
     'Embeddings',
-    "Vectors of texts, in the format of OpenAI's embeddings.",
+    "Create vectors from texts, in the format of OpenAI's embeddings.",
     'embeddings',
     'How to use embeddings',
   ),
@@ -63,7 +63,7 @@ export const tags = [
   tag('Usage', 'Usage today, in recent days, and per request.', 'quotas', 'Quotas'),
   tag(
     'Keys',
-    'API keys with scopes and allowed origins, managed by their signed-in owner. An account can have 5 active keys.',
+    'API keys with scopes and allowed origins, managed by their signed-in owner. An account can have up to 5 active keys.',
     'keys',
     'How to manage keys',
   ),
@@ -88,7 +88,7 @@ export const tags = [
   ),
   tag(
     'Operator',
-    'The state of the service, all accounts, and the operator log. Requires the session of an account that `OPERATORS` names.',
+    'The state of the service, all accounts, and the operator log. Requires the session of an account listed in `OPERATORS`.',
     'operators',
     'Operators',
   ),

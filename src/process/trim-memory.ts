@@ -20,7 +20,10 @@ export function trimMemoryAfterStart({ inFlight, log }: Pick<FastifyInstance, 'i
     session.post('HeapProfiler.collectGarbage', () => {
       // V8 still holds a lock here that disconnecting takes as well.
       setImmediate(() => session.disconnect());
-      log.debug({ before, after: residentMegabytes() }, 'Returned memory of the start to the system, in MB.');
+      log.debug(
+        { before, after: residentMegabytes() },
+        'Returned memory used at startup to the operating system, in MB.',
+      );
     });
   };
   setTimeout(trim, DELAY_MS).unref();

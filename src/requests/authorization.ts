@@ -39,7 +39,7 @@ export function keyCredential(request: FastifyRequest): string | undefined {
   const key = headerCredential(request);
   if (bearer !== undefined && key !== undefined && bearer !== key)
     throw new ApiError('invalidRequest', {
-      message: 'The `Authorization` and `x-api-key` headers hold different keys. Send one of them.',
+      message: 'The `Authorization` and `x-api-key` headers contain different keys. Send only one of them.',
     });
   return bearer ?? key;
 }

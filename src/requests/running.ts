@@ -36,7 +36,7 @@ const alreadyFinished = () => new ApiError('alreadyFinished');
 const notStopped = () =>
   new ApiError('serviceUnavailable', {
     message:
-      'The process that runs this request did not respond in time, so the request may still run. Try again.',
+      'The process that runs this request did not respond in time, so the request may still be running. Try again.',
   });
 
 export class RunningRequests {
@@ -47,7 +47,7 @@ export class RunningRequests {
 
   constructor(database: Database, log: OutageLog) {
     this.#database = database;
-    this.#look = loggingOutages(log, 'The search for requests to stop', () => this.#stopAsked());
+    this.#look = loggingOutages(log, 'Checking for requests to stop', () => this.#stopAsked());
   }
 
   /** @returns call it once the request has ended and is recorded */

@@ -107,7 +107,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'deleteAccount',
         summary: 'Delete the account',
         description:
-          "Immediately ends every session and key and frees the email address. The account's data is removed soon after. This cannot be undone. Requires the current password.",
+          "Immediately ends every session, revokes every key, and frees the email address. The account's data is removed soon after. This cannot be undone. Requires the current password.",
         tags: ['Account'],
         body: ref(DeleteAccount),
         response: { 204: NoContent },

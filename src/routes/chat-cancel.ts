@@ -15,7 +15,7 @@ const noSuchKey = () =>
   });
 
 const effect =
-  "Ends the model's work, whichever process runs it. What was sent stays the reply, marked as stopped, and the charge stays. The stopped request itself gets a normal end.";
+  'Stops the model, on whichever replica it runs. The text sent so far becomes the reply, marked as stopped, and the request remains charged. The stopped request itself ends normally.';
 
 const routes: FastifyPluginAsyncTypebox = async (app) => {
   app.post(
@@ -24,7 +24,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       schema: {
         operationId: 'cancelChat',
         summary: 'Stop a reply',
-        description: `${effect} The ID is that of the reply, which a stream names in its \`start\` event, or the \`X-Request-Id\` of a request to any chat endpoint.`,
+        description: `${effect} Use the ID of the reply, which a stream sends in its \`start\` event, or the \`X-Request-Id\` of a request to any chat endpoint.`,
         tags: ['Chat'],
         params: idParams("The reply's ID."),
         response: { 200: ref(StoppedChat) },

@@ -51,13 +51,13 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     if (id === undefined) return undefined;
     if (conversation === undefined)
       throw new ApiError('invalidRequest', {
-        message: '`replaces` needs the `conversation_id` of the message.',
+        message: '`replaces` requires the `conversation_id` of the message.',
         param: 'replaces',
       });
     const place = await findQuestion(app.db, conversation.accountId, conversation.id, id);
     if (place === undefined)
       throw new ApiError('notFound', {
-        message: 'The conversation does not have a message of yours with this ID.',
+        message: 'The conversation has no user message with this ID.',
         param: 'replaces',
       });
     return place;
@@ -76,7 +76,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'chat',
         summary: 'Send a message and get the reply',
         description:
-          'Sends a message and returns the reply. Without `conversation_id`, starts a new conversation. With it, also sends the model as much of the recent history as fits; `history` reports how much. `replaces` sends a message in the place of an earlier one. `images` shows the model images, which stay part of the conversation. With `stream`, the reply arrives as it is generated.',
+          'Sends a message and returns the reply. Without `conversation_id`, starts a new conversation. With it, the model also gets as much of the recent history as fits; `history` reports how much. `replaces` replaces an earlier message. `images` attaches images, which stay part of the conversation. With `stream`, the reply arrives as it is generated.',
         tags: ['Chat'],
         body: ref(ChatRequest),
         response: {

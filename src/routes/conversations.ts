@@ -166,7 +166,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'updateConversation',
         summary: 'Change a conversation',
         description:
-          'Renames or pins the conversation, or sets instructions and a temperature for replies whose request has none. Only the fields in the body change; null removes a setting.',
+          'Renames or pins the conversation, or sets the instructions and temperature to use if a request has none. Only the fields in the body change; null removes a setting.',
         tags: ['Conversations'],
         params: ConversationParams,
         body: ref(UpdateConversation),

@@ -32,7 +32,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'createEmbeddings',
         summary: 'Create embeddings (OpenAI-compatible)',
         description:
-          'Returns a vector for each input: texts that are alike have vectors that are close. Each input is charged.',
+          'Returns a vector for each input. Similar texts have similar vectors. Each input is charged.',
         tags: ['Embeddings'],
         body: ref(EmbeddingRequest),
         response: { 200: ref(EmbeddingList) },

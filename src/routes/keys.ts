@@ -73,7 +73,7 @@ function expiryFrom(expiresAt: string | null | undefined): Date | null {
 
 const noPreviousSecret = () =>
   new ApiError('notFound', {
-    message: 'You do not have an active key with this ID and an old secret that works.',
+    message: 'You do not have an active key with this ID whose old secret still works.',
   });
 
 const noSuchKey = () => new ApiError('notFound', { message: 'You do not have an active key with this ID.' });
@@ -218,7 +218,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'revokeKey',
         summary: 'Revoke a key',
         description:
-          'Permanently ends the key, including a replaced secret that still works. Takes effect immediately. In-flight requests run to completion.',
+          'Permanently revokes the key, including a replaced secret that still works. Takes effect immediately. In-flight requests run to completion.',
         tags: ['Keys'],
         params: KeyParams,
         response: { 204: NoContent },

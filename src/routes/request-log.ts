@@ -49,7 +49,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'exportRequests',
         summary: 'Export the request log',
         description:
-          'Everything in the request log that matches the filters, newest first, as a file: CSV with a header row, or JSON. An account can have one export at a time.',
+          'Returns all rows that match the filters, newest first, as a file: CSV with a header row, or JSON. An account can have one export at a time.',
         tags: ['Usage'],
         querystring: RequestExportQuery,
         response: {
@@ -71,7 +71,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       const oneAtATime = { name: `export:${accountId}`, slots: 1, waiting: 0 };
       const release = await app.slots.take(oneAtATime).catch(() => {
         throw new ApiError('tooManyCalls', {
-          message: 'This account is already exporting its request log. Wait for that export to end.',
+          message: 'This account is already exporting its request log. Wait for that export to finish.',
         });
       });
       if (reply.raw.destroyed) release();

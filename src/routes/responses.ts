@@ -47,7 +47,7 @@ import { surfaceScript } from '../surfaces/surface-script.ts';
 
 const wholeOnly = () =>
   new ApiError('invalidRequest', {
-    message: 'Stored responses are returned as a whole. Leave out `stream`.',
+    message: 'Stored responses cannot be streamed. Leave out `stream`.',
     param: 'stream',
   });
 
@@ -204,7 +204,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'cancelResponse',
         summary: 'Stop a response',
         description:
-          "Ends the model's work on a response that is being generated, whichever process runs it. What was generated so far stays the response, and the charge stays.",
+          'Stops a response that is being generated, on whichever replica it runs. The output generated so far becomes the response, and the request remains charged.',
         tags: ['Responses'],
         params: ResponseParams,
         response: { 200: ref(CancelledResponse) },

@@ -73,7 +73,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'putWebhook',
         summary: 'Set the webhook',
         description:
-          'Creates the webhook, and returns its signing secret once; or changes its URL and enables it again. Messages that wait go to the new URL.',
+          'Creates the webhook and returns its signing secret, which is shown only once. If the webhook exists, changes its URL and re-enables it; pending messages go to the new URL.',
         tags: ['Webhook'],
         body: ref(PutWebhook),
         response: { 200: ref(Webhook) },
@@ -100,7 +100,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       schema: {
         operationId: 'deleteWebhook',
         summary: 'Delete the webhook',
-        description: 'Deletes the webhook, the messages that wait for it, and the delivery log.',
+        description: 'Deletes the webhook, its pending messages, and the delivery log.',
         tags: ['Webhook'],
         response: { 204: NoContent },
       },
@@ -157,7 +157,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         throw new ApiError('notFound', {
           message:
             webhook.disabledAt === null
-              ? 'Too many messages wait for this webhook already. See the delivery log for why they fail.'
+              ? 'Too many messages are already waiting for this webhook. Check the delivery log to see why they fail.'
               : 'The webhook is disabled, because its endpoint returned 410 Gone. Save it again to enable it.',
         });
       return reply.code(202).send(toDelivery(message));

@@ -75,7 +75,7 @@ export const operations = {
 export interface Operations {
   /**
    * Stop a reply.
-   * Ends the model's work, whichever process runs it. What was sent stays the reply, marked as stopped, and the charge stays. The stopped request itself gets a normal end. The ID is that of the reply, which a stream names in its `start` event, or the `X-Request-Id` of a request to any chat endpoint.
+   * Stops the model, on whichever replica it runs. The text sent so far becomes the reply, marked as stopped, and the request remains charged. The stopped request itself ends normally. Use the ID of the reply, which a stream sends in its `start` event, or the `X-Request-Id` of a request to any chat endpoint.
    *
    * Requires the `chat` scope when called with a key.
    */
@@ -83,7 +83,7 @@ export interface Operations {
 
   /**
    * Stop a reply by its idempotency key.
-   * Ends the model's work, whichever process runs it. What was sent stays the reply, marked as stopped, and the charge stays. The stopped request itself gets a normal end. Works before the first output, too, when the reply has no ID yet.
+   * Stops the model, on whichever replica it runs. The text sent so far becomes the reply, marked as stopped, and the request remains charged. The stopped request itself ends normally. Works before the first output, too, when the reply has no ID yet.
    *
    * Requires the `chat` scope when called with a key.
    */
@@ -91,7 +91,7 @@ export interface Operations {
 
   /**
    * Stop a response.
-   * Ends the model's work on a response that is being generated, whichever process runs it. What was generated so far stays the response, and the charge stays.
+   * Stops a response that is being generated, on whichever replica it runs. The output generated so far becomes the response, and the request remains charged.
    *
    * Requires the `chat` scope when called with a key.
    */
@@ -111,7 +111,7 @@ export interface Operations {
 
   /**
    * Send a message and get the reply.
-   * Sends a message and returns the reply. Without `conversation_id`, starts a new conversation. With it, also sends the model as much of the recent history as fits; `history` reports how much. `replaces` sends a message in the place of an earlier one. `images` shows the model images, which stay part of the conversation. With `stream`, the reply arrives as it is generated.
+   * Sends a message and returns the reply. Without `conversation_id`, starts a new conversation. With it, the model also gets as much of the recent history as fits; `history` reports how much. `replaces` replaces an earlier message. `images` attaches images, which stay part of the conversation. With `stream`, the reply arrives as it is generated.
    *
    * Requires the `chat` scope when called with a key.
    *
@@ -145,7 +145,7 @@ export interface Operations {
 
   /**
    * Create embeddings (OpenAI-compatible).
-   * Returns a vector for each input: texts that are alike have vectors that are close. Each input is charged.
+   * Returns a vector for each input. Similar texts have similar vectors. Each input is charged.
    *
    * Requires the `search` scope when called with a key.
    *
@@ -191,13 +191,13 @@ export interface Operations {
 
   /**
    * Delete the account.
-   * Immediately ends every session and key and frees the email address. The account's data is removed soon after. This cannot be undone. Requires the current password.
+   * Immediately ends every session, revokes every key, and frees the email address. The account's data is removed soon after. This cannot be undone. Requires the current password.
    */
   deleteAccount: Method<'deleteAccount'>;
 
   /**
    * Delete any account.
-   * Ends its sessions and keys immediately. Its data is removed soon after. This cannot be undone.
+   * Immediately ends its sessions and revokes its keys. Its data is removed soon after. This cannot be undone.
    */
   deleteAccountOfOwner: Method<'deleteAccountOfOwner'>;
 
@@ -219,7 +219,7 @@ export interface Operations {
 
   /**
    * Delete the webhook.
-   * Deletes the webhook, the messages that wait for it, and the delivery log.
+   * Deletes the webhook, its pending messages, and the delivery log.
    */
   deleteWebhook: Method<'deleteWebhook'>;
 
@@ -236,20 +236,20 @@ export interface Operations {
   endSession: Method<'endSession'>;
 
   /**
-   * Export the operators' log.
+   * Export the operator log.
    * All entries, newest first, as a file with a JSON object per line.
    */
   exportOperatorLog: Method<'exportOperatorLog'>;
 
   /**
    * Export the request log.
-   * Everything in the request log that matches the filters, newest first, as a file: CSV with a header row, or JSON. An account can have one export at a time.
+   * Returns all rows that match the filters, newest first, as a file: CSV with a header row, or JSON. An account can have one export at a time.
    */
   exportRequests: Method<'exportRequests'>;
 
   /**
    * Find keys by their prefix.
-   * Lists keys of all accounts whose secret begins with `prefix`, revoked ones and replaced secrets included.
+   * Lists keys of all accounts whose secret begins with `prefix`, including revoked keys and replaced secrets.
    */
   findKeys: Method<'findKeys'>;
 
@@ -289,7 +289,7 @@ export interface Operations {
 
   /**
    * Read the state of the service.
-   * Returns today's load of all accounts, the causes of refusals and the slowest requests of the last hour, the health of upstreams as the replica that answers sees it, and background jobs.
+   * Returns today's load, the causes of refusals and the slowest requests in the last hour, the health of upstreams as seen by the replica that responds, and background jobs.
    */
   getOperatorOverview: Method<'getOperatorOverview'>;
 
@@ -375,15 +375,15 @@ export interface Operations {
 
   /**
    * List models.
-   * Lists the models that the account's plan can use, those for chat and the default first. With an `anthropic-version` header, the request and response, errors included, have the format of the Anthropic API ([Anthropic-compatible endpoint](/docs/guides/anthropic-compatible#list-models-with-an-anthropic-client)).
+   * Lists the models that the account's plan includes, chat models and the default first. With an `anthropic-version` header, the request and response, errors included, have the format of the Anthropic API ([Anthropic-compatible endpoint](/docs/guides/anthropic-compatible#list-models-with-an-anthropic-client)).
    *
    * Requires the `models` scope when called with a key.
    */
   listModels: Method<'listModels'>;
 
   /**
-   * Read the operators' log.
-   * Lists what operators changed in sessions and on the command line, newest first. Entries are kept for a year.
+   * Read the operator log.
+   * Lists the changes that operators made over the API and on the command line, newest first. Entries are kept for a year.
    */
   listOperatorLog: Method<'listOperatorLog'>;
 
@@ -401,7 +401,7 @@ export interface Operations {
 
   /**
    * Read the request log of any account.
-   * The same rows as the owner sees, with the upstream of each request. Shows why requests were refused.
+   * Returns the same rows that the owner sees, plus the upstream of each request. Shows why requests were refused.
    */
   listRequestsOfAccount: Method<'listRequestsOfAccount'>;
 
@@ -439,7 +439,7 @@ export interface Operations {
 
   /**
    * Set the webhook.
-   * Creates the webhook, and returns its signing secret once; or changes its URL and enables it again. Messages that wait go to the new URL.
+   * Creates the webhook and returns its signing secret, which is shown only once. If the webhook exists, changes its URL and re-enables it; pending messages go to the new URL.
    */
   putWebhook: Method<'putWebhook'>;
 
@@ -457,13 +457,13 @@ export interface Operations {
 
   /**
    * Revoke a key.
-   * Permanently ends the key, including a replaced secret that still works. Takes effect immediately. In-flight requests run to completion.
+   * Permanently revokes the key, including a replaced secret that still works. Takes effect immediately. In-flight requests run to completion.
    */
   revokeKey: Method<'revokeKey'>;
 
   /**
    * Revoke a key of any account.
-   * Permanently ends the key, on every replica within a second. This cannot be undone.
+   * Permanently revokes the key, on every replica within a second. This cannot be undone.
    */
   revokeKeyOfAccount: Method<'revokeKeyOfAccount'>;
 
@@ -509,7 +509,7 @@ export interface Operations {
 
   /**
    * Change a conversation.
-   * Renames or pins the conversation, or sets instructions and a temperature for replies whose request has none. Only the fields in the body change; null removes a setting.
+   * Renames or pins the conversation, or sets the instructions and temperature to use if a request has none. Only the fields in the body change; null removes a setting.
    *
    * Requires the `chat` scope when called with a key.
    */

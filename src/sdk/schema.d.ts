@@ -20,7 +20,7 @@ export interface paths {
         post?: never;
         /**
          * Delete the account
-         * @description Immediately ends every session and key and frees the email address. The account's data is removed soon after. This cannot be undone. Requires the current password.
+         * @description Immediately ends every session, revokes every key, and frees the email address. The account's data is removed soon after. This cannot be undone. Requires the current password.
          */
         delete: operations["deleteAccount"];
         options?: never;
@@ -123,7 +123,7 @@ export interface paths {
         put?: never;
         /**
          * Send a message and get the reply
-         * @description Sends a message and returns the reply. Without `conversation_id`, starts a new conversation. With it, also sends the model as much of the recent history as fits; `history` reports how much. `replaces` sends a message in the place of an earlier one. `images` shows the model images, which stay part of the conversation. With `stream`, the reply arrives as it is generated.
+         * @description Sends a message and returns the reply. Without `conversation_id`, starts a new conversation. With it, the model also gets as much of the recent history as fits; `history` reports how much. `replaces` replaces an earlier message. `images` attaches images, which stay part of the conversation. With `stream`, the reply arrives as it is generated.
          *
          *     Requires the `chat` scope when called with a key.
          *
@@ -147,7 +147,7 @@ export interface paths {
         put?: never;
         /**
          * Stop a reply by its idempotency key
-         * @description Ends the model's work, whichever process runs it. What was sent stays the reply, marked as stopped, and the charge stays. The stopped request itself gets a normal end. Works before the first output, too, when the reply has no ID yet.
+         * @description Stops the model, on whichever replica it runs. The text sent so far becomes the reply, marked as stopped, and the request remains charged. The stopped request itself ends normally. Works before the first output, too, when the reply has no ID yet.
          *
          *     Requires the `chat` scope when called with a key.
          */
@@ -193,7 +193,7 @@ export interface paths {
         put?: never;
         /**
          * Stop a reply
-         * @description Ends the model's work, whichever process runs it. What was sent stays the reply, marked as stopped, and the charge stays. The stopped request itself gets a normal end. The ID is that of the reply, which a stream names in its `start` event, or the `X-Request-Id` of a request to any chat endpoint.
+         * @description Stops the model, on whichever replica it runs. The text sent so far becomes the reply, marked as stopped, and the request remains charged. The stopped request itself ends normally. Use the ID of the reply, which a stream sends in its `start` event, or the `X-Request-Id` of a request to any chat endpoint.
          *
          *     Requires the `chat` scope when called with a key.
          */
@@ -253,7 +253,7 @@ export interface paths {
         head?: never;
         /**
          * Change a conversation
-         * @description Renames or pins the conversation, or sets instructions and a temperature for replies whose request has none. Only the fields in the body change; null removes a setting.
+         * @description Renames or pins the conversation, or sets the instructions and temperature to use if a request has none. Only the fields in the body change; null removes a setting.
          *
          *     Requires the `chat` scope when called with a key.
          */
@@ -293,7 +293,7 @@ export interface paths {
         put?: never;
         /**
          * Create embeddings (OpenAI-compatible)
-         * @description Returns a vector for each input: texts that are alike have vectors that are close. Each input is charged.
+         * @description Returns a vector for each input. Similar texts have similar vectors. Each input is charged.
          *
          *     Requires the `search` scope when called with a key.
          *
@@ -406,7 +406,7 @@ export interface paths {
         post?: never;
         /**
          * Revoke a key
-         * @description Permanently ends the key, including a replaced secret that still works. Takes effect immediately. In-flight requests run to completion.
+         * @description Permanently revokes the key, including a replaced secret that still works. Takes effect immediately. In-flight requests run to completion.
          */
         delete: operations["revokeKey"];
         options?: never;
@@ -513,7 +513,7 @@ export interface paths {
         };
         /**
          * List models
-         * @description Lists the models that the account's plan can use, those for chat and the default first. With an `anthropic-version` header, the request and response, errors included, have the format of the Anthropic API ([Anthropic-compatible endpoint](/docs/guides/anthropic-compatible#list-models-with-an-anthropic-client)).
+         * @description Lists the models that the account's plan includes, chat models and the default first. With an `anthropic-version` header, the request and response, errors included, have the format of the Anthropic API ([Anthropic-compatible endpoint](/docs/guides/anthropic-compatible#list-models-with-an-anthropic-client)).
          *
          *     Requires the `models` scope when called with a key.
          */
@@ -588,7 +588,7 @@ export interface paths {
         post?: never;
         /**
          * Delete any account
-         * @description Ends its sessions and keys immediately. Its data is removed soon after. This cannot be undone.
+         * @description Immediately ends its sessions and revokes its keys. Its data is removed soon after. This cannot be undone.
          */
         delete: operations["deleteAccountOfOwner"];
         options?: never;
@@ -609,7 +609,7 @@ export interface paths {
         };
         /**
          * Read the request log of any account
-         * @description The same rows as the owner sees, with the upstream of each request. Shows why requests were refused.
+         * @description Returns the same rows that the owner sees, plus the upstream of each request. Shows why requests were refused.
          */
         get: operations["listRequestsOfAccount"];
         put?: never;
@@ -649,7 +649,7 @@ export interface paths {
         };
         /**
          * Find keys by their prefix
-         * @description Lists keys of all accounts whose secret begins with `prefix`, revoked ones and replaced secrets included.
+         * @description Lists keys of all accounts whose secret begins with `prefix`, including revoked keys and replaced secrets.
          */
         get: operations["findKeys"];
         put?: never;
@@ -672,7 +672,7 @@ export interface paths {
         post?: never;
         /**
          * Revoke a key of any account
-         * @description Permanently ends the key, on every replica within a second. This cannot be undone.
+         * @description Permanently revokes the key, on every replica within a second. This cannot be undone.
          */
         delete: operations["revokeKeyOfAccount"];
         options?: never;
@@ -688,8 +688,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read the operators' log
-         * @description Lists what operators changed in sessions and on the command line, newest first. Entries are kept for a year.
+         * Read the operator log
+         * @description Lists the changes that operators made over the API and on the command line, newest first. Entries are kept for a year.
          */
         get: operations["listOperatorLog"];
         put?: never;
@@ -708,7 +708,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Export the operators' log
+         * Export the operator log
          * @description All entries, newest first, as a file with a JSON object per line.
          */
         get: operations["exportOperatorLog"];
@@ -729,7 +729,7 @@ export interface paths {
         };
         /**
          * Read the state of the service
-         * @description Returns today's load of all accounts, the causes of refusals and the slowest requests of the last hour, the health of upstreams as the replica that answers sees it, and background jobs.
+         * @description Returns today's load, the causes of refusals and the slowest requests in the last hour, the health of upstreams as seen by the replica that responds, and background jobs.
          */
         get: operations["getOperatorOverview"];
         put?: never;
@@ -789,7 +789,7 @@ export interface paths {
         };
         /**
          * Export the request log
-         * @description Everything in the request log that matches the filters, newest first, as a file: CSV with a header row, or JSON. An account can have one export at a time.
+         * @description Returns all rows that match the filters, newest first, as a file: CSV with a header row, or JSON. An account can have one export at a time.
          */
         get: operations["exportRequests"];
         put?: never;
@@ -863,7 +863,7 @@ export interface paths {
         put?: never;
         /**
          * Stop a response
-         * @description Ends the model's work on a response that is being generated, whichever process runs it. What was generated so far stays the response, and the charge stays.
+         * @description Stops a response that is being generated, on whichever replica it runs. The output generated so far becomes the response, and the request remains charged.
          *
          *     Requires the `chat` scope when called with a key.
          */
@@ -1060,13 +1060,13 @@ export interface paths {
         get: operations["getWebhook"];
         /**
          * Set the webhook
-         * @description Creates the webhook, and returns its signing secret once; or changes its URL and enables it again. Messages that wait go to the new URL.
+         * @description Creates the webhook and returns its signing secret, which is shown only once. If the webhook exists, changes its URL and re-enables it; pending messages go to the new URL.
          */
         put: operations["putWebhook"];
         post?: never;
         /**
          * Delete the webhook
-         * @description Deletes the webhook, the messages that wait for it, and the delivery log.
+         * @description Deletes the webhook, its pending messages, and the delivery log.
          */
         delete: operations["deleteWebhook"];
         options?: never;
@@ -1220,12 +1220,12 @@ export interface components {
             total: number;
             /**
              * Format: int64
-             * @description Suspended ones.
+             * @description Suspended accounts.
              * @example 1
              */
             suspended: number;
         };
-        /** @description A row of the audit trail. */
+        /** @description An entry in the audit trail. */
         AccountEvent: {
             /**
              * Format: uuid
@@ -1314,7 +1314,7 @@ export interface components {
              * @example null
              */
             stop_sequence: string | null;
-            /** @description Details of a refusal, if the upstream gives them. */
+            /** @description Details of a refusal, if the upstream provides them. */
             stop_details: components["schemas"]["PassedObject"] | null;
             usage: components["schemas"]["MessagesUsage"];
         };
@@ -1360,7 +1360,7 @@ export interface components {
             expires_at: string | null;
             /**
              * Format: date-time
-             * @description When the secret that the last rotation replaced stops working; null if no old secret works.
+             * @description When the secret replaced by the last rotation stops working; null if no old secret works.
              * @example null
              */
             previous_secret_expires_at?: string | null;
@@ -1385,7 +1385,7 @@ export interface components {
             name: string;
             /**
              * Format: date-time
-             * @description When it last ended.
+             * @description When the last run ended.
              * @example 2026-11-20T13:45:12.345Z
              */
             ended_at: string;
@@ -1461,7 +1461,7 @@ export interface components {
          * @enum {string}
          */
         BillingPeriod: "monthly" | "yearly";
-        /** @description An account that used much today. */
+        /** @description An account with high usage today. */
         BusyAccount: {
             /**
              * Format: uuid
@@ -1795,7 +1795,7 @@ export interface components {
              */
             created_at?: number;
             /**
-             * @description Always false: a response is answered in its request.
+             * @description Always false: background responses are not supported.
              * @example false
              */
             background?: boolean;
@@ -1810,7 +1810,7 @@ export interface components {
             instructions?: string | null;
             /**
              * Format: int32
-             * @description The limit of the answer, if any.
+             * @description The maximum number of tokens in the answer, if set.
              * @example null
              */
             max_output_tokens?: number | null;
@@ -1874,7 +1874,7 @@ export interface components {
             plan?: string;
             billing_period?: components["schemas"]["BillingPeriod"];
             /**
-             * @description Whether its keys and sign-ins are refused.
+             * @description Whether to suspend the account, so that its keys and sign-ins are refused.
              * @example true
              */
             suspended?: boolean;
@@ -1971,7 +1971,7 @@ export interface components {
             conversation_id?: string;
             /**
              * Format: uuid
-             * @description A message of yours in the conversation, such as one to correct or to ask again. When the reply is stored, it and all later messages are deleted. The model does not see them. A stopped reply is not stored and deletes nothing.
+             * @description The ID of a user message to replace, for example to edit or resend it. The model does not see that message or any later one. When the reply is stored, Parley deletes them. A stopped reply is not stored and deletes nothing.
              * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
              */
             replaces?: string;
@@ -2373,7 +2373,7 @@ export interface components {
              */
             title: string;
             /**
-             * @description Whether it comes first in the list.
+             * @description Whether the conversation is pinned to the top of the list.
              * @example false
              */
             pinned: boolean;
@@ -2396,12 +2396,12 @@ export interface components {
              */
             updated_at: string;
             /**
-             * @description Default instructions for replies whose request has none.
+             * @description The instructions to use if a request has none.
              * @example Answer in one sentence.
              */
             instructions: string | null;
             /**
-             * @description The default randomness of replies whose request does not set it.
+             * @description The temperature to use if a request sets none.
              * @example 0.7
              */
             temperature: number | null;
@@ -2427,7 +2427,7 @@ export interface components {
              */
             title: string;
             /**
-             * @description Whether it comes first in the list.
+             * @description Whether the conversation is pinned to the top of the list.
              * @example false
              */
             pinned: boolean;
@@ -2450,12 +2450,12 @@ export interface components {
              */
             updated_at: string;
             /**
-             * @description Default instructions for replies whose request has none.
+             * @description The instructions to use if a request has none.
              * @example Answer in one sentence.
              */
             instructions: string | null;
             /**
-             * @description The default randomness of replies whose request does not set it.
+             * @description The temperature to use if a request sets none.
              * @example 0.7
              */
             temperature: number | null;
@@ -2484,7 +2484,7 @@ export interface components {
              */
             title: string;
             /**
-             * @description Whether it comes first in the list.
+             * @description Whether the conversation is pinned to the top of the list.
              * @example false
              */
             pinned: boolean;
@@ -2625,7 +2625,7 @@ export interface components {
             expires_at: string | null;
             /**
              * Format: date-time
-             * @description When the secret that the last rotation replaced stops working; null if no old secret works.
+             * @description When the secret replaced by the last rotation stops working; null if no old secret works.
              * @example null
              */
             previous_secret_expires_at?: string | null;
@@ -2804,7 +2804,7 @@ export interface components {
              */
             input: string | string[] | number[] | number[][];
             /**
-             * @description The model. Default: the one that the operator has set.
+             * @description The model. Defaults to the one that the operator configured.
              * @example parley-builtin-embeddings
              */
             model?: string | null;
@@ -2835,7 +2835,7 @@ export interface components {
             prompt_tokens: number;
             /**
              * Format: int64
-             * @description The same.
+             * @description Equal to `prompt_tokens`.
              * @example 12
              */
             total_tokens: number;
@@ -2953,7 +2953,7 @@ export interface components {
             remaining?: number;
             /**
              * Format: int64
-             * @description The most tokens that the request can use, which it must reserve. Only if the limit is `tokens`.
+             * @description The maximum number of tokens that the request can use, and therefore reserves. Only if the limit is `tokens`.
              * @example 4800
              */
             needed?: number;
@@ -3080,7 +3080,7 @@ export interface components {
              */
             output_compression?: number | null;
             /**
-             * @description The model, unless the operator has set one.
+             * @description The model to use, unless the operator configured one.
              * @example dall-e-3
              */
             model?: string | null;
@@ -3248,7 +3248,7 @@ export interface components {
             used: number;
             /**
              * Format: int64
-             * @description The requests that used them. Refused and refunded requests are not counted. Omitted for `tokens`, and for days on which an earlier version of Parley did not count requests.
+             * @description The number of requests that used them. Refused and refunded requests are not counted. Omitted for `tokens`, and for days on which an earlier version of Parley did not count requests.
              * @example 1
              */
             requests?: number;
@@ -3475,13 +3475,13 @@ export interface components {
             first_output_ms: number | null;
             /**
              * Format: int64
-             * @description Input tokens read from a cache, if the model tells.
+             * @description Input tokens read from a cache, if the model reports them.
              * @example 12
              */
             cached_tokens: number | null;
             /**
              * Format: int64
-             * @description Output tokens of reasoning, if the model tells.
+             * @description Output tokens used for reasoning, if the model reports them.
              * @example 12
              */
             reasoning_tokens: number | null;
@@ -3739,7 +3739,7 @@ export interface components {
              * @example Open "Your API" and press Create key.
              */
             text?: string;
-            /** @description What the text of a `text` block cites, if anything. */
+            /** @description The citations of a `text` block, if any. */
             citations?: components["schemas"]["PassedObject"][];
             /**
              * @description The text of a `thinking` block.
@@ -3768,7 +3768,7 @@ export interface components {
             name?: string;
             input?: components["schemas"]["MessagesToolInput"];
         };
-        /** @description Anthropic's request to count the tokens of a conversation. Other fields are ignored. Fields of it and of its tools that are null count as left out. */
+        /** @description Anthropic's request to count the tokens of a conversation. Other fields are ignored. Null fields of the request and of its tools count as omitted. */
         MessagesCountRequest: {
             /**
              * @description A model from `GET /models`, or a name for which the operator has set an alias. Defaults to the default model.
@@ -3831,7 +3831,7 @@ export interface components {
              * @example null
              */
             stop_sequence?: string | null;
-            /** @description Details of a refusal, if the upstream gives them. */
+            /** @description Details of a refusal, if the upstream provides them. */
             stop_details?: components["schemas"]["PassedObject"] | null;
         };
         /** @description The error. */
@@ -3880,7 +3880,7 @@ export interface components {
             message?: components["schemas"]["AnsweredMessage"];
             /**
              * Format: int64
-             * @description The place of the block in the content.
+             * @description The index of the block in the content.
              * @example 0
              */
             index?: number;
@@ -4158,7 +4158,7 @@ export interface components {
         /** @description Options for the answer. */
         MessagesOutputConfig: {
             /**
-             * @description The reasoning effort, if the model supports it: `low`, `medium`, `high`, `xhigh`, or `max`. If a model does not know the last two, they count as `high`. Overrides `thinking`, unless thinking is `disabled`.
+             * @description The reasoning effort, if the model supports it: `low`, `medium`, `high`, `xhigh`, or `max`. On models without the last two, they count as `high`. Overrides `thinking`, unless thinking is `disabled`.
              * @example medium
              */
             effort?: string | null;
@@ -4295,7 +4295,7 @@ export interface components {
              */
             charged?: boolean;
         };
-        /** @description Anthropic's request for a message. Other fields are ignored and listed in `X-Parley-Ignored-Fields`. Fields of it and of its tools that are null count as left out. */
+        /** @description Anthropic's request for a message. Other fields are ignored and listed in `X-Parley-Ignored-Fields`. Null fields of the request and of its tools count as omitted. */
         MessagesRequest: {
             /**
              * @description A model from `GET /models`, or a name for which the operator has set an alias. Defaults to the default model.
@@ -4333,13 +4333,13 @@ export interface components {
              */
             temperature?: number;
             /**
-             * @description The share of likely tokens to choose from.
+             * @description The probability mass for nucleus sampling.
              * @example 0.7
              */
             top_p?: number;
             /**
              * Format: int32
-             * @description The number of likely tokens to choose from, for servers that support it.
+             * @description The number of most likely tokens to sample from, if the model server supports it.
              * @example 40
              */
             top_k?: number;
@@ -4584,7 +4584,7 @@ export interface components {
         /** @description A tool that the model may call. */
         MessagesTool: {
             /**
-             * @description `custom`, or absent. A model of Anthropic also gets `bash_…`, `computer_…`, `memory_…`, and `text_editor_…`, which the client runs. Tools of other types, such as `web_search_20250305`, would have to run at Anthropic, and are left out.
+             * @description `custom`, or absent. Anthropic models also get `bash_…`, `computer_…`, `memory_…`, and `text_editor_…`, which the client runs. Tools of other types, such as `web_search_20250305`, run on Anthropic's servers and are left out.
              * @example custom
              */
             type?: string | null;
@@ -4848,7 +4848,7 @@ export interface components {
             used: number;
             /**
              * Format: int64
-             * @description Accounts that used some.
+             * @description Accounts that used the meter today.
              * @example 310
              */
             accounts: number;
@@ -4890,13 +4890,13 @@ export interface components {
             task?: "chat" | "embeddings" | "images";
             /**
              * Format: int64
-             * @description Tokens of input and output together.
+             * @description The maximum number of input and output tokens combined.
              * @example 128000
              */
             context_window?: number;
             /**
              * Format: int64
-             * @description Most tokens of an answer.
+             * @description The maximum number of output tokens.
              * @example 16384
              */
             max_output_tokens?: number;
@@ -5000,7 +5000,7 @@ export interface components {
              */
             status: "completed" | "incomplete" | "failed" | "in_progress" | "cancelled";
             /**
-             * @description Always false: a response is answered in its request.
+             * @description Always false: background responses are not supported.
              * @example false
              */
             background: boolean;
@@ -5015,7 +5015,7 @@ export interface components {
             instructions: string | null;
             /**
              * Format: int32
-             * @description The limit of the answer, if any.
+             * @description The maximum number of tokens in the answer, if set.
              * @example null
              */
             max_output_tokens: number | null;
@@ -5339,7 +5339,7 @@ export interface components {
             /** @description By prefix. */
             data: components["schemas"]["OperatorKey"][];
         };
-        /** @description A page of the operators' log. */
+        /** @description A page of the operator log. */
         OperatorLog: {
             /** @description Newest first. */
             data: components["schemas"]["OperatorLogEntry"][];
@@ -5349,7 +5349,7 @@ export interface components {
              */
             next_cursor: string | null;
         };
-        /** @description A row of the operators' log. */
+        /** @description An entry in the operator log. */
         OperatorLogEntry: {
             /**
              * Format: uuid
@@ -5487,13 +5487,13 @@ export interface components {
             first_output_ms: number | null;
             /**
              * Format: int64
-             * @description Input tokens read from a cache, if the model tells.
+             * @description Input tokens read from a cache, if the model reports them.
              * @example 12
              */
             cached_tokens: number | null;
             /**
              * Format: int64
-             * @description Output tokens of reasoning, if the model tells.
+             * @description Output tokens used for reasoning, if the model reports them.
              * @example 12
              */
             reasoning_tokens: number | null;
@@ -5515,7 +5515,7 @@ export interface components {
              */
             upstream: string | null;
             /**
-             * @description Its name of the model.
+             * @description The upstream's name for the model.
              * @example Qwen/Qwen3-8B
              */
             upstream_model: string | null;
@@ -5542,13 +5542,13 @@ export interface components {
             day: string;
             /**
              * Format: int64
-             * @description Replicas that serve now.
+             * @description Running replicas.
              * @example 3
              */
             replicas: number;
             /**
              * Format: int64
-             * @description Charges whose work is in progress.
+             * @description Charges of requests in progress.
              * @example 5
              */
             open_charges: number;
@@ -5563,7 +5563,7 @@ export interface components {
             meters: components["schemas"]["MeterLoad"][];
             /** @description The accounts that used the most chat units today. */
             busiest_accounts: components["schemas"]["BusyAccount"][];
-            /** @description Causes of refusals in the last hour, the most frequent first. */
+            /** @description Causes of refusals in the last hour, most frequent first. */
             refusals: components["schemas"]["RefusalCause"][];
             /** @description Accounts with the most refusals in the last hour. */
             refused_accounts: components["schemas"]["RefusedAccount"][];
@@ -5578,7 +5578,7 @@ export interface components {
              * @example USD
              */
             currency: string | null;
-            /** @description Background jobs. Empty until they first ran. */
+            /** @description Background jobs. Empty until they first run. */
             jobs: components["schemas"]["BackgroundJob"][];
         };
         /** @description A page of an account's request log. */
@@ -5948,13 +5948,13 @@ export interface components {
             status: number;
             /**
              * Format: int64
-             * @description Requests refused for it in the last hour.
+             * @description Requests refused with this code in the last hour.
              * @example 17
              */
             count: number;
             /**
              * Format: int64
-             * @description Accounts that were refused for it.
+             * @description Accounts whose requests were refused with this code.
              * @example 2
              */
             accounts: number;
@@ -5979,13 +5979,13 @@ export interface components {
             code: string;
             /**
              * Format: int64
-             * @description Its refused requests of the last hour.
+             * @description Refused requests of the account in the last hour.
              * @example 15
              */
             count: number;
             /**
              * Format: date-time
-             * @description The minute of the last one.
+             * @description When the last request was refused, accurate to the minute.
              * @example 2026-11-20T13:45:12.345Z
              */
             last_at: string;
@@ -6000,7 +6000,7 @@ export interface components {
          * @example time_utc,kind,count,endpoint
          */
         RequestCsv: string;
-        /** @description Everything in the request log that matches. */
+        /** @description All matching rows of the request log. */
         RequestExport: {
             /** @description All matching rows, newest first. */
             data: components["schemas"]["LoggedRequest"][];
@@ -6026,14 +6026,14 @@ export interface components {
             type: components["schemas"]["ResponseEventType"];
             /**
              * Format: int64
-             * @description The place of the event in the stream, from 0.
+             * @description The position of the event in the stream, starting at 0.
              * @example 4
              */
             sequence_number: number;
             response?: components["schemas"]["ModelResponse"];
             /**
              * Format: int64
-             * @description The place of the item in the output.
+             * @description The index of the item in the output.
              * @example 0
              */
             output_index?: number;
@@ -6045,13 +6045,13 @@ export interface components {
             item_id?: string;
             /**
              * Format: int64
-             * @description The place of the part in the item.
+             * @description The index of the part in the item.
              * @example 0
              */
             content_index?: number;
             /**
              * Format: int64
-             * @description The place of the part in the summary.
+             * @description The index of the part in the summary.
              * @example 0
              */
             summary_index?: number;
@@ -6067,7 +6067,7 @@ export interface components {
              */
             text?: string;
             /**
-             * @description The whole reason for a refusal.
+             * @description The complete text of a refusal.
              * @example Open
              */
             refusal?: string;
@@ -6091,7 +6091,7 @@ export interface components {
             annotation?: components["schemas"]["PassedObject"];
             /**
              * Format: int64
-             * @description The place of the annotation in the part.
+             * @description The index of the annotation in the part.
              * @example 0
              */
             annotation_index?: number;
@@ -6201,7 +6201,7 @@ export interface components {
              */
             has_more: boolean;
         };
-        /** @description Parts of the input tokens. */
+        /** @description A breakdown of the input tokens. */
         ResponseInputTokenDetails: {
             /**
              * Format: int64
@@ -6275,11 +6275,11 @@ export interface components {
              */
             encrypted_content?: string;
         };
-        /** @description Up to 16 pairs that the response returns unchanged. */
+        /** @description Up to 16 key-value pairs that the response returns unchanged. */
         ResponseMetadata: {
             [key: string]: string;
         };
-        /** @description Parts of the output tokens. */
+        /** @description A breakdown of the output tokens. */
         ResponseOutputTokenDetails: {
             /**
              * Format: int64
@@ -6306,7 +6306,7 @@ export interface components {
              * @example I cannot help with that.
              */
             refusal?: string;
-            /** @description What a text cites, if anything. */
+            /** @description The citations of a text, if any. */
             annotations?: components["schemas"]["PassedObject"][];
             /** @description The log probabilities of the tokens of a text, if the request includes them. */
             logprobs?: components["schemas"]["PassedObject"][];
@@ -6314,7 +6314,7 @@ export interface components {
         /** @description Options for reasoning. */
         ResponseReasoning: {
             /**
-             * @description How much the model reasons, if it can.
+             * @description The reasoning effort, if the model supports it.
              * @example low
              */
             effort?: string | null;
@@ -6364,7 +6364,7 @@ export interface components {
              */
             temperature?: number | null;
             /**
-             * @description The share of likely tokens to choose from.
+             * @description The probability mass for nucleus sampling.
              * @example 1
              */
             top_p?: number | null;
@@ -6386,7 +6386,7 @@ export interface components {
             reasoning?: components["schemas"]["ResponseReasoning"] | null;
             /** @description Options for text. */
             text?: components["schemas"]["ResponseTextOptions"] | null;
-            /** @description Pairs that the response returns unchanged. */
+            /** @description Key-value pairs that the response returns unchanged. */
             metadata?: components["schemas"]["ResponseMetadata"] | null;
         } & {
             [key: string]: components["schemas"]["JsonValue"];
@@ -6401,7 +6401,7 @@ export interface components {
             /** @description The format of the answer. */
             format?: components["schemas"]["ResponseFormat"] | null;
             /**
-             * @description How long the answer should be, if the model can tell.
+             * @description The verbosity of the answer, if the model supports it.
              * @example low
              */
             verbosity?: string | null;
@@ -6571,7 +6571,7 @@ export interface components {
         /** @description The search request. */
         SearchRequest: {
             /**
-             * @description The search query. Every character is literal.
+             * @description The search query, without special syntax.
              * @example create a key
              */
             query: string;
@@ -6586,7 +6586,7 @@ export interface components {
         /** @description The search results. */
         SearchResponse: {
             /**
-             * @description The search query. Every character is literal.
+             * @description The search query, without special syntax.
              * @example create a key
              */
             query: string;
@@ -6968,7 +6968,7 @@ export interface components {
              */
             size: number;
             /**
-             * @description The image as a `data:` URL, as `POST /chat` takes it.
+             * @description The image as a `data:` URL, as `POST /chat` accepts it.
              * @example data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7
              */
             url: string;
@@ -7197,17 +7197,17 @@ export interface components {
              */
             title?: string;
             /**
-             * @description Whether it comes first in the list.
+             * @description Whether to pin the conversation to the top of the list.
              * @example true
              */
             pinned?: boolean;
             /**
-             * @description Default instructions for replies whose request has none.
+             * @description The instructions to use if a request has none.
              * @example Answer in one sentence.
              */
             instructions?: string | null;
             /**
-             * @description The default randomness of replies whose request does not set it.
+             * @description The temperature to use if a request sets none.
              * @example 0.7
              */
             temperature?: number | null;
@@ -7303,7 +7303,7 @@ export interface components {
             open: number;
             /**
              * Format: int64
-             * @description Requests that it may have in progress.
+             * @description The maximum number of requests in progress.
              * @example 100
              */
             concurrency: number;
@@ -7315,7 +7315,7 @@ export interface components {
             attempts: number;
             /**
              * Format: int64
-             * @description Of those, the failed ones.
+             * @description Failed requests among those attempts.
              * @example 4
              */
             failures: number;
@@ -7325,7 +7325,7 @@ export interface components {
         /** @description A model of an upstream. */
         UpstreamTarget: {
             /**
-             * @description The upstream's name of the model.
+             * @description The upstream's name for the model.
              * @example m
              */
             model: string;
@@ -7478,13 +7478,13 @@ export interface components {
             created_at: string;
             /**
              * Format: date-time
-             * @description When messages stop being signed with the replaced secret too; null if there is none.
+             * @description When Parley stops signing messages with the replaced secret as well; null if no replaced secret is in use.
              * @example null
              */
             old_secret_ends_at: string | null;
             /**
              * Format: date-time
-             * @description When deliveries stopped because the endpoint returned 410 Gone; null if they continue. Saving the webhook enables it.
+             * @description When deliveries stopped because the endpoint returned 410 Gone; null if they continue. Saving the webhook re-enables it.
              * @example null
              */
             disabled_at: string | null;
@@ -7501,64 +7501,64 @@ export interface components {
          */
         WebhookData: {
             /**
-             * @description Of `usage.threshold_reached`: the meter, or `tokens`.
+             * @description For `usage.threshold_reached`: the meter, or `tokens`.
              * @example chat
              */
             meter?: string;
             /**
              * Format: int64
-             * @description The percentage of the limit. Only for `usage.threshold_reached`.
+             * @description For `usage.threshold_reached`: the percentage of the limit.
              * @example 80
              */
             threshold?: number;
             /**
              * Format: date
-             * @description Of `usage.threshold_reached`: the UTC day.
+             * @description For `usage.threshold_reached`: the UTC day.
              * @example 2026-11-20
              */
             day?: string;
             /**
              * Format: int64
-             * @description Of `usage.threshold_reached`: the units or tokens used.
+             * @description For `usage.threshold_reached`: the units or tokens used.
              * @example 40
              */
             used?: number;
             /**
              * Format: int64
-             * @description Of `usage.threshold_reached`: the daily limit.
+             * @description For `usage.threshold_reached`: the daily limit.
              * @example 50
              */
             limit?: number;
             /**
              * Format: uuid
-             * @description Of `key.created` and `key.reported_leaked`: the key's ID.
+             * @description For `key.created` and `key.reported_leaked`: the key's ID.
              * @example 01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f
              */
             key_id?: string;
             /**
-             * @description Of `key.created` and `key.reported_leaked`: the key's name.
+             * @description For `key.created` and `key.reported_leaked`: the key's name.
              * @example Website
              */
             name?: string;
             /**
-             * @description Of `key.reported_leaked`: what ended. `key_revoked`, `old_secret_revoked` (of a rotated key), or `none` (of a public key).
+             * @description For `key.reported_leaked`: what was revoked. `key_revoked`, `old_secret_revoked` (of a rotated key), or `none` (of a public key).
              * @example key_revoked
              */
             action?: string;
             /**
-             * @description Of `session.new_device`: the network address.
+             * @description For `session.new_device`: the network address.
              * @example 192.0.2.7
              */
             address?: string;
             /**
-             * @description Of `session.new_device`: the `User-Agent`.
+             * @description For `session.new_device`: the `User-Agent`.
              * @example curl/8.16.0
              */
             user_agent?: string;
         } & {
             [key: string]: components["schemas"]["JsonValue"];
         };
-        /** @description A message to the webhook, and how its delivery went. */
+        /** @description A message to the webhook, with the status of its delivery. */
         WebhookDelivery: {
             /**
              * Format: uuid
@@ -7581,7 +7581,7 @@ export interface components {
             status: "pending" | "delivered" | "failed";
             /**
              * Format: int64
-             * @description How often delivery was attempted.
+             * @description The number of delivery attempts.
              * @example 1
              */
             attempts: number;
@@ -7593,7 +7593,7 @@ export interface components {
             last_attempt_at: string | null;
             /**
              * Format: date-time
-             * @description When it is attempted next; null if it is not.
+             * @description When the next attempt is due; null if there is none.
              * @example null
              */
             next_attempt_at: string | null;
@@ -9458,7 +9458,7 @@ export interface components {
                 "application/json": components["schemas"]["EmailConflictError"];
             };
         };
-        /** @description - `bearerNotAccepted`: This endpoint does not accept API keys. Use it from the dashboard, signed in. */
+        /** @description - `bearerNotAccepted`: This endpoint does not accept API keys. Sign in to the dashboard to use it. */
         SessionForbidden: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -9608,8 +9608,8 @@ export interface components {
             };
         };
         /**
-         * @description - `bearerNotAccepted`: This endpoint does not accept API keys. Use it from the dashboard, signed in.
-         *     - `operatorRequired`: Only operators of this service can use this endpoint. Its `OPERATORS` setting names them.
+         * @description - `bearerNotAccepted`: This endpoint does not accept API keys. Sign in to the dashboard to use it.
+         *     - `operatorRequired`: Only operators of this service can use this endpoint. The `OPERATORS` setting lists them.
          */
         SessionOperatorForbidden: {
             headers: {
@@ -9627,9 +9627,9 @@ export interface components {
             };
         };
         /**
-         * @description - `bearerNotAccepted`: This endpoint does not accept API keys. Use it from the dashboard, signed in.
+         * @description - `bearerNotAccepted`: This endpoint does not accept API keys. Sign in to the dashboard to use it.
          *     - `crossSiteRequest`: This request came from another site. Open the dashboard at its own address and try again.
-         *     - `operatorRequired`: Only operators of this service can use this endpoint. Its `OPERATORS` setting names them.
+         *     - `operatorRequired`: Only operators of this service can use this endpoint. The `OPERATORS` setting lists them.
          */
         SessionOperatorWriteForbidden: {
             headers: {
@@ -9698,7 +9698,7 @@ export interface components {
             };
         };
         /**
-         * @description - `bearerNotAccepted`: This endpoint does not accept API keys. Use it from the dashboard, signed in.
+         * @description - `bearerNotAccepted`: This endpoint does not accept API keys. Sign in to the dashboard to use it.
          *     - `crossSiteRequest`: This request came from another site. Open the dashboard at its own address and try again.
          *     - `planNotSelfServe`: Only the operator of this service can change plans. Ask them to change yours.
          */
@@ -9784,7 +9784,7 @@ export interface components {
             };
         };
         /**
-         * @description - `bearerNotAccepted`: This endpoint does not accept API keys. Use it from the dashboard, signed in.
+         * @description - `bearerNotAccepted`: This endpoint does not accept API keys. Sign in to the dashboard to use it.
          *     - `crossSiteRequest`: This request came from another site. Open the dashboard at its own address and try again.
          */
         SessionWriteForbidden: {
@@ -10856,7 +10856,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description `active` for keys that work, or `inactive` for keys that expired or were revoked: the last 100. Parley deletes a key a year after its end.
+                 * @description `active` for keys that work, or `inactive` for keys that expired or were revoked: the last 100. Parley deletes keys a year after they expire or are revoked.
                  * @example active
                  */
                 status?: "active" | "inactive";
@@ -11155,7 +11155,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description Anthropic's request for a message. Other fields are ignored and listed in `X-Parley-Ignored-Fields`. Fields of it and of its tools that are null count as left out. */
+        /** @description Anthropic's request for a message. Other fields are ignored and listed in `X-Parley-Ignored-Fields`. Null fields of the request and of its tools count as omitted. */
         requestBody: {
             content: {
                 "application/json": components["schemas"]["MessagesRequest"];
@@ -11215,7 +11215,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description Anthropic's request to count the tokens of a conversation. Other fields are ignored. Fields of it and of its tools that are null count as left out. */
+        /** @description Anthropic's request to count the tokens of a conversation. Other fields are ignored. Null fields of the request and of its tools count as omitted. */
         requestBody: {
             content: {
                 "application/json": components["schemas"]["MessagesCountRequest"];
@@ -11578,12 +11578,12 @@ export interface operations {
                  */
                 key_id?: string;
                 /**
-                 * @description Only requests to this endpoint (method and path), or `carriedOver`. Leaves out refusals, whose endpoint is not recorded.
+                 * @description Only requests to this endpoint (method and path), or `carriedOver`. Excludes refusals, whose endpoint is not recorded.
                  * @example POST /api/v1/chat
                  */
                 endpoint?: string;
                 /**
-                 * @description Only requests answered by this model. Leaves out refusals, which have no model.
+                 * @description Only requests answered by this model. Excludes refusals, which have no model.
                  * @example parley-builtin
                  */
                 model?: string;
@@ -11786,7 +11786,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page of the operators' log. */
+            /** @description A page of the operator log. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -11927,12 +11927,12 @@ export interface operations {
                  */
                 key_id?: string;
                 /**
-                 * @description Only requests to this endpoint (method and path), or `carriedOver`. Leaves out refusals, whose endpoint is not recorded.
+                 * @description Only requests to this endpoint (method and path), or `carriedOver`. Excludes refusals, whose endpoint is not recorded.
                  * @example POST /api/v1/chat
                  */
                 endpoint?: string;
                 /**
-                 * @description Only requests answered by this model. Leaves out refusals, which have no model.
+                 * @description Only requests answered by this model. Excludes refusals, which have no model.
                  * @example parley-builtin
                  */
                 model?: string;
@@ -12001,12 +12001,12 @@ export interface operations {
                  */
                 key_id?: string;
                 /**
-                 * @description Only requests to this endpoint (method and path), or `carriedOver`. Leaves out refusals, whose endpoint is not recorded.
+                 * @description Only requests to this endpoint (method and path), or `carriedOver`. Excludes refusals, whose endpoint is not recorded.
                  * @example POST /api/v1/chat
                  */
                 endpoint?: string;
                 /**
-                 * @description Only requests answered by this model. Leaves out refusals, which have no model.
+                 * @description Only requests answered by this model. Excludes refusals, which have no model.
                  * @example parley-builtin
                  */
                 model?: string;
@@ -12121,7 +12121,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Must not be true: stored responses are returned as a whole.
+                 * @description Must not be true: stored responses cannot be streamed.
                  * @example false
                  */
                 stream?: boolean;
@@ -12814,7 +12814,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A message to the webhook, and how its delivery went. */
+            /** @description A message to the webhook, with the status of its delivery. */
             202: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];

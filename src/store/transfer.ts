@@ -10,6 +10,6 @@ export async function assertWhole(db: Db): Promise<void> {
   const [row] = await db.select().from(settings).where(eq(settings.name, TRANSFER));
   if (row !== undefined)
     throw new Error(
-      'this database is the target of an unfinished "parley export" or "parley import". Run that command again, until it reports that both are equal.',
+      'this database is the target of an unfinished "parley export" or "parley import". Run that command again until it reports that the rows match.',
     );
 }

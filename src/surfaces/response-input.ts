@@ -220,6 +220,6 @@ export function messagesOf(items: readonly unknown[], instructions: string | nul
     conversation.add(item, `input.${index}`);
   }
   const messages = conversation.end();
-  if (messages.every(({ role }) => role === 'system')) throw refused('input', 'has no message of the user.');
+  if (messages.every(({ role }) => role === 'system')) throw refused('input', 'has no user message.');
   return messages;
 }

@@ -88,7 +88,8 @@ const noSuchItem = (index: number): ApiError =>
 export function assertStorable(input: readonly unknown[]): void {
   if (lengthOf(input) <= MOST_STORED) return;
   throw new ApiError('invalidRequest', {
-    message: 'The input is too large to be kept: the limit is 4 MiB. Send `"store": false`, or less.',
+    message:
+      'The input is too large to store: the limit is 4 MiB. Send a shorter input, or `"store": false`.',
     param: 'store',
   });
 }

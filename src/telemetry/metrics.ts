@@ -22,7 +22,7 @@ export class Metrics {
 
   readonly requestSeconds = new Histogram({
     name: 'parley_http_request_duration_seconds',
-    help: 'From the request to the end of its response, by route.',
+    help: 'Time from a request to the end of its response, by route.',
     labelNames: ['method', 'route', 'status'],
     buckets: requestSeconds,
     ...this.#registers,
@@ -41,7 +41,7 @@ export class Metrics {
   });
   readonly excessTokens = new Counter({
     name: 'parley_excess_tokens_total',
-    help: 'Tokens that engines used beyond what requests had reserved, of accounts with a daily limit of tokens.',
+    help: 'Tokens that engines used beyond what requests reserved, for accounts with a daily token limit.',
     ...this.#registers,
   });
   readonly tokens = new Counter({
@@ -66,7 +66,7 @@ export class Metrics {
   });
   readonly ledgerSeconds = new Histogram({
     name: 'parley_ledger_wait_seconds',
-    help: 'Time for a charge to be admitted or settled: waiting, and the statement.',
+    help: 'Time to admit or settle a charge, including the wait before the statement.',
     labelNames: ['kind'],
     buckets: databaseSeconds,
     ...this.#registers,
@@ -94,7 +94,7 @@ export class Metrics {
 
   readonly upstreamAttempts = new Counter({
     name: 'parley_upstream_attempts_total',
-    help: 'Attempts at the upstreams of UPSTREAMS_FILE. Outcome `left`: the client left, or asked for too much.',
+    help: 'Attempts at the upstreams of UPSTREAMS_FILE. Outcome `left`: neither success nor failure, for example because the client disconnected.',
     labelNames: ['upstream', 'outcome'],
     ...this.#registers,
   });

@@ -79,7 +79,7 @@ function keyMistakes(variable: string, env: Env): string[] {
 function headerMistakes(headers: Record<string, string>): string[] {
   return Object.entries(headers).flatMap(([name, value]) => {
     if (!HEADER_NAME.test(name))
-      return [`"${name.slice(0, 100)}" in \`headers\` is not the name of a header.`];
+      return [`"${name.slice(0, 100)}" in \`headers\` is not a valid header name.`];
     if (ownHeaders.has(name.toLowerCase())) return [`\`headers\` must not set ${name}.`];
     return HEADER_VALUE.test(value)
       ? []
@@ -151,7 +151,7 @@ export function mistakesInModel(
   const isTooLong = contextTokens !== undefined && (maxOutputTokens ?? 0) > contextTokens;
   return [
     ...(/[\p{Cc}=*]/u.test(name) || name.trim() !== name
-      ? ['`name` must not contain control characters, `=`, `*`, or outer spaces.']
+      ? ['`name` must not contain control characters, `=`, `*`, or leading or trailing spaces.']
       : []),
     ...unknown.map((target) => `no upstream is named "${target}".`),
     ...chatOnly.map(

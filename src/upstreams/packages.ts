@@ -46,10 +46,11 @@ function creatorIn(exported: Record<string, unknown>): CreateProvider | undefine
 /** @param file - the file to import. Throws an Error with a sentence for the operator. */
 export function loadProvider(file: string): CreateProvider {
   const create = creatorIn(createRequire(import.meta.url)(file) as Record<string, unknown>);
-  if (create === undefined) throw new Error('exports no function that creates a provider of the AI SDK.');
+  if (create === undefined) throw new Error('exports no function that creates an AI SDK provider.');
   const provider = create({ baseURL: 'http://localhost', apiKey: 'unused', fetch });
   const { specificationVersion: version } = provider.languageModel('unused');
-  if (version !== INTERFACE) throw new Error(`speaks version ${version} of the AI SDK's interface, not v3.`);
+  if (version !== INTERFACE)
+    throw new Error(`implements version ${version} of the AI SDK's provider interface, not v3.`);
   return create;
 }
 

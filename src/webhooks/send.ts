@@ -50,7 +50,7 @@ const sentences: Readonly<Record<string, string>> = {
 };
 
 function sentenceOf(error: unknown): string {
-  if (error instanceof PrivateTargetError) return 'The host leads only to private addresses.';
+  if (error instanceof PrivateTargetError) return 'The host name resolves only to private addresses.';
   if (error instanceof Error && error.name === 'TimeoutError')
     return `There was no response within ${ATTEMPT_MS / 1000} seconds.`;
   const code = String((error as { code?: unknown } | null)?.code ?? 'unknown error');

@@ -80,7 +80,7 @@ export class WebhookSender {
     this.#poll = loggingOutages(parts.log, 'Sending webhooks', () => this.#work());
     parts.metrics.gauge(
       'parley_webhook_waiting_messages',
-      'Webhook messages of all replicas that wait for their next attempt.',
+      'Webhook messages, across all replicas, that are waiting for their next attempt.',
       [],
       () => [{ value: this.#waiting }],
       'max',
@@ -120,7 +120,7 @@ export class WebhookSender {
     for (const claim of await claimMessages(db, free, [...this.#underWay.keys()])) {
       const attempt = this.#attempt(claim)
         // The lease ends, and the message is attempted again.
-        .catch((err) => this.#parts.log.error({ err }, 'Could not record the delivery of a webhook.'))
+        .catch((err) => this.#parts.log.error({ err }, 'Could not record a webhook delivery.'))
         .finally(() => this.#underWay.delete(claim.accountId));
       this.#underWay.set(claim.accountId, attempt);
     }

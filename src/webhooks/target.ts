@@ -17,7 +17,7 @@ export const targetFaults = {
   url_not_https: 'must be an https URL, such as https://hooks.example.com/parley.',
   url_credentials: 'must not contain a user name or password. Messages are signed instead.',
   url_fragment: 'must not contain a fragment (#…).',
-  url_private: 'must not lead to a private address or a local name. Use a public host.',
+  url_private: 'must not point to a private address or a local name. Use a public host.',
 };
 
 /** What is wrong with a webhook's URL; undefined if nothing is. Decided without DNS. */

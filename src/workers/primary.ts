@@ -143,7 +143,7 @@ export class Primary {
       notePoll: () => this.#drain.notePoll(),
       isReady: (facts) => {
         member.isReady = true;
-        if (this.#hasStarted) this.#log.info({ worker: number }, `Worker ${number} serves again.`);
+        if (this.#hasStarted) this.#log.info({ worker: number }, `Worker ${number} is serving again.`);
         if (this.#drain.isUnderWay) channel.tell('drain');
         onReady(facts);
       },
@@ -185,11 +185,11 @@ export class Primary {
   }
 
   #replace({ number, startedAt }: Member, code: number | null, signal: string | null): void {
-    const how = signal === null ? `with exit code ${code}` : `by ${signal}`;
+    const how = signal === null ? `exited with code ${code}` : `was killed by ${signal}`;
     const livedLong = performance.now() - startedAt > HEALTHY_MS;
     const pauseMs = livedLong ? 0 : (this.#pauses.get(number) ?? 0);
     this.#pauses.set(number, Math.min(LONGEST_PAUSE_MS, Math.max(SHORTEST_PAUSE_MS, 2 * pauseMs)));
-    this.#log.error({ worker: number, code, signal }, `Worker ${number} ended ${how}. Starting it again.`);
+    this.#log.error({ worker: number, code, signal }, `Worker ${number} ${how}. Restarting it.`);
     this.#restarts.set(
       number,
       setTimeout(() => void this.#begin(number), pauseMs),

@@ -64,7 +64,7 @@ t.test('images in the chat', { skip: noDashboard }, async (t) => {
     await model.waitFor();
     t.equal(await attach.count(), 0);
     const alert = page.locator('form').getByRole('alert');
-    const refused = 'This model does not take images. Choose another model to attach them.';
+    const refused = 'This model does not accept images. Choose another model to attach them.';
     for (const event of ["ClipboardEvent('paste', options)", "DragEvent('drop', options)"]) {
       const goesOn = await page.evaluate(given(event));
       t.equal(goesOn, false, 'the browser does not open the file');
@@ -143,7 +143,7 @@ t.test('images in the chat', { skip: noDashboard }, async (t) => {
     t.equal(await thumbnails.count(), 8);
     await field.fill('What is it?');
     await model.selectOption('blind');
-    await page.getByText('This model does not take images.').waitFor();
+    await page.getByText('This model does not accept images.').waitFor();
     t.ok(await button('Send').isDisabled());
     await model.selectOption('sees');
     for (let left = 8; left > 1; left -= 1) await button(`Remove image ${left} of ${left}`).click();
@@ -267,5 +267,5 @@ t.test('the built-in engine takes no images', { skip: noDashboard }, async (t) =
   await page.getByText('No language model is connected').waitFor();
   t.equal(await button('Attach images').count(), 0);
   await page.evaluate(given("ClipboardEvent('paste', options)"));
-  await page.getByText('This model does not take images.', { exact: true }).waitFor();
+  await page.getByText('This model does not accept images.', { exact: true }).waitFor();
 });

@@ -94,7 +94,9 @@ t.test('answers in the chat', { skip: noDashboard }, async (t) => {
 
   await t.test('what the model did not see is said', async (t) => {
     await ask('x'.repeat(65));
-    await text('The model did not see the first 2 messages of this conversation: they do not fit.').waitFor();
+    await text(
+      'The first 2 messages in this conversation did not fit, so the model did not see them.',
+    ).waitFor();
     await stored(3);
     await look(t, 'chat-omitted');
   });

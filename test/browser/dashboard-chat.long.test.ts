@@ -78,7 +78,7 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
     await button('Conversation settings').click();
     await dialog.getByLabel('Instructions').fill('Answer in a rhyme.');
     await dialog.getByLabel('Temperature').fill('9');
-    await dialog.getByText('Between 0 and 2.').waitFor();
+    await dialog.getByText('Enter a number from 0 to 2.').waitFor();
     await page.keyboard.press('Enter');
     t.equal(await dialog.getByLabel('Temperature').inputValue(), '9', 'what is entered stays');
     await look(t, 'chat-settings');

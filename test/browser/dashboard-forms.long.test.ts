@@ -75,7 +75,7 @@ t.test('forms', { skip: noDashboard }, async (t) => {
     t.equal(await page.evaluate('document.activeElement.name'), 'new_password');
     await close();
     await button('Set up a webhook').click();
-    await dialog.getByLabel('Address').fill('hooks.example.com');
+    await dialog.getByLabel('URL').fill('hooks.example.com');
     await dialog.getByRole('button', { name: 'Set up webhook' }).click();
     await dialog.getByText('Enter an https URL, such as https://hooks.example.com/parley.').waitFor();
     await close();

@@ -15,7 +15,7 @@ t.test('the webhook', { skip: noDashboard }, async (t) => {
 
   await t.test('an address that cannot be right is refused at its field', async (t) => {
     await button('Set up a webhook').click();
-    await dialog.getByLabel('Address').fill('ftp://hooks.example.com');
+    await dialog.getByLabel('URL').fill('ftp://hooks.example.com');
     expectRefusals(1);
     await dialog.getByRole('button', { name: 'Set up webhook' }).click();
     await dialog.getByRole('alert').waitFor();
@@ -24,7 +24,7 @@ t.test('the webhook', { skip: noDashboard }, async (t) => {
   });
 
   await t.test('set up, the secret is shown once, and verifies the test message', async (t) => {
-    await dialog.getByLabel('Address').fill(receiver.url);
+    await dialog.getByLabel('URL').fill(receiver.url);
     await dialog.getByRole('button', { name: 'Set up webhook' }).click();
     await dialog.getByText('Copy the secret now').waitFor();
     await look(t, 'webhook-secret');
@@ -56,7 +56,7 @@ t.test('the webhook', { skip: noDashboard }, async (t) => {
     await dialog.getByRole('button', { name: 'Replace secret' }).click();
     await dialog.getByText('Copy the secret now').waitFor();
     await dialog.getByRole('button', { name: 'Done' }).click();
-    await inPanel('the replaced one stops working').waitFor();
+    await inPanel('the old secret stops working').waitFor();
     t.pass();
   });
 
@@ -68,7 +68,7 @@ t.test('the webhook', { skip: noDashboard }, async (t) => {
     await page.reload();
     await inPanel('The webhook is disabled').waitFor();
     await look(t, 'webhook-disabled', panel);
-    await button('Enable it again').click();
+    await button('Enable webhook').click();
     await inPanel('The webhook is disabled').waitFor({ state: 'detached' });
     t.equal((await client.get('/webhook', { cookie })).body.data.disabled_at, null);
   });

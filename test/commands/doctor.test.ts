@@ -157,7 +157,7 @@ t.test('doctor', async (t) => {
     });
     await found(t, { ...open, TRUST_PROXY: '1' }, 'TRUST_PROXY', {
       level: 'warning',
-      problem: /claim any address/,
+      problem: /spoof any address/,
       remedy: /addresses of the proxies/,
     });
     await found(t, { ...https, BILLING: 'open' }, 'BILLING', {
@@ -181,7 +181,7 @@ t.test('doctor', async (t) => {
     const findings = await diagnose({ PORT: String(free), DATA_DIR: data }, small);
     t.match(
       findings.find(({ problem }) => /MiB are free/.test(problem)),
-      { level: 'error', about: 'DATA_DIR', remedy: /Make room/ },
+      { level: 'error', about: 'DATA_DIR', remedy: /Free up space/ },
     );
     t.match(
       findings.find(({ problem }) => /Every user/.test(problem)),
@@ -210,7 +210,7 @@ t.test('doctor', async (t) => {
     });
     other.pathname = '/postgres';
     await found(t, { ...well, DATABASE_DIRECT_URL: other.href }, 'DATABASE_DIRECT_URL', {
-      problem: /another database/,
+      problem: /a different database/,
       remedy: /behind the pooler/,
     });
     await found(t, { ...well, DATABASE_URL: other.href }, 'migrations', {
@@ -297,14 +297,14 @@ t.test('doctor', async (t) => {
     });
     const port = await listen(t, strict);
     await found(t, { ...well, REDIS_URL: `redis://:wrong@127.0.0.1:${port}` }, 'REDIS_URL', {
-      problem: /refuses the user or password/,
+      problem: /rejects the user or password/,
       remedy: /Correct the user and password/,
     });
   });
 
   t.test('upstreams', async (t) => {
     await found(t, { ...chat, CHAT_API_KEY: 'wrong' }, 'CHAT_API_KEY', {
-      problem: /refuses the key/,
+      problem: /rejects the key/,
       remedy: /valid key/,
     });
     await found(t, { ...chat, CHAT_MODEL: 'a=lama' }, 'CHAT_MODEL', {
@@ -342,7 +342,7 @@ t.test('doctor', async (t) => {
       },
     );
     await found(t, { ...well, ...keys, ...file('llama', 'WRONG') }, 'the key of "gpu" in UPSTREAMS_FILE', {
-      problem: /refuses the key/,
+      problem: /rejects the key/,
       remedy: /to a valid key/,
     });
     const sdk = (port: number, name = '@ai-sdk/google') =>

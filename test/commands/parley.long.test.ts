@@ -32,7 +32,7 @@ onEachDatabase(t, { SIGNUPS: 'closed', OPERATOR_CONTACT: 'ops@example.com' }, as
     t.match(await parley(env, 'accounts', 'create', 'ADA@example.com'), {
       code: 1,
       stdout: '',
-      stderr: /^There already is an account with the email address ADA@example\.com\.\n$/,
+      stderr: /^An account with the email address ADA@example\.com already exists\.\n$/,
     });
     t.match(await parley(env, 'accounts', 'create', 'ada'), { code: 1, stderr: /not an email address/ });
   });
@@ -81,7 +81,7 @@ onEachDatabase(t, { SIGNUPS: 'closed', OPERATOR_CONTACT: 'ops@example.com' }, as
     const { stdout } = await parley(env, 'keys', 'find', key.key);
     t.match(stdout, key.key_prefix);
     t.notMatch(stdout, key.key, 'a whole key is not repeated');
-    t.match(await parley(env, 'keys', 'revoke', part), { code: 1, stderr: /give its whole prefix/ });
+    t.match(await parley(env, 'keys', 'revoke', part), { code: 1, stderr: /enter its full prefix/ });
     t.equal((await chat(service, key.key)).status, 200);
     t.match(await json(t, env, 'keys', 'revoke', key.key_prefix), { state: 'revoked' });
     t.match(await chat(service, key.key), {

@@ -118,7 +118,10 @@ t.test('from the embedded database to Postgres and back', async (t) => {
     await t.rejects(serve(onServer), { message: /unfinished/ });
     const other = await freshDatabase('embedded');
     t.teardown(other.drop);
-    t.match(await parley(other.env, 'export', server.url), { code: 1, stderr: /holds a part of/ });
+    t.match(await parley(other.env, 'export', server.url), {
+      code: 1,
+      stderr: /contains an unfinished copy of/,
+    });
   });
 
   const exported = await parley(first.env, 'export', server.url, '--json');

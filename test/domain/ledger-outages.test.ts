@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import t from 'tap';
 import { loggingOutages } from '../../src/domain/outage-log.ts';
 import { Gate } from '../support/gate.ts';
-import { failure, start, startLedger, until } from '../support/ledger.ts';
+import { admitInLedger, failure, newLedger, start, startLedger, until } from '../support/ledger.ts';
 
 /** A log that keeps its lines. */
 function recorder() {
@@ -52,7 +52,7 @@ t.test('an outage is two lines, however often the work fails', async (t) => {
   }
   t.same(lines, [
     'error: The work failed. Retrying until it succeeds.',
-    'info: The work recovered.',
+    'info: The work works again.',
     'error: The work failed. Retrying until it succeeds.',
   ]);
 });
@@ -64,7 +64,7 @@ t.test('a database that is away: lease, sweep and repair are logged, and that th
   const admission = await ledger.admit(charge);
   proxy.refuse();
   await ledger.refund(admission, failure);
-  const works = ["The renewal of the ledger's lease", "The ledger's sweep", "The ledger's repair of charges"];
+  const works = ['Renewing the ledger lease', 'Sweeping the ledger', 'Settling delayed charges'];
   const ofKind = (kind: string) => lines.filter((line) => line.startsWith(kind)).length;
   await until(t, 'all three are logged', 20_000, async () => ofKind('error') === works.length);
   await delay(2500);
@@ -76,7 +76,34 @@ t.test('a database that is away: lease, sweep and repair are logged, and that th
   );
   t.same(
     lines.filter((line) => line.startsWith('info')).sort(),
-    works.map((work) => `info: ${work} recovered.`).sort(),
+    works.map((work) => `info: ${work} works again.`).sort(),
   );
+  t.same(await states(), ['refunded']);
+});
+
+t.test(
+  'a shutdown during an outage says how many charges are not settled, and what becomes of them',
+  async (t) => {
+    const { charge, database, proxy } = await start(t);
+    const { lines, log } = recorder();
+    const ledger = newLedger(database, log);
+    const [first, second] = [await admitInLedger(ledger, charge), await admitInLedger(ledger, charge)];
+    proxy.refuse();
+    await Promise.all([ledger.refund(first, failure), ledger.refund(second, failure)]);
+    await ledger.stop();
+    t.same(lines, [
+      'error: Shut down with 2 charges not settled. The next sweep of the ledger, by any process, refunds those that are still open. The others stay charged, without their final details.',
+      'error: Could not end the ledger lease. It expires within 20 seconds. Then another process refunds open charges.',
+    ]);
+  },
+);
+
+t.test('a shutdown with everything settled logs nothing', async (t) => {
+  const { charge, database, states } = await start(t);
+  const { lines, log } = recorder();
+  const ledger = newLedger(database, log);
+  await ledger.refund(await admitInLedger(ledger, charge), failure);
+  await ledger.stop();
+  t.same(lines, []);
   t.same(await states(), ['refunded']);
 });

@@ -173,7 +173,7 @@ t.test('429 quotaExceeded: the tokens of a day', async (t) => {
     // What it needs depends on its API, and the rest on the day.
     const stable = ({ limit: { needed: _, resetsAt: __, ...limit }, message, ...error }: Body) => ({
       ...{ ...error, limit },
-      message: message.replace(/up to [\d,]+/, 'up to N').replace(/until \S+/, 'until then'),
+      message: message.replace(/up to [\d,]+/, 'up to N').replace(/resets at \S+/, 'resets then.'),
     });
     const example = expected(responses, 429, 'quotaExceededForTokens');
     t.same(stable(comparable(answer.body)), stable(example), operationId);

@@ -9,7 +9,7 @@ t.test('a service that has started returns memory, and serves and ends as before
   const service = await startProcess(t, { ...database.env, LOG_LEVEL: 'debug' });
   const line = await new Promise<string>((resolve) => {
     const look = () => {
-      const found = service.output().match(/^\{.*Returned memory of the start.*\}$/m);
+      const found = service.output().match(/^\{.*Returned memory used at startup.*\}$/m);
       if (found) resolve(found[0]);
     };
     service.child.stdout?.on('data', look);

@@ -94,7 +94,7 @@ onEachDatabase(t, anyTarget, async (t, { client, database }) => {
     await client.createKey(owner);
     t.match(await client.request('POST', '/webhook/test', { cookie }), {
       status: 404,
-      body: { error: { message: /Too many messages wait/ } },
+      body: { error: { message: /Too many messages are already waiting/ } },
     });
     const { length } = await client
       .get('/webhook/deliveries?limit=100', { cookie })

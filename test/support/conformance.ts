@@ -33,7 +33,7 @@ export type Report = Map<string, Map<number, number>>;
 /** These ignore query parameters that are not documented, as their descriptions say. */
 const ignoringParameters = new Set(['getResponse', 'listResponseInput']);
 
-/** In these, fields that are null count as left out, as the descriptions of their bodies say. */
+/** In these, null fields count as omitted, as the descriptions of their bodies say. */
 const droppingNulls = new Set(['createMessage', 'countMessageTokens']);
 
 /** Responses repeat these parts of their requests, with whatever fields the client sent. */

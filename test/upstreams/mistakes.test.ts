@@ -90,9 +90,9 @@ t.test('UPSTREAMS_FILE: packages of the AI SDK', async (t) => {
     [{ ...sdk, package: '../package' }, '`package` must be the name of an npm package.'],
     [
       { ...sdk, package: 'old' },
-      "cannot be used: it speaks version v2 of the AI SDK's interface, not v3. Run:",
+      "cannot be used: it implements version v2 of the AI SDK's provider interface, not v3. Run:",
     ],
-    [{ ...sdk, package: 'other' }, 'cannot be used: it exports no function that creates a provider'],
+    [{ ...sdk, package: 'other' }, 'cannot be used: it exports no function that creates an AI SDK provider'],
     [{ ...sdk, package: 'old', fields: ['top_a'] }, '`fields` is not for the kind ai-sdk.'],
     [{ ...upstream, package: 'old' }, '`package` is only for the kind ai-sdk.'],
   ] as const;

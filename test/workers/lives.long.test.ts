@@ -118,14 +118,14 @@ t.test('a service of two workers', async (t) => {
       process.kill(victim, 'SIGKILL');
       // Until the primary knows, it hands connections to the dead one, too.
       const ends = () =>
-        logOf(service).filter(({ msg }) => /ended by SIGKILL\. Starting it again/.test(String(msg)));
+        logOf(service).filter(({ msg }) => /was killed by SIGKILL\. Restarting it/.test(String(msg)));
       await until('the primary knows', () => ends().length > 0);
       for (let n = 0; n < 10; n += 1)
         t.equal((await client.get('//healthz', { headers: apart })).status, 200);
       t.ok((await total()) >= before, 'counters never fall');
       await until(
         'the dead worker is replaced',
-        () => logOf(service).some(({ msg }) => /^Worker [12] serves again\.$/.test(String(msg))),
+        () => logOf(service).some(({ msg }) => /^Worker [12] is serving again\.$/.test(String(msg))),
         180_000,
       );
       t.ok(workersOf(service).includes(survivor));

@@ -7,7 +7,7 @@ const PATIENCE_MS = 5000;
 const DAY_MS = 86_400_000;
 const SOON_DAYS = 21;
 
-const renew = 'Renew the certificate of that server. If it renews itself, check why it did not.';
+const renew = 'Renew the certificate of that server. If renewal is automatic, check why it failed.';
 
 /** Nothing for a server that cannot be reached: another check says so. */
 export async function checkCertificate(about: string, url: URL, now = Date.now()): Promise<Finding[]> {
@@ -33,7 +33,7 @@ export async function checkCertificate(about: string, url: URL, now = Date.now()
         isError(
           about,
           `The certificate of ${url.host} is not trusted (${socket.authorizationError}).`,
-          'If it is of a certificate authority of your own, set NODE_EXTRA_CA_CERTS to the file of that authority. Otherwise, correct the certificate or the host name.',
+          'If your own certificate authority issued it, set NODE_EXTRA_CA_CERTS to the certificate file of that authority. Otherwise, correct the certificate or the host name.',
         ),
       );
     if (days <= SOON_DAYS)

@@ -62,7 +62,7 @@ export function readConfiguration(env: Env): { config: Config; findings: Finding
         isError(
           error.variable,
           `The value is invalid: it ${problem.replace(/\.?$/, '.')}`,
-          `Correct or remove ${error.variable}. The service does not start with it.`,
+          `Correct or remove ${error.variable}. The service does not start with an invalid value.`,
         ),
       );
     }
@@ -103,7 +103,7 @@ function secrets(env: Env, config: Config): Finding[] {
       isError(
         'NODE_TLS_REJECT_UNAUTHORIZED',
         'Certificates are not checked, so anyone on the network can read requests and keys for upstreams.',
-        'Remove this variable. To trust a certificate authority of your own, set NODE_EXTRA_CA_CERTS to its file.',
+        'Remove this variable. To trust your own certificate authority, set NODE_EXTRA_CA_CERTS to its certificate file.',
       ),
     );
   return findings;
@@ -118,7 +118,7 @@ function reachability(config: Config): Finding[] {
     findings.push(
       isError(
         'PUBLIC_URL',
-        `The service listens on ${config.host}, but browsers on other machines cannot sign in: their address is not the one of the service.`,
+        `The service listens on ${config.host}, but browsers on other machines cannot sign in, because the address that they open is not PUBLIC_URL.`,
         'Set PUBLIC_URL to the address that people open, such as https://chat.example.com.',
       ),
     );
@@ -142,8 +142,8 @@ function reachability(config: Config): Finding[] {
     findings.push(
       isWarning(
         'TRUST_PROXY',
-        `The service listens on ${config.host} and trusts any ${config.trustProxy} hops: a client that reaches it without the proxy can claim any address.`,
-        'Set TRUST_PROXY to the addresses of the proxies, or HOST to an address that only they reach.',
+        `The service listens on ${config.host} and trusts any ${config.trustProxy} hops: a client that bypasses the proxy can spoof any address.`,
+        'Set TRUST_PROXY to the addresses of the proxies, or HOST to an address that only the proxies can reach.',
       ),
     );
   if (isPublic && config.billing === 'open')
@@ -174,7 +174,7 @@ function reachability(config: Config): Finding[] {
     findings.push(
       isWarning(
         'READY_DELAY_SECONDS',
-        'It leaves no time of DRAIN_SECONDS to finish requests when the service stops.',
+        'It uses up all of DRAIN_SECONDS, so no time is left to finish requests at shutdown.',
         `Set DRAIN_SECONDS above ${config.readyDelaySeconds}, or lower READY_DELAY_SECONDS.`,
       ),
     );

@@ -12,7 +12,7 @@ import { type Finding, isError, isWarning, reasonOf } from './finding.ts';
 const remedies: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'Start Postgres, or correct the host and port',
   ENOTFOUND: 'Correct the host',
-  EAI_AGAIN: 'Check the name server of this machine, or correct the host',
+  EAI_AGAIN: 'Check the DNS settings of this machine, or correct the host',
   CONNECT_TIMEOUT: 'Check the firewall between this machine and Postgres, or correct the host',
   '28P01': 'Correct the user and password',
   '28000': 'Correct the user, or allow it in pg_hba.conf',
@@ -57,7 +57,7 @@ async function checkUrls(url: string, directUrl: string): Promise<Finding[]> {
       ? [
           isWarning(
             'DATABASE_DIRECT_URL',
-            'DATABASE_URL leads to a transaction pooler, so keys are not cached, and migrations are not locked.',
+            'DATABASE_URL points to a transaction pooler, so keys are not cached, and migrations are not locked.',
             'Set DATABASE_DIRECT_URL to the URL of the database itself.',
           ),
         ]
@@ -67,7 +67,7 @@ async function checkUrls(url: string, directUrl: string): Promise<Finding[]> {
     return [
       isError(
         'DATABASE_DIRECT_URL',
-        'It leads to another database than DATABASE_URL.',
+        'It points to a different database than DATABASE_URL.',
         'Set DATABASE_DIRECT_URL to the database behind the pooler in DATABASE_URL.',
       ),
     ];
@@ -92,8 +92,8 @@ export async function checkConnection(config: Config): Promise<Finding[]> {
       ...findings,
       isError(
         databaseUrl === undefined ? 'DATA_DIR' : 'DATABASE_URL',
-        `The database does not answer: ${message}`,
-        'Look into the log of the service and of the database. To return to an earlier state, restore a backup.',
+        `The database does not respond: ${message}`,
+        'Check the logs of the service and the database. To return to an earlier state, restore a backup.',
       ),
     ];
   }

@@ -48,7 +48,7 @@ async function checkAccess(folder: string): Promise<Finding[]> {
 
 function checkSpace(folder: string, free: number): Finding[] {
   const mib = Math.floor(free / 1024 / 1024);
-  const remedy = `Make room on the file system of ${folder}, or lower REQUEST_LOG_DAYS.`;
+  const remedy = `Free up space on the file system of ${folder}, or lower REQUEST_LOG_DAYS.`;
   if (free < GIB / 10)
     return [isError('DATA_DIR', `Only ${mib} MiB are free: the database is about to stop.`, remedy)];
   if (free < GIB) return [isWarning('DATA_DIR', `Only ${mib} MiB are free.`, remedy)];

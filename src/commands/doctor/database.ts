@@ -47,7 +47,7 @@ async function checkServer(db: Db, config: Config): Promise<Finding[]> {
     findings.push(
       isError(
         'DATABASE_URL',
-        `The encoding of the database is ${server.encoding}, which cannot store every text.`,
+        `The encoding of the database is ${server.encoding}, which cannot store all characters.`,
         "Create the database with: create database parley encoding 'UTF8' template template0",
       ),
     );
@@ -160,7 +160,7 @@ async function checkOperators(db: Db, { operators }: Config): Promise<Finding[]>
       'OPERATORS',
       `No account is named ${name}.`,
       name.includes('@')
-        ? `Create it, as nobody can sign up with this address: npx parley accounts create ${name}`
+        ? `Create it, because nobody can sign up with this address: npx parley accounts create ${name}`
         : 'Correct the ID: npx parley accounts show EMAIL shows the ID of an account.',
     ),
   );
@@ -187,7 +187,7 @@ async function checkContents(db: Db, { plans, redisUrl }: Config): Promise<Findi
     findings.push(
       isWarning(
         'REDIS_URL',
-        `${processes?.count} services use this database, and each counts rate limits alone.`,
+        `${processes?.count} services use this database, and each enforces rate limits separately.`,
         'Set REDIS_URL on all of them.',
       ),
     );
@@ -199,8 +199,8 @@ async function checkContents(db: Db, { plans, redisUrl }: Config): Promise<Findi
     findings.push(
       isError(
         'partitions',
-        'The table of requests has no partition for tomorrow, so requests will fail from midnight UTC.',
-        'Restart the service, which creates it, and look into its log for failed maintenance.',
+        'The requests table has no partition for tomorrow, so requests will fail from midnight UTC.',
+        'Restart the service, which creates it, and check its log for failed maintenance.',
       ),
     );
   return findings;
@@ -227,7 +227,7 @@ async function checkWebhooks(db: Db): Promise<Finding[]> {
       isWarning(
         'webhooks',
         `${overdue} webhook messages have been due for over 5 minutes, but no process sends them.`,
-        'Start the service. If it runs, look into its log for "Sending webhooks failed".',
+        'Start the service. If it is running, check its log for "Sending webhooks failed".',
       ),
     );
   if (failed > 2 && delivered === 0 && error !== null)

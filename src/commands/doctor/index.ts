@@ -51,7 +51,7 @@ export const doctor: LocalCommand = {
   name: 'doctor',
   summary: 'Check the configuration, database, Redis, upstreams, and this machine, and say what to do.',
   parameters: [],
-  details: ['Run it with the environment of the service. Exit status 1: there are errors.'],
+  details: ['Run it with the environment of the service. The exit status is 1 if there are errors.'],
   runHere: async (_input, env) => {
     const findings = await diagnose(env);
     const errors = findings.filter(({ level }) => level === 'error').length;

@@ -19,12 +19,12 @@ function refusal(error: unknown): Finding {
   if (/NOAUTH|WRONGPASS|invalid username-password|AUTH/.test(`${reason} ${(error as Error).message}`))
     return isError(
       'REDIS_URL',
-      'Redis refuses the user or password.',
+      'Redis rejects the user or password.',
       'Correct the user and password in REDIS_URL: redis://user:password@host:6379/0.',
     );
   return isError(
     'REDIS_URL',
-    `Redis cannot be used (${reason}). Each process then counts rate limits alone.`,
+    `Redis cannot be used (${reason}). Each process then enforces rate limits separately.`,
     remedies[reason] ?? 'Check that Redis is running, and that REDIS_URL is correct.',
   );
 }
@@ -59,8 +59,8 @@ export async function checkRedis({ redisUrl }: Config): Promise<Finding[]> {
     return [
       isWarning(
         'REDIS_URL',
-        `Redis took ${Math.round(ms)} ms to respond. After ${SLOW_MS} ms, a process counts alone.`,
-        'Use a Redis in the same network, and check its load.',
+        `Redis took ${Math.round(ms)} ms to respond. After ${SLOW_MS} ms, a process enforces rate limits without Redis.`,
+        'Use a Redis server in the same network, and check its load.',
       ),
     ];
   } catch (error) {

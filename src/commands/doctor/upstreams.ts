@@ -86,7 +86,7 @@ function upstreamsOf(config: Config): Upstream[] {
 const remedies: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'Start that server, or correct the host and port',
   ENOTFOUND: 'Correct the host',
-  EAI_AGAIN: 'Check the name server of this machine, or correct the host',
+  EAI_AGAIN: 'Check the DNS settings of this machine, or correct the host',
   UND_ERR_CONNECT_TIMEOUT: 'Check the firewall between this machine and that server, or correct the host',
 };
 
@@ -117,10 +117,10 @@ function refused({ apiKey, names, path }: Upstream, address: URL, status: number
     return [
       isError(
         names.key,
-        `${address.host} refuses ${apiKey === undefined ? 'requests without a key' : 'the key'} (status ${status}).`,
+        `${address.host} rejects ${apiKey === undefined ? 'requests without a key' : 'the key'} (status ${status}).`,
         apiKey === undefined
           ? `Set ${names.key} to a key of that server.`
-          : `Set ${names.key} to a valid key: this one may be mistyped, expired, or of another provider.`,
+          : `Set ${names.key} to a valid key: this one may be mistyped, expired, or for another provider.`,
       ),
     ];
   if (status === 404)
@@ -135,7 +135,7 @@ function refused({ apiKey, names, path }: Upstream, address: URL, status: number
     isError(
       names.url,
       `${where} responds with status ${status}.`,
-      'Look into the log of that server. If another program has this address, correct the URL.',
+      'Check the log of that server. If another program uses this address, correct the URL.',
     ),
   ];
 }
@@ -165,7 +165,7 @@ async function checkUpstream(upstream: Upstream): Promise<Finding[]> {
       isWarning(
         about,
         `The key for ${address.host} is sent over http and can be read on the network.`,
-        `Use https in ${about}, if that server has it.`,
+        `Use https in ${about}, if that server supports it.`,
       ),
     );
   if (findings.some(({ level }) => level === 'error')) return findings;

@@ -62,14 +62,14 @@ async function begin(source: End, target: End, restarts: boolean): Promise<State
   }
   if (state === undefined) {
     if (!(await isEmpty(db)))
-      throw new CommandError(`${target.name} is not empty. Give an empty database or a new folder.`);
+      throw new CommandError(`${target.name} is not empty. Use an empty database or a new folder.`);
     state = { source: source.name, table: null };
     await keepState(db, state);
     return state;
   }
   if (state.source !== source.name)
     throw new CommandError(
-      `${target.name} holds a part of ${state.source}. Continue with that source, or add --restart.`,
+      `${target.name} contains an unfinished copy of ${state.source}. Continue from that source, or add --restart.`,
     );
   return state;
 }
@@ -158,7 +158,7 @@ export async function copyDatabase(
   );
   if (different.length > 0)
     throw new CommandError(
-      `The databases differ in ${different.map(({ table }) => table).join(', ')}: the source changed meanwhile. Run the command again with --restart, while no service uses the source.`,
+      `The databases differ in ${different.map(({ table }) => table).join(', ')}: the source changed during the transfer. Stop every service that uses the source, and run the command again with --restart.`,
     );
   await target.database.db.execute(sql`delete from settings where name = ${TRANSFER}`);
   await target.database.db.execute(sql`analyze`);

@@ -28,7 +28,7 @@ async function transfer(
             ['TABLE', 'ROWS', 'HASH'],
             proof.map((one) => [one.table, String(one.rows), one.hash]),
           ),
-          `${rows} rows are equal in ${source.name} and ${target.name} (${progress.seconds.toFixed(1)} s).`,
+          `${rows} rows match in ${source.name} and ${target.name} (${progress.seconds.toFixed(1)} s).`,
         ],
         value: { source: source.name, target: target.name, seconds: progress.seconds, tables: proof },
       };
@@ -49,7 +49,7 @@ async function transfer(
 }
 
 const options: LocalCommand['options'] = {
-  restart: { type: 'boolean', help: 'empty a target that an earlier transfer began, and begin again' },
+  restart: { type: 'boolean', help: 'empty the target of an unfinished transfer, and start over' },
 };
 
 const details = [
@@ -72,7 +72,7 @@ export const transferCommands: readonly LocalCommand[] = [
   },
   {
     name: 'import',
-    summary: 'Copy another database into the empty one of this installation.',
+    summary: "Copy another database into this installation's empty database.",
     parameters: ['SOURCE'],
     options,
     details,

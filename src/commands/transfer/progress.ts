@@ -22,7 +22,7 @@ export class Progress {
     if (now - this.#lastAt < (this.#isTerminal ? 100 : PAUSE_MS)) return;
     this.#lastAt = now;
     const share = total === 0 ? 100 : Math.floor((100 * this.#rows) / total);
-    const line = `${share} %  ${this.#rows} of ${total} rows  ${table}  ${Math.round(this.seconds)} s`;
+    const line = `${share}%  ${this.#rows} of ${total} rows  ${table}  ${Math.round(this.seconds)} s`;
     if (this.#isTerminal) process.stderr.write(`\r\x1b[K${line}`);
     else this.#report(line);
   }

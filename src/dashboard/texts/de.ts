@@ -385,7 +385,7 @@ export default {
           'The connection was refused': 'Die Verbindung wurde abgelehnt.',
           'The connection was reset': 'Die Verbindung wurde zurückgesetzt.',
           'The host cannot be reached': 'Der Host ist nicht erreichbar.',
-          'The host leads only to private addresses': 'Der Host führt nur zu privaten Adressen.',
+          'The host name resolves only to private addresses': 'Der Host führt nur zu privaten Adressen.',
           'There was no connection within 5 seconds':
             'Innerhalb von 5 Sekunden kam keine Verbindung zustande.',
           'There was no response within 15 seconds': 'Innerhalb von 15 Sekunden kam keine Antwort.',

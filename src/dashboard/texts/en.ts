@@ -111,7 +111,7 @@ export default {
       url_credentials: 'Leave out the user name and password. Messages are signed instead.',
       url_fragment: 'Leave out the fragment (#…).',
       url_not_https: 'Enter an https URL, such as https://hooks.example.com/parley.',
-      url_private: 'This URL leads to a private address or a local name. Use a public host.',
+      url_private: 'This URL points to a private address or a local name. Use a public host.',
     },
     pageNotFound: {
       title: 'Page not found',
@@ -242,7 +242,7 @@ export default {
     },
     language: {
       title: 'Language',
-      about: 'Of the dashboard, in this browser. Guides and messages of the API are in English.',
+      about: 'Applies to the dashboard in this browser. Guides and API messages are in English.',
     },
     email: {
       change: 'Change email address',
@@ -259,7 +259,8 @@ export default {
     },
     delete: {
       title: 'Delete account',
-      about: 'All keys and sessions end immediately. Conversations and usage are removed soon after.',
+      about:
+        'All keys are revoked and all sessions end immediately. Conversations and usage are removed soon after.',
       action: 'Delete account',
       question: 'Delete your account?',
       warning: 'This cannot be undone. Apps that use your keys stop working immediately.',
@@ -297,12 +298,12 @@ export default {
         keyRotated: 'Key rotated',
         keyRevoked: 'Key revoked',
         previousSecretEnded: 'Old secret of a key ended',
-        keyReportedLeaked: 'Key reported as leaked, and revoked',
+        keyReportedLeaked: 'Key reported as leaked and revoked',
         publicKeyReported: 'Browser key reported as leaked; it still works because it is public',
         originsChanged: 'Allowed origins changed',
         planChanged: 'Plan changed',
         webhookChanged: 'Webhook changed',
-        webhookSecretReplaced: 'Signing secret of the webhook replaced',
+        webhookSecretReplaced: 'Webhook signing secret replaced',
         webhookDeleted: 'Webhook deleted',
         accountSuspended: 'Account suspended by the operator',
         accountResumed: 'Account resumed by the operator',
@@ -311,15 +312,15 @@ export default {
     webhook: {
       title: 'Webhook',
       about:
-        'Messages to an address of yours about daily limits, new and leaked keys, and sign-ins from new devices. <guide>How webhooks work</guide>',
+        'Sends messages to your URL about daily limits, new and leaked keys, and sign-ins from new devices. <guide>How webhooks work</guide>',
       setUp: 'Set up a webhook',
       test: 'Send a test message',
       url: {
-        label: 'Address',
+        label: 'URL',
         about: 'An https URL that accepts POST requests, reachable from the internet.',
-        change: 'Change the webhook’s address',
+        change: 'Change the webhook URL',
         setUp: 'Set up webhook',
-        save: 'Save address',
+        save: 'Save URL',
       },
       secret: {
         label: 'Signing secret',
@@ -328,7 +329,7 @@ export default {
         copyNow: 'Copy the secret now',
         about:
           'It is shown only once. Your receiver needs it to check that messages come from this service. If you lose it, replace it.',
-        oldEnds: 'the replaced one stops working <when></when>',
+        oldEnds: 'the old secret stops working <when></when>',
       },
       replace: {
         title: 'Replace the signing secret',
@@ -341,13 +342,12 @@ export default {
       delete: {
         question: 'Delete the webhook?',
         action: 'Delete webhook',
-        about:
-          'You will get no more messages. Messages that wait and the list of deliveries are deleted too.',
+        about: 'You will get no more messages. Pending messages and the list of deliveries are deleted, too.',
       },
       disabled: {
         title: 'The webhook is disabled',
         about: 'Your endpoint returned 410 Gone <when></when>, so no messages are sent.',
-        enable: 'Enable it again',
+        enable: 'Enable webhook',
       },
       deliveries: {
         title: 'Deliveries',
@@ -372,7 +372,8 @@ export default {
           'The connection was refused': 'The connection was refused.',
           'The connection was reset': 'The connection was reset.',
           'The host cannot be reached': 'The host cannot be reached.',
-          'The host leads only to private addresses': 'The host leads only to private addresses.',
+          'The host name resolves only to private addresses':
+            'The host name resolves only to private addresses.',
           'There was no connection within 5 seconds': 'There was no connection within 5 seconds.',
           'There was no response within 15 seconds': 'There was no response within 15 seconds.',
           'The endpoint closed the connection without a response':
@@ -606,7 +607,7 @@ export default {
       about:
         'The key gets a new secret, shown only once. Its name, scopes, origins, and expiry stay the same.',
       grace: 'The old secret stops working',
-      graceAbout: 'A later time gives you time to update every app that uses the key.',
+      graceAbout: 'Choose a later time if you need to update apps that use the key.',
       graces: {
         none: 'immediately',
         hour: 'after an hour',
@@ -726,10 +727,10 @@ export default {
       wrongType: '“{name}” cannot be used. Choose a PNG, JPEG, WebP, or GIF.',
       tooLarge: '“{name}” is too large. Choose a smaller image.',
       tooMany: 'A message can have up to {count, number} images. Remove one to attach another.',
-      modelTakesNone: 'This model does not take images. Remove them, or choose another model.',
-      notTaken: 'This model does not take images.',
-      chooseModel: 'This model does not take images. Choose another model to attach them.',
-      notLoaded: 'The images of the message could not be loaded. Try again.',
+      modelTakesNone: 'This model does not accept images. Remove them, or choose another model.',
+      notTaken: 'This model does not accept images.',
+      chooseModel: 'This model does not accept images. Choose another model to attach them.',
+      notLoaded: 'The images in this message could not be loaded. Try again.',
     },
     suggestions: {
       title: 'What would you like to know?',
@@ -771,10 +772,10 @@ export default {
       noTitle: 'Enter a title.',
       pin: 'Pin to the top of the list',
       instructions: 'Instructions',
-      instructionsAbout: 'Sent to the model with each message of this conversation.',
+      instructionsAbout: 'Sent to the model with every message in this conversation.',
       temperature: 'Temperature',
-      temperatureAbout: "From 0 to 2: how much the replies vary. Empty: the model's default.",
-      temperatureRange: 'Between 0 and 2.',
+      temperatureAbout: "How much replies vary, from 0 to 2. Leave empty to use the model's default.",
+      temperatureRange: 'Enter a number from 0 to 2.',
       save: 'Save',
     },
     delete: {
@@ -786,7 +787,7 @@ export default {
     download: {
       title: 'Download conversation',
       short: 'Download',
-      about: 'Saves all stored messages of this conversation to a file.',
+      about: 'Saves all stored messages in this conversation to a file.',
       you: 'You',
       assistant: 'Assistant',
       started: 'Started {at}',
@@ -822,7 +823,7 @@ export default {
       stoppedKept:
         'You stopped this answer. It counts as one reply, but is not stored. The earlier answer is kept.',
       omitted:
-        '{count, plural, one {The model did not see the first message of this conversation: it does not fit.} other {The model did not see the first # messages of this conversation: they do not fit.}}',
+        '{count, plural, one {The first message in this conversation did not fit, so the model did not see it.} other {The first # messages in this conversation did not fit, so the model did not see them.}}',
       stored: 'The full answer is stored in the conversation and counts as one reply.',
       showWhole: 'Show the full answer',
     },
@@ -864,7 +865,7 @@ export default {
     overview: {
       short: 'Overview',
       title: 'Operator',
-      about: 'The load and the health of the service. Days start at 00:00 UTC.',
+      about: 'Load and health of the service. Days start at 00:00 UTC.',
     },
     now: {
       title: 'Now and today',
@@ -885,8 +886,8 @@ export default {
     },
     slow: {
       title: 'Slow requests',
-      about: 'The slowest of the last hour, from 5 seconds.',
-      none: 'No request took so long.',
+      about: 'The slowest requests in the last hour that took 5 seconds or more.',
+      none: 'No request took 5 seconds or more.',
       took: '{took}, first output after {firstOutput}',
     },
     busiest: {
@@ -897,7 +898,7 @@ export default {
     },
     upstreams: {
       title: 'Upstreams',
-      about: 'State and attempts as seen by the replica that answered; costs of all replicas.',
+      about: 'State and attempts are from the replica that responded. Costs cover all replicas.',
       inProgress: '{open, number} of {concurrency, number} in progress',
       failed: '{failures, number} of {attempts, number} attempts failed',
       cost: '{cost} today',
@@ -922,32 +923,32 @@ export default {
         'delete old events': 'Delete old events',
         "delete old rows of the operators' log": 'Delete old rows of the operator log',
         'delete stored responses': 'Delete stored responses',
-        'delete old requests to stop': 'Delete old requests to stop',
+        'delete old requests to stop': 'Delete old stop requests',
         'delete old webhook messages': 'Delete old webhook messages',
-        'delete keys that ended long ago': 'Delete keys that ended long ago',
+        'delete keys that ended long ago': 'Delete keys that expired or were revoked long ago',
       },
     },
     accounts: {
       title: 'Accounts',
-      about: 'All accounts, the newest first.',
+      about: 'All accounts, newest first.',
       search: 'Email address contains',
       anyPlan: 'Any plan',
       onlySuspended: 'Only suspended accounts',
-      found: 'Found accounts',
-      none: 'No account matches.',
+      found: 'Matching accounts',
+      none: 'No matching accounts.',
       older: 'Show older accounts',
       suspended: 'Suspended',
       created: '{plan} · created <when></when>',
     },
     account: {
       title: 'Account',
-      about: 'An account, as operators see it.',
+      about: 'Account details and actions for operators.',
       state: 'State',
       active: 'Active',
       suspendedAt: 'Suspended {time}',
       usedToday: 'Used today',
       usedOf: '{meter}: {used, number} of {limit, number}',
-      usedUnlimited: '{meter}: {used, number} of unlimited',
+      usedUnlimited: '{meter}: {used, number} (no limit)',
       tokens: 'tokens: {used, number}',
       tokensOf: 'tokens: {used, number} of {limit, number}',
       activeKeys: 'Active keys',
@@ -962,7 +963,7 @@ export default {
     },
     keys: {
       title: 'Keys',
-      about: 'Of the last 90 days: active ones first.',
+      about: 'Keys from the last 90 days, active ones first.',
       none: 'The account has no keys.',
       noLongerActive: 'No longer active',
       revoke: 'Revoke key',
@@ -970,7 +971,8 @@ export default {
     },
     create: {
       action: 'Create account',
-      about: 'Parley makes a random password and shows it once. This also works while sign-ups are closed.',
+      about:
+        'Parley generates a random password and shows it once. You can create accounts even while sign-ups are closed.',
       done: 'Created {email}',
     },
     password: {
@@ -1005,7 +1007,7 @@ export default {
       question: 'Delete {email}?',
       action: 'Delete account',
       about:
-        'Its sessions and keys end immediately. Its conversations and its request log are deleted soon after. This cannot be undone.',
+        'Its sessions end and its keys are revoked immediately. Its conversations and request log are deleted soon after. This cannot be undone.',
     },
     revoke: {
       question: 'Revoke “{name}”?',
@@ -1013,7 +1015,7 @@ export default {
     },
     log: {
       title: 'Operator log',
-      about: 'What operators changed, here and with the parley command, the newest first. Kept for a year.',
+      about: 'Changes that operators made here or with the parley command, newest first. Kept for a year.',
       export: 'Export as JSON Lines',
       changes: 'Changes',
       none: 'No operator has changed anything yet.',

@@ -31,9 +31,9 @@ function packageError(error: unknown): ApiError {
   const { message = '', name = 'Error' } = error instanceof Error ? error : {};
   if (unsupported.has(name))
     return new ApiError('invalidRequest', {
-      message: 'The model does not support a part of this request, such as a kind of content or a tool.',
+      message: 'The model does not support part of this request, such as a content type or a tool.',
       reason: 'unsupported_value',
-      cause: new UpstreamProblem(`The provider's package refuses the request: ${name}.`),
+      cause: new UpstreamProblem(`The provider's package rejected the request: ${name}.`),
     });
   const why = ofSettings.has(name) ? `${name}: ${message}` : name;
   return new ApiError('upstreamError', {

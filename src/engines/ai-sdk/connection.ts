@@ -97,7 +97,7 @@ export class Connection {
 
   #requestOf(target: string, init: RequestInit, signal: AbortSignal, call: ProviderCall): UpstreamRequest {
     if (!target.startsWith(`${this.baseURL}/`) || typeof init.body !== 'string')
-      throw this.#transport.broken('The package wants a request to another server.');
+      throw this.#transport.broken('The package tried to send a request to another server.');
     return {
       method: 'POST',
       path: target.slice(this.baseURL.length),

@@ -40,7 +40,7 @@ function documentOf(url: string, title: string | undefined, path: string): Block
 function blocksOf(part: Part, path: string): Block[] {
   if (part.type === 'text') return textBlocks(part.text);
   if (part.type === 'file') return [documentOf(part.data, part.filename, path)];
-  if (part.type === 'audio') throw cannotExpress(path, 'is audio, which this model does not take.');
+  if (part.type === 'audio') throw cannotExpress(path, 'is audio, which this model does not accept.');
   const known = dataUrlOf(part.url);
   const source =
     known === undefined

@@ -40,7 +40,7 @@ function partOf(part: unknown, path: string): Part {
   if (type === 'input_audio') return { type: 'audio', audio };
   throw cannotExpress(
     path,
-    `has a kind that this model does not take: ${JSON.stringify(type)?.slice(0, 60)}.`,
+    `has a type that this model does not accept: ${JSON.stringify(type)?.slice(0, 60)}.`,
   );
 }
 
@@ -80,7 +80,7 @@ export function callsOf({ function_call: older, tool_calls: calls }: JsonObject,
   return (Array.isArray(list) ? (list as unknown[]) : []).map((call, index) => {
     const place = `${path}.tool_calls.${index}`;
     if (!isObject(call) || !isObject(call.function) || typeof call.function.name !== 'string')
-      throw cannotExpress(place, 'must be a call of a function.');
+      throw cannotExpress(place, 'must be a function call.');
     const { arguments: given, name } = call.function;
     return { id: textIn(call.id) ?? `call_${index}`, name, arguments: textIn(given) ?? '' };
   });
@@ -100,7 +100,10 @@ export function toolsOf({ functions, tools }: JsonObject): FunctionTool[] {
   return (Array.isArray(list) ? (list as unknown[]) : []).map((tool, index) => {
     const named = isObject(tool) && isObject(tool.function) ? tool.function : undefined;
     if (named === undefined || typeof named.name !== 'string')
-      throw cannotExpress(`tools.${index}`, 'must be a function: this model takes no tools of other kinds.');
+      throw cannotExpress(
+        `tools.${index}`,
+        'must be a function: this model supports no other types of tools.',
+      );
     return {
       name: named.name,
       description: textIn(named.description),

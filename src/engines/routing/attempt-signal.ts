@@ -5,7 +5,7 @@ const tooLate = (ms: number) =>
   new ApiError('upstreamTimeout', {
     // The client controls how long an answer takes to begin.
     isProvokable: true,
-    cause: new Error(`No output within ${ms} ms over all attempts.`),
+    cause: new Error(`No output within ${ms} ms across all attempts.`),
   });
 
 /** A request's signal with its deadline for the first output, which all attempts share. Lift it once there is output. */

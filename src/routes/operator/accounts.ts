@@ -198,7 +198,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'deleteAccountOfOwner',
         summary: 'Delete any account',
         description:
-          'Ends its sessions and keys immediately. Its data is removed soon after. This cannot be undone.',
+          'Immediately ends its sessions and revokes its keys. Its data is removed soon after. This cannot be undone.',
         tags: ['Operator'],
         params: AccountParams,
         response: { 204: NoContent },
@@ -250,7 +250,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'listRequestsOfAccount',
         summary: 'Read the request log of any account',
         description:
-          'The same rows as the owner sees, with the upstream of each request. Shows why requests were refused.',
+          'Returns the same rows that the owner sees, plus the upstream of each request. Shows why requests were refused.',
         tags: ['Operator'],
         params: AccountParams,
         querystring: OperatorRequestQuery,

@@ -32,7 +32,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'findKeys',
         summary: 'Find keys by their prefix',
         description:
-          'Lists keys of all accounts whose secret begins with `prefix`, revoked ones and replaced secrets included.',
+          'Lists keys of all accounts whose secret begins with `prefix`, including revoked keys and replaced secrets.',
         tags: ['Operator'],
         querystring: OperatorKeyQuery,
         response: { 200: ref(OperatorKeyList) },
@@ -49,7 +49,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       schema: {
         operationId: 'revokeKeyOfAccount',
         summary: 'Revoke a key of any account',
-        description: 'Permanently ends the key, on every replica within a second. This cannot be undone.',
+        description: 'Permanently revokes the key, on every replica within a second. This cannot be undone.',
         tags: ['Operator'],
         params: OperatorKeyParams,
         response: { 204: NoContent },

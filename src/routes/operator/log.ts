@@ -15,9 +15,9 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     {
       schema: {
         operationId: 'listOperatorLog',
-        summary: "Read the operators' log",
+        summary: 'Read the operator log',
         description:
-          'Lists what operators changed in sessions and on the command line, newest first. Entries are kept for a year.',
+          'Lists the changes that operators made over the API and on the command line, newest first. Entries are kept for a year.',
         tags: ['Operator'],
         querystring: OperatorLogQuery,
         response: { 200: ref(OperatorLog) },
@@ -38,7 +38,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     {
       schema: {
         operationId: 'exportOperatorLog',
-        summary: "Export the operators' log",
+        summary: 'Export the operator log',
         description: 'All entries, newest first, as a file with a JSON object per line.',
         tags: ['Operator'],
         response: {

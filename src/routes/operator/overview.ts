@@ -13,7 +13,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'getOperatorOverview',
         summary: 'Read the state of the service',
         description:
-          "Returns today's load of all accounts, the causes of refusals and the slowest requests of the last hour, the health of upstreams as the replica that answers sees it, and background jobs.",
+          "Returns today's load, the causes of refusals and the slowest requests in the last hour, the health of upstreams as seen by the replica that responds, and background jobs.",
         tags: ['Operator'],
         response: { 200: ref(OperatorOverview) },
       },
