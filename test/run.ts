@@ -58,13 +58,15 @@ const ofOwnProcess = [
   'test/limits/memory-windows.test.ts',
   'test/reliability/endless-answers.long.test.ts',
 ];
-/** They measure CPU time, which costs more while other files use the caches and the memory: they run last, one by one. */
+/** They measure CPU time, which costs more while other files use the caches and the memory, or a deadline of a second: they run last, one by one. */
 const ofOwnMachine = [
   'test/bodies/blocks.test.ts',
   'test/bodies/write-in-turns.test.ts',
   'test/reliability/large-bodies.test.ts',
   'test/reliability/large-embeddings.long.test.ts',
   'test/reliability/search-cost.test.ts',
+  'test/routes/chat-cancel.test.ts',
+  'test/routes/stop-deadline.long.test.ts',
 ];
 const started = Date.now();
 

@@ -20,7 +20,7 @@ import {
 import type { Work } from './in-flight.ts';
 
 /** How often a process with running requests looks for those that others want to stop. */
-const LOOK_MS = 300;
+const LOOK_MS = 150;
 /** How long the process that runs a request may take to stop it. */
 const ANSWER_MS = 4000;
 const ANSWER_LOOK_MS = 50;
