@@ -24,7 +24,7 @@ const textsOf = (texts: Texts, above = ''): [string, string][] =>
 /** Without addresses, paths, and file names. Names of values are the same in every language. */
 const wordsOf = (text: string): string[] =>
   text
-    .replaceAll(/\S*[/@]\S*|\S*\w\.\w\S*/g, ' ')
+    .replaceAll(/\S+/g, (word) => (/[/@]|\w\.\w/.test(word) ? ' ' : word))
     .toLowerCase()
     .match(/\p{L}{2,}/gu) ?? [];
 
