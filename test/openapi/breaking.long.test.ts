@@ -84,6 +84,10 @@ function judgedInPart(change: (one: Any) => void): string[] {
     for (const one of [before, changed]) {
       const item = one.paths[path];
       one.paths = item === undefined ? {} : { [path]: item };
+      const names = reached(one, item);
+      for (const [kind, all] of Object.entries<Any>(one.components))
+        if (kind !== 'securitySchemes')
+          for (const name of Object.keys(all)) if (!names.has(`${kind}/${name}`)) delete all[name];
     }
   return breakingChanges(before, changed);
 }
