@@ -1,6 +1,7 @@
 /**
  * `make profile ROW=proxy-1k`: a CPU profile and an allocation profile of Parley under one row of `make bench`, in
- * `.prepare/profiles`. Chrome's developer tools open both. Settings: `DATABASE=postgres|embedded` and `BENCH_SECONDS` (5).
+ * `.prepare/profiles`. Chrome's developer tools open both. Settings: `DATABASE=postgres|embedded`, `BENCH_SECONDS` (5), and
+ * `CONNECTIONS` (32).
  * Prints the modules and functions with the most self time, and those that allocated the most memory, freed or not.
  */
 import fs from 'node:fs';
@@ -19,6 +20,7 @@ import { table } from './support/report.ts';
 const FUNCTIONS = 25;
 const MODULES = 20;
 const seconds = Number(process.env.BENCH_SECONDS ?? 5);
+const connections = Number(process.env.CONNECTIONS ?? CONNECTIONS);
 const kind: DatabaseKind = process.env.DATABASE === 'embedded' ? 'embedded' : 'postgres';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const profiler = new URL('./compare/profiler.ts', import.meta.url).href;
@@ -48,7 +50,7 @@ async function profile(what: 'cpu' | 'heap'): Promise<{ file: string; answered: 
     program: 'src/main.ts',
     env: { PROFILE: what, PROFILE_FILE: file },
   });
-  const load = { ...loadOf(parley, row as NonNullable<typeof row>), connections: CONNECTIONS };
+  const load = { ...loadOf(parley, row as NonNullable<typeof row>), connections };
   const signal = () => process.kill(parley.trees.node as number, 'SIGIO');
   await client.run({ ...load, warmUpMs: 0, measureMs: FIRST_WARM_UP_MS });
   signal();
