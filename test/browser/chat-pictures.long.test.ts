@@ -94,7 +94,7 @@ t.test('images in the chat', { skip: noDashboard }, async (t) => {
     await button('Remove image 3 of 3').press('Enter');
     await button('Remove image 3 of 3').waitFor({ state: 'detached' });
     t.equal(await thumbnails.count(), 2);
-    t.ok(await field.evaluate((element) => element.matches(':focus')), 'the focus is in the field');
+    await field.and(page.locator(':focus')).waitFor();
   });
 
   await t.test('dropped anywhere on the page, which shows where they go', async (t) => {
@@ -187,7 +187,8 @@ t.test('images in the chat', { skip: noDashboard }, async (t) => {
     await look(t, 'chat-picture-large-stored');
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
-    t.ok(await thumbnail.evaluate((element) => element.matches(':focus')), 'the focus returns');
+    // After the dialog is gone.
+    await thumbnail.and(page.locator(':focus')).waitFor();
   });
 
   await t.test('Escape closes a large one and does not stop the answer', async (t) => {
