@@ -24,7 +24,8 @@ const answers: Record<string, string> = {
   'How do I change my plan?': 'plans#change-your-plan',
   'how do I keep my key safe': 'authentication#keep-an-api-key-secret',
   'How long does a session last?': 'authentication#how-long-a-session-lasts',
-  'Can I use the openai python library?': 'openai-compatible#use-the-openai-python-client-with-parley',
+  'Can I use the openai python library?':
+    'openai-compatible#use-the-openai-clients-for-python-and-javascript-with-parley',
   'How do I continue a conversation?': 'chat#continue-a-conversation',
   'How do I run it on PostgreSQL?': 'running-parley#use-postgres-instead-of-the-embedded-database',
   'How do I use Postgres instead of the embedded database?':
