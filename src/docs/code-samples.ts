@@ -1,6 +1,6 @@
 /**
- * Code samples for each operation from the document's examples. They run unchanged: the key comes from `PARLEY_KEY`,
- * the session from `cookies.txt` or `PARLEY_COOKIE`.
+ * A call of the API as code samples, and such samples for each operation from the document's examples. They run
+ * unchanged: the key comes from `PARLEY_KEY`, the session from `cookies.txt` or `PARLEY_COOKIE`.
  */
 import { methods, resolved } from './api-document.ts';
 
@@ -23,10 +23,15 @@ type Operation = {
 type Response = { headers?: object; content?: object };
 type Document = { paths?: object; components?: object };
 
-type Call = {
+type Credential = 'key' | 'x-api-key' | 'session' | 'none';
+
+export type Call = {
   method: string;
   url: string;
-  credential: 'key' | 'session' | 'none';
+  /** The API key as a Bearer credential or in `x-api-key`, or a cookie. */
+  credential: Credential;
+  /** All others. */
+  headers: Readonly<Record<string, string>>;
   /** Absent if the operation has no body. */
   body: unknown;
   /** A sign-in, whose response sets the cookie. */
@@ -34,7 +39,7 @@ type Call = {
   answer: 'none' | 'json' | 'text';
 };
 
-type CodeSample = { lang: string; label: string; source: string };
+export type CodeSample = { lang: string; label: string; source: string };
 
 function exampleOf({ example, schema }: Media): unknown {
   const ofSchema = Array.isArray(schema?.examples) ? schema.examples[0] : undefined;
@@ -47,6 +52,19 @@ export const inUrl = (text: string): string =>
     /[!'()*]/g,
     (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
   );
+
+const isSuccess = (status: string) => status.startsWith('2');
+
+/** What a successful call returns. */
+export function answerOf(document: object, responses: Readonly<Record<string, object>> = {}): Call['answer'] {
+  const success = Object.keys(responses).filter(isSuccess);
+  if (success.every((status) => status === '204' || status === '202')) return 'none';
+  const isJson = success.some(
+    (status) =>
+      'application/json' in ((resolved(document, responses[status] ?? {}) as Response).content ?? {}),
+  );
+  return isJson ? 'json' : 'text';
+}
 
 function callOf(
   document: Document,
@@ -73,30 +91,34 @@ function callOf(
   const schemes = (operation.security ?? []).flatMap((alternative) => Object.keys(alternative));
   const setsCookie = (response: object = {}) =>
     'Set-Cookie' in ((resolve(response) as Response).headers ?? {});
-  const success = Object.keys(operation.responses ?? {}).filter((status) => status.startsWith('2'));
-  const hasAnswer = success.some((status) => status !== '204' && status !== '202');
-  const isJson = success.some(
-    (status) =>
-      'application/json' in ((resolve(operation.responses?.[status] ?? {}) as Response).content ?? {}),
-  );
+  const success = Object.keys(operation.responses ?? {}).filter(isSuccess);
   return {
     method: method.toUpperCase(),
     url: `${origin}${filled}${query.length > 0 ? `?${query.join('&')}` : ''}`,
     credential: schemes.includes('apiKey') ? 'key' : schemes.includes('session') ? 'session' : 'none',
+    headers: {},
     body: media && exampleOf(whole(media)),
     givesCookie: schemes.length === 0 && success.some((status) => setsCookie(operation.responses?.[status])),
-    answer: !hasAnswer ? 'none' : isJson ? 'json' : 'text',
+    answer: answerOf(document, operation.responses),
   };
 }
 
 export const shellQuoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
 const indented = (text: string, spaces: number) => text.replaceAll('\n', `\n${' '.repeat(spaces)}`);
 
-function curl({ body, credential, givesCookie, method, url }: Call): string {
+const shellCredentials: Record<Credential, readonly string[]> = {
+  key: ['  -H "Authorization: Bearer $PARLEY_KEY"'],
+  'x-api-key': ['  -H "x-api-key: $PARLEY_KEY"'],
+  session: [],
+  none: [],
+};
+
+function curl({ body, credential, givesCookie, headers, method, url }: Call): string {
   const isDefault = method === (body === undefined ? 'GET' : 'POST');
   const lines = [
     `curl -sS${isDefault ? '' : ` -X ${method}`}${givesCookie ? ' -c cookies.txt' : ''}${credential === 'session' ? ' -b cookies.txt' : ''} ${/[?&]/.test(url) ? shellQuoted(url) : url}`,
-    ...(credential === 'key' ? ['  -H "Authorization: Bearer $PARLEY_KEY"'] : []),
+    ...shellCredentials[credential],
+    ...Object.entries(headers).map(([name, value]) => `  -H ${shellQuoted(`${name}: ${value}`)}`),
     ...(body === undefined
       ? []
       : ["  -H 'Content-Type: application/json'", `  -d ${shellQuoted(JSON.stringify(body))}`]),
@@ -107,15 +129,22 @@ function curl({ body, credential, givesCookie, method, url }: Call): string {
 const scriptLiteral = (value: unknown) =>
   JSON.stringify(value, null, 2).replace(/^(\s*)"([A-Za-z_$][\w$]*)":/gm, '$1$2:');
 
-function javascript({ answer, body, credential, givesCookie, method, url }: Call): string {
-  const headers = [
-    ...(credential === 'key' ? [`    Authorization: \`Bearer \${process.env.PARLEY_KEY}\`,`] : []),
-    ...(credential === 'session' ? ['    Cookie: process.env.PARLEY_COOKIE,'] : []),
+const scriptCredentials: Record<Credential, readonly string[]> = {
+  key: [`    Authorization: \`Bearer \${process.env.PARLEY_KEY}\`,`],
+  'x-api-key': ["    'x-api-key': process.env.PARLEY_KEY,"],
+  session: ['    Cookie: process.env.PARLEY_COOKIE,'],
+  none: [],
+};
+
+function javascript({ answer, body, credential, givesCookie, headers, method, url }: Call): string {
+  const lines = [
+    ...scriptCredentials[credential],
+    ...Object.entries(headers).map(([name, value]) => `    '${name}': ${JSON.stringify(value)},`),
     ...(body === undefined ? [] : ["    'Content-Type': 'application/json',"]),
   ];
   const options = [
     ...(method === 'GET' ? [] : [`  method: '${method}',`]),
-    ...(headers.length > 0 ? ['  headers: {', ...headers, '  },'] : []),
+    ...(lines.length > 0 ? ['  headers: {', ...lines, '  },'] : []),
     ...(body === undefined ? [] : [`  body: JSON.stringify(${indented(scriptLiteral(body), 2)}),`]),
   ];
   const printed = [
@@ -156,10 +185,17 @@ function pythonLiteral(value: unknown, depth = 0): string {
   return JSON.stringify(value);
 }
 
-function python({ answer, body, credential, givesCookie, method, url }: Call): string {
-  const headers = [
-    ...(credential === 'key' ? [`        "Authorization": f"Bearer {os.environ['PARLEY_KEY']}",`] : []),
-    ...(credential === 'session' ? ['        "Cookie": os.environ["PARLEY_COOKIE"],'] : []),
+const pythonCredentials: Record<Credential, readonly string[]> = {
+  key: [`        "Authorization": f"Bearer {os.environ['PARLEY_KEY']}",`],
+  'x-api-key': ['        "x-api-key": os.environ["PARLEY_KEY"],'],
+  session: ['        "Cookie": os.environ["PARLEY_COOKIE"],'],
+  none: [],
+};
+
+function python({ answer, body, credential, givesCookie, headers, method, url }: Call): string {
+  const lines = [
+    ...pythonCredentials[credential],
+    ...Object.entries(headers).map(([name, value]) => `        "${name}": ${JSON.stringify(value)},`),
     ...(body === undefined ? [] : ['        "Content-Type": "application/json",']),
   ];
   const modules = [
@@ -180,13 +216,20 @@ function python({ answer, body, credential, givesCookie, method, url }: Call): s
     'request = urllib.request.Request(',
     `    "${url}",`,
     ...(method === 'GET' ? [] : [`    method="${method}",`]),
-    ...(headers.length > 0 ? ['    headers={', ...headers, '    },'] : []),
+    ...(lines.length > 0 ? ['    headers={', ...lines, '    },'] : []),
     ...(body === undefined ? [] : [`    data=json.dumps(${pythonLiteral(body, 1)}).encode(),`]),
     ')',
     'with urllib.request.urlopen(request) as response:',
     `    print(${printed.join(', ')})`,
   ].join('\n');
 }
+
+/** A call in each language. */
+export const samplesOf = (call: Call): CodeSample[] => [
+  { lang: 'Shell', label: 'curl', source: curl(call) },
+  { lang: 'JavaScript', label: 'JavaScript', source: javascript(call) },
+  { lang: 'Python', label: 'Python', source: python(call) },
+];
 
 /** Returns a copy of a document with `x-codeSamples`. They call `origin`, which has no trailing slash. */
 export function withCodeSamples<T extends Document>(document: T, origin: string): T {
@@ -196,12 +239,7 @@ export function withCodeSamples<T extends Document>(document: T, origin: string)
       const operation = item[method];
       if (operation === undefined) continue;
       const call = callOf(document, path, method, operation, origin);
-      const samples: CodeSample[] = [
-        { lang: 'Shell', label: 'curl', source: curl(call) },
-        { lang: 'JavaScript', label: 'JavaScript', source: javascript(call) },
-        { lang: 'Python', label: 'Python', source: python(call) },
-      ];
-      Object.assign(operation, { 'x-codeSamples': samples });
+      Object.assign(operation, { 'x-codeSamples': samplesOf(call) });
     }
   }
   return { ...document, paths };

@@ -1,5 +1,6 @@
 /** The list of guides, and a page for each. */
 import { html } from 'ghtml';
+import { withAllLanguages } from './guide-samples.ts';
 import { type Guide, groupOf, guideGroups, guides, guideUrl, withOwnOrigin } from './guides.ts';
 import { markdownLinks, type Page } from './layout.ts';
 import { guideHtml, withBreaks } from './markdown.ts';
@@ -36,12 +37,16 @@ export const guideIndexMarkdown = (publicUrl: string): string =>
  * `/docs/guides/SLUG`.
  *
  * @param markdown - of the guide, as this service shows it
+ * @param document - of the API that the guide's samples call
  */
-export function guidePage(guide: Guide, markdown: string, publicUrl: string): Page {
+export function guidePage(guide: Guide, markdown: string, publicUrl: string, document: object): Page {
   const all = guides();
   const position = all.indexOf(guide);
   const path = guideUrl('', guide.slug);
-  const { opening, sections } = guideHtml({ ...guide, markdown }, publicUrl);
+  const { opening, sections } = guideHtml(
+    { ...guide, markdown: withAllLanguages(markdown, document) },
+    publicUrl,
+  );
   const neighbours = neighbourLinks('Guides', link(all[position - 1]), link(all[position + 1]));
   const groups = guideGroups.map((name) => ({ name, links: ofGroup(name).map(toLink) }));
   return {

@@ -2,6 +2,7 @@
 import { type ErrorCode, errorTable } from '../../schemas/errors.ts';
 import { errorUrl } from '../errors.ts';
 import { type Operation, resolved } from './api-document.ts';
+import type { CodeSample } from './code-samples.ts';
 import { type Field, fieldsOf, parameterField } from './schema-fields.ts';
 
 type Media = { schema?: object; examples?: Record<string, { value?: unknown }> };
@@ -11,7 +12,7 @@ type Documented = {
   parameters?: Parameter[];
   requestBody?: { description?: string; required?: boolean; content: Content };
   security?: Record<string, string[]>[];
-  'x-codeSamples'?: { label: string; source: string }[];
+  'x-codeSamples'?: CodeSample[];
 };
 
 const fences: Record<string, string> = { curl: 'bash', JavaScript: 'js', Python: 'python' };
@@ -43,6 +44,10 @@ const responseTable = (fields: readonly Field[]): string =>
 
 const fenced = (language: string, text: string): string => `\`\`\`${language}\n${text.trimEnd()}\n\`\`\``;
 
+/** A code sample as a fenced block. */
+export const sampleBlock = ({ label, source }: Pick<CodeSample, 'label' | 'source'>): string =>
+  fenced(fences[label] ?? '', source);
+
 function credentialText({ security = [] }: Documented): string {
   const names = security.flatMap((one) => Object.keys(one));
   if (names.includes('apiKey'))
@@ -68,7 +73,7 @@ function bodySection(document: object, { requestBody }: Documented): string[] {
 
 function sampleSection({ 'x-codeSamples': samples = [] }: Documented): string[] {
   if (samples.length === 0) return [];
-  return ['## Samples', ...samples.map(({ label, source }) => fenced(fences[label] ?? '', source))];
+  return ['## Samples', ...samples.map(sampleBlock)];
 }
 
 const exampleOf = (document: object, { examples = {} }: Media): string | undefined => {

@@ -69,7 +69,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     const models = await ownModels(app);
     const markdown = () => guideMarkdown(guide, publicUrl, models);
     if (isMarkdown) return sendMarkdown(reply, markdown());
-    const page = guidePageFor(models, name, () => guidePage(guide, markdown(), publicUrl));
+    const page = guidePageFor(models, name, () => guidePage(guide, markdown(), publicUrl, app.swagger()));
     return sendPage(reply, await withKeyNote(request, page));
   });
 
