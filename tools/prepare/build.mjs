@@ -3,12 +3,14 @@ import path from 'node:path';
 import { builtFolderStep } from './built-folder.mjs';
 import { Failure } from './console.mjs';
 import { collect } from './process.mjs';
-import { contentHash } from './sources.mjs';
+import { contentHash, sourceFiles } from './sources.mjs';
 
 const sources = [
   'src',
   'src/dashboard/colors.ts',
   'src/dashboard/paths.ts',
+  'src/dashboard/sections.ts',
+  'src/dashboard/texts/en.ts',
   'schemas',
   'drizzle',
   'tools/prepare/bundle.mjs',
@@ -19,7 +21,7 @@ const sources = [
 ];
 /** Separate steps build these folders, and this step keeps them. */
 const builtApart = ['dashboard', 'reference', 'new-database'];
-/** The SDK is built with the dashboard. */
+/** Only the files above are part of the service. The SDK is built with the dashboard. */
 const dashboardSources = ['src/dashboard', 'src/sdk'];
 
 /**
@@ -56,6 +58,9 @@ function keepBuiltApart(root, output) {
     if (fs.existsSync(built)) fs.cpSync(built, path.join(output, name), { recursive: true });
   }
 }
+
+/** The files whose changes cause another build, from `root`, without the configuration of the compiler. */
+export const serviceFiles = (root) => sourceFiles(root, sources, dashboardSources);
 
 function sourcesHash(root) {
   const configurations = fs.readdirSync(root).filter((name) => /^tsconfig.*\.json$/.test(name));

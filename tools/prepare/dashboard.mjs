@@ -4,11 +4,24 @@ import { compress } from './compress.mjs';
 import { Failure } from './console.mjs';
 import { installStep } from './install.mjs';
 import { collect } from './process.mjs';
-import { contentHash } from './sources.mjs';
+import { contentHash, sourceFiles } from './sources.mjs';
 
 const home = 'src/dashboard';
-/** The build includes the SDK (with dependencies from the root lock file), the rule for origins, and the key limits. */
-const sources = [home, 'src/sdk', 'src/domain/origins.ts', 'schemas/key-limits.ts', 'package-lock.json'];
+/** What the build includes. The dependencies of the SDK are in the root lock file. */
+const sources = [
+  home,
+  'src/sdk',
+  'src/domain/conversation-title.ts',
+  'src/domain/origins.ts',
+  'src/domain/parsed-url.ts',
+  'src/domain/plain-text.ts',
+  'schemas/key-limits.ts',
+  'package-lock.json',
+];
+const installed = [`${home}/node_modules`];
+
+/** The files whose changes cause another build, from `root`. */
+export const dashboardFiles = (root) => sourceFiles(root, sources, installed);
 
 /**
  * The step that builds the dashboard to `dist/dashboard`, with a compressed copy of each file. Build dependencies are
@@ -22,7 +35,7 @@ export function dashboardStep({ root }) {
     root,
     folder: 'dist/dashboard',
     title: 'Building the dashboard',
-    hash: () => contentHash(root, sources, [`${home}/node_modules`]),
+    hash: () => contentHash(root, sources, installed),
     async build(output) {
       await bundle(root, output);
       await compress(output);

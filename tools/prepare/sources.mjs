@@ -11,14 +11,16 @@ import path from 'node:path';
  */
 export function contentHash(root, sources, except = []) {
   const hash = createHash('sha256');
-  for (const source of sources) {
-    for (const file of filesUnder(root, source, except)) {
-      const content = fs.readFileSync(path.join(root, file));
-      hash.update(`${file}\0${content.length}\0`).update(content);
-    }
+  for (const file of sourceFiles(root, sources, except)) {
+    const content = fs.readFileSync(path.join(root, file));
+    hash.update(`${file}\0${content.length}\0`).update(content);
   }
   return hash.digest('hex');
 }
+
+/** The paths from `root` of the files that `contentHash` reads. */
+export const sourceFiles = (root, sources, except = []) =>
+  sources.flatMap((source) => filesUnder(root, source, except));
 
 function filesUnder(root, name, except) {
   if (except.includes(name)) return [];
