@@ -1,19 +1,25 @@
 // The dashboard on a phone: sheets, a dense request log, and messages where the reader is.
 import { sql } from 'drizzle-orm';
 import t from 'tap';
+import { refusals } from '../../src/database/tables.ts';
 import { HOME, noDashboard, startDashboard } from '../support/dashboard-pages.ts';
 import { operatorEnv, signInOperator } from '../support/operator.ts';
 
 t.setTimeout(1_800_000);
 
-const PHONE = { width: 390, height: 844 };
+const PHONE = { width: 360, height: 780 };
 const HIGHEST_CARD = 120;
 /** Below the top of the heading of the request log. */
 const LOWEST_FIRST_REQUEST = 300;
 
-/** Buttons, tabs, and links of the navigation whose text is on more than one line, but for suggestions, which are sentences. */
-const wrapped = `[...document.querySelectorAll('button, [role=tab], nav a')]
+/**
+ * Labels of buttons, tabs, links, badges, and columns that are on more than one line, but for suggestions, which are
+ * sentences, and links within sentences.
+ */
+const wrapped = `[...document.querySelectorAll('button, [role=tab], [role=radiogroup] label, a, .mantine-Badge-root, th')]
   .filter((one) => one.checkVisibility() && !one.matches('[class*=_suggestion_]') && !one.querySelector('p, pre'))
+  .filter((one) => !one.matches('a') || one.parentElement.textContent.trim() === one.textContent.trim() ||
+    getComputedStyle(one).display !== 'inline')
   .filter((one) => {
     const texts = document.createTreeWalker(one, NodeFilter.SHOW_TEXT);
     const range = document.createRange();
@@ -74,28 +80,39 @@ t.test('on a phone', { skip: noDashboard }, async (t) => {
   await t.test(`a row of the request log is at most ${HIGHEST_CARD} px high`, async (t) => {
     const { body } = await client.get('/keys', { cookie });
     const rows = [
-      ['POST /api/v1/images/generations', 'images', 4, 'final', 200, 'gpt-image-1', null, '{}'],
+      ['POST /api/v1/images/generations', 'images', 4, 'final', 200, null, 'gpt-image-1', null, '{}'],
       [
-        ...(['POST /api/v1/chat/completions', 'chat', 8, 'refunded', 502] as const),
+        ...(['POST /api/v1/chat/completions', 'chat', 8, 'refunded', 502, 'upstreamError'] as const),
         ...(['meta-llama/Llama-3.3-70B-Instruct-Turbo', 12_345, '{"first_output_ms":310}'] as const),
       ],
-      ['POST /api/v1/search', 'search', 1, 'final', 200, null, null, '{}'],
+      ['POST /api/v1/search', 'search', 1, 'final', 200, null, null, null, '{}'],
     ] as const;
-    for (const [endpoint, meter, units, state, status, model, tokens, facts] of rows)
+    for (const [endpoint, meter, units, state, status, code, model, tokens, facts] of rows)
       await database.db.execute(sql`
         insert into requests (account_id, day, id, key_id, endpoint, meter, units, state, process, admitted_at,
-                              settled_at, status, latency_ms, model, input_tokens, output_tokens, details)
+                              settled_at, status, code, latency_ms, model, input_tokens, output_tokens, details)
         values (${accountId}::uuid, ledger_day(ledger_now()), gen_random_uuid(), ${body.data[1].id}::uuid, ${endpoint},
-                ${meter}, ${units}, ${state}, gen_random_uuid(), now(), now(), ${status}, 1234,
-                ${model}, ${tokens}, ${tokens}, ${facts}::jsonb)`);
-    await page.goto(`${HOME}/usage`);
-    const details = button(/^Details for POST/);
-    await details.nth(rows.length - 1).waitFor();
+                ${meter}, ${units}, ${state}, gen_random_uuid(), now(), now(), ${status}, ${code},
+                1234, ${model}, ${tokens}, ${tokens}, ${facts}::jsonb)`);
+    await database.db.insert(refusals).values({
+      ...{ accountId, minute: new Date(), keyId: body.data[1].id },
+      ...{ code: 'idempotencyInProgress', status: 409, count: 3 },
+    });
+    const details = button(/^Details (for|zu) /);
     const cards = page.getByRole('listitem').filter({ has: details });
-    t.equal(await cards.count(), rows.length);
-    for (const card of await cards.all()) {
-      const box = await card.boundingBox();
-      t.ok((box?.height ?? 1000) <= HIGHEST_CARD, `${box?.height} px`);
+    for (const language of ['de', 'en']) {
+      await page.evaluate(`localStorage.setItem('parley.language', '${language}')`);
+      await page.goto(`${HOME}/usage`);
+      await details.nth(rows.length).waitFor();
+      t.equal(await cards.count(), rows.length + 1);
+      for (const card of await cards.all()) {
+        const box = await card.boundingBox();
+        t.ok((box?.height ?? 1000) <= HIGHEST_CARD, `${box?.height} px: ${await card.textContent()}`);
+      }
+      for (const width of [320, PHONE.width]) {
+        await page.setViewportSize({ ...PHONE, width });
+        t.same(await page.evaluate(wrapped), [], `${language}, ${width} px`);
+      }
     }
     const chat = cards.filter({ hasText: 'completions' });
     for (const fact of ['meta-llama/Llama-3.3-70B', '24,690 tokens', 'first output after 310 ms'])
@@ -165,6 +182,8 @@ t.test('on a phone', { skip: noDashboard }, async (t) => {
   );
 
   await t.test('no label wraps, in English and in German', async (t) => {
+    // The operator's page lists the account.
+    for (const message of ['Hello', 'Thanks']) await client.post('/chat', { message }, { cookie });
     /** Each page, and what it shows once its data is there. */
     const pages = [
       ['/chat', text(/50 (replies|Antworten)/)],
@@ -194,7 +213,6 @@ t.test('on a phone', { skip: noDashboard }, async (t) => {
 
   await t.test('no label of the chart is cut: a plan with every meter, in German', async (t) => {
     await page.evaluate(`localStorage.setItem('parley.language', 'de')`);
-    await client.post('/chat', { message: 'Hello' }, { cookie });
     await page.goto(`${HOME}/usage`);
     const meters = page.getByRole('radiogroup', { name: 'Art der Nutzung' });
     await meters.getByText('Embeddings').waitFor();

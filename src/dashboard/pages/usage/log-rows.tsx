@@ -138,7 +138,7 @@ export function RequestCards({ keys, onShow, rows }: Props) {
   return (
     <Stack component="ul" gap="xs" p={0} m={0} className={classes.cards ?? ''}>
       {rows.map((row) => (
-        <Paper key={row.id} component="li" withBorder p="xs" bg="var(--parley-panel)">
+        <Paper key={row.id} component="li" withBorder px="xs" py={8} bg="var(--parley-panel)">
           <Group justify="space-between" gap="xs" wrap="nowrap" align="flex-start">
             <Text size="sm" fw={600} className={isCall(row) ? (classes.code ?? '') : ''}>
               <What row={row} />
