@@ -102,10 +102,12 @@ async function addRequest(db: Db, accountId: string, keyId: string, at: Date): P
   });
 }
 
+/** In the upper half of the screen, or as far up as the end of the page lets it be. */
 const isInView = `(() => {
   const heading = document.getElementById('log');
   const { bottom, top } = heading.getBoundingClientRect();
-  return top >= 0 && bottom <= innerHeight / 2 && document.activeElement === heading;
+  const isAtEnd = scrollY + innerHeight >= document.documentElement.scrollHeight - 1;
+  return top >= 0 && bottom <= innerHeight / (isAtEnd ? 1 : 2) && document.activeElement === heading;
 })()`;
 
 t.test('usage', { skip: noDashboard }, async (t) => {
@@ -128,6 +130,7 @@ t.test('usage', { skip: noDashboard }, async (t) => {
   ]);
   const meter = page.getByRole('radiogroup', { name: 'Usage type' });
   const chartKey = page.getByRole('combobox', { name: 'Key', exact: true });
+  let oldId = '';
 
   await t.test('loads without moving what is there', async (t) => {
     await loadStill(t, page, [
@@ -200,7 +203,7 @@ t.test('usage', { skip: noDashboard }, async (t) => {
   });
 
   await t.test('the last 7, 30, and 90 days, and the keys of all of them', async (t) => {
-    const { id: oldId } = await client.createKey({ cookie }, { name: 'Old script' });
+    oldId = (await client.createKey({ cookie }, { name: 'Old script' })).id;
     await database.db.execute(sql`
       update api_keys set created_at = now() - interval '85 days', revoked_at = now() - interval '79 days'
       where id = ${oldId}::uuid`);
@@ -259,11 +262,10 @@ t.test('usage', { skip: noDashboard }, async (t) => {
     await page.setViewportSize({ width: 390, height: 844 });
     await page.goto(`${HOME}/usage?days=90`);
     const chart = page.getByRole('img', { name: /over the last 90 days/ });
-    const box = await chart.boundingBox();
-    const slot = ((box?.width ?? 0) - 50) / 90;
+    const bar = await chart.locator('rect').first().boundingBox();
     await chart.dispatchEvent('pointerdown', {
-      clientX: (box?.x ?? 0) + 44 + slot * 9.5,
-      clientY: (box?.y ?? 0) + 100,
+      clientX: (bar?.x ?? 0) + (bar?.width ?? 0) / 2,
+      clientY: (bar?.y ?? 0) - 20,
       pointerType: 'touch',
     });
     await text(/ \(UTC\): 80 chat replies$/).waitFor();
@@ -271,23 +273,45 @@ t.test('usage', { skip: noDashboard }, async (t) => {
     await page.setViewportSize({ width: 1280, height: 800 });
   });
 
-  await t.test('a key’s requests', async (t) => {
-    for (const path of ['/your-api', '/usage']) {
-      await page.goto(HOME + path);
-      const link = page
-        .getByRole('main')
-        .getByRole('link', { name: /Requests/ })
-        .first();
+  await t.test('a key’s requests, as often as one asks for them', async (t) => {
+    const ofKeys = page.getByRole('link', { name: 'Requests made with Website' });
+    const share = (name: string) =>
+      page
+        .getByRole('listitem')
+        .filter({ hasText: name })
+        .getByRole('link', { name: 'Requests', exact: true });
+    const follow = async (link: Locator, id: string, days = '') => {
       await link.click();
-      await page.waitForURL(`**/usage?key_id=${keyId}#log`);
-      await button(/^Details for/)
+      await page.waitForURL(`**/usage?key_id=${id}${days}#log`);
+      await page.locator('#log:focus').waitFor();
+      t.ok(await page.evaluate(isInView), 'the log is in view');
+      t.equal(await source.inputValue(), id);
+      t.equal(await chartKey.inputValue(), id, 'the chart shows the same key');
+      await page
+        .getByRole('row', { name: id === keyId ? /Website/ : /Old script/ })
         .first()
         .waitFor();
-      await page.locator('#log:focus').waitFor();
-      t.ok(await page.evaluate(isInView), `from ${path}: the log is in view`);
-      t.equal(await source.inputValue(), keyId);
-      t.equal(await chartKey.inputValue(), keyId, 'the chart shows the same key');
-    }
+    };
+    await page.goto(`${HOME}/your-api`);
+    await follow(ofKeys, keyId);
+    await page.goBack();
+    await follow(ofKeys, keyId);
+    await chartKey.selectOption('');
+    await follow(share('Website'), keyId);
+    await page.getByRole('radiogroup', { name: 'Period' }).getByText('90 days', { exact: true }).click();
+    await page.waitForURL(`**/usage?key_id=${keyId}&days=90`);
+    await follow(share('Old script'), oldId, '&days=90');
+    await page.goBack();
+    await page.waitForURL(`**/usage?key_id=${keyId}&days=90`);
+    await follow(share('Old script'), oldId, '&days=90');
+    await source.selectOption(keyId);
+    await page.waitForURL(`**/usage?key_id=${keyId}&days=90`);
+    await chartKey.selectOption('');
+    await follow(share('Website'), keyId, '&days=90');
+    await chartKey.selectOption('');
+    await page.getByLabel('Status').selectOption('2xx');
+    await page.waitForURL(`**/usage?key_id=${keyId}&status=2xx&days=90`);
+    t.equal(await chartKey.inputValue(), '', 'a filter of the log leaves the chart as it is');
   });
 
   await t.test('after midnight UTC, the chart ends with the new day', async (t) => {

@@ -1,6 +1,5 @@
 import {
   ActionIcon,
-  Anchor,
   Group,
   NativeSelect,
   Paper,
@@ -12,16 +11,17 @@ import {
   VisuallyHidden,
 } from '@mantine/core';
 import { useEffect, useState } from 'react';
-import { Link, useLocation, useSearch } from 'wouter';
+import { useLocation, useSearch } from 'wouter';
 import { meterNames, useUsage } from '../../api/usage.ts';
 import { t } from '../../texts/language.ts';
 import { type Bar, DailyBars, shortDay, utcDay } from '../../ui/daily-bars.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
 import { formatCount } from '../../ui/numbers.ts';
-import { type Days, dayChoices, daysOf, filtersOf, noFilters, pathOf } from './filters.ts';
+import { type Days, dayChoices, daysOf, filtersOf, pathOf } from './filters.ts';
 import { NextIcon, PreviousIcon } from './icons.tsx';
 import { type DayUsage, type KeyLabel, keyChoices, keyName, lastDays, type useHistory } from './keys.ts';
+import { LogLink, useLogLink } from './log-link.tsx';
 import classes from './usage.module.css';
 
 const counted = [...meterNames, 'tokens'] as const;
@@ -35,8 +35,12 @@ export function History({ query }: { query: ReturnType<typeof useHistory> }) {
   // A link to the log of one key shows that key's bars too.
   const search = useSearch();
   const { key_id: linked } = filtersOf(search);
+  const link = useLogLink();
   const [key, setKey] = useState(linked);
   useEffect(() => setKey(linked), [linked]);
+  useEffect(() => {
+    if (link !== null) setKey(linked);
+  }, [link, linked]);
   const days = daysOf(search);
 
   return (
@@ -248,14 +252,7 @@ function Shares({ days, keys, meter, rows }: SharesProps) {
               )}
             </span>
             <span>{amount(used, meter)}</span>
-            <Anchor
-              component={Link}
-              href={`${pathOf({ ...noFilters, key_id: id ?? 'web' }, '/usage', days)}#log`}
-              size="sm"
-              underline="always"
-            >
-              {t('usage.log.title')}
-            </Anchor>
+            <LogLink keyId={id ?? 'web'} days={days} />
           </li>
         ))}
       </ul>

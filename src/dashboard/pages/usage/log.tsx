@@ -9,6 +9,7 @@ import { DownloadIcon } from '../../ui/icons.tsx';
 import { exportRequests, type Format, formats } from './export.ts';
 import { daysOf, type Filters, filtersOf, pathOf, queryOf } from './filters.ts';
 import type { KeyLabel } from './keys.ts';
+import { useLogLink } from './log-link.tsx';
 import { LogView } from './log-view.tsx';
 import { useIsNarrow } from './narrow.ts';
 
@@ -34,14 +35,15 @@ export function RequestLog({ keys }: { keys: readonly KeyLabel[] }) {
   const save = useMutation({ mutationFn: (format: Format) => exportRequests(filters, format) });
   const heading = useRef<HTMLHeadingElement>(null);
 
-  // A link to the log of one key ends in #log. What is above it has to be there first.
+  // What is above the log has to be there first. A bookmark has #log, too.
+  const link = useLogLink();
   const { data: usage } = useUsage();
   const isSettled = usage !== undefined && query.isFetched && !query.isPlaceholderData;
   useEffect(() => {
     if (!isSettled || location.hash !== '#log' || search === '') return;
     heading.current?.focus({ preventScroll: true });
     heading.current?.scrollIntoView();
-  }, [search, isSettled]);
+  }, [search, isSettled, link]);
 
   const filter = (changes: Partial<Filters>) =>
     navigate(pathOf({ ...filters, ...changes }, '/usage', daysOf(search)), { replace: true });

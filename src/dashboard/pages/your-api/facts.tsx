@@ -1,7 +1,7 @@
-import { Anchor, Text } from '@mantine/core';
-import { Link } from 'wouter';
+import { Text } from '@mantine/core';
 import { t } from '../../texts/language.ts';
 import { dayOf, exactTime, When } from '../../ui/when.tsx';
+import { LogLink } from '../usage/log-link.tsx';
 import { type ApiKey, idleDays } from './keys.ts';
 import classes from './your-api.module.css';
 
@@ -51,15 +51,7 @@ export function LastUsed({ apiKey }: Props) {
 }
 
 export const RequestsLink = ({ apiKey: { id, name } }: Props) => (
-  <Anchor
-    component={Link}
-    href={`/usage?key_id=${id}#log`}
-    size="sm"
-    underline="always"
-    aria-label={t('keys.list.requestsOf', { name })}
-  >
-    {t('usage.log.title')}
-  </Anchor>
+  <LogLink keyId={id} label={t('keys.list.requestsOf', { name })} />
 );
 
 export function Expires({ apiKey: { expires_at: at } }: Props) {
