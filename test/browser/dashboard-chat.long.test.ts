@@ -282,15 +282,21 @@ t.test('the chat', { skip: noDashboard }, async (t) => {
     t.match(await list.getByRole('link').first().textContent(), /A new name/, 'pinned above the newer one');
     await list.getByRole('button', { name: 'Edit “A new name”' }).click();
     t.equal(await dialog.getByLabel('Instructions').inputValue(), 'Be brief.');
-    await page.route('**/api/v1/conversations/*', async (route) => {
-      const body = route.request().postDataJSON();
-      await route.continue(body && { postData: JSON.stringify({ ...body, temperature: 3 }) });
-    });
-    expectRefusals(1);
-    await dialog.getByRole('button', { name: 'Save' }).click();
-    await dialog.getByText('Check this value.').waitFor();
-    await dialog.getByLabel('Temperature').and(page.locator('[aria-invalid=true]:focus')).waitFor();
-    await page.unroute('**/api/v1/conversations/*');
+    for (const [label, refused, sentence] of [
+      ['Title', { title: 'a'.repeat(121) }, 'Enter a title of 1 to 120 characters.'],
+      ['Instructions', { instructions: 'a'.repeat(100_001) }, 'Enter at most 100,000 characters.'],
+      ['Temperature', { temperature: 3 }, 'Enter a number from 0 to 2.'],
+    ] as const) {
+      await page.route('**/api/v1/conversations/*', async (route) => {
+        const body = route.request().postDataJSON();
+        await route.continue(body && { postData: JSON.stringify({ ...body, ...refused }) });
+      });
+      expectRefusals(1);
+      await dialog.getByRole('button', { name: 'Save' }).click();
+      await dialog.getByText(sentence).waitFor();
+      await dialog.getByLabel(label).and(page.locator('[aria-invalid=true]:focus')).waitFor();
+      await page.unroute('**/api/v1/conversations/*');
+    }
     expectRefusals(0);
     await dialog.getByLabel('Instructions').fill('');
     await dialog.getByLabel('Title').fill('Two ways of it');

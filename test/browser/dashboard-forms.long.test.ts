@@ -238,10 +238,27 @@ t.test('forms', { skip: noDashboard }, async (t) => {
     },
   );
 
-  await t.test('signing up without an address, and with a short password', async (t) => {
+  await t.test('signing in without a password', async (t) => {
     await context.clearCookies();
     expectRefusals();
     await page.goto(`${HOME}/your-api`);
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    const before = sent;
+    for (const [language, action, sentence] of [
+      ['English', 'Sign in', 'Enter your password.'],
+      ['Deutsch', 'Anmelden', 'Geben Sie Ihr Passwort ein.'],
+    ] as const) {
+      await page.getByLabel(/^(Language|Sprache)$/).selectOption(language);
+      await page.locator('input[name=email]').fill(email);
+      await button(action).click();
+      await text(sentence).waitFor();
+      t.equal(await page.evaluate('document.activeElement.name'), 'password');
+    }
+    t.equal(sent, before, 'nothing is sent');
+    await page.getByLabel('Sprache').selectOption('English');
+  });
+
+  await t.test('signing up without an address, and with a short password', async (t) => {
     await page.getByRole('link', { name: 'Create an account' }).click();
     await page.getByRole('heading', { name: 'Create an account' }).waitFor();
     expectRefusals(0);

@@ -61,10 +61,19 @@ t.test('answers in German', { skip: noDashboard }, async (t) => {
     await see(t, 'chat-empty');
     await button('Einstellungen der Unterhaltung').click();
     await dialog.getByLabel('Temperatur').fill('9');
-    await dialog.getByText('Zwischen 0 und 2.').waitFor();
+    await dialog.getByText('Geben Sie eine Zahl von 0 bis 2 ein.').waitFor();
     await see(t, 'chat-settings');
-    await dialog.getByLabel('Temperatur').fill('0.5');
+    // Both are accepted. Typed, because a field that is filled gets no single characters.
+    for (const typed of ['0.5', '0,7']) {
+      await dialog.getByLabel('Temperatur').fill('');
+      await dialog.getByLabel('Temperatur').pressSequentially(typed);
+      t.equal(await dialog.getByLabel('Temperatur').inputValue(), typed.replace('.', ','));
+    }
     await dialog.getByRole('button', { name: 'Speichern' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await button('Einstellungen der Unterhaltung').click();
+    t.equal(await dialog.getByLabel('Temperatur').inputValue(), '0,7');
+    await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
     await field.fill('a'.repeat(100_001));
     await text(/^Eine Nachricht kann höchstens/).waitFor();
@@ -208,7 +217,7 @@ t.test('conversations in German', { skip: noDashboard }, async (t) => {
     await list.getByRole('button', { name: /^„Wie viele Tage.* bearbeiten$/ }).click();
     await dialog.getByLabel('Titel').fill('');
     await dialog.getByRole('button', { name: 'Speichern' }).click();
-    await dialog.getByText('Geben Sie einen Titel ein.').waitFor();
+    await dialog.getByText('Geben Sie einen Titel mit 1 bis 120 Zeichen ein.').waitFor();
     await see(t, 'chat-edit-conversation');
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });

@@ -55,7 +55,7 @@ export type Walk = {
   lookOnce(t: Test, name: string): Promise<void>;
   /** Looks at widths in between, where tables are widest for the room that they have. */
   fitsBetween(t: Test, name: string): Promise<void>;
-  /** Looks at the labels of buttons, tabs, and badges wide and narrow: none is cut. */
+  /** Looks at the labels of buttons, tabs, badges, and drawings wide and narrow: none is cut. */
   labelsFit(t: Test, name: string): Promise<void>;
   /** Runs a check narrow, then wide. */
   atBothSizes(check: (size: Variant['size']) => Promise<unknown>): Promise<void>;
@@ -81,11 +81,17 @@ const scrolling = `[...document.querySelectorAll('main *, [role="dialog"] *')]
   .filter((one) => ['auto', 'scroll'].includes(getComputedStyle(one).overflowX))
   .map(({ className, tagName }) => tagName + ' ' + className)`;
 
-/** Labels that are wider than the room they have, but for titles that somebody typed. */
-const cut = `[...document.querySelectorAll('button, [role="tab"], [class*="Badge-root"], label, nav a, th')]
-  .flatMap((one) => [one, ...one.querySelectorAll('span')])
-  .filter((one) => one.textContent.trim() !== '' && one.clientWidth > 1 && one.scrollWidth > one.clientWidth + 1)
-  .map((one) => one.tagName + ' ' + one.textContent)`;
+/** Labels that are wider than the room they have, but for titles that somebody typed, and texts that leave their drawing. */
+const cut = `[
+  ...[...document.querySelectorAll('button, [role="tab"], [class*="Badge-root"], label, nav a, th')]
+    .flatMap((one) => [one, ...one.querySelectorAll('span')])
+    .filter((one) => one.textContent.trim() !== '' && one.clientWidth > 1 && one.scrollWidth > one.clientWidth + 1),
+  ...[...document.querySelectorAll('svg text')].filter((one) => {
+    const [text, drawing] = [one, one.ownerSVGElement].map((box) => box.getBoundingClientRect());
+    return ['left', 'top'].some((side) => text[side] < drawing[side] - 1) ||
+      ['right', 'bottom'].some((side) => text[side] > drawing[side] + 1);
+  }),
+].map((one) => one.tagName + ' ' + one.textContent)`;
 
 /** The API reference is as long as forty of these. */
 const MOST_PICTURED_PX = 8000;

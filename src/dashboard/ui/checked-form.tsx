@@ -2,10 +2,10 @@
 import { type FormEvent, type ReactNode, type RefObject, useState } from 'react';
 import { toProblem } from '../api/errors.ts';
 import { FieldError } from './field-error.tsx';
-import { isOfField, sentenceFor } from './field-sentences.ts';
+import { type FieldName, isOfField, sentenceFor } from './field-sentences.ts';
 import { useFocusOnError } from './invalid-field.ts';
 
-export type ErrorAt = (field: string) => ReactNode;
+export type ErrorAt = (field: FieldName) => ReactNode;
 
 type CheckedForm = {
   form: RefObject<HTMLFormElement | null>;
@@ -16,6 +16,7 @@ type CheckedForm = {
   other: unknown;
 };
 
+/** The names of their elements. */
 const invalidFieldsOf = (form: HTMLFormElement): string[] =>
   [...form.elements].flatMap((element) =>
     element instanceof HTMLInputElement && !element.validity.valid ? [element.name] : [],
@@ -24,11 +25,13 @@ const invalidFieldsOf = (form: HTMLFormElement): string[] =>
 /**
  * @param refused - the API's error, null or undefined if there is none
  * @param fields - the names of the fields that show their errors
+ * @param sentences - what to enter, where that is not the same in every form
  */
 export function useCheckedForm(
   refused: unknown,
-  fields: readonly string[],
+  fields: readonly FieldName[],
   send: (form: HTMLFormElement) => void,
+  sentences: Partial<Record<FieldName, string>> = {},
 ): CheckedForm {
   const [invalid, setInvalid] = useState<readonly string[]>();
   const form = useFocusOnError<HTMLFormElement>(invalid ?? refused);
@@ -38,9 +41,11 @@ export function useCheckedForm(
     setInvalid(found.length > 0 ? found : undefined);
     if (found.length === 0) send(event.currentTarget);
   };
-  const errorAt = (field: string) => {
+  const errorAt = (field: FieldName) => {
     if (invalid !== undefined)
-      return invalid.includes(field) ? <span role="alert">{sentenceFor(field)}</span> : undefined;
+      return invalid.includes(field) ? (
+        <span role="alert">{sentences[field] ?? sentenceFor(field)}</span>
+      ) : undefined;
     return isOfField(refused, field) ? <FieldError problem={toProblem(refused)} field={field} /> : undefined;
   };
   const isShown = invalid !== undefined || fields.some((field) => isOfField(refused, field));

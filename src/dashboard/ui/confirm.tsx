@@ -3,6 +3,7 @@ import type { ReactNode } from 'react';
 import { t } from '../texts/language.ts';
 import { type ErrorAt, useCheckedForm } from './checked-form.tsx';
 import { Dialog } from './dialog.tsx';
+import type { FieldName } from './field-sentences.ts';
 import { ProblemAlert } from './problem.tsx';
 
 type Props = {
@@ -15,7 +16,7 @@ type Props = {
   isReady?: boolean;
   error: unknown;
   /** The names of the fields that show their errors. */
-  fields?: readonly string[];
+  fields?: readonly FieldName[];
   onConfirm: () => void;
   onClose: () => void;
 };

@@ -19,9 +19,12 @@ type Props = {
 const HEIGHT = 220;
 const TOP = 18;
 const BOTTOM = 24;
-const LEFT = 44;
 const RIGHT = 6;
 const LABEL_WIDTH = 68;
+/** Of the digits of the scale. Its widest letter is 4 px wider. */
+const CHARACTER_WIDTH = 7.5;
+const WIDEST_LETTER = 4;
+const AXIS_GAP = 8;
 /** Below the selected bar, which may be only 2 pixels wide. */
 const LEAST_MARKER = 8;
 /** A limit far above all bars would make them invisible, so it is drawn above the scale. */
@@ -76,14 +79,16 @@ function Drawing({ bars, label, limit, onSelect, selected, width }: Props & { wi
   const ceiling = isToScale ? TOP : TOP + LIMIT_ROOM;
   const room = HEIGHT - ceiling - BOTTOM;
   const y = (count: number) => ceiling + room * (1 - count / top);
-  const slot = (width - LEFT - RIGHT) / bars.length;
+  const scale = [0, top / 2, top].map((count) => ({ count, text: compactCount(count) }));
+  const axis = Math.max(...scale.map(({ text }) => text.length)) * CHARACTER_WIDTH + WIDEST_LETTER + AXIS_GAP;
+  const slot = (width - axis - RIGHT) / bars.length;
   const bar = Math.max(2, Math.min(48, slot * 0.68));
   const marker = Math.max(LEAST_MARKER, bar + 4);
   const limitY = limit === null || !isToScale ? ABOVE_SCALE : y(limit);
   const every = Math.max(1, Math.ceil(LABEL_WIDTH / slot));
 
   const select = ({ clientX, currentTarget }: PointerEvent<SVGSVGElement>) => {
-    const x = clientX - currentTarget.getBoundingClientRect().left - LEFT;
+    const x = clientX - currentTarget.getBoundingClientRect().left - axis;
     const index = Math.max(0, Math.min(bars.length - 1, Math.floor(x / slot)));
     onSelect(bars[index]?.day ?? selected);
   };
@@ -99,16 +104,16 @@ function Drawing({ bars, label, limit, onSelect, selected, width }: Props & { wi
       onPointerDown={select}
       onPointerMove={select}
     >
-      {[0, top / 2, top].map((count) => (
+      {scale.map(({ count, text }) => (
         <g key={count}>
-          <line x1={LEFT} x2={width} y1={y(count)} y2={y(count)} className={classes.grid} />
-          <text x={LEFT - 8} y={y(count) + 4} textAnchor="end" className={classes.text}>
-            {compactCount(count)}
+          <line x1={axis} x2={width} y1={y(count)} y2={y(count)} className={classes.grid} />
+          <text x={axis - AXIS_GAP} y={y(count) + 4} textAnchor="end" className={classes.text}>
+            {text}
           </text>
         </g>
       ))}
       {bars.map(({ count, day }, index) => {
-        const left = LEFT + slot * index;
+        const left = axis + slot * index;
         // Dates start at today and go back, as many as fit.
         const isDated = (bars.length - 1 - index) % every === 0;
         const isLast = index === bars.length - 1;
@@ -133,7 +138,7 @@ function Drawing({ bars, label, limit, onSelect, selected, width }: Props & { wi
                 className={classes.selected}
               />
             )}
-            {isDated && left + slot > LEFT + 16 && (
+            {isDated && left + slot / 2 > LABEL_WIDTH / 2 && (
               <text
                 x={isLast ? width - 2 : left + slot / 2}
                 y={HEIGHT - 6}
@@ -148,8 +153,8 @@ function Drawing({ bars, label, limit, onSelect, selected, width }: Props & { wi
       })}
       {limit !== null && (
         <>
-          <line x1={LEFT} x2={width} y1={limitY} y2={limitY} className={classes.limit} />
-          <text x={LEFT + 4} y={isToScale ? limitY - 5 : limitY + 14} className={classes.limitText}>
+          <line x1={axis} x2={width} y1={limitY} y2={limitY} className={classes.limit} />
+          <text x={axis + 4} y={isToScale ? limitY - 5 : limitY + 14} className={classes.limitText}>
             {t(isToScale ? 'ui.chart.limit' : 'ui.chart.limitAbove', { limit: compactCount(limit) })}
           </text>
         </>

@@ -3,7 +3,7 @@
 import { messageOf, Problem } from '../api/errors.ts';
 import { type TextKey, t } from '../texts/language.ts';
 
-const sentences: Record<string, Extract<TextKey, `errors.fields.${string}`>> = {
+const sentences = {
   email: 'errors.fields.email',
   password: 'errors.fields.newPassword',
   new_password: 'errors.fields.newPassword',
@@ -13,12 +13,18 @@ const sentences: Record<string, Extract<TextKey, `errors.fields.${string}`>> = {
   expires_at: 'errors.fields.expiresAt',
   url: 'errors.fields.url',
   allowed_origins: 'errors.fields.allowedOrigins',
-};
+  title: 'errors.fields.title',
+  instructions: 'errors.fields.instructions',
+  temperature: 'errors.fields.temperature',
+} as const satisfies Record<string, TextKey>;
 
-export const sentenceFor = (field: string): string => t(sentences[field] ?? 'errors.fields.other');
+/** The name of a field whose error is shown beside it, as in the API. */
+export type FieldName = keyof typeof sentences;
+
+export const sentenceFor = (field: FieldName): string => t(sentences[field]);
 
 /** Whether an error of the API concerns a field. */
-export const isOfField = (error: unknown, field: string): boolean =>
+export const isOfField = (error: unknown, field: FieldName): boolean =>
   error instanceof Problem &&
   (error.param === field ||
     (error.code === 'emailTaken' && field === 'email') ||
@@ -26,5 +32,5 @@ export const isOfField = (error: unknown, field: string): boolean =>
     error.details.some(({ path }) => path === `/${field}` || path.startsWith(`/${field}/`)));
 
 /** The message for a field: of the field itself if the error describes the schema, which gives no reason. */
-export const messageFor = (problem: Problem, field: string): string =>
+export const messageFor = (problem: Problem, field: FieldName): string =>
   problem.details.length > 0 && problem.reason === null ? sentenceFor(field) : messageOf(problem);

@@ -2,6 +2,12 @@ import { language, perLanguage } from '../texts/language.ts';
 
 const integer = perLanguage((language) => new Intl.NumberFormat(language));
 
+/** "." or ",", in numbers that people type. */
+export const decimalSeparator = perLanguage(
+  (language) =>
+    new Intl.NumberFormat(language).formatToParts(0.5).find(({ type }) => type === 'decimal')?.value ?? '.',
+);
+
 export const formatCount = (count: number): string => integer().format(count);
 
 const compact = perLanguage(

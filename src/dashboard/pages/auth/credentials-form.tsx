@@ -14,13 +14,15 @@ type Props = {
   onSubmit: (credentials: Credentials) => void;
 };
 
-const fields = ['email', 'password'];
+const fields = ['email', 'password'] as const;
 
 export function CredentialsForm({ action, error: refused, isNew, isPending, onSubmit: send }: Props) {
-  const { errorAt, form, onSubmit, other } = useCheckedForm(refused, fields, ({ elements }) => {
+  const sendEntered = ({ elements }: HTMLFormElement) => {
     const entered = (field: string) => (elements.namedItem(field) as HTMLInputElement).value;
     if (!isPending) send({ email: entered('email').trim(), password: entered('password') });
-  });
+  };
+  const sentences = isNew ? {} : { password: t('errors.fields.password') };
+  const { errorAt, form, onSubmit, other } = useCheckedForm(refused, fields, sendEntered, sentences);
   const first = useRef<HTMLInputElement>(null);
   useEffect(() => {
     if (isNew) first.current?.focus();

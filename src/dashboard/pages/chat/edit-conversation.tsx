@@ -6,7 +6,9 @@ import { queryClient } from '../../api/queries.ts';
 import { t } from '../../texts/language.ts';
 import { type ErrorAt, useCheckedForm } from '../../ui/checked-form.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
+import { sentenceFor } from '../../ui/field-sentences.ts';
 import { Loaded } from '../../ui/loaded.tsx';
+import { decimalSeparator } from '../../ui/numbers.ts';
 import { ProblemAlert } from '../../ui/problem.tsx';
 import { type Settings, setNewSettings } from './new-settings.ts';
 
@@ -39,7 +41,7 @@ export function EditConversation({ id, onClose }: Props) {
   );
 }
 
-const checked = ['title', 'instructions', 'temperature'];
+const checked = ['title', 'instructions', 'temperature'] as const;
 
 function Fields({ conversation, onClose }: { conversation: Conversation; onClose: () => void }) {
   const { id } = conversation;
@@ -79,7 +81,7 @@ function Fields({ conversation, onClose }: { conversation: Conversation; onClose
           data-autofocus
           maxLength={120}
           value={title}
-          error={isEmpty ? t('chat.edit.noTitle') : errorAt('title')}
+          error={isEmpty ? sentenceFor('title') : errorAt('title')}
           onChange={(event) => setTitle(event.currentTarget.value)}
         />
         <Switch
@@ -154,8 +156,9 @@ function useSettings(initialInstructions: string | null, initialTemperature: num
         clampBehavior="none"
         step={0.1}
         decimalScale={2}
+        decimalSeparator={decimalSeparator()}
         value={temperature}
-        error={isValid ? errorAt('temperature') : t('chat.edit.temperatureRange')}
+        error={isValid ? errorAt('temperature') : sentenceFor('temperature')}
         onChange={setTemperature}
       />
     </>

@@ -7,7 +7,7 @@ import { t } from '../../texts/language.ts';
 import { Confirm } from '../../ui/confirm.tsx';
 import { CurrentPassword } from './current-password.tsx';
 
-const fields = ['email', 'current_password'];
+const fields = ['email', 'current_password'] as const;
 
 type Props = { email: string; onClose: (outcome?: string) => void };
 

@@ -9,7 +9,7 @@ import { CurrentPassword } from './current-password.tsx';
 
 type Props = { email: string; onClose: (outcome?: string) => void };
 
-const fields = ['current_password', 'new_password'];
+const fields = ['current_password', 'new_password'] as const;
 const SHORTEST = 8;
 
 export function PasswordDialog({ email, onClose }: Props) {
