@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
 import { sql } from 'drizzle-orm';
+import type { Request } from 'playwright-core';
 import t from 'tap';
 import { projectRoot } from '../../src/project.ts';
 import { clipboardText, cookieHeader, noBrowser, proxyTo, startBrowser } from '../support/browser.ts';
@@ -183,8 +184,8 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
     await dialog.waitFor();
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
-    await page.waitForTimeout(200);
-    t.equal(await focused(), 'Edit', 'focus is back where it was');
+    await page.locator('button:focus', { hasText: /^Edit$/ }).waitFor();
+    t.pass('focus is back where it was');
   });
 
   let second = '';
@@ -250,8 +251,8 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
     await page.getByText('4 of 5 keys').waitFor();
     for (const key of [first, second])
       t.match(await chat(key), { status: 401, body: { error: { code: 'apiKeyRevoked' } } });
-    await page.waitForTimeout(200);
-    t.equal(await focused(), 'Your API', 'the focus is on the page, since the row is gone');
+    await page.locator('h1:focus', { hasText: 'Your API' }).waitFor();
+    t.pass('the focus is on the page, since the row is gone');
   });
 
   await t.test('settings: devices, events, email address, password', async (t) => {
@@ -332,10 +333,14 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
     await client.post('/auth/logout', undefined, { cookie });
     // One for the page's own queries each: how many are asked at once is not of interest here.
     expectRefusals(4);
+    const asked: Request[] = [];
+    const remember = (request: Request) => asked.push(request);
+    page.on('request', remember);
     await page.getByRole('link', { name: 'Settings' }).click();
     await heading('Sign in').waitFor();
     await page.getByText('Your session has ended').waitFor();
-    await page.waitForTimeout(500);
+    page.off('request', remember);
+    await Promise.all(asked.map((request) => request.response()));
     expectRefusals(0);
     await look(t, 'sign-in-ended');
     await page.getByLabel('Email address').fill('ada.lovelace@example.com');
