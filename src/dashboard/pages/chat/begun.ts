@@ -1,7 +1,8 @@
 /** Conversations that begin in this tab. The list shows them before the service has stored them. */
 import { titleOf } from '../../../domain/conversation-title.ts';
 import type { Schemas } from '../../api/client.ts';
-import { isUnderWay, type Turn, useOfTurns } from './turns.ts';
+import { isUnderWay, type Turn } from './turn.ts';
+import { useOfTurns } from './turns.ts';
 
 export type Conversation = Schemas['ConversationSummary'];
 

@@ -1,7 +1,7 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { api, ok, type Schemas } from '../../api/client.ts';
 import { isFinal } from '../../api/errors.ts';
-import { isUnderWay, keepsOriginal, type Turn } from './turns.ts';
+import { isUnderWay, keepsOriginal, type Turn } from './turn.ts';
 
 type Message = Schemas['Message'];
 

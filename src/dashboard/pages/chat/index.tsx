@@ -34,20 +34,8 @@ import { useReading } from './scroll.ts';
 import { useStable } from './stable.ts';
 import { Suggestions } from './suggestions.tsx';
 import { Transcript } from './transcript.tsx';
-import {
-  adopt,
-  ask,
-  askAgain,
-  forget,
-  isIn,
-  isUnderWay,
-  isUnstored,
-  leaveFirst,
-  resume,
-  stop,
-  type Turn,
-  useTurns,
-} from './turns.ts';
+import { isIn, isUnderWay, isUnstored, type Turn } from './turn.ts';
+import { adopt, ask, askAgain, forget, leaveFirst, resume, stop, useTurns } from './turns.ts';
 
 export default function Chat() {
   const { id } = useParams<{ id?: string }>();

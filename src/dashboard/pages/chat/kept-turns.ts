@@ -1,7 +1,7 @@
 /** Failed turns, and those whose answer the service may still be working on, are kept across reloads. */
 import { Problem } from '../../api/errors.ts';
 import { keep, kept } from '../../api/tab-storage.ts';
-import type { Turn } from './turns.ts';
+import type { Turn } from './turn.ts';
 
 /** Of the images of kept turns, in characters: the tab's storage holds about five million. */
 const MOST_KEPT_IMAGES = 2_000_000;

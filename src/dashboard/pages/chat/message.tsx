@@ -11,7 +11,7 @@ import { Failed } from './failure.tsx';
 import { AgainIcon, EditIcon } from './icons.tsx';
 import { Answer } from './markdown.tsx';
 import { PictureList, StoredPictures } from './picture-list.tsx';
-import { isUnderWay, keepsOriginal, type Turn } from './turns.ts';
+import { isUnderWay, keepsOriginal, type Turn } from './turn.ts';
 
 type QuestionProps = Question & {
   conversationId: string;

@@ -6,7 +6,7 @@ import { BusyButton } from '../../ui/busy-button.tsx';
 import classes from './chat.module.css';
 import { answerKey, imageCountOf, type Line, type Question, questionKey } from './conversation.ts';
 import { AnswerView, QuestionView } from './message.tsx';
-import { isUnderWay, type Turn } from './turns.ts';
+import { isUnderWay, type Turn } from './turn.ts';
 
 type Props = {
   content: RefObject<HTMLDivElement | null>;

@@ -3,52 +3,13 @@
 import { useSyncExternalStore } from 'react';
 import type { ChatEvent } from '../../../sdk/index.ts';
 import { api, ok, parley } from '../../api/client.ts';
-import { inWords, isFinal, type Problem, toProblem } from '../../api/errors.ts';
+import { inWords, isFinal, toProblem } from '../../api/errors.ts';
 import { noticeEnd, queryClient } from '../../api/queries.ts';
 import { onForgotten } from '../../api/tab-storage.ts';
 import { usageChanged } from '../../api/usage.ts';
 import { t } from '../../texts/language.ts';
 import { keepTurns, restoredTurns } from './kept-turns.ts';
-import type { Settings } from './new-settings.ts';
-
-export type Turn = {
-  id: string;
-  /** Its Idempotency-Key, so retries are charged once. Replaced when the outcome is final. */
-  key: string;
-  /** When the key was first used. */
-  keyUsedAt: number;
-  conversationId: string | null;
-  body: Settings & {
-    message: string;
-    images?: string[];
-    conversation_id?: string;
-    /** The message that it takes the place of. */
-    replaces?: string;
-    model?: string;
-  };
-  afterId: string | null;
-  state: 'sending' | 'streaming' | 'done' | 'stopped' | 'failed';
-  text: string;
-  isCut: boolean;
-  /** How many of the conversation's messages were not sent to the model. */
-  omitted?: number;
-  /** Null in a failed turn that was stopped before it was sent. */
-  problem: Problem | null;
-  /** When it was done or stopped. */
-  endedAt?: number;
-  /** The service was asked to stop it. */
-  isStopping?: boolean;
-  /** The service ended the answer where it was stopped, and has stored it so, unless it was to replace another one. */
-  isEnded?: boolean;
-  /** It failed as the first question, and its conversation began with a later one. */
-  isAdopted?: boolean;
-  /** A new chat was begun before its conversation had an ID. */
-  isLeft?: boolean;
-  /** The model reasons before it answers. */
-  isThinking?: boolean;
-  /** The page was reloaded before the answer was complete. */
-  isResumed?: boolean;
-};
+import { isUnderWay, isUnstored, type Turn } from './turn.ts';
 
 const SHOWN_EVERY_MS = 40;
 /** Between the end of an answer that was stopped and its arrival. */
@@ -62,18 +23,12 @@ let turns: readonly Turn[] = restoredTurns();
 const listeners = new Set<() => void>();
 const running = new Map<string, AbortController>();
 
-export const isUnderWay = ({ state }: Turn): boolean => state === 'sending' || state === 'streaming';
-
 function set(next: readonly Turn[]): void {
   const before = turns;
   turns = next;
   keepTurns(before, next);
   for (const listener of listeners) listener();
 }
-
-/** Stopped, so it did not take the place of the message that it was to replace, and is not stored. */
-export const keepsOriginal = ({ body, isEnded, state }: Turn): boolean =>
-  body.replaces !== undefined && state === 'stopped' && isEnded === true;
 
 const change = (id: string, changes: Partial<Turn>): void =>
   set(turns.map((turn) => (turn.id === id ? { ...turn, ...changes } : turn)));
@@ -100,15 +55,6 @@ const randomId = () =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join(
     '',
   );
-
-/** Whether the service may not have stored the conversation yet: it began in this tab, and no reply was read to its end. */
-export const isUnstored = (known: readonly Turn[], conversationId: string): boolean => {
-  const own = known.filter((turn) => turn.conversationId === conversationId);
-  return (
-    own.some(({ body, isAdopted }) => body.conversation_id === undefined && !isAdopted) &&
-    !own.some(({ isEnded, state }) => state === 'done' || isEnded)
-  );
-};
 
 type Question = Pick<Turn, 'conversationId' | 'body' | 'afterId'>;
 
@@ -181,10 +127,6 @@ export function leaveFirst(): void {
 /** Shows a first question without a conversation ID in the new chat, and no other one. */
 export const returnTo = (id: string | undefined): void =>
   set(turns.map((turn) => (turn.conversationId === null ? { ...turn, isLeft: turn.id !== id } : turn)));
-
-/** Whether a turn is shown in a conversation, or in a new chat. */
-export const isIn = ({ conversationId, isLeft }: Turn, id: string | undefined): boolean =>
-  conversationId === (id ?? null) && !(id === undefined && isLeft);
 
 async function run(id: string, onNamed: (conversationId: string) => void): Promise<void> {
   const turn = turns.find((known) => known.id === id);
