@@ -38,7 +38,7 @@ t.test('answers in the chat', { skip: noDashboard }, async (t) => {
     await kept.waitFor();
   };
 
-  await t.test('a stopped regeneration leaves the earlier answer', async (t) => {
+  await t.test('a stopped regeneration stays below the earlier answer, also after reloads', async (t) => {
     await ask('Tell me about rivers');
     await stored(1);
     await slowly();
@@ -46,7 +46,7 @@ t.test('answers in the chat', { skip: noDashboard }, async (t) => {
     await stop();
     t.equal(
       await kept.textContent(),
-      'You stopped this answer. It counts as one reply, but is not stored. The earlier answer is kept.',
+      'You stopped this answer. It stays charged as one reply and is kept only in this tab. The conversation keeps the earlier answer.',
     );
     t.equal(await answer.count(), 1);
     t.equal(await articles.count(), 4, 'both turns');
@@ -54,7 +54,16 @@ t.test('answers in the chat', { skip: noDashboard }, async (t) => {
     t.equal(await button(/^Copy answer/).count(), 2, 'and copied');
     t.match((await page.getByRole('status').allTextContents()).join('\n'), /The answer was stopped: .*0xx/);
     await look(t, 'chat-stopped-kept');
+    const shown = await log.innerText();
     await upstream.configure({});
+    for (let reload = 0; reload < 2; reload += 1) {
+      await page.reload();
+      await answer.waitFor();
+      await kept.waitFor();
+      t.equal(await log.innerText(), shown);
+      t.match(await articles.nth(1).textContent(), /You said: Tell me about rivers/);
+      t.match(await articles.last().textContent(), /0xx.*You stopped this answer/);
+    }
     await button('Regenerate').click();
     await kept.waitFor({ state: 'detached' });
     await stored(1);
@@ -73,8 +82,10 @@ t.test('answers in the chat', { skip: noDashboard }, async (t) => {
     await upstream.configure({});
     await page.reload();
     await answer.waitFor();
-    t.equal(await articles.count(), 2);
-    t.equal(await kept.count(), 0);
+    await kept.waitFor();
+    t.match(await articles.nth(1).textContent(), /You said: Tell me about rivers/);
+    t.match(await articles.nth(2).textContent(), /Tell me about lakes/);
+    t.equal(await articles.count(), 4);
   });
 
   await t.test('an answer of the maximum length is marked, also when it is stored', async (t) => {
@@ -90,6 +101,7 @@ t.test('answers in the chat', { skip: noDashboard }, async (t) => {
     await page.reload();
     await stored(2);
     t.equal(await mark.count(), 1);
+    t.match(await articles.nth(3).textContent(), /You stopped this answer/, 'above the next question');
   });
 
   await t.test('what the model did not see is said', async (t) => {

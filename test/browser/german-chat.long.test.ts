@@ -118,6 +118,30 @@ t.test('answers in German', { skip: noDashboard }, async (t) => {
     await see(t, 'chat-download');
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
+    await upstream.configure(slow);
+    await button('Neu erzeugen').click();
+    await log.getByText('0xxx').waitFor();
+    await stop();
+    await text('Sie haben diese Antwort gestoppt. Sie zählt weiterhin als eine Antwort').waitFor();
+    await see(t, 'chat-stopped-kept');
+  });
+
+  await t.test('settings that are not saved', async (t) => {
+    await begin();
+    await button('Einstellungen der Unterhaltung').click();
+    await dialog.getByLabel('Anweisungen').fill('Kurz.');
+    await dialog.getByRole('button', { name: 'Speichern' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await page.route('**/api/v1/conversations/*', (route) =>
+      route.request().method() === 'PATCH' ? route.abort() : route.continue(),
+    );
+    expectRefusals(1);
+    await ask('Wie geht es weiter?', { reply: ANSWER });
+    await text('Die Einstellungen dieser Unterhaltung wurden nicht gespeichert.').waitFor();
+    await see(t, 'chat-settings-not-saved');
+    await page.unroute('**/api/v1/conversations/*');
+    await button('Einstellungen speichern').click();
+    await button('Einstellungen speichern').waitFor({ state: 'detached' });
   });
 
   await t.test('answers that fail', async (t) => {
@@ -137,6 +161,11 @@ t.test('answers in German', { skip: noDashboard }, async (t) => {
     await page.getByRole('alert').waitFor();
     await text('Nicht gespeichert').waitFor();
     await see(t, 'chat-failed');
+    await begin();
+    await ask('Passt das alles?', { fault: 'status', status: 400, code: 'context_length_exceeded' });
+    await text('Die Unterhaltung ist zu lang für dieses Modell.').waitFor();
+    await page.reload();
+    await text('Die Unterhaltung ist zu lang für dieses Modell.').waitFor();
     await page.goto(`${HOME}/chat/01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f`);
     await page.getByRole('heading', { name: 'Unterhaltung nicht gefunden' }).waitFor();
     await see(t, 'chat-not-found');
@@ -151,6 +180,18 @@ t.test('answers in German', { skip: noDashboard }, async (t) => {
     await see(t, 'chat-resumed');
     await stop();
     expectRefusals(0);
+  });
+
+  await t.test('a question that never arrives', async (t) => {
+    await begin();
+    await page.route('**/api/v1/chat', () => {});
+    await ask('Kommt das an?', {});
+    expectRefusals();
+    await stop();
+    await text('Sie haben gestoppt, bevor dies gesendet wurde. Es wurde nichts berechnet.').waitFor();
+    expectRefusals(0);
+    await see(t, 'chat-unsent');
+    await page.unroute('**/api/v1/chat');
   });
 
   await t.test('a connection that hangs', async (t) => {

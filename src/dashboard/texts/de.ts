@@ -801,6 +801,9 @@ export default {
       instructionsAbout: 'Das Modell erhält sie mit jeder Nachricht dieser Unterhaltung.',
       temperature: 'Temperatur',
       temperatureAbout: 'Von 0 bis 2: wie stark die Antworten variieren. Leer: Standardwert des Modells.',
+      notSaved:
+        'Die Einstellungen dieser Unterhaltung wurden nicht gespeichert. Ihre nächsten Antworten richten sich nicht danach.',
+      saveSettings: 'Einstellungen speichern',
       save: 'Speichern',
     },
     delete: {
@@ -846,7 +849,7 @@ export default {
       stoppedHere: 'Sie haben die Antwort hier gestoppt.',
       countsAsOne: 'Sie zählt als eine Antwort.',
       stoppedKept:
-        'Sie haben diese Antwort gestoppt. Sie zählt als eine Antwort, wird aber nicht gespeichert. Die frühere Antwort bleibt erhalten.',
+        'Sie haben diese Antwort gestoppt. Sie zählt weiterhin als eine Antwort und ist nur in diesem Tab erhalten. Die Unterhaltung behält die frühere Antwort.',
       omitted:
         '{count, plural, one {Das Modell hat die erste Nachricht dieser Unterhaltung nicht gesehen: Sie passt nicht hinein.} other {Das Modell hat die ersten # Nachrichten dieser Unterhaltung nicht gesehen: Sie passen nicht hinein.}}',
       stored: 'Die vollständige Antwort ist in der Unterhaltung gespeichert und zählt als eine Antwort.',

@@ -777,6 +777,8 @@ export default {
       instructionsAbout: 'Sent to the model with every message in this conversation.',
       temperature: 'Temperature',
       temperatureAbout: "How much replies vary, from 0 to 2. Leave empty to use the model's default.",
+      notSaved: 'The settings of this conversation were not saved, so its next answers will not follow them.',
+      saveSettings: 'Save settings',
       save: 'Save',
     },
     delete: {
@@ -822,7 +824,7 @@ export default {
       stoppedHere: 'You stopped the answer here.',
       countsAsOne: 'It counts as one reply.',
       stoppedKept:
-        'You stopped this answer. It counts as one reply, but is not stored. The earlier answer is kept.',
+        'You stopped this answer. It stays charged as one reply and is kept only in this tab. The conversation keeps the earlier answer.',
       omitted:
         '{count, plural, one {The first message in this conversation did not fit, so the model did not see it.} other {The first # messages in this conversation did not fit, so the model did not see them.}}',
       stored: 'The full answer is stored in the conversation and counts as one reply.',

@@ -197,12 +197,10 @@ const control = createServer(async (request, response) => {
     faultsLeft = server.faultTimes || Number.POSITIVE_INFINITY;
     await listen((server.fault ?? standard.fault) !== 'refuse');
   }
-  response.setHeader('content-type', 'application/json');
+  // A connection that ends as it is used again would fail a test.
+  response.writeHead(200, { 'content-type': 'application/json', connection: 'close' });
   response.end(JSON.stringify(records.calls()));
 });
-
-// Longer than any test pauses: a connection that ends as it is used again would fail a test.
-control.keepAliveTimeout = 120_000;
 
 // A test that dies takes the server along.
 process.on('disconnect', () => process.exit());

@@ -11,6 +11,7 @@ import { Loaded } from '../../ui/loaded.tsx';
 import { decimalSeparator } from '../../ui/numbers.ts';
 import { ProblemAlert } from '../../ui/problem.tsx';
 import { type Settings, setNewSettings } from './new-settings.ts';
+import { forgetUnsavedSettings } from './unsaved-settings.ts';
 
 type Conversation = Schemas['Conversation'];
 
@@ -63,6 +64,7 @@ function Fields({ conversation, onClose }: { conversation: Conversation; onClose
         }),
       ),
     onSuccess: async () => {
+      forgetUnsavedSettings(id);
       await Promise.all([
         queryClient.invalidateQueries({ queryKey: ['conversations'] }),
         queryClient.invalidateQueries({ queryKey: ['conversation', id] }),

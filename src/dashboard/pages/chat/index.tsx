@@ -36,6 +36,8 @@ import { Suggestions } from './suggestions.tsx';
 import { Transcript } from './transcript.tsx';
 import { isIn, isUnderWay, isUnstored, type Turn } from './turn.ts';
 import { adopt, ask, askAgain, forget, leaveFirst, resume, stop, useTurns } from './turns.ts';
+import { forgetUnsavedSettings } from './unsaved-settings.ts';
+import { UnsavedSettingsAlert } from './unsaved-settings-alert.tsx';
 
 export default function Chat() {
   const { id } = useParams<{ id?: string }>();
@@ -152,6 +154,7 @@ export default function Chat() {
   const onDeleted = useStable((deleted: string) => {
     setDraft(deleted, '');
     forgetChoice(deleted);
+    forgetUnsavedSettings(deleted);
     if (deleted === id) navigate('/chat', { replace: true });
   });
   const list = <Conversations currentId={id} onOpen={closeList} onDeleted={onDeleted} />;
@@ -243,6 +246,7 @@ export default function Chat() {
               <DownIcon />
             </ActionIcon>
           )}
+          {id !== undefined && <UnsavedSettingsAlert key={id} conversationId={id} />}
           {isUnread && (
             <Alert color="red" mb="xs">
               {t('chat.pictures.notLoaded')}

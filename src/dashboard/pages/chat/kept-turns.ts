@@ -1,7 +1,10 @@
-/** Failed turns, and those whose answer the service may still be working on, are kept across reloads. */
+/**
+ * Kept across reloads: failed turns, those that were stopped before they replaced an answer, and those whose answer the
+ * service may still be working on.
+ */
 import { Problem } from '../../api/errors.ts';
 import { keep, kept } from '../../api/tab-storage.ts';
-import type { Turn } from './turn.ts';
+import { keepsOriginal, type Turn } from './turn.ts';
 
 /** Of the images of kept turns, in characters: the tab's storage holds about five million. */
 const MOST_KEPT_IMAGES = 2_000_000;
@@ -13,16 +16,21 @@ const name = 'turns';
 type KeptTurn = Omit<Turn, 'problem'> & {
   problem: Pick<
     Problem,
-    'code' | 'message' | 'status' | 'docs' | 'isCharged' | 'limit' | 'param' | 'requestId'
+    'code' | 'message' | 'status' | 'docs' | 'isCharged' | 'limit' | 'param' | 'reason' | 'requestId'
   > | null;
 };
 
+/** It failed, or was stopped without being stored. */
+const isOver = (turn: Pick<Turn, 'body' | 'isEnded' | 'state'>): boolean =>
+  turn.state === 'failed' || keepsOriginal(turn);
+
 function restored({ problem, ...turn }: KeptTurn): Turn {
-  if (problem === null) return { ...turn, problem, isResumed: true };
-  const { code, docs, isCharged, limit, message, param, requestId, status } = problem;
+  if (problem === null) return { ...turn, problem, isResumed: !isOver(turn) };
+  const { code, docs, isCharged, limit, message, param, reason, requestId, status } = problem;
   const envelope = {
     charged: isCharged,
     param,
+    ...(reason !== null && { reason }),
     ...(limit && { limit }),
     ...(docs !== null && { docs }),
     ...(requestId !== null && { request_id: requestId }),
@@ -32,14 +40,14 @@ function restored({ problem, ...turn }: KeptTurn): Turn {
 
 export const restoredTurns = (): Turn[] =>
   ((kept(name) ?? []) as KeptTurn[])
-    .filter(({ keyUsedAt, problem }) => problem !== null || Date.now() - keyUsedAt < RESUMABLE_MS)
+    .filter((turn) => isOver(turn) || Date.now() - turn.keyUsedAt < RESUMABLE_MS)
     .map(restored);
 
-const isKept = ({ isEnded, state }: Turn): boolean => state !== 'done' && !isEnded;
+const isKept = (turn: Turn): boolean => isOver(turn) || (turn.state !== 'done' && !turn.isEnded);
 
 /** Without what changes with every word of its answer. */
 const toKept = (turn: Turn): KeptTurn =>
-  turn.state === 'failed'
+  isOver(turn)
     ? // An error's message is not an enumerable property.
       { ...turn, problem: turn.problem && { ...turn.problem, message: turn.problem.message } }
     : { ...turn, problem: null, state: 'sending', text: '', isStopping: false };
@@ -51,8 +59,9 @@ const isKeptAlike = (one: Turn, other: Turn | undefined): boolean =>
     one.key === other.key &&
     one.conversationId === other.conversationId &&
     one.isLeft === other.isLeft &&
-    one.state !== 'failed' &&
-    other.state !== 'failed');
+    one.isSent === other.isSent &&
+    !isOver(one) &&
+    !isOver(other));
 
 /** Those whose images fit into the tab's storage. Without its images, a turn would be another request. */
 function keepable(of: readonly Turn[]): Turn[] {

@@ -23,6 +23,8 @@ export type Turn = {
   isCut: boolean;
   /** How many of the conversation's messages were not sent to the model. */
   omitted?: number;
+  /** Its request may have left this tab. */
+  isSent?: boolean;
   /** Null in a failed turn that was stopped before it was sent. */
   problem: Problem | null;
   /** When it was done or stopped. */
@@ -43,8 +45,8 @@ export type Turn = {
 
 export const isUnderWay = ({ state }: Turn): boolean => state === 'sending' || state === 'streaming';
 
-/** Stopped, so it did not take the place of the message that it was to replace, and is not stored. */
-export const keepsOriginal = ({ body, isEnded, state }: Turn): boolean =>
+/** Stopped, so it did not take the place of the message that it was to replace. The service does not store it. */
+export const keepsOriginal = ({ body, isEnded, state }: Pick<Turn, 'body' | 'isEnded' | 'state'>): boolean =>
   body.replaces !== undefined && state === 'stopped' && isEnded === true;
 
 /** Whether a turn is shown in a conversation, or in a new chat. */

@@ -2,14 +2,17 @@
 
 import { useSyncExternalStore } from 'react';
 import type { ChatEvent } from '../../../sdk/index.ts';
-import { api, ok, parley } from '../../api/client.ts';
-import { inWords, isFinal, toProblem } from '../../api/errors.ts';
+import { parley } from '../../api/client.ts';
+import { inWords, isFinal, toProblem, unreachable } from '../../api/errors.ts';
 import { noticeEnd, queryClient } from '../../api/queries.ts';
 import { onForgotten } from '../../api/tab-storage.ts';
 import { usageChanged } from '../../api/usage.ts';
 import { t } from '../../texts/language.ts';
+import { cancel } from './cancel.ts';
 import { keepTurns, restoredTurns } from './kept-turns.ts';
+import { settingsOf } from './new-settings.ts';
 import { isUnderWay, isUnstored, type Turn } from './turn.ts';
+import { saveFirstSettings } from './unsaved-settings.ts';
 
 const SHOWN_EVERY_MS = 40;
 /** Between the end of an answer that was stopped and its arrival. */
@@ -29,6 +32,8 @@ function set(next: readonly Turn[]): void {
   keepTurns(before, next);
   for (const listener of listeners) listener();
 }
+
+const find = (id: string): Turn | undefined => turns.find((turn) => turn.id === id);
 
 const change = (id: string, changes: Partial<Turn>): void =>
   set(turns.map((turn) => (turn.id === id ? { ...turn, ...changes } : turn)));
@@ -74,7 +79,7 @@ export function resume(onNamed: (conversationId: string) => void): void {
 
 /** Sends a turn again without a second charge. If its outcome is final, sends it as a new request, which is charged. */
 export function askAgain(id: string, onNamed: (conversationId: string) => void): void {
-  const turn = turns.find((known) => known.id === id);
+  const turn = find(id);
   if (turn === undefined) return;
   const { body, conversationId, isAdopted, problem } = turn;
   change(id, {
@@ -83,7 +88,7 @@ export function askAgain(id: string, onNamed: (conversationId: string) => void):
     isStopping: false,
     isResumed: false,
     isThinking: false,
-    ...(problem && isFinal(problem) && { key: randomId(), keyUsedAt: Date.now(), text: '' }),
+    ...(problem && isFinal(problem) && { key: randomId(), keyUsedAt: Date.now(), isSent: false, text: '' }),
     // The same key needs the same body.
     ...(problem &&
       isFinal(problem) &&
@@ -100,17 +105,25 @@ export function adopt(isAdopted: (turn: Turn) => boolean): void {
 
 /** The service ends the answer, which the turn then reads. If it does not arrive, the turn leaves the answer. */
 export function stop(id: string): void {
-  const turn = turns.find((known) => known.id === id);
+  const turn = find(id);
   if (turn === undefined || turn.isStopping || !isUnderWay(turn)) return;
   change(id, { isStopping: true });
   const controller = running.get(id);
-  parley
-    .cancelChatByKey({ idempotency_key: turn.key })
-    .catch((error: unknown) => {
-      if (toProblem(error).code !== 'alreadyFinished') controller?.abort();
-    })
-    // Its end is on its way, unless the connection hangs.
-    .then(() => setTimeout(() => controller?.abort(), END_ARRIVES_MS));
+  if (controller !== undefined && !turn.isSent) controller.abort({ state: 'failed' } satisfies Left);
+  else void cancelled(turn).then((left) => controller?.abort(left));
+}
+
+/** What becomes of a turn that leaves its answer: the reason of its abort. */
+type Left = Pick<Turn, 'state'> & Partial<Pick<Turn, 'endedAt' | 'problem'>>;
+
+async function cancelled({ id, key }: Turn): Promise<Left> {
+  const outcome = await cancel(key);
+  const hasBegun = find(id)?.state === 'streaming';
+  if (outcome === 'unknown' && !hasBegun) return { state: 'failed' };
+  if (outcome === 'unreachable' && !hasBegun) return { state: 'failed', problem: unreachable() };
+  // Its end is on its way, unless the connection hangs.
+  if (outcome === 'ending') await pause(END_ARRIVES_MS);
+  return { state: 'stopped', endedAt: Date.now() };
 }
 
 export function forget(isForgotten: (turn: Turn) => boolean): void {
@@ -129,20 +142,19 @@ export const returnTo = (id: string | undefined): void =>
   set(turns.map((turn) => (turn.conversationId === null ? { ...turn, isLeft: turn.id !== id } : turn)));
 
 async function run(id: string, onNamed: (conversationId: string) => void): Promise<void> {
-  const turn = turns.find((known) => known.id === id);
+  const turn = find(id);
   if (turn === undefined) return;
   const controller = new AbortController();
   running.set(id, controller);
-  let isSent = false;
   let isSettled = false;
   try {
     await firstStored(turn, controller.signal);
-    isSent = true;
+    controller.signal.throwIfAborted();
+    change(id, { isSent: true });
     await read(turn, controller.signal, onNamed);
     isSettled = true;
   } catch (error) {
-    if (controller.signal.aborted)
-      change(id, isSent ? { state: 'stopped', endedAt: Date.now() } : { state: 'failed' });
+    if (controller.signal.aborted) change(id, controller.signal.reason as Left);
     else {
       // Shown again, because it may stay charged.
       change(id, { state: 'failed', problem: toProblem(error), isLeft: false });
@@ -151,7 +163,7 @@ async function run(id: string, onNamed: (conversationId: string) => void): Promi
   } finally {
     running.delete(id);
     usageChanged();
-    const { conversationId } = turns.find((known) => known.id === id) ?? {};
+    const { conversationId } = find(id) ?? {};
     if (isSettled && conversationId) {
       void queryClient.invalidateQueries({ queryKey: ['conversation', conversationId] });
       void queryClient.invalidateQueries({ queryKey: ['conversations'] });
@@ -190,27 +202,10 @@ function nameAdopted(conversationId: string): void {
   if (turns.some(isNamed)) set(turns.map((turn) => (isNamed(turn) ? { ...turn, conversationId } : turn)));
 }
 
-/** The service uses the settings of a message for its reply only. */
-async function storeSettings({ body }: Turn, id: string): Promise<void> {
-  const { conversation_id: continued, instructions = null, temperature = null } = body;
-  if (continued !== undefined || (instructions === null && temperature === null)) return;
-  try {
-    await ok(
-      api.PATCH('/api/v1/conversations/{id}', {
-        params: { path: { id } },
-        body: { instructions, temperature },
-      }),
-    );
-  } catch (error) {
-    // A reply that was stopped before its first word is not stored.
-    if (toProblem(error).code !== 'notFound') throw error;
-  }
-}
-
-const pause = (ms: number, signal: AbortSignal) =>
+const pause = (ms: number, signal?: AbortSignal) =>
   new Promise<void>((resolve, reject) => {
     const timer = setTimeout(resolve, ms);
-    signal.addEventListener('abort', () => {
+    signal?.addEventListener('abort', () => {
       clearTimeout(timer);
       reject(signal.reason);
     });
@@ -241,7 +236,7 @@ async function read(turn: Turn, signal: AbortSignal, onNamed: (id: string) => vo
           isThinking: data.reasoning === true,
         });
         if (data.conversation_id !== null) {
-          if (!turns.find((known) => known.id === id)?.isLeft) {
+          if (!find(id)?.isLeft) {
             nameAdopted(data.conversation_id);
             onNamed(data.conversation_id);
           }
@@ -253,7 +248,8 @@ async function read(turn: Turn, signal: AbortSignal, onNamed: (id: string) => vo
       } else {
         text = data.reply;
         clearTimeout(timer);
-        if (data.conversation_id !== null) await storeSettings(turn, data.conversation_id);
+        if (data.conversation_id !== null && turn.body.conversation_id === undefined)
+          await saveFirstSettings(data.conversation_id, settingsOf(turn.body));
         change(id, {
           text,
           endedAt: Date.now(),
