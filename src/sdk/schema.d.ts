@@ -147,7 +147,7 @@ export interface paths {
         put?: never;
         /**
          * Stop a reply by its idempotency key
-         * @description Stops the model, on whichever replica it runs. The text sent so far becomes the reply, marked as stopped, and the request remains charged. The stopped request itself ends normally. Works before the first output, too, when the reply has no ID yet.
+         * @description Stops the model, on whichever replica it runs. The text sent so far becomes the reply, marked as stopped, and the request remains charged. A reply that was to replace an earlier one (`replaces`) is not stored. The stopped request itself ends normally. Works before the first output, too, when the reply has no ID yet.
          *
          *     Requires the `chat` scope when called with a key.
          */
@@ -193,7 +193,7 @@ export interface paths {
         put?: never;
         /**
          * Stop a reply
-         * @description Stops the model, on whichever replica it runs. The text sent so far becomes the reply, marked as stopped, and the request remains charged. The stopped request itself ends normally. Use the ID of the reply, which a stream sends in its `start` event, or the `X-Request-Id` of a request to any chat endpoint.
+         * @description Stops the model, on whichever replica it runs. The text sent so far becomes the reply, marked as stopped, and the request remains charged. A reply that was to replace an earlier one (`replaces`) is not stored. The stopped request itself ends normally. Use the ID of the reply, which a stream sends in its `start` event, or the `X-Request-Id` of a request to any chat endpoint.
          *
          *     Requires the `chat` scope when called with a key.
          */

@@ -70,7 +70,7 @@ t.test('failed questions', { skip: noDashboard }, async (t) => {
 });
 
 t.test('a page that is loaded again while an answer is in progress', { skip: noDashboard }, async (t) => {
-  const { button, chats, expectRefusals, look, page, text } = await startDashboard(t, '/chat', {
+  const { button, chats, complaints, expectRefusals, look, page, text } = await startDashboard(t, '/chat', {
     CHAT_URL: upstream.url,
   });
   const log = page.getByRole('log');
@@ -99,6 +99,7 @@ t.test('a page that is loaded again while an answer is in progress', { skip: noD
   await button('Sign out').click();
   await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
   t.notMatch(await page.evaluate('JSON.stringify(sessionStorage)'), /question/, 'gone with signing out');
+  t.same(complaints, []);
 });
 
 t.test('the reader’s place', { skip: noDashboard }, async (t) => {
@@ -140,7 +141,9 @@ t.test('the reader’s place', { skip: noDashboard }, async (t) => {
 });
 
 t.test('a stopped first answer that is never stored', { skip: noDashboard }, async (t) => {
-  const { button, page, text } = await startDashboard(t, '/chat', { CHAT_URL: upstream.url });
+  const { button, complaints, expectRefusals, page, text } = await startDashboard(t, '/chat', {
+    CHAT_URL: upstream.url,
+  });
   // The service cannot be asked to stop.
   await page.route('**/api/v1/chat/cancel', (route) => route.abort());
   await page.clock.install();
@@ -152,6 +155,7 @@ t.test('a stopped first answer that is never stored', { skip: noDashboard }, asy
   await page.getByLabel('Your message').fill('Hello');
   await page.getByLabel('Your message').press('Enter');
   await page.getByRole('log').getByText('0xxx').waitFor();
+  expectRefusals();
   await button('Stop').click();
   await text('You stopped the answer here.').waitFor();
   const polled = page.waitForRequest('**/api/v1/conversations?*');
@@ -165,4 +169,5 @@ t.test('a stopped first answer that is never stored', { skip: noDashboard }, asy
   await page.clock.runFor(300_000);
   await page.evaluate(`fetch('/api/v1/service').then((response) => response.text())`);
   t.equal(lists, before, 'the list is asked for no longer');
+  t.same(complaints, []);
 });

@@ -220,7 +220,9 @@ t.test(
 );
 
 t.test('an answer that the model broke off', { skip: noDashboard }, async (t) => {
-  const { button, chats, context, page, text } = await startDashboard(t, '/chat', { CHAT_URL: upstream.url });
+  const { button, chats, complaints, context, page, text } = await startDashboard(t, '/chat', {
+    CHAT_URL: upstream.url,
+  });
   const field = page.getByLabel('Your message');
   await text('8 of 8 replies left today').waitFor();
   await upstream.configure({ chunks: 20, chunkIntervalMs: 50, fault: 'cut', faultAfter: 3 });
@@ -240,10 +242,13 @@ t.test('an answer that the model broke off', { skip: noDashboard }, async (t) =>
   t.equal(chats.length, 2);
   t.not(chats[1], chats[0], 'asked anew: the old key has its outcome');
   await text('6 of 8 replies left today').waitFor();
+  t.same(complaints, []);
 });
 
 t.test('a question that the model refuses', { skip: noDashboard }, async (t) => {
-  const { expectRefusals, page, text } = await startDashboard(t, '/chat', { CHAT_URL: upstream.url });
+  const { complaints, expectRefusals, look, page, text } = await startDashboard(t, '/chat', {
+    CHAT_URL: upstream.url,
+  });
   await text('8 of 8 replies left today').waitFor();
   await upstream.configure({ fault: 'status', status: 400, code: 'context_length_exceeded' });
   await page.getByLabel('Your message').fill('Hello');
@@ -253,6 +258,8 @@ t.test('a question that the model refuses', { skip: noDashboard }, async (t) => 
   await reason.waitFor();
   await page.reload();
   await reason.waitFor();
+  await look(t, 'chat-too-long');
+  t.same(complaints, []);
 });
 
 t.test('no network', { skip: noDashboard }, async (t) => {

@@ -362,6 +362,11 @@ t.test('samples ask what whoever answers can know', { skip: noDashboard }, async
     const { page } = await startDashboard(t, '/', env);
     await page.getByText(shown).first().waitFor();
     t.equal(await page.getByText(other).count(), 0, shown);
+    // Until it is known who answers, no question is about Parley.
+    await page.route('**/api/v1/service', () => {});
+    await page.reload();
+    await page.getByText(aboutAnything).first().waitFor();
+    t.equal(await page.getByText(aboutParley).count(), 0);
   }
 });
 

@@ -166,6 +166,7 @@ t.test('answers in German', { skip: noDashboard }, async (t) => {
     await text('Die Unterhaltung ist zu lang für dieses Modell.').waitFor();
     await page.reload();
     await text('Die Unterhaltung ist zu lang für dieses Modell.').waitFor();
+    await see(t, 'chat-too-long');
     await page.goto(`${HOME}/chat/01932f5e-7c1a-7b3e-9d2f-3a5b7c9d1e0f`);
     await page.getByRole('heading', { name: 'Unterhaltung nicht gefunden' }).waitFor();
     await see(t, 'chat-not-found');

@@ -1,4 +1,4 @@
-// The filters of the request log at 1,024 px, where the navigation leaves them the least room beside it.
+// The filters of the request log at 1,024 px, where the navigation leaves them the least room beside it, and below.
 import t from 'tap';
 import { HOME, noDashboard, startDashboard } from '../support/dashboard-pages.ts';
 
@@ -17,11 +17,11 @@ const cut = `[...document.querySelectorAll('[class*=_logFilters_] :is(label, but
   .filter(({ room, width }) => width > room + 1)`;
 
 t.test('the filters of the request log from 1,024 px', { skip: noDashboard }, async (t) => {
-  const { page } = await startDashboard(t, '/usage');
+  const { complaints, look, page } = await startDashboard(t, '/usage');
   await page.setViewportSize({ width: 1024, height: 800 });
-  for (const [language, labels] of [
-    ['en', ['Source', 'Endpoint', 'Model', 'Status', 'From (UTC day)', 'To (UTC day)']],
-    ['de', ['Quelle', 'Endpunkt', 'Modell', 'Status', 'Von (UTC-Tag)', 'Bis (UTC-Tag)']],
+  for (const [language, labels, opener] of [
+    ['en', ['Source', 'Endpoint', 'Model', 'Status', 'From (UTC day)', 'To (UTC day)'], 'Filters'],
+    ['de', ['Quelle', 'Endpunkt', 'Modell', 'Status', 'Von (UTC-Tag)', 'Bis (UTC-Tag)'], 'Filter'],
   ] as const) {
     await page.evaluate(`localStorage.setItem('parley.language', '${language}')`);
     await page.goto(`${HOME}/usage`);
@@ -29,7 +29,14 @@ t.test('the filters of the request log from 1,024 px', { skip: noDashboard }, as
     const tops = await Promise.all(filters.map(async (one) => (await one.boundingBox())?.y));
     t.equal(new Set(tops).size, 2, `${language}: two rows (${tops})`);
     t.same(await page.evaluate(cut), [], `${language}: no text is cut`);
+    await page.setViewportSize({ width: 1000, height: 800 });
+    await page.getByRole('button', { name: opener, exact: true }).waitFor();
+    t.equal(await page.getByLabel('Status', { exact: true }).count(), 0, `${language}: in a dialog below`);
+    await page.setViewportSize({ width: 1024, height: 800 });
+    await filters[0]?.waitFor();
     if (process.env.SCREENSHOTS === '1')
       await page.screenshot({ path: `screenshots/usage-filters-${language}.png`, fullPage: true });
   }
+  await look(t, 'usage-filters');
+  t.same(complaints, []);
 });

@@ -2,4 +2,4 @@
 import { useMediaQuery } from '@mantine/hooks';
 
 export const useIsNarrow = (): boolean =>
-  useMediaQuery('(max-width: 47.99em)', undefined, { getInitialValueInEffect: false }) ?? false;
+  useMediaQuery('(max-width: 63.99em)', undefined, { getInitialValueInEffect: false }) ?? false;
