@@ -6,14 +6,15 @@ import { Client, type OpenApi } from '../support/http.ts';
 import { differences } from '../support/ledger-state.ts';
 import { type Replica, startCluster } from '../support/replicas.ts';
 import { plansFile } from '../support/service.ts';
-import { startUpstream } from '../support/upstream/client.ts';
+import { MODEL, startUpstream } from '../support/upstream/client.ts';
 import { eventually } from '../support/upstream/engine.ts';
 
 const upstream = await startUpstream();
 t.teardown(() => upstream.stop());
 const { client, databaseUrl, replicas } = await startCluster(t, {
   count: 2,
-  env: { ...plansFile(t), CHAT_URL: upstream.url },
+  // Without a name of the model, the first question asks the upstream for it.
+  env: { ...plansFile(t), CHAT_URL: upstream.url, CHAT_MODEL: MODEL },
 });
 const [one, other] = replicas as [Replica, Replica];
 const owner = await client.signUp();
