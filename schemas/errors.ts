@@ -49,7 +49,7 @@ export const errorTable = {
     status: 400,
     type: 'invalid_request_error',
     message:
-      'Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.',
+      'Do not send API keys in the query string, because logs and browser history record it. Send `Authorization: Bearer <API_KEY>` instead. If this key is real, revoke it.',
   },
   missingCredentials: {
     status: 401,

@@ -6,6 +6,7 @@ import { readUsageHistory } from '../store/usage-history.ts';
 import { accountOf } from './accounts.ts';
 import { wholeNumber } from './arguments.ts';
 import type { DatabaseCommand, Input } from './command.ts';
+import { counted } from './counted.ts';
 import { table } from './table.ts';
 
 const daysOf = (input: Input) => wholeNumber(input, 'days', 7, 365);
@@ -31,7 +32,7 @@ const usage: DatabaseCommand = {
       text: [
         `${account.email} is on the ${account.plan} plan. Daily limits: ${limits}.`,
         ...(lines.length === 0
-          ? [`No usage in the last ${days} days.`]
+          ? [`No usage in the last ${counted(days, 'day')}.`]
           : table(['DAY', 'METER', 'USED'], lines)),
       ],
       value: { email: account.email, plan: account.plan, today, limits: ceilings, usage: used },
@@ -45,7 +46,7 @@ const auditLedger: DatabaseCommand = {
   parameters: [],
   run: async ({ db }) => {
     const { counters, differences, open } = await audit(db);
-    const summary = `${counters} counters compared, ${open} open charges, ${differences.length} differences.`;
+    const summary = `Compared ${counted(counters, 'counter')}: ${counted(open, 'open charge')}, ${counted(differences.length, 'difference')}.`;
     const lines = differences.map(
       ({ accountId, charged, day, meter, used }) =>
         `${day} ${accountId} ${meter}: charged ${charged}, counted ${used}`,

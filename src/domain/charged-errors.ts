@@ -47,7 +47,7 @@ export function brokenOff(problem: ApiError): ApiError {
 export function staysCharged(problem: ApiError, isResumed: boolean): ApiError {
   const why = isResumed
     ? 'The request was already charged and remains charged.'
-    : 'The request remains charged because this account has used all of its refunds for such failures this hour.';
+    : 'The request remains charged because this account has reached its hourly limit of refunds for this kind of failure.';
   return charged(
     problem,
     `${beforeAnswering[problem.code] ?? problem.message} ${why}`,

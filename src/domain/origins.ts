@@ -25,7 +25,7 @@ const hasForbidden = (entry: string, hostname: string) => /\p{Cc}/u.test(entry) 
 const hasEmptyLabel = (hostname: string) => hostname.split('.').includes('');
 
 const devProxy =
-  'Pages can use a key only from https origins. During development, let the dev server make the calls: with Vite, ' +
+  'Pages can use a key only from https origins. During development, proxy API calls through your dev server. With Vite, ' +
   '`server.proxy` forwards `/api/v1` to this service, adds the `Authorization` header, and removes `Origin`. ' +
   'For the full setup, see /docs/guides/browser-keys#develop-on-localhost-with-a-browser-key';
 

@@ -64,10 +64,10 @@ export function tokensExceeded(reading: QuotaReading & { ceiling: number }, need
   const resetsAt = nextReset(readAt).toISOString();
   const { remaining, ...limit } = quotaLimit(reading);
   const isTooLarge = needed > ceiling;
-  const asks = `This request can use up to ${count(needed)} tokens: its input, and the longest answer that it allows.`;
+  const asks = `This request can use up to ${count(needed)} tokens, including its input and maximum output.`;
   const left = isTooLarge
     ? `The account's plan allows ${count(ceiling)} tokens a day.`
-    : `Of today's ${count(ceiling)} tokens, ${count(remaining)} are left. The quota resets at ${resetsAt}.`;
+    : `You have ${count(remaining)} of today's ${count(ceiling)} tokens left. The quota resets at ${resetsAt}.`;
   return new ApiError('quotaExceeded', {
     message: `${asks} ${left} Lower \`max_tokens\`, or shorten the input.`,
     limit: { name, ceiling, resetsAt, remaining, needed },

@@ -14,12 +14,12 @@ import { createAccount, findByEmail } from '../store/accounts.ts';
 import { assertNotReserved, toAccount } from './account.ts';
 
 const operatorNamed = (contact: string | null) =>
-  contact === null ? 'its operator' : `its operator: ${contact}`;
+  contact === null ? 'the operator' : `the operator: ${contact}`;
 
 /** Only for the right password, so that nobody else learns it. */
 const accountSuspended = (contact: string | null) =>
   new ApiError('invalidLogin', {
-    message: `This account is suspended on this service. To use it again, ask ${operatorNamed(contact)}.`,
+    message: `This account is suspended. To restore access, contact ${operatorNamed(contact)}.`,
   });
 
 /** Public, but they begin a session, so foreign pages must not be able to call them. */
@@ -48,7 +48,7 @@ const beginnings: FastifyPluginAsyncTypebox = async (app) => {
       onRequest: async () => {
         if (signups === 'open') return;
         throw new ApiError('signupsClosed', {
-          message: `Sign-ups are closed on this service. To get an account, ask ${operatorNamed(operatorContact)}.`,
+          message: `Sign-ups are closed on this service. To get an account, contact ${operatorNamed(operatorContact)}.`,
         });
       },
       preHandler: async (request) => {

@@ -73,7 +73,7 @@ function expiryFrom(expiresAt: string | null | undefined): Date | null {
 
 const noPreviousSecret = () =>
   new ApiError('notFound', {
-    message: 'You do not have an active key with this ID whose old secret still works.',
+    message: 'You do not have an active key with this ID, or its old secret has already stopped working.',
   });
 
 const noSuchKey = () => new ApiError('notFound', { message: 'You do not have an active key with this ID.' });

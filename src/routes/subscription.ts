@@ -58,10 +58,9 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     },
     async (request) => {
       if (billing === 'managed') {
-        const whom =
-          operatorContact === null ? 'the operator of this service' : `the operator: ${operatorContact}`;
+        const whom = operatorContact === null ? 'the operator' : `the operator: ${operatorContact}`;
         throw new ApiError('planNotSelfServe', {
-          message: `You cannot change plans on this service. Ask ${whom}.`,
+          message: `Only the operator can change plans on this service. To change yours, contact ${whom}.`,
         });
       }
       const plan = plans.find(request.body.plan);

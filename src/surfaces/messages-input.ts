@@ -149,6 +149,6 @@ export function messagesOf(system: Content, messages: readonly Asked[]): Message
     ...messages.flatMap((message, index) => translated(message, `messages.${index}.content`)),
   ];
   if (all.every(({ role }) => role === 'system'))
-    throw refused('messages', 'has no content that a model could answer.');
+    throw refused('messages', 'must contain a message other than system instructions.');
   return withOneBeginning(all);
 }

@@ -6,6 +6,6 @@ export function assertReadable(body: object): void {
   if (!isIncomplete(body)) return;
   throw new ApiError('invalidRequest', {
     message:
-      'The request body has too many values. Send fewer, or use `/chat/completions`, which passes them on.',
+      'The request body has too many values. Send fewer, or use `/chat/completions`, which forwards the body without translating it.',
   });
 }

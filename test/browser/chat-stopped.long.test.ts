@@ -46,7 +46,7 @@ t.test('answers in the chat', { skip: noDashboard }, async (t) => {
     await stop();
     t.equal(
       await kept.textContent(),
-      'You stopped this answer. It stays charged as one reply and is kept only in this tab. The conversation keeps the earlier answer.',
+      'You stopped this answer. It counts as one reply and was not saved, so it is visible only in this tab. The saved conversation still has the earlier answer.',
     );
     t.equal(await answer.count(), 1);
     t.equal(await articles.count(), 4, 'both turns');

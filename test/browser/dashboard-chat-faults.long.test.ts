@@ -148,7 +148,7 @@ t.test('a session that ends while an answer is on its way', { skip: noDashboard 
   await page.getByLabel('Email address').fill(email);
   await page.getByLabel('Password', { exact: true }).fill(password);
   await button('Sign in').click();
-  const ended = 'Your session ended before this was sent. Nothing was charged.';
+  const ended = 'Your session ended before this message was sent. Nothing was charged.';
   await log.getByText(ended).waitFor();
   expectRefusals(0);
   await page.reload();
@@ -197,7 +197,7 @@ t.test(
     await page.getByLabel('Password', { exact: true }).fill(password);
     await button('Sign in').click();
     const unsaved = text(
-      'The settings of this conversation were not saved, so its next answers will not follow them.',
+      'Your settings for this conversation were not saved and will not apply to new answers.',
     );
     const answer = page.locator('[role=log][aria-busy=false]').getByText('You said: Hello');
     await answer.waitFor();
@@ -378,7 +378,7 @@ t.test('the limit per minute', { skip: noDashboard }, async (t) => {
   await field.fill('Too soon?');
   expectRefusals(1);
   await field.press('Enter');
-  await page.getByRole('alert').getByText('Your plan allows 2 requests a minute').waitFor();
+  await page.getByRole('alert').getByText('You have reached your plan's limit of 2 requests a minute').waitFor();
   const seconds = Number(
     /try again in (\d+) s/.exec((await page.getByRole('alert').textContent()) ?? '')?.[1],
   );

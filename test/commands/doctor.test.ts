@@ -257,7 +257,7 @@ t.test('doctor', async (t) => {
       from generate_series(1, 3)`);
     const about = (await diagnose(env, machine)).filter((finding) => finding.about === 'webhooks');
     t.match(about, [
-      { level: 'warning', problem: /3 webhook messages have been due/, remedy: /Start the service/ },
+      { level: 'warning', problem: /3 webhook messages should have been sent/, remedy: /Start the service/ },
       { level: 'warning', problem: /3 failed.*does not exist/, remedy: /resolve names/ },
     ]);
     await db.execute(sql`update webhook_messages set status = 'delivered', due_at = null, error = null`);

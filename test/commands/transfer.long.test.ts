@@ -152,7 +152,7 @@ t.test('a database in use is refused', async (t) => {
   const services = await Promise.all([serve(embedded.env), serve(postgres.env)]);
   const target = join(t.testdir(), 'copy');
   t.match(await parley(embedded.env, 'export', target), { code: 1, stderr: /is in use by another process/ });
-  t.match(await parley(postgres.env, 'export', target), { code: 1, stderr: /A service uses .* Stop it/ });
+  t.match(await parley(postgres.env, 'export', target), { code: 1, stderr: /A service is using .* Stop it/ });
   await Promise.all(services.map((service) => service.stop()));
   t.match(await parley(postgres.env, 'export', target), { code: 0 });
 });

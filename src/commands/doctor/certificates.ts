@@ -1,6 +1,7 @@
 /** The TLS certificates of upstreams. */
 import { once } from 'node:events';
 import { connect } from 'node:tls';
+import { counted } from '../counted.ts';
 import { type Finding, isError, isWarning } from './finding.ts';
 
 const PATIENCE_MS = 5000;
@@ -26,7 +27,7 @@ export async function checkCertificate(about: string, url: URL, now = Date.now()
     const end = Date.parse(socket.getPeerCertificate().valid_to);
     const days = Math.floor((end - now) / DAY_MS);
     if (end < now)
-      return [isError(about, `The certificate of ${url.host} expired ${-days} days ago.`, renew)];
+      return [isError(about, `The certificate of ${url.host} expired ${counted(-days, 'day')} ago.`, renew)];
     const findings: Finding[] = [];
     if (!socket.authorized)
       findings.push(
@@ -37,7 +38,9 @@ export async function checkCertificate(about: string, url: URL, now = Date.now()
         ),
       );
     if (days <= SOON_DAYS)
-      findings.push(isWarning(about, `The certificate of ${url.host} expires in ${days} days.`, renew));
+      findings.push(
+        isWarning(about, `The certificate of ${url.host} expires in ${counted(days, 'day')}.`, renew),
+      );
     return findings;
   } catch {
     return [];

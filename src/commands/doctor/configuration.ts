@@ -78,7 +78,7 @@ function secrets(env: Env, config: Config): Finding[] {
     findings.push(
       isError(
         'SESSION_SECRET',
-        'The secret can be guessed, and whoever guesses it can forge session cookies.',
+        'The secret can be guessed. Anyone who guesses it can forge session cookies.',
         'Set it to the output of: openssl rand -hex 32',
       ),
     );
@@ -142,7 +142,7 @@ function reachability(config: Config): Finding[] {
     findings.push(
       isWarning(
         'TRUST_PROXY',
-        `The service listens on ${config.host} and trusts any ${config.trustProxy} hops: a client that bypasses the proxy can spoof any address.`,
+        `The service listens on ${config.host} and trusts forwarded addresses from any sender. A client that bypasses the proxy can spoof any address.`,
         'Set TRUST_PROXY to the addresses of the proxies, or HOST to an address that only the proxies can reach.',
       ),
     );

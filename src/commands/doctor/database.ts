@@ -6,6 +6,7 @@ import { type Db, rowsOf } from '../../database/client.ts';
 import { projectRoot } from '../../project.ts';
 import { serviceCount } from '../../store/leases.ts';
 import type { DatabaseCommand } from '../command.ts';
+import { counted } from '../counted.ts';
 import { type Finding, isError, isWarning } from './finding.ts';
 
 const OLDEST_VERSION = 14;
@@ -141,7 +142,7 @@ async function checkSchema(db: Db): Promise<Finding[] | undefined> {
     findings.push(
       isWarning(
         'migrations',
-        `${missing.length} migrations are missing: ${missing.map(({ tag }) => tag).join(', ')}.`,
+        `${counted(missing.length, 'migration')} ${missing.length === 1 ? 'is' : 'are'} missing: ${missing.map(({ tag }) => tag).join(', ')}.`,
         'Make a backup, and start the service: it migrates the database.',
       ),
     );
@@ -226,7 +227,7 @@ async function checkWebhooks(db: Db): Promise<Finding[]> {
     findings.push(
       isWarning(
         'webhooks',
-        `${overdue} webhook messages have been due for over 5 minutes, but no process sends them.`,
+        `${counted(overdue, 'webhook message')} should have been sent more than 5 minutes ago, but no process is sending webhooks.`,
         'Start the service. If it is running, check its log for "Sending webhooks failed".',
       ),
     );

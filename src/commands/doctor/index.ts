@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { Env } from '../../environment.ts';
 import { projectRoot } from '../../project.ts';
 import type { LocalCommand } from '../command.ts';
+import { counted } from '../counted.ts';
 import { checkCollector } from './collector.ts';
 import { checkSettings, readConfiguration } from './configuration.ts';
 import { checkConnection } from './connection.ts';
@@ -16,8 +17,6 @@ import { checkUpstreams } from './upstreams.ts';
 export type Machine = { freeBytes: typeof freeBytes; nodeVersion: string };
 
 const thisMachine: Machine = { freeBytes, nodeVersion: process.versions.node };
-
-const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
 function checkNode(version: string): Finding[] {
   const { engines } = JSON.parse(readFileSync(new URL('package.json', projectRoot), 'utf8'));

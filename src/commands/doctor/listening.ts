@@ -32,7 +32,7 @@ export async function checkListening({ host, port }: Config): Promise<Finding[]>
       return [
         isError(
           'PORT',
-          `Another program uses port ${port} of ${host}.`,
+          `Another program is using port ${port} on ${host}.`,
           'Stop that program, or set PORT to another port.',
         ),
       ];

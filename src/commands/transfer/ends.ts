@@ -40,7 +40,7 @@ async function open(place: Place, release: () => Promise<void>): Promise<End> {
     );
     if (database.kind === 'postgres' && (processes?.count ?? 0) > 0)
       throw new CommandError(
-        `A service uses ${nameOf(place)}. Stop it, and run the command again. After a crash, wait a minute.`,
+        `A service is using ${nameOf(place)}. Stop it, and run the command again. If it crashed, wait a minute first.`,
       );
     return { database, name: nameOf(place), close };
   } catch (error) {

@@ -75,7 +75,7 @@ export default {
     outdated: 'Parley was updated after you opened this tab. Reload the page to use the new version.',
     requestId: 'Request ID <code>{id}</code>',
     unexpected:
-      'Everything you saved is safe. Reload the page. If the problem persists, tell the operator what you did.',
+      'Your saved data is safe. Reload the page. If the problem persists, tell the operator what you were doing.',
     unreachable: 'The service cannot be reached right now. Try again in a moment.',
     unreadable: 'A proxy or firewall returned an unexpected response ({status}). Try again in a moment.',
     fields: {
@@ -95,15 +95,15 @@ export default {
     reasons: {
       context_length_exceeded:
         'The conversation is too long for this model. Shorten your message, start a new chat, or choose another model.',
-      origin_dot: 'Leave out the dot at the end.',
+      origin_dot: 'Remove the trailing dot.',
       origin_http: 'This is not an https origin. Use https.',
       origin_invalid: 'This is not an https origin. Enter one such as https://app.example.com.',
       origin_localhost:
-        'This is not an https origin. During development, let the dev server make the calls, for example with `server.proxy` in Vite. See /docs/guides/browser-keys#develop-on-localhost-with-a-browser-key.',
+        'This is not an https origin. During development, proxy API calls through your dev server, for example with `server.proxy` in Vite. See /docs/guides/browser-keys#develop-on-localhost-with-a-browser-key.',
       origin_path: 'Leave out the path. An origin looks like https://app.example.com.',
-      origin_slash: 'Leave out the slash at the end.',
+      origin_slash: 'Remove the trailing slash.',
       origin_user: 'Leave out the user name.',
-      origin_wildcard: 'Leave out the wildcard, and add each origin.',
+      origin_wildcard: 'Wildcards are not allowed. Add each origin separately.',
       password_blank: 'This password is blank. Choose a different one, such as four random words.',
       password_common: 'This password is too common. Choose a different one, such as four random words.',
       password_email:
@@ -170,9 +170,9 @@ export default {
       action: 'Sign up',
       signIn: 'Already have an account? <link>Sign in</link>',
       runBy: 'Run by <contact></contact>',
-      closed: 'Sign-ups are closed on this service. To get an account, ask its operator.',
+      closed: 'Sign-ups are closed on this service. To get an account, contact the operator.',
       closedContact:
-        'Sign-ups are closed on this service. To get an account, ask its operator: <contact></contact>.',
+        'Sign-ups are closed on this service. To get an account, contact the operator: <contact></contact>.',
     },
   },
   plan: {
@@ -221,16 +221,16 @@ export default {
       title: 'Change to {plan}?',
       action: 'Change to {plan}',
       actionFor: 'Change to {plan} for {price}',
-      costsNothing: '{plan} costs <strong>nothing</strong>.',
+      costsNothing: '{plan} is <strong>free</strong>.',
       costs: '{plan} costs <strong>{price}</strong>.',
       costsYearly:
         '{plan} costs <strong>{price}</strong>, which is {monthly} a month and saves {saving, number, percent}.',
-      payNothing: 'You currently pay nothing for {plan}.',
+      payNothing: 'Your current plan, {plan}, is free.',
       pay: 'You currently pay {price} for {plan}.',
-      noPayments: 'Parley does not process payments. Ask the operator whether and how you are billed.',
+      noPayments: 'Parley does not process payments. Ask the operator how billing works.',
       immediate: "The change takes effect immediately. Today's usage still counts.",
       used: 'You have already used {used} today, and this plan allows {limit, number}.',
-      usedUp: 'If you change now, you cannot use more until 00:00 UTC.',
+      usedUp: 'If you change now, you cannot use any more until usage resets at 00:00 UTC.',
       done: 'You are now on the {plan} plan, at {price}.',
       doneFree: 'You are now on the {plan} plan, at no cost.',
     },
@@ -300,7 +300,7 @@ export default {
         keyCreated: 'Key created',
         keyRotated: 'Key rotated',
         keyRevoked: 'Key revoked',
-        previousSecretEnded: 'Old secret of a key ended',
+        previousSecretEnded: 'Old key secret ended early',
         keyReportedLeaked: 'Key reported as leaked and revoked',
         publicKeyReported: 'Browser key reported as leaked; it still works because it is public',
         originsChanged: 'Allowed origins changed',
@@ -460,8 +460,8 @@ export default {
     log: {
       title: 'Requests',
       about: 'Newest first. Times are in UTC. Refused requests are grouped by minute, key, and code.',
-      noEndpoint: 'They are recorded without an endpoint, so this filter hides them.',
-      noModel: 'They have no model, so this filter hides them.',
+      noEndpoint: 'Refused requests have no endpoint, so this filter hides them.',
+      noModel: 'Refused requests have no model, so this filter hides them.',
       notLogged: 'Invalid requests (such as 400 and 404) are not logged, unless a model rejected them.',
       refresh: 'Refresh',
       older: 'Show older requests',
@@ -694,7 +694,7 @@ export default {
       question: 'Revoke “{name}”?',
       action: 'Revoke key',
       about:
-        'The key stops working immediately and permanently. So does an old secret that still works after a rotation. Requests from apps that use the key will fail. This cannot be undone.',
+        'The key stops working immediately, along with any old secret from a rotation. Requests from apps that use the key will fail. This cannot be undone.',
       neverUsed: 'It has never been used.',
       lastUsed: 'It was last used <when></when>.',
     },
@@ -777,7 +777,7 @@ export default {
       instructionsAbout: 'Sent to the model with every message in this conversation.',
       temperature: 'Temperature',
       temperatureAbout: "How much replies vary, from 0 to 2. Leave empty to use the model's default.",
-      notSaved: 'The settings of this conversation were not saved, so its next answers will not follow them.',
+      notSaved: 'Your settings for this conversation were not saved and will not apply to new answers.',
       saveSettings: 'Save settings',
       save: 'Save',
     },
@@ -824,7 +824,7 @@ export default {
       stoppedHere: 'You stopped the answer here.',
       countsAsOne: 'It counts as one reply.',
       stoppedKept:
-        'You stopped this answer. It stays charged as one reply and is kept only in this tab. The conversation keeps the earlier answer.',
+        'You stopped this answer. It counts as one reply and was not saved, so it is visible only in this tab. The saved conversation still has the earlier answer.',
       omitted:
         '{count, plural, one {The first message in this conversation did not fit, so the model did not see it.} other {The first # messages in this conversation did not fit, so the model did not see them.}}',
       stored: 'The full answer is stored in the conversation and counts as one reply.',
@@ -850,10 +850,10 @@ export default {
       quota: "You have used all of today's replies. Nothing was charged. Try again after 00:00 UTC.",
       quotaUntil: "You have used all of today's replies. Nothing was charged. Try again after {localTime}.",
       rateLimit:
-        'Your plan allows {count, plural, one {# request} other {# requests}} a minute across the web and the API, and you have reached that limit. Nothing was charged.',
-      sessionEnded: 'Your session ended before this was sent. Nothing was charged.',
-      sessionEndedLater: 'Your session ended before this was complete.',
-      stoppedUnsent: 'You stopped before this was sent. Nothing was charged.',
+        "You have reached your plan's limit of {count, plural, one {# request} other {# requests}} a minute across the web and the API. Nothing was charged.",
+      sessionEnded: 'Your session ended before this message was sent. Nothing was charged.',
+      sessionEndedLater: 'Your session ended before the answer was complete.',
+      stoppedUnsent: 'You stopped before this message was sent. Nothing was charged.',
       higherLimit: 'For a higher limit, <plans>compare plans</plans>.',
       chargedAgain: 'Trying again sends a new request, which is charged separately.',
       notChargedAgain: 'You will not be charged twice if you try again.',
@@ -912,8 +912,8 @@ export default {
     },
     jobs: {
       title: 'Background jobs',
-      about: 'They run once an hour, on one of the replicas.',
-      none: 'They have not run yet.',
+      about: 'Each job runs once an hour, on one replica.',
+      none: 'No job has run yet.',
       failed: 'Failed: {error}',
       names: {
         'create ledger partitions for upcoming days': 'Create ledger partitions for upcoming days',
