@@ -7629,7 +7629,7 @@ export interface components {
     };
     responses: {
         /**
-         * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
+         * @description - `apiKeyInQuery`: Do not send API keys in the query string, because logs and browser history record it. Send `Authorization: Bearer <API_KEY>` instead. If this key is real, revoke it.
          *     - `invalidRequest`: The request is not valid.
          */
         CallerBadRequest: {
@@ -7652,7 +7652,7 @@ export interface components {
             };
         };
         /**
-         * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
+         * @description - `apiKeyInQuery`: Do not send API keys in the query string, because logs and browser history record it. Send `Authorization: Bearer <API_KEY>` instead. If this key is real, revoke it.
          *     - `invalidRequest`: The request is not valid.
          */
         CallerBadRequestForEmptyInput: {
@@ -7675,7 +7675,7 @@ export interface components {
             };
         };
         /**
-         * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
+         * @description - `apiKeyInQuery`: Do not send API keys in the query string, because logs and browser history record it. Send `Authorization: Bearer <API_KEY>` instead. If this key is real, revoke it.
          *     - `invalidRequest`: The request is not valid.
          */
         CallerBadRequestForLimitOver100: {
@@ -7698,7 +7698,7 @@ export interface components {
             };
         };
         /**
-         * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
+         * @description - `apiKeyInQuery`: Do not send API keys in the query string, because logs and browser history record it. Send `Authorization: Bearer <API_KEY>` instead. If this key is real, revoke it.
          *     - `invalidRequest`: The request is not valid.
          */
         CallerBadRequestForLimitOver500: {
@@ -7721,7 +7721,7 @@ export interface components {
             };
         };
         /**
-         * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
+         * @description - `apiKeyInQuery`: Do not send API keys in the query string, because logs and browser history record it. Send `Authorization: Bearer <API_KEY>` instead. If this key is real, revoke it.
          *     - `invalidRequest`: The request is not valid.
          */
         CallerBadRequestForStream: {
@@ -7744,7 +7744,7 @@ export interface components {
             };
         };
         /**
-         * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
+         * @description - `apiKeyInQuery`: Do not send API keys in the query string, because logs and browser history record it. Send `Authorization: Bearer <API_KEY>` instead. If this key is real, revoke it.
          *     - `invalidRequest`: The request is not valid.
          */
         CallerBadRequestWithUnknownField: {
@@ -7767,7 +7767,7 @@ export interface components {
             };
         };
         /**
-         * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
+         * @description - `apiKeyInQuery`: Do not send API keys in the query string, because logs and browser history record it. Send `Authorization: Bearer <API_KEY>` instead. If this key is real, revoke it.
          *     - `invalidRequest`: The request is not valid.
          */
         CallerBadRequestWithoutIdempotencyKey: {
@@ -7790,7 +7790,7 @@ export interface components {
             };
         };
         /**
-         * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
+         * @description - `apiKeyInQuery`: Do not send API keys in the query string, because logs and browser history record it. Send `Authorization: Bearer <API_KEY>` instead. If this key is real, revoke it.
          *     - `invalidRequest`: The request is not valid.
          */
         CallerBadRequestWithoutInput: {
@@ -7813,7 +7813,7 @@ export interface components {
             };
         };
         /**
-         * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
+         * @description - `apiKeyInQuery`: Do not send API keys in the query string, because logs and browser history record it. Send `Authorization: Bearer <API_KEY>` instead. If this key is real, revoke it.
          *     - `invalidRequest`: The request is not valid.
          */
         CallerBadRequestWithoutMessage: {
@@ -7836,7 +7836,7 @@ export interface components {
             };
         };
         /**
-         * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
+         * @description - `apiKeyInQuery`: Do not send API keys in the query string, because logs and browser history record it. Send `Authorization: Bearer <API_KEY>` instead. If this key is real, revoke it.
          *     - `invalidRequest`: The request is not valid.
          */
         CallerBadRequestWithoutMessageId: {
@@ -7859,7 +7859,7 @@ export interface components {
             };
         };
         /**
-         * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
+         * @description - `apiKeyInQuery`: Do not send API keys in the query string, because logs and browser history record it. Send `Authorization: Bearer <API_KEY>` instead. If this key is real, revoke it.
          *     - `invalidRequest`: The request is not valid.
          */
         CallerBadRequestWithoutMessages: {
@@ -7882,7 +7882,7 @@ export interface components {
             };
         };
         /**
-         * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
+         * @description - `apiKeyInQuery`: Do not send API keys in the query string, because logs and browser history record it. Send `Authorization: Bearer <API_KEY>` instead. If this key is real, revoke it.
          *     - `invalidRequest`: The request is not valid.
          */
         CallerBadRequestWithoutPrompt: {
@@ -7905,7 +7905,7 @@ export interface components {
             };
         };
         /**
-         * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
+         * @description - `apiKeyInQuery`: Do not send API keys in the query string, because logs and browser history record it. Send `Authorization: Bearer <API_KEY>` instead. If this key is real, revoke it.
          *     - `invalidRequest`: The request is not valid.
          */
         CallerBadRequestWithoutQuery: {
@@ -8665,7 +8665,7 @@ export interface components {
             };
         };
         /**
-         * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
+         * @description - `apiKeyInQuery`: Do not send API keys in the query string, because logs and browser history record it. Send `Authorization: Bearer <API_KEY>` instead. If this key is real, revoke it.
          *     - `invalidRequest`: The request is not valid.
          */
         MessagesCallerBadRequestWithoutMessages: {
@@ -8982,7 +8982,7 @@ export interface components {
             };
         };
         /**
-         * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
+         * @description - `apiKeyInQuery`: Do not send API keys in the query string, because logs and browser history record it. Send `Authorization: Bearer <API_KEY>` instead. If this key is real, revoke it.
          *     - `invalidRequest`: The request is not valid.
          */
         PublicBadRequest: {
@@ -8997,7 +8997,7 @@ export interface components {
             };
         };
         /**
-         * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
+         * @description - `apiKeyInQuery`: Do not send API keys in the query string, because logs and browser history record it. Send `Authorization: Bearer <API_KEY>` instead. If this key is real, revoke it.
          *     - `invalidRequest`: The request is not valid.
          */
         PublicBadRequestWithoutEmail: {
@@ -9012,7 +9012,7 @@ export interface components {
             };
         };
         /**
-         * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
+         * @description - `apiKeyInQuery`: Do not send API keys in the query string, because logs and browser history record it. Send `Authorization: Bearer <API_KEY>` instead. If this key is real, revoke it.
          *     - `invalidRequest`: The request is not valid.
          */
         PublicBadRequestWithoutKeys: {
@@ -9163,7 +9163,7 @@ export interface components {
             };
         };
         /**
-         * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
+         * @description - `apiKeyInQuery`: Do not send API keys in the query string, because logs and browser history record it. Send `Authorization: Bearer <API_KEY>` instead. If this key is real, revoke it.
          *     - `invalidRequest`: The request is not valid.
          */
         SessionBadRequest: {
@@ -9183,7 +9183,7 @@ export interface components {
             };
         };
         /**
-         * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
+         * @description - `apiKeyInQuery`: Do not send API keys in the query string, because logs and browser history record it. Send `Authorization: Bearer <API_KEY>` instead. If this key is real, revoke it.
          *     - `invalidRequest`: The request is not valid.
          */
         SessionBadRequestForDaysOver90: {
@@ -9203,7 +9203,7 @@ export interface components {
             };
         };
         /**
-         * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
+         * @description - `apiKeyInQuery`: Do not send API keys in the query string, because logs and browser history record it. Send `Authorization: Bearer <API_KEY>` instead. If this key is real, revoke it.
          *     - `invalidRequest`: The request is not valid.
          */
         SessionBadRequestForLimitOver100: {
@@ -9223,7 +9223,7 @@ export interface components {
             };
         };
         /**
-         * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
+         * @description - `apiKeyInQuery`: Do not send API keys in the query string, because logs and browser history record it. Send `Authorization: Bearer <API_KEY>` instead. If this key is real, revoke it.
          *     - `invalidRequest`: The request is not valid.
          */
         SessionBadRequestForLimitOver200: {
@@ -9243,7 +9243,7 @@ export interface components {
             };
         };
         /**
-         * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
+         * @description - `apiKeyInQuery`: Do not send API keys in the query string, because logs and browser history record it. Send `Authorization: Bearer <API_KEY>` instead. If this key is real, revoke it.
          *     - `invalidRequest`: The request is not valid.
          */
         SessionBadRequestWithUnknownField: {
@@ -9263,7 +9263,7 @@ export interface components {
             };
         };
         /**
-         * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
+         * @description - `apiKeyInQuery`: Do not send API keys in the query string, because logs and browser history record it. Send `Authorization: Bearer <API_KEY>` instead. If this key is real, revoke it.
          *     - `invalidRequest`: The request is not valid.
          */
         SessionBadRequestWithoutAllowedOrigins: {
@@ -9283,7 +9283,7 @@ export interface components {
             };
         };
         /**
-         * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
+         * @description - `apiKeyInQuery`: Do not send API keys in the query string, because logs and browser history record it. Send `Authorization: Bearer <API_KEY>` instead. If this key is real, revoke it.
          *     - `invalidRequest`: The request is not valid.
          */
         SessionBadRequestWithoutCurrentPassword: {
@@ -9303,7 +9303,7 @@ export interface components {
             };
         };
         /**
-         * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
+         * @description - `apiKeyInQuery`: Do not send API keys in the query string, because logs and browser history record it. Send `Authorization: Bearer <API_KEY>` instead. If this key is real, revoke it.
          *     - `invalidRequest`: The request is not valid.
          */
         SessionBadRequestWithoutEmail: {
@@ -9323,7 +9323,7 @@ export interface components {
             };
         };
         /**
-         * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
+         * @description - `apiKeyInQuery`: Do not send API keys in the query string, because logs and browser history record it. Send `Authorization: Bearer <API_KEY>` instead. If this key is real, revoke it.
          *     - `invalidRequest`: The request is not valid.
          */
         SessionBadRequestWithoutName: {
@@ -9343,7 +9343,7 @@ export interface components {
             };
         };
         /**
-         * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
+         * @description - `apiKeyInQuery`: Do not send API keys in the query string, because logs and browser history record it. Send `Authorization: Bearer <API_KEY>` instead. If this key is real, revoke it.
          *     - `invalidRequest`: The request is not valid.
          */
         SessionBadRequestWithoutPlan: {
@@ -9363,7 +9363,7 @@ export interface components {
             };
         };
         /**
-         * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
+         * @description - `apiKeyInQuery`: Do not send API keys in the query string, because logs and browser history record it. Send `Authorization: Bearer <API_KEY>` instead. If this key is real, revoke it.
          *     - `invalidRequest`: The request is not valid.
          */
         SessionBadRequestWithoutPrefix: {
@@ -9383,7 +9383,7 @@ export interface components {
             };
         };
         /**
-         * @description - `apiKeyInQuery`: Do not send an API key in the query string: logs and browser histories keep it. Send it as `Authorization: Bearer <API_KEY>`, and revoke this key if it is real.
+         * @description - `apiKeyInQuery`: Do not send API keys in the query string, because logs and browser history record it. Send `Authorization: Bearer <API_KEY>` instead. If this key is real, revoke it.
          *     - `invalidRequest`: The request is not valid.
          */
         SessionBadRequestWithoutUrl: {

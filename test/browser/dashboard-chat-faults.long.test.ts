@@ -378,7 +378,10 @@ t.test('the limit per minute', { skip: noDashboard }, async (t) => {
   await field.fill('Too soon?');
   expectRefusals(1);
   await field.press('Enter');
-  await page.getByRole('alert').getByText('You have reached your plan's limit of 2 requests a minute').waitFor();
+  await page
+    .getByRole('alert')
+    .getByText("You have reached your plan's limit of 2 requests a minute")
+    .waitFor();
   const seconds = Number(
     /try again in (\d+) s/.exec((await page.getByRole('alert').textContent()) ?? '')?.[1],
   );
