@@ -1,8 +1,6 @@
 /**
- * To add a page: add its path to `paths.ts`, its entry to `routes.tsx`, and a folder to `pages/` whose `index.tsx` has
- * the page as default export. It starts with `PageHeader`, reads with
- * `useQuery({ queryFn: ({ signal }) => ok(api.GET(…, { signal })) })` inside `Loaded`, writes with `useMutation`, and
- * shows errors with `ProblemAlert`. `api/queries.ts` handles ended sessions.
+ * CONTRIBUTING.md says how to add a page. A page reads with `useQuery({ queryFn: ({ signal }) => ok(api.GET(…, { signal })) })`
+ * inside `Loaded`, writes with `useMutation`, and shows errors with `ProblemAlert`. `api/queries.ts` handles ended sessions.
  */
 
 import { Title } from '@mantine/core';

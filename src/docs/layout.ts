@@ -66,8 +66,8 @@ const links: Record<string, string> = {
 
 /** The sections of the dashboard, which `frame.js` shows to those who are signed in. */
 const sectionLinks = sections.map(
-  ({ name, path }) =>
-    html`<a class="${name}" href="${path}"><svg width="20" height="20" viewBox="0 0 24 24" aria-hidden="true"><path d="${drawings[name]}"/></svg>${nameOf(name)}</a>
+  ({ name, path, ...rest }) =>
+    html`<a${'isForOperators' in rest ? html` class="for-operators"` : ''} href="${path}"><svg width="20" height="20" viewBox="0 0 24 24" aria-hidden="true"><path d="${drawings[name]}"/></svg>${nameOf(name)}</a>
 `,
 );
 

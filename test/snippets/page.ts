@@ -14,6 +14,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Test } from 'tap';
+import { scopes } from '../../schemas/keys.ts';
 import { runOperatorCommand } from '../../src/commands/operator.ts';
 import { carriedUsage } from '../../src/database/tables.ts';
 import { strictly } from '../sdk/support.ts';
@@ -115,8 +116,7 @@ export class Page {
     const host = new URL(this.#recorder.origin).hostname;
     const jar = `#HttpOnly_${host}\tFALSE\t/\tFALSE\t0\t${name}\t${value}\n`;
     writeFileSync(join(this.#folder, 'cookies.txt'), jar);
-    const scopes = ['chat', 'images', 'search', 'models', 'usage'];
-    const { body } = await client.post('/keys', { name: 'first key', scopes }, { cookie });
+    const { body } = await client.post('/keys', { name: 'first key', scopes: [...scopes] }, { cookie });
     writeFileSync(join(this.#folder, '.state'), `declare -x PARLEY_KEY="${body.key}"\n`);
     // Pages show these two without asking for them: what a refusal looks like, and the headers of a metered answer.
     const { origin } = this.#recorder;

@@ -1,6 +1,7 @@
 /** The dashboard in German: each state fits, and nothing that it says is English. */
 import type { Locator, Page } from 'playwright-core';
 import type { Test } from 'tap';
+import { scopes } from '../../schemas/keys.ts';
 import { startDashboard } from './dashboard-pages.ts';
 import type { Walk } from './dashboard-walk.ts';
 import type { Owner } from './http.ts';
@@ -55,7 +56,7 @@ const englishWords = new Set([
 const questions = ['createKey', 'quota', 'browser'].map((name) => english.get(`chat.suggestions.${name}`));
 
 /** The same in every language. */
-const scopes = new Set(['images', 'search', 'usage', 'models']);
+const scopeNames = new Set<string>(scopes);
 const names = new RegExp(`${MODEL}(-small)?|\\b(Free|Upstreams?)\\b|^English$|^Mozilla/.*`, 'gi');
 
 /** Everything that people read or hear, but for code. */
@@ -74,7 +75,7 @@ const readTexts = `(() => {
 const englishOf = async (page: Page): Promise<string[]> =>
   (await page.evaluate<string[]>(readTexts)).filter(
     (text) =>
-      !scopes.has(text) &&
+      !scopeNames.has(text) &&
       !questions.includes(text) &&
       wordsOf(text.replaceAll(names, '')).some((word) => englishWords.has(word)),
   );

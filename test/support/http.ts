@@ -1,5 +1,6 @@
 /** A client that knows the contract: every answer of JSON or of events must be documented and fit its schema. */
 import assert from 'node:assert/strict';
+import { scopes } from '../../schemas/keys.ts';
 import { eventsOf } from './event-reader.ts';
 import { type Answer, type Json, type OpenApi, responseChecker } from './response-checker.ts';
 
@@ -99,10 +100,9 @@ export class Client {
     owner: { cookie: string },
     fields: Json = {},
   ): Promise<{ id: string; key: string; key_prefix: string; previous_secret_expires_at?: string | null }> {
-    const scopes = ['chat', 'images', 'search', 'usage', 'models'];
     const answer = await this.post(
       '/keys',
-      { name: 'Test key', scopes, ...fields },
+      { name: 'Test key', scopes: [...scopes], ...fields },
       { cookie: owner.cookie },
     );
     assert.equal(answer.status, 201, answer.text);

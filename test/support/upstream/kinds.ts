@@ -1,5 +1,6 @@
 /** Upstreams of each kind, with the published answers of their APIs. */
 import type { Test } from 'tap';
+import type { DialectKind } from '../../../src/upstreams/schema.ts';
 import { upstreamsFile } from '../upstreams-file.ts';
 import {
   anthropicEvents,
@@ -17,7 +18,7 @@ import {
 const vendors = {
   anthropic: { whole: anthropicMessage, stream: eventText(anthropicEvents) },
   'openai-responses': { whole: openaiResponse, stream: eventText(openaiEvents) },
-} as const;
+} as const satisfies Record<Exclude<DialectKind, 'openai'>, unknown>;
 export type Vendor = keyof typeof vendors;
 export const vendorKinds = Object.keys(vendors) as Vendor[];
 
@@ -64,4 +65,4 @@ export const cuts = {
   openai: cutOf(chunkText(completionChunks), 'reasoning_content', '"finish_reason":"tool_calls"'),
   anthropic: cutOf(vendors.anthropic.stream, 'content_block_delta', 'event: message_delta'),
   'openai-responses': cutOf(vendors['openai-responses'].stream, 'reasoning_summary_text.delta'),
-} as const;
+} as const satisfies Record<DialectKind, Cut>;

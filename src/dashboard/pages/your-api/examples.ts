@@ -3,16 +3,13 @@ import type { Scope } from './keys.ts';
 type Call = { path: string; method: string; body?: Record<string, string> };
 
 /** The most useful call for each scope. The key's first scope in this order decides. */
-const calls: [Scope, Call][] = [
-  ['chat', { path: '/chat', method: 'chat', body: { message: 'Write a haiku about the sea.' } }],
-  ['search', { path: '/search', method: 'search', body: { query: 'create a key' } }],
-  [
-    'images',
-    { path: '/images/generations', method: 'createImage', body: { prompt: 'A lighthouse at dawn' } },
-  ],
-  ['models', { path: '/models', method: 'listModels' }],
-  ['usage', { path: '/usage', method: 'getUsage' }],
-];
+const calls: Readonly<Record<Scope, Call>> = {
+  chat: { path: '/chat', method: 'chat', body: { message: 'Write a haiku about the sea.' } },
+  search: { path: '/search', method: 'search', body: { query: 'create a key' } },
+  images: { path: '/images/generations', method: 'createImage', body: { prompt: 'A lighthouse at dawn' } },
+  models: { path: '/models', method: 'listModels' },
+  usage: { path: '/usage', method: 'getUsage' },
+};
 
 /** The built-in engine answers from the guides, of which a model knows nothing. */
 const chatWithGuides: Call = { path: '/chat', method: 'chat', body: { message: 'How do I create a key?' } };
@@ -53,10 +50,8 @@ export function examples(
   scopes: readonly Scope[],
   { hasModel, model = 'MODEL' }: { hasModel: boolean; model: string | undefined },
 ): Examples {
-  const [scope, found] = calls.find(([one]) => scopes.includes(one)) ?? [
-    'usage',
-    { path: '/usage', method: 'getUsage' },
-  ];
+  const scope = (Object.keys(calls) as Scope[]).find((one) => scopes.includes(one)) ?? 'usage';
+  const found = calls[scope];
   const call = scope === 'chat' && !hasModel ? chatWithGuides : found;
   const message = scope === 'chat' ? call.body?.message : undefined;
   return {
