@@ -51,6 +51,9 @@ const jobs: Readonly<Record<string, Job>> = {
   'delete keys that ended long ago': (db, { signal }) => deleteEndedKeys(db, signal),
 };
 
+/** The dashboard has a text for each. */
+export const jobNames: readonly string[] = Object.keys(jobs);
+
 /** How a job ended last, on any replica. */
 export type JobReport = {
   name: string;
