@@ -67,7 +67,7 @@ const links: Record<string, string> = {
 /** The sections of the dashboard, which `frame.js` shows to those who are signed in. */
 const sectionLinks = sections.map(
   ({ name, path, ...rest }) =>
-    html`<a${'isForOperators' in rest ? html` class="for-operators"` : ''} href="${path}"><svg width="20" height="20" viewBox="0 0 24 24" aria-hidden="true"><path d="${drawings[name]}"/></svg>${nameOf(name)}</a>
+    html`<a class="${name}${'isForOperators' in rest ? ' for-operators' : ''}" href="${path}"><svg width="20" height="20" viewBox="0 0 24 24" aria-hidden="true"><path d="${drawings[name]}"/></svg>${nameOf(name)}</a>
 `,
 );
 
