@@ -66,7 +66,7 @@ t.test('the focus stays where the work is', { skip: noDashboard }, async (t) => 
     await field.fill('https://*.example.com');
     expectRefusals(1);
     await press('Add');
-    await dialog.getByText('Leave out the wildcard').waitFor();
+    await dialog.getByText('Wildcards are not allowed').waitFor();
     await isFocused(t, 'Add an origin', 'where the error is');
     await isInSight(t, 'with the error');
     await field.fill('');

@@ -159,7 +159,7 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
     await page.getByLabel('Add an origin').fill('https://*.example.com');
     expectRefusals(1);
     await page.getByLabel('Add an origin').press('Enter');
-    await dialog.getByText('Leave out the wildcard').waitFor();
+    await dialog.getByText('Wildcards are not allowed').waitFor();
     await look(t, 'origins-refused');
     for (let n = 2; n <= 10; n += 1) {
       await page.getByLabel('Add an origin').fill(`https://app-${n}.example.com`);
@@ -245,7 +245,7 @@ t.test('the dashboard, from signing up to signing out', { skip: noBrowser || not
 
   await t.test('revoking: at once and for good', async (t) => {
     await button('Revoke Website').click();
-    await dialog.getByText('permanently').waitFor();
+    await dialog.getByText('This cannot be undone').waitFor();
     await look(t, 'revoke');
     await button('Revoke key').click();
     await page.getByText('4 of 5 keys').waitFor();

@@ -53,7 +53,7 @@ onEachDatabase(t, { SIGNUPS: 'closed', OPERATOR_CONTACT: 'ops@example.com' }, as
       });
       t.match(await signIn(), {
         status: 401,
-        body: { error: { code: 'invalidLogin', message: /suspended .*ops@example\.com/ } },
+        body: { error: { code: 'invalidLogin', message: /suspended\..*ops@example\.com/ } },
       });
       const wrong = await client.post('/auth/login', { email, password: 'another password' });
       t.notMatch(wrong.body.error.message, /suspended/, 'only the owner learns of it');
