@@ -4,7 +4,7 @@
  * and a thousand, 64 and 256 connections, on durable Postgres and on PGlite.
  *
  * Server, load, and database are separate processes on this machine. The server has production options and logs to
- * /dev/null. Prints the results and writes them to `results/quota.md`. Asserts nothing. Each line takes `SECONDS` (4).
+ * /dev/null. Prints the results and writes them to `results/quota.md`. Fails only if requests fail. Each line takes `SECONDS` (4).
  * `ONLY=postgres` or `pglite`, `WAYS=bare,finalisation`, and `PROFILE=folder` select a part, and then nothing is written.
  */
 import { fork } from 'node:child_process';
@@ -78,6 +78,7 @@ async function measureAll(env: Record<string, string>, pgbenchAt?: number): Prom
         await fetch(`http://127.0.0.1:${port}/reset`, { method: 'POST' });
         const result = await measure({ port, path: `/${way}`, connections, accounts });
         say(`  ${titles[way]}: ${Math.round(result.perSecond)} a second, ${result.failed} failed`);
+        if (result.failed > 0) throw new Error(`${titles[way]}: ${result.failed} requests failed.`);
         rows.push({ name: titles[way] as string, result });
       }
       if (pgbenchAt !== undefined) {

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import fastify, { type FastifyRequest } from 'fastify';
-import { ChatReply, ChatRequest, TokenUsage } from '../../schemas/chat.ts';
+import { components } from '../../schemas/index.ts';
 import { loadConfig } from '../../src/config.ts';
 import { openDatabase, STATEMENT_TIMEOUT_MS } from '../../src/database/client.ts';
 import { migrate } from '../../src/database/migrate.ts';
@@ -58,7 +58,7 @@ app.register(settings, {
   ledger,
 });
 app.register(errors);
-for (const schema of [TokenUsage, ChatRequest, ChatReply]) app.addSchema(schema);
+for (const schema of components) app.addSchema(schema);
 
 const accountOf = (request: FastifyRequest) =>
   accountIds[Number(request.headers['x-account'] ?? 0)] as string;
