@@ -42,7 +42,7 @@ t.test('usage and plan', { skip: noDashboard }, async (t) => {
     await eventually('the refusals are written', async () => (await refused()) === 3);
     await page.goto(`${HOME}/usage`);
     await page.getByRole('heading', { level: 1, name: 'Usage' }).waitFor();
-    await text('8 used').waitFor();
+    await page.getByText('8 used', { exact: true }).waitFor();
     await text(`Usage resets at ${RESET}, in `).waitFor();
     await page.getByRole('img', { name: /8 chat replies over the last 30 days/ }).waitFor();
     await text(/today \(UTC\): 8 chat replies/).waitFor();
@@ -103,7 +103,7 @@ t.test('usage and plan', { skip: noDashboard }, async (t) => {
     setBetween({});
     expectRefusals(0);
     await page.getByRole('button', { name: 'Try again' }).first().click();
-    await text('8 used').waitFor();
+    await page.getByText('8 used', { exact: true }).waitFor();
     await context.setOffline(true);
     await text('You are offline').waitFor();
     await look(t, 'usage-offline');

@@ -201,7 +201,7 @@ export async function walkThrough(
     await text("Today's replies are used up").waitFor();
     await look(t, 'walk-16-spent');
     await openPage('Usage');
-    await text(`${PLUS} used`).waitFor();
+    await page.getByText(`${PLUS} used`, { exact: true }).waitFor();
     await text(`None of ${PLUS} left`).waitFor();
     await text('429 quotaExceeded').or(button('Refresh')).first().waitFor();
     // Refusals are written a moment later.
